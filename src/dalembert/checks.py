@@ -70,7 +70,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         if any(isinstance(x, Expression) for x in _entries(value)):
-            remedy = "an expression of parameters cannot stand here; give numbers (expression.value is one)"
+            remedy = "an expression of parameters is not allowed here; give numbers (expression.value is one)"
             raise ModelError(item, field, value, remedy) from None
         raise ModelError(item, field, value, f"give {wanted}") from None
     if not np.isfinite(array).all():
@@ -130,7 +130,7 @@ def valid_name(value: Any, *, item: str, field: str = "name") -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ModelError(item, field, value, "it has characters that are none (halves of a pair): leave out") from None
+        raise ModelError(item, field, value, "it has invalid characters (unpaired surrogates): leave out") from None
     return value
 
 

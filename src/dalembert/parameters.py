@@ -71,7 +71,7 @@ class Expression:
         self.terms: int = len(parts) - len(within) + sum(p.terms for p in within) if parts else 1
         if self.depth > MAX_DEPTH:
             names = ", ".join(sorted(self.names)[:4])
-            remedy = f"at most {MAX_DEPTH}: begin again from a parameter of its own (s.parameter)"
+            remedy = f"at most {MAX_DEPTH}: start again from a new parameter (s.parameter)"
             raise ModelError(f"expression of {names}", "depth", self.depth, remedy)
 
     def _graph(self) -> list[Expression]:
@@ -184,7 +184,7 @@ class Expression:
     # ---- conversions that would lose the expression
 
     def _refuse(self, what: str) -> NoReturn:
-        remedy = f"{what} would forget the parameter; .value is the number, where that is meant"
+        remedy = f"{what} would lose the parameter; use .value for the plain number"
         raise ModelError("expression", "value", str(self), remedy)
 
     def __float__(self) -> float:
@@ -225,7 +225,7 @@ class Expression:
             If it has more than `MAX_TERMS` terms.
         """
         if self.terms > MAX_TERMS:
-            remedy = f"at most {MAX_TERMS} can be written out: make a parameter of what occurs often (s.parameter)"
+            remedy = f"at most {MAX_TERMS} can be written out: replace a repeated part by a parameter (s.parameter)"
             raise ModelError(f"expression of {', '.join(sorted(self.names)[:4])}", "terms", self.terms, remedy)
         return self._text(repr, name)
 

@@ -75,7 +75,7 @@ class Body:
         if isinstance(shape, FlexibleBody):
             self.flexible = shape
             if com is not None or inertia is not None:
-                raise ModelError(item, "com", com, "a flexible body brings its com and inertia: leave them out")
+                raise ModelError(item, "com", com, "a flexible body defines its com and inertia: leave them out")
             if mass is not None:
                 check_total_mass(shape.mass, finite_number(mass, item=item, field="mass"), item=item)
             offset = shape.com
@@ -219,7 +219,7 @@ class Body:
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
         look = visual_of_shape(shape)
         if look is None:
-            raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
+            raise ModelError(item, "radius", None, "a slender rod is not drawn: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
         place = finite_array((x, y, z), (3,), item=item, field="position")
         own = as_color(color, item=item)
@@ -273,7 +273,7 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
             )
             raise ModelError(item, "com", com, remedy)
         if inertia_axes is not None:
-            raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")
+            raise ModelError(item, "inertia_axes", inertia_axes, "a shape defines its axes: leave them out")
     if not shape.expressions and shape.mass is not None:
         return shape.mass, shape.com if com is None else com, shape.inertia if inertia is None else inertia
     own, by = shape.inertia.astype(object), shape.expressions

@@ -57,7 +57,7 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
             try:
                 points: Array | None = _hull_of(surface_of(look).corners)
             except ModelError as error:
-                remarks.append(f"{body.name}: a mesh is not looked at: {error}")
+                remarks.append(f"{body.name}: a mesh is ignored: {error}")
                 continue
             remarks.append(f"{body.name}: the hull around a mesh was taken")
             sizes = (0.0, 0.0, 0.0)

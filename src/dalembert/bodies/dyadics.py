@@ -54,7 +54,7 @@ def inertia_of_dyadic(text: str, *, item: str = "inertia") -> Array:
         for part in inside.split("+"):
             dyad = _DYAD.fullmatch(part.strip())
             if dyad is None:
-                raise ModelError(item, "inertia", text, f"{part.strip()!r} is no dyad such as n1n1")
+                raise ModelError(item, "inertia", text, f"{part.strip()!r} is not a dyad such as n1n1")
             i, j = (_axis(dyad[name], dyad[f"{name}_axis"], bodies) for name in "ab")
             matrix[i, j] += number
         place = term.end()

@@ -284,7 +284,7 @@ class FlexibleBody:
         self._set(nodes=nodes, modes=modes, shapes=modes.reshape(n, 6, -1)[:, [3, 4, 5, 0, 1, 2]])
         labels = np.arange(n) if self.node_labels is None else np.array(self.node_labels)
         if labels.shape != (n,) or labels.dtype.kind not in "iu" or len(np.unique(labels)) != n:
-            raise ModelError(ITEM, "node_labels", self.node_labels, f"give {n} different whole numbers")
+            raise ModelError(ITEM, "node_labels", self.node_labels, f"give {n} different integers")
         self._set(node_labels=labels)
         if self.reference is not None:
             self.index(self.reference)
@@ -295,7 +295,7 @@ class FlexibleBody:
         if self.node_masses is not None:
             self._take_lumps()
         elif self.node_inertias is not None or self.node_centres is not None:
-            raise ModelError(ITEM, "node_inertias", "given", "a mass_matrix holds them already: leave them out")
+            raise ModelError(ITEM, "node_inertias", "given", "mass_matrix already contains them: leave them out")
         else:
             self._set(mass_matrix=self._checked(self.mass_matrix, "mass_matrix"))
         rigid = rigid_motions(self.nodes)

@@ -95,7 +95,7 @@ def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface
     except (OSError, ValueError) as error:
         raise ModelError(item, "file", str(name), f"it cannot be read: {_error_text(error)}") from None
     if not name.is_file():
-        raise ModelError(item, "file", str(name), "it cannot be read: it is no file")
+        raise ModelError(item, "file", str(name), "it cannot be read: it is not a file")
     if state.st_size > MAX_BYTES:
         raise ModelError(item, "file", str(name), f"it is too large: at most {MAX_BYTES} bytes")
     if name.suffix.lower() not in SUFFIXES:

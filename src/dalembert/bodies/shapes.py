@@ -269,7 +269,7 @@ def mesh(
     if not whole.error:
         volume, com, inertia = whole.solid()
     elif mass is not None or density is not None:
-        remedy = f"{whole.error}; mend it in a CAD program, or give the body mass=, com= and inertia= by numbers"
+        remedy = f"{whole.error}; repair it in a CAD program, or give the body mass=, com= and inertia= by numbers"
         raise ModelError("mesh", "surface", file or f"{len(given.triangles)} triangles", remedy)
     solid = _solid("mesh", size, _mass("mesh", mass, density, volume), com, inertia)
     return replace(solid, surface=given, file=file)

@@ -51,7 +51,7 @@ class Surface:
         places = finite_array(corners, shape, item=item, field="corners")
         faces = np.asarray(triangles)
         if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces) or faces.dtype.kind not in "iu":
-            raise ModelError(item, "triangles", faces.shape, "give them as rows of three whole numbers")
+            raise ModelError(item, "triangles", faces.shape, "give them as rows of three integers")
         if len(faces) > MAX_TRIANGLES:
             raise ModelError(item, "triangles", len(faces), f"at most {MAX_TRIANGLES}: simplify it in a CAD program")
         if faces.min() < 0 or faces.max() >= len(places):
@@ -90,7 +90,7 @@ class Surface:
             return "the surface is not closed: " + ", ".join(told)
         size = float(np.prod(np.ptp(self.corners, axis=0)))
         if abs(self._moments[0]) <= FLAT_VOLUME_TOL * size:
-            return "the surface is closed, and encloses next to nothing"
+            return "the surface is closed, but encloses almost no volume"
         return ""
 
     @cached_property

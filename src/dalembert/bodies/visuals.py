@@ -86,7 +86,7 @@ def surface_of(look: Visual) -> Surface:
     surface = look.surface
     if surface is None:
         if look.path is None:
-            raise ModelError("mesh", "file", look.file, "there is no such file: say where packages are when loading")
+            raise ModelError("mesh", "file", look.file, "there is no such file: give the package folders when loading")
         surface = read_surface(look.path)
     factors = tuple(look.size[axis] for axis in "xyz")
     kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all its visuals

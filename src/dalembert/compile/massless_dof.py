@@ -375,11 +375,11 @@ def _no_inertia(forest: Forest, body: str, joint: TreeJoint, idle: list[str]) ->
     moves = f"DOF {listed} of joint {joint.name!r} ({joint.element.kind}) move{'s' * (len(idle) == 1)}"
     remedy = (
         f"{moves} no inertia: give the body, or one it carries, mass away from the axis or a moment of inertia about "
-        "it (inertia=, or a shape), drive what has none, or use Fixed()"
+        "it (inertia=, or a shape), drive this degree of freedom, or use Fixed()"
     )
     if found.mass and not found.inertia.any():
         remedy += (
-            "; a point mass has no attitude: use joints that only slide it, such as Prismatic, "
+            "; a point mass has no orientation: use joints that only translate it, such as Prismatic, "
             "or CustomJoint(['x', 'y', 'z'], position=['x', 'y', 'z'])"
         )
     return ModelError(f"body {body!r}", "inertia", found.inertia.tolist(), remedy)

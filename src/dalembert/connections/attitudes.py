@@ -67,7 +67,7 @@ class Attitude:
         p, rate, second = _after(self.axes, jets) if self.axes else (jets[:, 0], jets[:, 1], jets[:, 2])
         square = float(p @ p)
         if not square > 0.0:
-            raise ModelError("attitude", f"length of the quaternion at t = {t:.6g} s", 0.0, "give more attitudes")
+            raise ModelError("attitude", f"length of the quaternion at t = {t:.6g} s", 0.0, "give more orientations")
         conjugate = p * np.array([1.0, -1.0, -1.0, -1.0])
         omega = 2 * quaternion_product(conjugate, rate)[1:] / square
         bend = 2 * quaternion_product(conjugate, second)[1:] / square - 2 * float(p @ rate) / square * omega
@@ -102,7 +102,12 @@ class EulerAngles(Attitude):
         if len(letters) != 3 or letters.lower().strip("xyz") or not (letters.isupper() or letters.islower()):
             raise ModelError(item, "convention", convention, 'give three axes, "ZXZ", or "xyz" for fixed axes')
         if any(a == b for a, b in pairwise(letters)):
-            raise ModelError(item, "convention", convention, "two turns about one axis after each other are one turn")
+            raise ModelError(
+                item,
+                "convention",
+                convention,
+                "two successive rotations about one axis are one rotation: use another axis",
+            )
         if isinstance(angles, (str, bytes)) or not isinstance(angles, (Sequence, np.ndarray)) or len(angles) != 3:
             raise ModelError(item, "angles", angles, "give three: numbers, functions of time, or laws")
         given = {
@@ -124,7 +129,7 @@ class EulerAngles(Attitude):
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         if self._parts:
             missing = 3 - len(self._parts)
-            raise ModelError(type(self).__name__, "angles left open", missing, "an attitude needs all three")
+            raise ModelError(type(self).__name__, "angles left open", missing, "an orientation needs all three")
         return super().__call__(t)
 
 
@@ -188,7 +193,7 @@ class AttitudeSpline(Attitude):
             cosine = float(q[k - 1] @ q[k])
             if abs(cosine) < 1e-6:
                 where = f"rotations[{k - 1}:{k + 1}]"
-                raise ModelError(item, where, q[k - 1 : k + 1], "they are half a turn apart: give one in between")
+                raise ModelError(item, where, q[k - 1 : k + 1], "they are 180 degrees apart: give one in between")
             q[k] *= np.sign(cosine)
         self.times, self.rotations = np.asarray(times, dtype=float), q
         try:
@@ -204,7 +209,7 @@ class AttitudeSpline(Attitude):
         k = int(length.argmin())
         if length[k] < 0.3:
             at = f"length of the spline at t = {fine[k]:.6g} s"
-            raise ModelError("AttitudeSpline", at, float(length[k]), "the attitudes are too far apart: give more")
+            raise ModelError("AttitudeSpline", at, float(length[k]), "the orientations are too far apart: give more")
 
 
 def as_attitude(rotation: Any, *, item: str) -> Attitude:
@@ -243,7 +248,9 @@ def attitude_start(
         if value is not None
     }
     if len(given) > 1:
-        raise ModelError(item, " and ".join(given), [*given.values()], "give one of them: each is the whole attitude")
+        raise ModelError(
+            item, " and ".join(given), [*given.values()], "give one of them: each defines the whole orientation"
+        )
     if angle_rates is not None and (not given or rotation is not None):
         raise ModelError(item, "angle_rates", angle_rates, "give the angles too, as bryant=... or euler=...")
     if not given:
@@ -267,7 +274,7 @@ def with_attitude(
     What is not given otherwise is NaN.
     """
     if "qw" not in joint.coordinates:
-        raise ModelError("attitude", "joint", joint.kind, "give one that turns freely: Spherical or Free")
+        raise ModelError("attitude", "joint", joint.kind, "give a Spherical or Free joint")
     for name, given, size in (("position", position, joint.nq), ("speed", speed, joint.nv), ("omega", omega, 3)):
         if given is not None and np.shape(given) != (size,):
             raise ModelError("attitude", f"the shape of {name}", np.shape(given), f"give ({size},)")

@@ -61,7 +61,7 @@ def several_drives(item: str, connection: Connection, level: int, given: Any) ->
     joint = connection.element
     assert isinstance(joint, Joint)
     if level == 0 and turns_freely(joint):
-        raise ModelError(item, "position", given, "its coordinates are an attitude: give rotation=")
+        raise ModelError(item, "position", given, "its coordinates are an orientation: give rotation=")
     clock = joint.clock if isinstance(joint, CustomJoint) else None
     numbers = [k for k in range(joint.nv) if k != clock]
     laws = several_laws(item, LEVELS[level], given, [joint.speeds[k] for k in numbers])

@@ -153,11 +153,13 @@ def beam(
             ("load_nodes", tuple(load_nodes), ()),
         ):
             if value != usual:
-                raise ModelError("beam", name, value, "segments have shapes of their own: leave it out, or segments")
+                raise ModelError(
+                    "beam", name, value, "segments define their own modes: leave it out, or leave segments out"
+                )
         return SegmentedBeam(points, section, material, segments, shapes, bending, torsion, stretching, up, damping)
     given = (shapes, bending, torsion, stretching)
     if given != (2, "yz", True, False):
-        remedy = "these are of segments: give segments=n, or leave them out"
+        remedy = "these are options of segments: give segments=n, or leave them out"
         raise ModelError("beam", "shapes, bending, torsion, stretching", given, remedy)
     member = Member(points, section, material, elements=elements, up=up)
     structure = frame_structure([member], theory=theory, mass=mass)

@@ -40,7 +40,7 @@ class Card:
         try:
             return int(text)
         except ValueError:
-            raise ModelError(self.item, f"field {place}", text, "a whole number belongs there") from None
+            raise ModelError(self.item, f"field {place}", text, "give an integer") from None
 
     def number(self, place: int, default: float | None = None) -> float:
         """Return a real field."""
@@ -53,7 +53,7 @@ class Card:
                 raise ValueError
             return found
         except ValueError:
-            raise ModelError(self.item, f"field {place}", text, "a number belongs there") from None
+            raise ModelError(self.item, f"field {place}", text, "give a number") from None
 
 
 def read_cards(path: Path) -> list[Card]:

@@ -106,7 +106,7 @@ def cable(
     if bending not in ("yz", "y", "z"):
         raise ModelError(f"cable {name!r}", "bending", bending, "give the section's axes about which it bends: 'yz'")
     if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise ModelError(f"cable {name!r}", "segments", segments, "give a whole number, at least 1")
+        raise ModelError(f"cable {name!r}", "segments", segments, "give an integer, at least 1")
     line = _cut(points, int(segments), f"cable {name!r}")
     kinds: dict[bytes, FlexibleBody] = {}
     bodies, joints = [], []

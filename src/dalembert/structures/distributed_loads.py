@@ -169,7 +169,7 @@ def pressure_load(
 def _made(item: str, name: str, loads: list[str], total: Array) -> SpreadLoad:
     if not loads:
         raise ModelError(
-            item, "where", "nowhere", "it acts on no place of the body: check units and axes (body axes, m)"
+            item, "where", "nowhere", "it acts on no part of the body: check units and axes (body axes, m)"
         )
     return SpreadLoad(name, tuple(loads), total)
 

@@ -76,7 +76,7 @@ class Member:
             return [1] * len(spans)
         count = self.elements
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ModelError("beam", "elements", count, "give a whole number, at least 1, or None")
+            raise ModelError("beam", "elements", count, "give an integer, at least 1, or None")
         return [max(1, round(count * span / spans.sum())) for span in spans]
 
     def _axes(self, steps: Array) -> Array:

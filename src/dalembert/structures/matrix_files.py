@@ -89,7 +89,7 @@ def _array(given: Any, field: str) -> Any:
     readers = {".npy": _npy, ".npz": _npz, ".mtx": _matrix_market, ".csv": _text, ".txt": _text}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ModelError("structure", field, str(given), f"its kind is not known; use {', '.join(readers)}")
+        raise ModelError("structure", field, str(given), f"its format is unknown; use {', '.join(readers)}")
     try:
         return reader(path)
     except (ValueError, OSError, KeyError, EOFError) as error:

@@ -333,5 +333,5 @@ def _nodes(structure: Structure, given: Any, item: str, field: str) -> list[int]
 
 def _count(item: str, count: Any, least: int = 1) -> int:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-        raise ModelError(item, "count", count, f"give a whole number, at least {least}")
+        raise ModelError(item, "count", count, f"give an integer, at least {least}")
     return int(count)

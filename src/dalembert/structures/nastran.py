@@ -318,7 +318,9 @@ def _following(structure: Structure, card: Card, places: dict[int, int], grids: 
             if not components:
                 raise ModelError(card.item, f"field {k}", text, "a weight and components come before grids")
             if card.whole(k) in grids and card.whole(k) not in places:
-                raise ModelError(card.item, "GRID", card.whole(k), "no element holds it, and nothing follows from it")
+                raise ModelError(
+                    card.item, "GRID", card.whole(k), "no element supports it, and no motion follows from it"
+                )
             leaders[_place(card, card.whole(k), places)] = weight
         k += 1
     try:

@@ -67,7 +67,7 @@ def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights:
     scale = np.array([1 / radius] * 3 + [1.0] * 3)
     if np.linalg.cond(G * np.outer(scale, scale)) > 1e10:
         raise ModelError(
-            item, "nodes", nodes, "they lie on a line and say nothing of the rotation about it: take others"
+            item, "nodes", nodes, "they lie on a line and do not define the rotation about it: choose others"
         )
     mean = np.linalg.solve(G, np.einsum("n,nij->jni", shares, arms).reshape(6, -1))[[3, 4, 5, 0, 1, 2]]
     columns = np.tile((6 * led[:, None] + np.arange(3)).ravel(), 6)

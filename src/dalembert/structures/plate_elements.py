@@ -51,7 +51,7 @@ def plate_structure(
     if not isinstance(material, Material):
         raise ModelError("plate", "material", material, "give a Material(E=..., nu=..., density=...)")
     if np.shape(elements) != (2,) or min(elements) < 1:
-        raise ModelError("plate", "elements", elements, "give two whole numbers, at least 1")
+        raise ModelError("plate", "elements", elements, "give two integers, at least 1")
     nx, ny = elements
     Y, X = np.meshgrid(np.linspace(-y / 2, y / 2, ny + 1), np.linspace(-x / 2, x / 2, nx + 1), indexing="xy")
     nodes = np.column_stack([X.T.ravel(), Y.T.ravel(), np.zeros(X.size)])

@@ -113,7 +113,7 @@ class Section:
         if self.points is not None:
             shape = shape_of(self.points)
             if shape is None or len(shape) != 2 or shape[1] != 2:
-                raise ModelError("section", "points", self.points, "give a (k, 2) array of places (y, z)")
+                raise ModelError("section", "points", self.points, "give a (k, 2) array of points (y, z)")
             object.__setattr__(self, "points", finite_array(self.points, shape, item="section", field="points"))
 
     @classmethod

@@ -190,9 +190,9 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     values = _modal(body, eta)
     elements = structure.elements if isinstance(structure, Structure) else None
     if not isinstance(elements, StressElements) or body.nodes_removed:
-        wanted = "they are known of bodies made from beams, plates or solids, all nodes kept"
+        wanted = "they are available for bodies of beams, plates or solids with all nodes kept"
         if isinstance(structure, Structure) and structure.beams is not None:
-            wanted = "tensors are of plates and solids: use beam_stresses or nodal_mises for beams"
+            wanted = "tensors are available for plates and solids: use beam_stresses or nodal_mises for beams"
         raise ModelError("stresses", "body", body, wanted)
     nodal = elements.nodal_stresses(body.modes, body.n)  # (faces, n, 3, 3, nm)
     own, missed = elements.energy_products(body.modes, nodal)

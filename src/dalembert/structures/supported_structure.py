@@ -57,7 +57,7 @@ class SupportedStructure:
         """Return the lowest `count` squared frequencies (rad/s)2 and modes (6 n, count) of unit modal mass."""
         if count > self.size:
             raise ModelError(
-                "mode set", "count", count, f"the structure has {self.size} degrees of freedom left; ask for fewer"
+                "mode set", "count", count, f"the structure has {self.size} degrees of freedom left; request fewer"
             )
         vectors = np.zeros((self.structure.size, count))
         if not count:
@@ -68,7 +68,7 @@ class SupportedStructure:
             flexibilities, found = self._lanczos(count)
         massive = int((flexibilities > 1e-14 * flexibilities[0]).sum())
         if massive < count:
-            raise ModelError("mode set", "count", count, f"only {massive} modes move mass; ask for fewer")
+            raise ModelError("mode set", "count", count, f"only {massive} modes move mass; request fewer")
         vectors[self.free] = orthonormal(found, self._M)
         return 1 / flexibilities, vectors
 
@@ -160,7 +160,7 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
     wanted = count + 6
     if wanted > len(active):
         raise ModelError(
-            "mode set", "count", count, f"the structure has {len(active) - 6} elastic modes; ask for fewer"
+            "mode set", "count", count, f"the structure has {len(active) - 6} elastic modes; request fewer"
         )
     if len(active) <= DENSE or wanted > len(active) // 3:
         flexibilities, vectors = _dense_largest(M.toarray(), (K + shift * M).toarray(), wanted)

@@ -65,7 +65,7 @@ def _drive(
             raise ModelError(item, "law", "speed" if speed is not None else "acceleration", remedy)
         coordinate = _motion_of(system, item, moved, relative_to)
     elif relative_to is not None:
-        raise ModelError(item, "relative_to", relative_to, "only the motion of a body or marker is seen from another")
+        raise ModelError(item, "relative_to", relative_to, "only the motion of a body or marker has a reference")
     given = [(k, x) for k, x in enumerate((position, speed, acceleration)) if x is not None]
     if len(given) != 1 and not (rotation is not None and all(k == 0 for k, _ in given)):
         named = ", ".join([LEVELS[k] for k, _ in given] + ["rotation"] * (rotation is not None)) or "nothing"
@@ -107,7 +107,9 @@ def _single_drive(system: System, item: str, coordinate: Any, level: int, law: A
     if isinstance(element, (Constraint, CustomCoupling)):
         holonomic = element.holonomic[place]
         if not holonomic and level == 0:
-            raise ModelError(item, "position", law, "it binds speeds only: give speed=, the value of the formula")
+            raise ModelError(
+                item, "position", law, "it constrains velocities only: give speed=, the value of the formula"
+            )
         for left in range(level, 0, -1):
             given_law = integrated(given_law, element.start if left == 1 else 0.0)
         level = 0
@@ -133,7 +135,7 @@ def _is_pose(item: str, found: Connection, part: str | None, position: Any, rota
         return False
     places = "x" in found.element.coordinates  # type: ignore[union-attr]
     if position is not None and not places:
-        remedy = "its coordinates are an attitude: give rotation=, or speed= of its angular velocity"
+        remedy = "its coordinates are an orientation: give rotation=, or speed= of its angular velocity"
         raise ModelError(item, "position", position, remedy)
     if position is not None and not (part is None and is_sequence_of_laws(position)) and part not in ("x", "y", "z"):
         remedy = f"give x, y, z as three laws, or name one of them: {found.name + '.x'!r}"

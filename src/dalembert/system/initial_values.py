@@ -69,7 +69,7 @@ def set_joint_start(
     if any(given is not None for given in turned):
         name = getattr(connection, "name", connection)
         if name not in system.connections or not turns_freely(system.connections[name].element):
-            remedy = "only ball joints and free ones turn freely; of a body say it by place(...)"
+            remedy = "only Spherical and Free joints have an orientation; for a body use place(...)"
             raise ModelError(f"initial {name!r}", "rotation, bryant or euler", name, remedy)
     if isinstance(body, Body) and system.bodies.get(body.name) is body:
         _start_modes(system, body, position, speed, bool(guess))
@@ -127,12 +127,12 @@ def set_body_start(
     item = f"place {found.name!r}"
     attitude, turning = attitude_start(item, *turned, axes="fixed")
     if turning is not None and angular_velocity is not None:
-        raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity says the same: leave one out")
+        raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity is given too: leave one out")
     old = system.places.get(found.name, BodyPlacement())
     if one_of(item, "axes", axes, ("world", "body")) == "body":
         R = old.rotation if attitude is None else attitude
         if R is None:
-            raise ModelError(item, "axes", axes, "say how the body is turned, too: rotation, bryant or euler")
+            raise ModelError(item, "axes", axes, "give the orientation of the body too: rotation, bryant or euler")
         velocity, angular_velocity = (
             None if given is None else R @ finite_array(given, (3,), item=item, field=field)
             for given, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))

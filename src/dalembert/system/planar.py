@@ -138,8 +138,8 @@ def _check_modes(body: str, flexible: FlexibleBody, n: Array) -> None:
 def _remedy(n: Array) -> str:
     return (
         f"it moves out of the plane across {_direction_text(n)} (in axes of its first marker), "
-        "which the system is said to move "
-        f"in: use Revolute({_direction_text(n)}), Planar({_direction_text(n)}), or Prismatic along the plane, "
+        f"to which planar= restricts the system: use Revolute({_direction_text(n)}), "
+        f"Planar({_direction_text(n)}), or Prismatic along the plane, "
         "or leave planar= out"
     )
 

@@ -704,7 +704,7 @@ class System(SystemDisplay):
             body, dot, ending = connection.rpartition(".")
             if dot and ending == "free" and body in self.bodies:
                 remedy = (
-                    f"this joint comes into being when the system is compiled: use place({body!r}, ...), or make it "
+                    f"this joint is added when the system is compiled: use place({body!r}, ...), or make it "
                     f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
                 )
                 raise ModelError(f"system {self.name!r}", "connection", connection, remedy)

@@ -239,6 +239,6 @@ def _upward(curve: Curve) -> Array:
     best = int(nearest.argmin())
     if nearest[best] > 0.9998:
         raise ModelError(
-            "PointOnCurve", "curve", curve, "it takes all directions of space; divide it into several curves"
+            "PointOnCurve", "curve", curve, "its tangents cover all directions; divide it into several curves"
         )
     return np.array(directions[best])

@@ -148,7 +148,7 @@ class KinematicChain(Constraint):
         rank = int(max(ranks))
         if rank == 6:
             raise ModelError(
-                item, "rank", rank, "its joints allow every relative motion, so it binds nothing: leave it out"
+                item, "rank", rank, "its joints allow every relative motion, so it constrains nothing: leave it out"
             )
         for name, value in (
             ("parts", parts),
@@ -223,14 +223,14 @@ class KinematicChain(Constraint):
                 return dict(zip(self.inner_names, gamma.tolist(), strict=True))
         gamma, miss = self._nearest(R, p)
         if miss > 1e-5 * (1.0 + self.length):
-            raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
+            raise ModelError(self.kind, "pose", p, f"the chain cannot reach it: {miss:.3g} m or rad remain")
         return dict(zip(self.inner_names, gamma.tolist(), strict=True))
 
     def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
         """Return the closest pose error (6,) m of a given second-marker pose, and the inner coordinates there.
 
-        [rotation times length; displacement], axes of the first marker: e of core/constraints/kinematic_chain.hpp. The search starts
-        from inner coordinates `near`, if given.
+        [rotation times length; displacement], axes of the first marker: e of core/constraints/kinematic_chain.hpp. The
+        search starts from inner coordinates `near`, if given.
         """
         starts, most = (self.starts[:2], 100) if near is None else (near[None], MAX_WARM_ITERATIONS)
         found = [
@@ -307,7 +307,9 @@ class KinematicChain(Constraint):
             if name not in names:
                 raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
             if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
-                remedy = "a ball joint within a chain has no speeds to give; make the chain of bodies and joints"
+                remedy = (
+                    "velocities of a ball joint within a chain cannot be given; model the chain with bodies and joints"
+                )
                 raise ModelError(item, "speed", {name: value}, remedy)
             rates[names.index(name)] = finite_number(value, item=item, field=name)
         return rates
@@ -366,7 +368,7 @@ class KinematicChain(Constraint):
         return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
 
     def error(self, rotation: Array, position: Array, inner: Array) -> tuple[Array, Array]:
-        """Return e (6,) m and Y (6, n) of core/constraints/kinematic_chain.hpp; rotations at the length of the chain."""
+        """Return e (6,) m and Y (6, n) of core/constraints/kinematic_chain.hpp; rotations at the chain length."""
         C, c, H = self.programs.at(inner)
         turn = quaternion_from_matrix(rotation @ C.T)
         e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])

@@ -269,7 +269,12 @@ class AxisAngle(Constraint):
             about = unit_vector(self.about, item=self.kind, field="about")
             object.__setattr__(self, "about", about)
             if 1.0 - abs(float(about @ self.axis_1)) < 1e-6:
-                raise ModelError(self.kind, "about", self.about, "axis_1 lies along it and turns about it nowhere")
+                raise ModelError(
+                    self.kind,
+                    "about",
+                    self.about,
+                    "axis_1 is parallel to it, so the angle about it is undefined; choose another axis",
+                )
         elif not 1e-3 < angle < math.pi - 1e-3:
             raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
 

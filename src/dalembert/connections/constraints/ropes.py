@@ -56,7 +56,9 @@ class Rope(Constraint):
         super().__post_init__()
         part = finite_number(keep_expression(self, "restitution"), item=self.kind, field="restitution")
         if not 0.0 <= part <= 1.0:
-            raise ModelError(self.kind, "restitution", part, "it is a part of the speed: from 0 to 1")
+            raise ModelError(
+                self.kind, "restitution", part, "it is a coefficient of restitution: use a number from 0 to 1"
+            )
         object.__setattr__(self, "restitution", part)
 
     @property

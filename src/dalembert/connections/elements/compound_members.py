@@ -130,7 +130,7 @@ def _read(what: str, element: Element) -> Element:
     function = element.written
     if function is None:
         raise ModelError(
-            "Compound", what, element.kind, "its law is machine code: write it in expressions, or as a Python function"
+            "Compound", what, element.kind, "its law is compiled: write it in expressions, or as a Python function"
         )
     item = f"Compound: {what}"
     answer, parts = traced(function, element.input_names, item=item)

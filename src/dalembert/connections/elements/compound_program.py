@@ -102,13 +102,15 @@ class CompoundProgram:
         for end in member.ends:
             if end.apart and self.kind(end.place) == "point":
                 raise ModelError(
-                    "Compound", what, end.place, "a point has no attitude for an offset: make the node a 'pose'"
+                    "Compound", what, end.place, "a point has no orientation for an offset: make the node a 'pose'"
                 )
         for measure, end in zip(member.element.each_measure, others, strict=True):
             if measure == "pose" and "point" in (self.kind(first.place), self.kind(end.place)):
-                raise ModelError("Compound", what, kind, "a point has no attitude: make the node a 'pose'")
+                raise ModelError("Compound", what, kind, "a point has no orientation: make the node a 'pose'")
             if measure == "place" and self.kind(first.place) == "point":
-                raise ModelError("Compound", what, kind, "a point has no axes to measure in: turn the member around")
+                raise ModelError(
+                    "Compound", what, kind, "a point has no axes to measure in: exchange the ends of the member"
+                )
 
     # ---- kinds and measures
 

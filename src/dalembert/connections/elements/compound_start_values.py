@@ -34,7 +34,7 @@ def measured_at_start(member: Member, first: str, nodes: Mapping[str, Any], stat
                 "Compound",
                 f"start of {state!r}",
                 None,
-                f"its end {end.place!r} may be anywhere: starts={{'{state}': ...}}",
+                f"its end {end.place!r} has no known pose: give starts={{'{state}': ...}}",
             )
         poses.append(pose)
     R, p = poses[0]

@@ -283,7 +283,7 @@ def _touch(item: str, profile: Any) -> dict[str, Any]:
     segments = list(profile)
     wide = [k for k, part in enumerate(segments) if isinstance(part, Arc) and part.end - part.start >= math.pi - 1e-9]
     if len(wide) > 1:
-        raise ModelError(item, "profile", "two arcs of half a turn", "divide one of them")
+        raise ModelError(item, "profile", "two arcs of 180 degrees or more", "divide one of them")
     for k, part in enumerate(segments):
         if isinstance(part, Arc) and part.end < part.start:
             raise ModelError(item, "profile", f"segment {k} runs clockwise", "run counterclockwise, without hollows")

@@ -443,7 +443,7 @@ def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scaled = matrix / np.outer(*2 * (np.where(scale > 0, scale, np.sqrt(largest) or 1.0),))
     if np.linalg.eigvalsh(scaled).min() < -1e-10:
-        raise ModelError(item, field, given, "it must be positive semidefinite, or it would bring energy")
+        raise ModelError(item, field, given, "it must be positive semidefinite, or it would generate energy")
     return (matrix + matrix.T) / 2
 
 

@@ -218,7 +218,10 @@ class GeneralizedMaxwell(Element):
         kept = [(float(k), float(tau)) for k, tau in zip(found[1:], taus, strict=True) if k > 1e-12 * size]
         if tolerance is not None and misfit > tolerance:
             raise ModelError(
-                item, "tolerance", tolerance, f"{len(kept)} branches miss by the part {misfit:.3g}: use more terms"
+                item,
+                "tolerance",
+                tolerance,
+                f"{len(kept)} branches have a relative misfit of {misfit:.3g}: use more terms",
             )
         if not kept:
             raise ModelError(item, "relaxation", G.tolist()[:4], "it does not relax: use a spring")

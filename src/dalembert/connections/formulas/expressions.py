@@ -283,7 +283,7 @@ def add_expression(
         if is_symbolic(expression):
             return _symbolic(program, names, item, expression)
     except SyntaxError as error:
-        raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
+        raise ModelError(item, "expression", expression, f"it is not a formula: {error.msg}") from None
     except (RecursionError, MemoryError):  # Python's parser raises either
         given = expression if isinstance(expression, str) else f"a {type(expression).__name__} of SymPy"
         remedy = "it is nested too deeply: split it into parts with names of their own (definitions, signals)"
@@ -368,7 +368,7 @@ class _FormulaParser(ast.NodeVisitor):
         return ModelError(self.item, what, self.text, remedy)
 
     def generic_visit(self, node: ast.AST) -> Any:
-        raise self.refuse("expression", f"{type(node).__name__} has no place in a formula")
+        raise self.refuse("expression", f"{type(node).__name__} is not allowed in a formula")
 
     def visit_Constant(self, node: ast.Constant) -> int:
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
@@ -380,9 +380,7 @@ class _FormulaParser(ast.NodeVisitor):
             return self.names[node.id]
         if node.id in _CONSTANTS:
             return self.program.constant(_CONSTANTS[node.id])
-        raise self.refuse(
-            "formula", f"the name {node.id!r} in it means nothing here; known are {', '.join(self.names)}"
-        )
+        raise self.refuse("formula", f"the name {node.id!r} in it is unknown here; known are {', '.join(self.names)}")
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> int:
         place: int = self.visit(node.operand)
@@ -418,7 +416,10 @@ class _FormulaParser(ast.NodeVisitor):
         least, most = _ARGUMENTS.get(name, (1, 1))
         if (name not in _FUNCTIONS and name != "where") or node.keywords or not least <= len(node.args) <= most:
             known = ", ".join((*_FUNCTIONS, "where(a < b, x, y)", *self.tables))
-            raise self.refuse("formula", f"the function {name!r} in it is not known so; known are {known}")
+            raise self.refuse(
+                "formula",
+                f"the function {name!r} in it is unknown or has another number of arguments; known are {known}",
+            )
         if name == "where":
             return self.where(*node.args)
         return _FUNCTIONS[name](self.program, *(self.visit(argument) for argument in node.args))

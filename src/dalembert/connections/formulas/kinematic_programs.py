@@ -221,7 +221,7 @@ def _listed(item: str, field: str, formulas: Any, size: int) -> list[Any]:
 
 def _rotation_form(item: str, rotation: Any) -> tuple[str, list[Any], list[Array]]:
     """Return the form of a rotation, its formulas, and its rotation axes."""
-    remedy = 'give a (3, 3) matrix of formulas, a sequence of turns such as [("z", "a")], or a rotation vector (3,)'
+    remedy = 'give a (3, 3) matrix of formulas, a sequence of rotations such as [("z", "a")], or a rotation vector (3,)'
     if rotation is None:
         return "turns", [], []
     try:

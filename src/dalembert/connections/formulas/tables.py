@@ -61,14 +61,14 @@ class Table:
             raise ModelError("Table", "outside", outside, "use 'refuse', 'hold' or 'repeat'")
         if not 1 <= len(axes) <= 3:
             raise ModelError("Table", "number of variables", len(axes), "a table has one to three")
-        grid = tuple(_numbers(axis, f"places along variable {k + 1}") for k, axis in enumerate(axes))
+        grid = tuple(_numbers(axis, f"knots along variable {k + 1}") for k, axis in enumerate(axes))
         for k, axis in enumerate(grid):
             if axis.ndim != 1 or len(axis) < 2 or (np.diff(axis) <= 0).any():
-                raise ModelError("Table", f"places along variable {k + 1}", axes[k], "give two or more, increasing")
+                raise ModelError("Table", f"knots along variable {k + 1}", axes[k], "give two or more, increasing")
         numbers = _numbers(values, "values")
         wanted = tuple(len(axis) for axis in grid)
         if numbers.shape != wanted:
-            raise ModelError("Table", "shape of values", numbers.shape, f"the places make it {wanted}")
+            raise ModelError("Table", "shape of values", numbers.shape, f"the knots require {wanted}")
         if outside == "repeat":
             numbers = _closed(numbers)
         degree = 3 if kind == "cubic" else 1
@@ -144,7 +144,7 @@ class Table:
                     "Table",
                     "tolerance",
                     tolerance,
-                    f"with {(count + 1) // 2} places it misses by {error:.3g}: ask for less",
+                    f"with {(count + 1) // 2} knots its error is {error:.3g}: increase the tolerance",
                 )
 
     error: ClassVar[float] = 0.0

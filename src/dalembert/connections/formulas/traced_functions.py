@@ -120,7 +120,7 @@ def traced(function: Callable[..., Any], names: Sequence[str], *, item: str) -> 
     try:
         answer = function(*(Traced(name, parts) for name in names))
     except Exception as error:
-        remedy = f"it fails with names in place of numbers ({error}); write formulas, or a function without branches"
+        remedy = f"it fails with symbolic arguments ({error}); write formulas, or a function without branches"
         raise ModelError(item, "function", getattr(function, "__name__", "function"), remedy) from error
     try:
         return _formulas(answer), parts

@@ -142,7 +142,7 @@ class CustomJoint(Joint):
             return self.position, self.rotation, {}
         item = self.kind
         if self.rotation is not None:
-            raise ModelError(item, "rotation", self.rotation, "the function gives it too: leave it out")
+            raise ModelError(item, "rotation", self.rotation, "the function returns it too: leave it out")
         arguments = (*names, *((TIME,) if self.time else ()), *parameters)
         answer, parts = traced(self.position, arguments, item=item)
         if not isinstance(answer, list) or len(answer) != 2:
@@ -201,7 +201,7 @@ class CustomJoint(Joint):
             if np.isfinite(R).all() and (np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0):
                 where = dict(zip(self.coordinates, (self.zero + shift).tolist(), strict=True))
                 raise ModelError(
-                    item, f"rotation at {where}", R, "it is no rotation: R^T R must be 1, its determinant 1"
+                    item, f"rotation at {where}", R, "it is not a rotation: R^T R must be 1, its determinant 1"
                 )
         free = H[:, : self.nq - (self.clock is not None)]
         scaled = free * np.array([self.length] * 3 + [1.0] * 3)[:, None]
@@ -210,7 +210,11 @@ class CustomJoint(Joint):
         independent = np.linalg.svd(scaled / np.where(sizes > 0, sizes, 1.0), compute_uv=False)
         rank = int((independent > 1e-9).sum())
         if rank < free.shape[1]:
-            cause = f"{', '.join(idle)} moves nothing" if idle else f"they move the marker in only {rank} ways"
+            cause = (
+                f"{', '.join(idle)} moves nothing"
+                if idle
+                else f"they move the marker in only {rank} independent direction(s)"
+            )
             raise ModelError(
                 item,
                 f"coordinates at the {at}",

@@ -164,7 +164,7 @@ class Joint:
         """Raise `ModelError` for invalid data of friction and stops."""
         stops = [field for field in ("lower", "upper", "restitution") if getattr(self, field) is not None]
         if stops and self.nq != self.nv:
-            remedy = "an attitude has no coordinate that a stop could hold; limit it by a da.Limits at another joint"
+            remedy = "an orientation has no coordinate for a stop; limit it by a da.Limits at another joint"
             raise ModelError(self.kind, stops[0], getattr(self, stops[0]), remedy)
         if self.restitution is not None and (self.restitution > 1).any():
             raise ModelError(self.kind, "restitution", self.restitution, "use a number from 0 to 1")
@@ -185,16 +185,16 @@ class Joint:
             raise ModelError(item, field, law, "give a da.LoadFriction(coefficient, radius=...)")
         if not self.presses:
             known = "Revolute, Prismatic, Cylindrical, Screw, Planar and Spherical"
-            raise ModelError(item, field, law, f"{known} know what presses their parts together; use joints of these")
+            raise ModelError(item, field, law, f"{known} define the load for friction; use one of these joints")
         turns, slides = "rad" in self.speed_units, "m" in self.speed_units
         if turns and law.radius is None:
-            raise ModelError(item, field, law, "it turns: give the radius at which it rubs")
+            raise ModelError(item, field, law, "it rotates: give the friction radius")
         if not turns and law.radius is not None:
-            raise ModelError(item, field, law, "it does not turn: leave the radius out")
+            raise ModelError(item, field, law, "it does not rotate: leave the radius out")
         if law.collar and (slides or self.presses != "across"):
-            raise ModelError(item, field, law, "it carries no load along an axis that it turns about: no collar")
+            raise ModelError(item, field, law, "it carries no load along its rotation axis: leave the collar out")
         if law.half_length is not None and self.presses == "all":
-            raise ModelError(item, field, law, "it holds no moments: leave half_length out")
+            raise ModelError(item, field, law, "it transmits no moments: leave half_length out")
 
     @property
     def rubs(self) -> bool:
