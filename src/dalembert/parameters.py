@@ -33,8 +33,10 @@ _SIGNS = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 
 
 class Expression:
-    """An expression of named parameters: arithmetic, powers, and ``np.sin``, ``cos``, ``tan``, ``exp``, ``log``,
-    ``sqrt``, ``arctan``, ``arcsin``, ``arccos`` of it are expressions again.
+    """Expression of named parameters.
+
+    Arithmetic, powers, and ``np.sin``, ``cos``, ``tan``, ``exp``, ``log``, ``sqrt``, ``arctan``, ``arcsin``, ``arccos``
+    of an expression are expressions.
 
     Attributes
     ----------

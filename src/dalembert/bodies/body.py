@@ -293,7 +293,10 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
 
 
 def inertia_matrix(inertia: ArrayLike | str, *, item: str) -> NDArray[np.float64]:
-    """Return a (3, 3) inertia from three moments, six numbers (xx, yy, zz, xy, xz, yz), a matrix or a dyadic; kg m2."""
+    """Return a (3, 3) inertia, kg m2, from three moments, six numbers, a matrix or a dyadic.
+
+    Six numbers are xx, yy, zz, xy, xz, yz.
+    """
     if isinstance(inertia, str):
         return inertia_of_dyadic(inertia, item=item)
     shape = shape_of(inertia)

@@ -246,7 +246,7 @@ class FlexibleBody:
         return moved
 
     def participation(self, eta: ArrayLike) -> Array:
-        """Return each modal coordinate's share (..., nm) of the strain energy for eta (..., nm); they add up to 1.
+        """Return the share (..., nm) of each mode in the strain energy for eta (..., nm); the sum is 1.
 
         Shares can be negative where modes are coupled by the stiffness. Without deformation they are zero.
         """

@@ -276,7 +276,7 @@ def mesh(
 
 
 def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 24 times the integral of x x^T over triangles (origin, a, b), by twice their areas, (k, 2, 2)."""
+    """Return 24 times the integral of x x^T over triangles (origin, a, b), per twice their areas, (k, 2, 2)."""
     aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
     ab = np.einsum("ki,kj->kij", a, b)
     result: NDArray[np.float64] = 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)

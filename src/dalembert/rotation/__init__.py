@@ -168,7 +168,7 @@ def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
 
 
 def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
-    """Return the three angles (rad) of `rotation` in the given convention (see `euler`); of (..., 3, 3), (..., 3).
+    """Return the angles (..., 3), rad, of `rotation` (..., 3, 3) in a convention (see `euler`).
 
     Where the first and third axes coincide only their sum is determined; the last angle is then zero.
     """

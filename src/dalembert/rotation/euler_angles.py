@@ -124,7 +124,7 @@ def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
 
 @checked("axes")
 def euler_axes(angles: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return w (..., 3, 3) with omega = w phi', (2); in axes of the ``"fixed"`` frame or of the ``"turned"`` one."""
+    """Return w (..., 3, 3) with omega = w phi', (2); in axes ``"fixed"`` or ``"turned"``."""
     one_of("euler", "axes", axes, _AXES)
     (i, j, k), backwards = sequence(convention)
     a = _triples("euler", "angles", angles, backwards)

@@ -319,7 +319,7 @@ def _mesh(mesh: Any) -> Any:
             raise ModelError("solid", "mesh", str(mesh), "there is no such file")
         try:
             found = meshio.read(path)
-        except (Exception, SystemExit) as error:  # meshio exits on files it does not know
+        except (Exception, SystemExit) as error:  # meshio exits on unknown files
             raise ModelError("solid", "mesh", str(mesh), f"meshio cannot read it: {error}") from error
     if not isinstance(found, meshio.Mesh):
         raise ModelError("solid", "mesh", mesh, "give a mesh of skfem or meshio, or the path of a file")

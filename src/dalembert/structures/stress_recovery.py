@@ -91,7 +91,7 @@ def section_forces(
 def beam_stresses(
     body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
 ) -> BeamStresses:
-    """Return stresses of the beam elements for modal coordinates eta (k, nm) or (nm,), or displacements (k, 6 n)."""
+    """Return stresses of the beam elements for eta (k, nm) or (nm,), or displacements (k, 6 n)."""
     forces = section_forces(body, eta, displacements=displacements)
     beams = _beam_structure(body).beams
     assert beams is not None

@@ -97,7 +97,7 @@ class SystemDisplay:
         port: int = 0,
         **run: Any,
     ) -> Any:
-        """Simulate the system in real time in a browser, with bodies dragged by a spring and inputs on sliders.
+        """Simulate the system in real time in a browser; drag bodies by a spring, set inputs by sliders.
 
         Parameters
         ----------

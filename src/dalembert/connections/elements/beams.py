@@ -117,7 +117,7 @@ class BeamElement(Element):
             numbers[name] = 0.0 if stiffness is None else 12 * bend / (stiffness * length**2)
         numbers |= not_negative(item, damping=damping)
         force = tuple(f"-G{i}" for i in "xyz")
-        # moments: of the force by way of the half rotation, and of the change of the rotation vector
+        # moments: of the force through the half rotation, and of the change of the rotation vector
         moment = tuple(f"-((m{i} + quarter*c{i})/2 + h{i} + k{i}/2 + tangent*l{i})" for i in "xyz")
         super().__init__("pose", (*force, *moment), numbers, energy=_ENERGY, definitions=_beam_parts())
 

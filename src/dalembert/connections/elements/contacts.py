@@ -33,7 +33,7 @@ _STORED = "stiffness*d**(exponent + 1)/(exponent + 1)"
 
 
 class PointPlaneContact(Element):
-    """Contact of a point, the origin of the second marker, with the plane z = 0 of the first; free for z > 0.
+    """Contact of the second marker's origin with the plane z = 0 of the first; free for z > 0.
 
     Parameters
     ----------
@@ -75,7 +75,9 @@ class PointPlaneContact(Element):
 
 
 class SpherePlaneContact(Element):
-    """Contact of a sphere about the second marker's origin with the plane z = 0 of the first; free for z > radius.
+    """Contact of a sphere about the second marker's origin with the plane z = 0 of the first.
+
+    It is free for z > radius.
 
     Parameters
     ----------

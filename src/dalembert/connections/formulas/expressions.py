@@ -215,7 +215,7 @@ class Formula:
     build : from a program, and indices by name, to the index of the result
     """
 
-    build: Callable[[Program, Mapping[str, int]], int] = field(compare=False)  # the program that it makes says it all
+    build: Callable[[Program, Mapping[str, int]], int] = field(compare=False)  # compared by the resulting program
 
 
 def compile_expressions(
