@@ -1,4 +1,4 @@
-"""Checks of numbers and words that users give: what is refused is refused by name."""
+"""Checks of user-supplied numbers and words, with errors that name the item and field."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
 
 def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
-    """Return `value` as a new float64 array of the given shape, or refuse it by name."""
+    """Return `value` as a new float64 array of the given shape; raise an error otherwise."""
     if _plainly_finite(value, shape):
         return np.array(value, dtype=np.float64)
     count = " by ".join(map(str, shape)) if shape else "one"
@@ -62,7 +62,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
     try:
         if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
             elements = np.array(value, dtype=object).flat
-            # NumPy would take text, truth values, dates and the real parts of complex numbers
+            # NumPy would accept text, booleans, dates and the real parts of complex numbers
             if any(isinstance(x, bool) or not isinstance(x, _REAL) for x in elements):
                 raise ValueError
         array = np.array(value, dtype=np.float64)
@@ -70,7 +70,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         if any(isinstance(x, Expression) for x in _entries(value)):
-            remedy = "an expression of parameters cannot stand here; give numbers (expression.value is one)"
+            remedy = "an expression of parameters is not allowed here; give numbers (expression.value is one)"
             raise ModelError(item, field, value, remedy) from None
         raise ModelError(item, field, value, f"give {wanted}") from None
     if not np.isfinite(array).all():
@@ -79,7 +79,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
 
 
 def _entries(value: Any) -> Iterator[Any]:
-    """Yield what stands in lists within lists, whatever their lengths."""
+    """Yield the entries of nested lists of any lengths."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
         for part in value:
             yield from _entries(part)
@@ -88,7 +88,7 @@ def _entries(value: Any) -> Iterator[Any]:
 
 
 def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
-    """Return whether a value is what most are, a short row of floats or an array of them, and right."""
+    """Return whether a value is a valid short row or array of floats, the common case."""
     if type(value) is np.ndarray:
         return value.dtype == np.float64 and value.shape == shape and bool(np.isfinite(value).all())
     if (type(value) is not list and type(value) is not tuple) or (len(value),) != shape:
@@ -97,7 +97,7 @@ def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
 
 
 def _in_si(value: Any) -> Any:
-    """Return quantities with units, such as those of pint, as numbers in SI units and radians; others as they are."""
+    """Return quantities with units, such as those of pint, as numbers in SI units and radians."""
     if hasattr(value, "to_base_units"):
         return value.to_base_units().magnitude
     if isinstance(value, (list, tuple)) and any(hasattr(each, "to_base_units") for each in value):
@@ -106,7 +106,7 @@ def _in_si(value: Any) -> Any:
 
 
 def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
-    """Return `value` as a float64 array whose last axes have the given shape, or refuse it by name."""
+    """Return `value` as a float64 array whose last axes have the given shape; raise an error otherwise."""
     remedy = f"give {' by '.join(map(str, shape))} real numbers, or rows of them"
     if not _is_array(value):
         raise ModelError(item, field, value, remedy)
@@ -117,20 +117,20 @@ def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Mat
 
 
 def random_generator(value: Any, *, item: str, field: str) -> np.random.Generator:
-    """Return a source of random numbers, from itself, a seed (a whole number, not negative) or None."""
+    """Return a random generator from a generator, a seed (an integer, not negative) or None."""
     if value is not None and not isinstance(value, np.random.Generator) and not (_is_whole(value) and value >= 0):
         raise ModelError(item, field, value, "give a seed, 0 or more, or a numpy.random.Generator")
     return np.random.default_rng(value)
 
 
 def valid_name(value: Any, *, item: str, field: str = "name") -> str:
-    """Return a name: any text that can be written down, not empty, without blanks at its ends."""
+    """Return a valid name: printable text, not empty, without blanks at its ends."""
     if not isinstance(value, str) or not value.strip() or value != value.strip():
         raise ModelError(item, field, value, "use a non-empty string without blanks at its ends")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ModelError(item, field, value, "it has characters that are none (halves of a pair): leave out") from None
+        raise ModelError(item, field, value, "it has invalid characters (unpaired surrogates): leave out") from None
     return value
 
 
@@ -143,14 +143,14 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def finite_number(value: Any, *, item: str, field: str) -> float:
-    """Return `value` as a finite float, or refuse it by name."""
+    """Return `value` as a finite float; raise an error otherwise."""
     if type(value) is float and -math.inf < value < math.inf:
         return value
     return float(finite_array(value, (), item=item, field=field))
 
 
 def finite(item: str, **numbers: Any) -> dict[str, float]:
-    """Return numbers by name, all finite; expressions of parameters stay what they are."""
+    """Return numbers by name, all finite; expressions of parameters are kept."""
     return {
         name: value if _follows(value, item, name) else finite_number(value, item=item, field=name)
         for name, value in numbers.items()
@@ -158,7 +158,7 @@ def finite(item: str, **numbers: Any) -> dict[str, float]:
 
 
 def _follows(value: Any, item: str, field: str) -> bool:
-    """Return whether a value is an expression of parameters, whose number is finite."""
+    """Return whether a value is an expression of parameters with a finite value."""
     if isinstance(value, Expression):
         finite_number(value.value, item=item, field=field)
     return isinstance(value, Expression)
@@ -192,14 +192,14 @@ def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
 
 
 def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """Return a word if it is allowed."""
+    """Return a word if it is allowed; raise an error otherwise."""
     if value not in allowed:
         raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
     return str(value)
 
 
 def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
-    """Return a question that names what is spelt like `name`, or nothing if nothing is.
+    """Return a question that names similarly spelled candidates, or an empty string.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:
 
 
 class _Kind(NamedTuple):
-    """What an annotation allows, and how that is called."""
+    """Types that an annotation allows, and their description."""
 
     allows: Callable[[Any], bool]
     words: str
@@ -224,23 +224,23 @@ class _Kind(NamedTuple):
 
     @property
     def plural(self) -> str:
-        """What many of them are called."""
+        """Plural description."""
         return self.several or self.words or "values"
 
 
 def checked(*names: str, item: str | None = None, largest: float = math.inf) -> Callable[[Target], Target]:
-    """Return a decorator that refuses arguments of a type that their annotations exclude, before the call begins.
+    """Return a decorator that raises an error for arguments whose types the annotations exclude.
 
-    It is for arguments that are handed on, unchecked, to where a wrong one could no longer be named. Numbers must not
-    be NaN. Entries of lists and tuples, and keys of dicts, are checked where the annotation says what they are; for a
-    name what has one, such as a body, will do.
+    It is for arguments that are passed on unchecked to code that can no longer name them. Numbers must not be NaN.
+    Entries of lists and tuples, and keys of dicts, are checked where the annotation gives their types. For a name, an
+    object with a name, such as a body, is accepted.
 
     Parameters
     ----------
     names : str
         The arguments to check.
     item : str
-        How errors call the function or class; its own name if left out.
+        Name of the function or class in errors; its own name if left out.
     largest : float
         Magnitude that single numbers must not exceed, such as that of lengths whose squares are numbers.
 
@@ -273,7 +273,7 @@ def _checked_call(
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not kinds:  # annotations may name what is imported after this module
+        if not kinds:  # annotations may name types that are imported after this module
             kinds.extend(_kinds(function, names))
         for name, place, kind in kinds:
             if name in kwargs:
@@ -292,9 +292,9 @@ def _checked_call(
 
 
 def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tuple[str, int, _Kind]]:
-    """Yield the names of arguments with their places and what their annotations allow."""
+    """Yield the names of arguments with their indices and allowed types."""
     scope = _Names(getattr(inspect.unwrap(function), "__globals__", {}))
-    scope["ArrayLike"] = _Array  # which in unions would be taken apart
+    scope["ArrayLike"] = _Array  # which in unions would be split
     signature = inspect.signature(function).parameters
     order = list(signature)
     for name in names:
@@ -305,11 +305,11 @@ def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tup
 
 
 class _Array:
-    """Stands for ArrayLike."""
+    """Stand-in for ArrayLike."""
 
 
 class _Names(dict[str, Any]):
-    """Names of a module, and those that it imports for type checkers only: from the package, or else anything."""
+    """Names of a module, and its imports for type checkers only: from the package, or else anything."""
 
     def __missing__(self, name: str) -> Any:
         if hasattr(builtins, name):
@@ -318,7 +318,7 @@ class _Names(dict[str, Any]):
 
 
 def _kind(annotation: Any) -> _Kind:
-    """Return what an annotation allows."""
+    """Return the types that an annotation allows."""
     if annotation is None or annotation is types.NoneType:
         return _Kind(lambda value: value is None, "None")
     if annotation in _PLAIN:
@@ -383,7 +383,7 @@ def _sequence_kind(origin: type, parts: tuple[Any, ...]) -> _Kind:
         ):
             return False
         if not isinstance(given, Collection):
-            return True  # an iterator, which looking would empty
+            return True  # an iterator, which a check would exhaust
         if fixed:
             return len(given) == len(kinds) and all(k.allows(each) for k, each in zip(kinds, given, strict=True))
         return not kinds or all(kinds[0].allows(each) or (names and hasattr(each, "name")) for each in given)
@@ -417,7 +417,7 @@ def _is_array(value: Any) -> bool:
     try:
         found = np.array(_in_si(value), dtype=object)
         return all(isinstance(x, (*_REAL, bool, np.bool_, Expression)) and _is_float(x) for x in found.flat)
-    except (TypeError, ValueError, ModelError):  # the last of answers that are read by names
+    except (TypeError, ValueError, ModelError):  # the last: results that are indexed by names
         return False
 
 

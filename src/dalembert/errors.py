@@ -1,4 +1,4 @@
-"""The errors of dalembert: one tree, each naming the item, the field, the value and the way out."""
+"""Exceptions and warnings of dalembert; messages name the item, the field, the value and a remedy."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = [
 
 
 class DalembertError(Exception):
-    """Root of every error that dalembert raises on purpose.
+    """Root of all exceptions that dalembert raises.
 
     Attributes
     ----------
     result : Result or None
-        What a simulation had computed before it failed.
+        Partial result of a failed simulation.
     """
 
     result: Any = None
@@ -46,13 +46,13 @@ class ModelError(DalembertError):
     Parameters
     ----------
     item : str
-        What was being described or computed, by name: ``"body 'crank'"``.
+        Item being described or computed, by name: ``"body 'crank'"``.
     field : str
         The field or argument at fault: ``"mass"``.
     value : object
         The value that was given.
     remedy : str
-        What is allowed, or what to do instead.
+        Allowed values, or what to do instead.
     """
 
     def __init__(self, item: str, field: str, value: Any, remedy: str) -> None:
@@ -71,7 +71,7 @@ class FileError(ModelError):
 
 
 class TopologyError(DalembertError):
-    """A graph of bodies and connections that the requested analysis cannot take."""
+    """Graph of bodies and connections that the requested analysis does not support."""
 
 
 class AssemblyError(DalembertError):
@@ -90,39 +90,39 @@ class AssemblyError(DalembertError):
 
 
 class EquilibriumError(DalembertError):
-    """No equilibrium: what falls for ever or cannot be balanced, by name.
+    """No equilibrium; names the unbalanced or freely falling parts.
 
     Attributes
     ----------
     state : State or None
-        The last one that was looked at.
+        Last configuration of the search.
     """
 
     state: Any = None
 
 
 class SingularityError(DalembertError):
-    """A matrix that must be regular is not; names the coordinates that lose their meaning."""
+    """Singular matrix; names the coordinates that become undetermined."""
 
 
 class IntegrationError(DalembertError):
-    """A simulation that could not go on; carries the partial result."""
+    """Simulation that could not be continued; carries the partial result."""
 
 
 class GradientError(DalembertError):
-    """A derivative was asked for where none exists."""
+    """Derivative requested where none exists."""
 
 
 class MissingPackageError(DalembertError, ImportError):
-    """A part of dalembert needs a package that is not installed.
+    """Optional package that is required but not installed.
 
     Parameters
     ----------
     purpose : str
-        What it is needed for: ``"pictures"``.
+        Purpose: ``"pictures"``.
     package : str
     remedy : str
-        What to install: ``"pip install matplotlib"``.
+        Installation command: ``"pip install matplotlib"``.
     """
 
     def __init__(self, purpose: str, package: str, remedy: str) -> None:
@@ -136,28 +136,28 @@ class MissingPackageError(DalembertError, ImportError):
 
 
 class UserFunctionError(DalembertError):
-    """A function given by the user failed; the user's exception is chained."""
+    """User function that failed; the original exception is chained."""
 
 
 class ModelWarning(UserWarning):
-    """Data that no mechanical system can have, or hardly anyone means, and that are taken as they stand."""
+    """Data that are impossible or unlikely for a mechanical system, and used as given."""
 
 
 class BucklingWarning(UserWarning):
-    """A flexible body is pressed so hard that what its loads take from its stiffness counts, or that it buckles."""
+    """Compressive load on a flexible body that reduces its stiffness noticeably, or buckles it."""
 
 
 class DeformationWarning(UserWarning):
-    """A flexible body deforms more than modes that are linear can tell."""
+    """Deformation of a flexible body beyond the range of linear modes."""
 
 
 class OmissionWarning(UserWarning):
-    """What a file has and a system cannot hold, or a system has and a file cannot: it is left out, and said.
+    """Data of a file or system that the other cannot represent, and that were omitted.
 
     Attributes
     ----------
     items : tuple of str
-        What is left out or taken otherwise, one by one.
+        Data left out or changed, one by one.
     """
 
     def __init__(self, message: str, items: tuple[str, ...] = ()) -> None:
@@ -166,17 +166,17 @@ class OmissionWarning(UserWarning):
 
 
 class ModesWarning(UserWarning):
-    """The modes of a flexible body miss much of how its loads deform it: it comes out too stiff."""
+    """Mode set that misses much of the deformation under the loads: the body is too stiff."""
 
 
 class StiffeningWarning(UserWarning):
-    """A flexible body spins so fast that it needs geometric stiffening, and has none."""
+    """Rotation so fast that a flexible body needs geometric stiffening, which is not enabled."""
 
 
 def _short(value: Any, limit: int = 120) -> str:
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # of a value that cannot even be printed, such as an integer of 5000 digits
+    except Exception:  # for a value that cannot be printed, such as an integer of 5000 digits
         text = f"<{type(value).__name__}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
@@ -190,7 +190,7 @@ def listed(items: Iterable[Any], most: int = 8, text: Callable[[Any], str] = rep
 
 
 def warn_user(warning: Warning) -> None:
-    """Issue a warning at the line outside this package that led here."""
+    """Issue a warning at the calling line outside this package."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""Parameters that a user names, and expressions of them, which may be given in place of numbers.
+"""Named parameters and expressions of them, accepted in place of numbers.
 
 Expressions form an acyclic graph: an expression that occurs in several others is one object and is evaluated once.
 
@@ -27,32 +27,34 @@ _FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]]
     "arcsin": (math.asin, lambda x: 1.0 / math.sqrt(1.0 - x * x)),
     "arccos": (math.acos, lambda x: -1.0 / math.sqrt(1.0 - x * x)),
 }
-MAX_DEPTH = 10_000  # expressions within each other; more come from a loop without an end
-MAX_TERMS = 2000  # of an expression written out: what is shared is written as often as it occurs
+MAX_DEPTH = 10_000  # nested expressions; more come from an endless loop
+MAX_TERMS = 2000  # of an expression written out; shared subexpressions count each time
 _SIGNS = {"+": 1, "-": 1, "*": 2, "/": 2, "neg": 3, "**": 4}
 
 
 class Expression:
-    """An expression of named parameters: arithmetic, powers, and ``np.sin``, ``cos``, ``tan``, ``exp``, ``log``,
-    ``sqrt``, ``arctan``, ``arcsin``, ``arccos`` of it are expressions again.
+    """Expression of named parameters.
+
+    Arithmetic, powers, and ``np.sin``, ``cos``, ``tan``, ``exp``, ``log``, ``sqrt``, ``arctan``, ``arcsin``, ``arccos``
+    of an expression are expressions.
 
     Attributes
     ----------
     operation : str
     parts : tuple of Expression or float
     value : float
-        With the parameters as they were described.
+        Value with the described parameter values.
     names : frozenset of str
-        The parameters in it.
+        Names of its parameters.
     depth : int
-        How many expressions stand within each other.
+        Nesting depth.
     terms : int
-        Numbers and parameters in it when it is written out.
+        Number of numbers and parameters when written out.
 
     Raises
     ------
     ModelError
-        If more than `MAX_DEPTH` expressions stand within each other.
+        If expressions are nested more than `MAX_DEPTH` deep.
 
     Examples
     --------
@@ -71,11 +73,11 @@ class Expression:
         self.terms: int = len(parts) - len(within) + sum(p.terms for p in within) if parts else 1
         if self.depth > MAX_DEPTH:
             names = ", ".join(sorted(self.names)[:4])
-            remedy = f"at most {MAX_DEPTH}: begin again from a parameter of its own (s.parameter)"
+            remedy = f"at most {MAX_DEPTH}: start again from a new parameter (s.parameter)"
             raise ModelError(f"expression of {names}", "depth", self.depth, remedy)
 
     def _graph(self) -> list[Expression]:
-        """Return every expression in this one once, each after its parts; this one is the last."""
+        """Return all subexpressions once, each after its parts; this one is last."""
         order: list[Expression] = []
         seen: set[int] = set()
         stack = [(self, False)]
@@ -90,14 +92,14 @@ class Expression:
         return order
 
     def folded(self, number: Callable[[float], Any], made: Callable[[Expression, list[Any]], Any]) -> Any:
-        """Return what `made` makes of this expression and of what it made of the parts, each of which is made once.
+        """Return the result of `made` on this expression and the results of its parts; each is made once.
 
         Parameters
         ----------
         number : function of a float
-            What stands for a plain number.
+            Result for a plain number.
         made : function of an Expression and a list
-            What stands for an expression, given what stands for its parts.
+            Result for an expression, from the results of its parts.
         """
         done: dict[int, Any] = {}
         for one in self._graph():
@@ -105,7 +107,7 @@ class Expression:
         return done[id(self)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Keep a flat list of the graph: what copies and pickles objects goes into depth by recursion."""
+        """Return a flat list of the graph, because copy and pickle recurse deeply otherwise."""
         order = self._graph()
         index = {id(one): k for k, one in enumerate(order)}
         rows = [
@@ -120,7 +122,7 @@ class Expression:
 
     @property
     def value(self) -> float:
-        """The value as described."""
+        """Value in the description."""
         return self.at({})
 
     def at(self, values: Mapping[str, float]) -> float:
@@ -128,7 +130,7 @@ class Expression:
         return self.slope(values, {})[0]
 
     def slope(self, values: Mapping[str, float], along: Mapping[str, float]) -> tuple[float, float]:
-        """Return the value, and its derivative when parameters change by `follow_targets`."""
+        """Return the value, and its derivative when parameters change at the rates `along`."""
 
         def made(one: Expression, parts: list[tuple[float, float]]) -> tuple[float, float]:
             if isinstance(one, Parameter):
@@ -177,14 +179,14 @@ class Expression:
         return self
 
     def __getattr__(self, name: str) -> Any:
-        if name in _FUNCTIONS:  # np.sin(expression) of an array of objects asks for expression.sin()
+        if name in _FUNCTIONS:  # np.sin(expression) of an array of objects calls expression.sin()
             return lambda: Expression(name, self)
         raise AttributeError(name)
 
-    # ---- what would lose the expression
+    # ---- conversions that would lose the expression
 
     def _refuse(self, what: str) -> NoReturn:
-        remedy = f"{what} would forget the parameter; .value is the number, where that is meant"
+        remedy = f"{what} would lose the parameter; use .value for the plain number"
         raise ModelError("expression", "value", str(self), remedy)
 
     def __float__(self) -> float:
@@ -204,7 +206,7 @@ class Expression:
 
     __le__ = __gt__ = __ge__ = __lt__
 
-    # ---- words
+    # ---- text
 
     def _text(self, number: Callable[[float], str], name: Callable[[str], str]) -> str:
         """Return the expression as text."""
@@ -217,7 +219,7 @@ class Expression:
         return str(self.folded(lambda x: (number(x), 9 if x >= 0 else 3), made)[0])
 
     def written(self, name: Callable[[str], str] = str) -> str:
-        """Return text with every digit, from which the very same expression follows; `name` writes parameters.
+        """Return text with all digits that reproduces the expression exactly; `name` writes parameters.
 
         Raises
         ------
@@ -225,12 +227,12 @@ class Expression:
             If it has more than `MAX_TERMS` terms.
         """
         if self.terms > MAX_TERMS:
-            remedy = f"at most {MAX_TERMS} can be written out: make a parameter of what occurs often (s.parameter)"
+            remedy = f"at most {MAX_TERMS} can be written out: replace a repeated part by a parameter (s.parameter)"
             raise ModelError(f"expression of {', '.join(sorted(self.names)[:4])}", "terms", self.terms, remedy)
         return self._text(repr, name)
 
     def same_as(self, other: Expression) -> bool:
-        """Return whether both were written the same way, to the last digit."""
+        """Return whether both are identical, to the last digit."""
         numbers: dict[Any, int] = {}  # equal expressions have equal numbers
 
         def made(one: Expression, parts: list[Any]) -> int:
@@ -249,7 +251,7 @@ class Expression:
 
 
 class Parameter(Expression):
-    """A named number of a description; made by ``System.parameter``.
+    """Named number of a description; returned by ``System.parameter``.
 
     Attributes
     ----------
@@ -267,7 +269,7 @@ class Parameter(Expression):
 
 
 def _from_rows(rows: list[Any]) -> Expression:
-    """Return an expression from the flat list that `Expression.__reduce__` keeps."""
+    """Return an expression from the flat list of `Expression.__reduce__`."""
     done: list[Expression] = []
     for row in rows:
         if isinstance(row, Parameter):
@@ -300,7 +302,7 @@ def _value_and_slope(operation: str, parts: list[tuple[float, float]]) -> tuple[
 
 
 def _text_and_rank(operation: str, parts: list[tuple[str, int]]) -> tuple[str, int]:
-    """Return an operation as text, and how tightly that is bound, from those of its parts."""
+    """Return an operation as text, and its operator precedence, from those of its parts."""
     if operation in _FUNCTIONS:
         return f"{operation}({parts[0][0]})", 9
     rank = _SIGNS[operation]
@@ -325,17 +327,17 @@ def _made(operation: str, a: Any, b: Any) -> Any:
 
 
 def applied(function: str, argument: Expression) -> Expression | None:
-    """Return a function of an expression, by the name that NumPy has for it; None if it has none such."""
+    """Return a function of an expression, by its NumPy name; None if it is not supported."""
     return Expression(function, argument) if function in _FUNCTIONS else None
 
 
 def plain_value(value: Any) -> Any:
-    """Return the value of an expression; anything else as it is."""
+    """Return the value of an expression; other values unchanged."""
     return value.value if isinstance(value, Expression) else value
 
 
 def split(value: Any, labels: Iterable[str] = ("",)) -> tuple[Any, dict[str, Expression]]:
-    """Return a number, or a flat sequence of them, without expressions, and the expressions in it by label."""
+    """Return a number, or a flat sequence of them, without expressions, and the expressions by label."""
     if isinstance(value, Expression):
         return value.value, {next(iter(labels)): value}
     if not isinstance(value, (list, tuple)) and getattr(value, "dtype", "") != "O":
@@ -345,7 +347,7 @@ def split(value: Any, labels: Iterable[str] = ("",)) -> tuple[Any, dict[str, Exp
 
 
 def keep_expression(owner: Any, field: str) -> Any:
-    """Return the number of a field of a frozen description; an expression of it is kept among its expressions."""
+    """Return the number of a field of a frozen description; store its expression."""
     value = getattr(owner, field)
     if isinstance(value, Expression):
         object.__setattr__(owner, "expressions", {**getattr(owner, "expressions", {}), field: value})
@@ -353,6 +355,6 @@ def keep_expression(owner: Any, field: str) -> Any:
 
 
 def expressions_of(owner: Any) -> dict[str, Expression]:
-    """Return the expressions that numbers of a part follow from, by label."""
+    """Return the expressions of a part's numbers, by label."""
     found: dict[str, Expression] = getattr(owner, "expressions", {})
     return found

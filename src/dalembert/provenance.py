@@ -1,4 +1,4 @@
-"""Constructor calls of elements, curves and shapes, recorded so that model files and scripts can repeat them.
+"""Recorded constructor calls of elements, curves and shapes, for model files and scripts.
 
 Dataclasses need no record: their fields are the arguments. Other objects keep the arguments of their constructor.
 """
@@ -17,9 +17,9 @@ Class = TypeVar("Class", bound=type)
 
 
 class ConstructorCall(NamedTuple):
-    """The name of a maker, ``"Cable"``, ``"rod"`` or ``"Curve.path"``, and its arguments by name.
+    """Name of a constructor, ``"Cable"``, ``"rod"`` or ``"Curve.path"``, and its arguments by name.
 
-    Arguments that are given in a row, ``*axes``, stand under their name as a list.
+    Positional arguments, ``*axes``, are stored under their name as a list.
     """
 
     maker: str
@@ -30,7 +30,7 @@ CALL_ATTRIBUTE = "_constructor_call"  # attribute that holds the record
 
 
 def constructor_call(thing: Any) -> ConstructorCall | None:
-    """Return how something was made, or None if that is not known."""
+    """Return the recorded constructor call of an object, or None."""
     found: ConstructorCall | None = getattr(thing, "__dict__", {}).get(CALL_ATTRIBUTE)
     return found
 
@@ -40,7 +40,7 @@ def _keep(thing: Any, call: ConstructorCall) -> None:
 
 
 def record_call(maker: Maker) -> Maker:
-    """Let a function remember what it made and from what; of nested makers the outermost counts."""
+    """Let a function record its calls in its results; of nested calls the outermost counts."""
     signature = inspect.signature(maker)
 
     @functools.wraps(maker)
@@ -70,7 +70,7 @@ def recorded_method(owner: str) -> Callable[[Maker], Maker]:
 
 
 def record_makers(cls: Class) -> Class:
-    """Let a class remember how its objects were made, if it has an ``__init__`` of its own; return it."""
+    """Let a class with its own ``__init__`` record its constructor calls; return it."""
     init = cls.__dict__.get("__init__")
     if init is None:
         return cls

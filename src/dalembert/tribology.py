@@ -11,7 +11,7 @@ Sources
   5th Leeds-Lyon Symp. on Tribology (1979) 60-65: central film.
 - H. Eyring, J. Chem. Phys. 4 (1936) 283-291; K. L. Johnson, J. L. Tevaarwerk, Proc. R. Soc. Lond. A 356 (1977)
   215-236: nonlinear viscous traction. L. Houpert's expression (1980), which Sol 1983 uses without printing it, is of
-  this kind; it is not what is here.
+  this kind; it is not implemented here.
 - D. Childs, H. Moes, H. van Leeuwen, J. Lubr. Technol. 99 (1977) 198-210; H. Moes, R. Bosma, J. Lubr. Technol. 103
   (1981) 468-470: impedance of journal bearings.
 """
@@ -51,14 +51,14 @@ CONTACT_WEIGHTS: tuple[float, ...] = tuple(
 
 
 class HertzLine(NamedTuple):
-    """Half width b (m) and greatest pressure p (Pa) of a line contact; the pressure is p sqrt(1 - (x/b)^2)."""
+    """Half width b (m) and maximum pressure p (Pa) of a line contact; the pressure is p sqrt(1 - (x/b)^2)."""
 
     half_width: Array
     pressure: Array
 
 
 class Impedance(NamedTuple):
-    """Size of the impedance, and the angle (rad) by which the load is turned ahead of the squeeze velocity."""
+    """Magnitude of the impedance, and angle (rad) of the load ahead of the squeeze velocity."""
 
     size: Array
     turn: Array
@@ -95,12 +95,12 @@ def reduced_radius(r1: ArrayLike, r2: ArrayLike) -> Array:
 
 @checked("load", "length", "radius", "modulus")
 def hertz_line(load: ArrayLike, length: ArrayLike, radius: ArrayLike, modulus: ArrayLike) -> HertzLine:
-    """Return half width and greatest pressure of a line contact (Hertz).
+    """Return half width and maximum pressure of a line contact (Hertz).
 
     Parameters
     ----------
     load : N
-        Below zero it counts as zero: no contact.
+        Negative loads count as zero: no contact.
     length : m
         Of the contact line.
     radius : m
@@ -146,12 +146,12 @@ def minimum_film(
     viscosity: ArrayLike,
     coefficient: ArrayLike,
 ) -> Array:
-    """Return the least thickness of an elastohydrodynamic line contact, m (Dowson 1968).
+    """Return the minimum film thickness of an elastohydrodynamic line contact, m (Dowson 1968).
 
     Parameters
     ----------
     speed : m/s
-        Mean of the speeds of the two surfaces relative to the contact, (u1 + u2)/2; its sign does not matter.
+        Mean speed of the two surfaces relative to the contact, (u1 + u2)/2; its sign does not matter.
     load : N
     length : m
     radius : m
@@ -164,8 +164,8 @@ def minimum_film(
         Of the viscosity's growth with pressure.
 
     h / R = 2.65 U^0.70 G^0.54 W^-0.13 with U = eta0 u / (E' R), G = alpha E', W = load / (length E' R). A fit to
-    numerical solutions of smooth, fully flooded, isothermal contacts whose oil thickens and whose surfaces yield; not
-    for light loads, where it grows without bound.
+    numerical solutions of smooth, fully flooded, isothermal contacts with pressure-dependent viscosity and elastic
+    surfaces; not for light loads, where it grows without bound.
     """
     R, (U, G, W) = _groups(speed, load, length, radius, modulus, viscosity, coefficient)
     return np.asarray(2.65 * R * U**0.70 * G**0.54 * W**-0.13)
@@ -181,7 +181,7 @@ def central_film(
     viscosity: ArrayLike,
     coefficient: ArrayLike,
 ) -> Array:
-    """Return the thickness in the middle of an elastohydrodynamic line contact, m (Dowson and Toyoda 1979).
+    """Return the central film thickness of an elastohydrodynamic line contact, m (Dowson and Toyoda 1979).
 
     h / R = 3.06 U^0.69 G^0.56 W^-0.10; parameters and limits as in `minimum_film`.
     """
@@ -207,7 +207,7 @@ def eyring_traction(
     film : m
         Thickness, the same throughout the contact.
     pressure : Pa
-        Greatest pressure of Hertz, `HertzLine.pressure`.
+        Maximum pressure of Hertz, `HertzLine.pressure`.
     viscosity : Pa s
         At ambient pressure.
     coefficient : 1/Pa
@@ -221,7 +221,7 @@ def eyring_traction(
 
         f = alpha tau0 + tau0 / p_mean ln(2 eta0 slip / (tau0 film)),   p_mean = pi p / 4.
 
-    Isothermal, without elastic shear: for slip that heats the oil it gives too much.
+    Isothermal, without elastic shear: too large for slip that heats the oil.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def eyring_traction(
 
 @checked("along", "across", "slenderness")
 def journal_impedance(along: ArrayLike, across: ArrayLike, slenderness: ArrayLike) -> Impedance:
-    """Return the impedance of a journal bearing of finite length whose film carries pressure on one half only.
+    """Return the impedance of a journal bearing of finite length with a half film.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _groups(
     viscosity: ArrayLike,
     coefficient: ArrayLike,
 ) -> tuple[Array, tuple[Array, Array, Array]]:
-    """Return the radius and the groups U, G, W of Dowson and Higginson."""
+    """Return the radius and the dimensionless groups U, G, W of Dowson and Higginson."""
     u, w, L, R, E, eta, alpha = (
         np.asarray(x, float) for x in (np.abs(speed), load, length, radius, modulus, viscosity, coefficient)
     )

@@ -1,7 +1,7 @@
-"""Quantities at the edge: ``12 mm``, ``30 deg``, ``5 N/mm``, in SI and radians from here on; and their dimensions.
+"""Units: conversion of ``12 mm``, ``30 deg``, ``5 N/mm`` to SI and radians, and dimensions.
 
-Everything inside is in SI units and radians. Numbers in others come in by `si`, or as text in model files; outputs go
-out with a unit behind their name, ``result["main.position [in]"]``, or by `of_si`.
+Internally everything is in SI units and radians. Numbers in other units are converted by `si`, or from text in model
+files. Outputs are converted by a unit behind their name, ``result["main.position [in]"]``, or by `of_si`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _QUANTITY = re.compile(
 
 
 class Quantity(NamedTuple):
-    """A number in SI units and radians, and its dimension."""
+    """Number in SI units and radians, and its dimension."""
 
     value: float
     dimension: Dimension
@@ -54,10 +54,10 @@ class Quantity(NamedTuple):
 
 @checked("text")
 def quantity(text: str) -> Quantity | None:
-    """Return a quantity in SI units and radians; None if the text is none.
+    """Return a quantity in SI units and radians; None if the text is not one.
 
-    Units are multiplied by a blank, ``*`` or nothing but a dot between them, divided after ``/`` (everything behind the
-    first stroke divides), with whole powers: ``N m/rad``, ``kg*m^2``, ``m/s2``, ``1/s``.
+    Units are multiplied by a blank, ``*`` or a dot, and divided after ``/`` (everything behind the first stroke
+    divides), with integer powers: ``N m/rad``, ``kg*m^2``, ``m/s2``, ``1/s``.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def quantity(text: str) -> Quantity | None:
 
 @cache
 def unit_of(text: str) -> Quantity | None:
-    """Return what one of a unit is; None if it is not known."""
+    """Return one of a unit as a quantity; None if the unit is unknown."""
     above, *below = text.split("/")
     whole = Quantity(1.0, FREE) if above.strip() == "1" and below else _product(above)
     for part in below:
@@ -96,7 +96,7 @@ def same_dimension(one: Dimension, other: Dimension) -> bool:
 
 @checked("value")
 def si(value: ArrayLike, unit: str) -> Any:
-    """Return a number or numbers that are given in a unit, in SI units and radians.
+    """Return numbers given in a unit, in SI units and radians.
 
     Examples
     --------
@@ -111,17 +111,17 @@ def si(value: ArrayLike, unit: str) -> Any:
 
 @checked("value")
 def of_si(value: ArrayLike, unit: str) -> Any:
-    """Return a number or numbers in SI units and radians, in another unit: the inverse of `si`."""
+    """Return numbers given in SI units and radians, in another unit: the inverse of `si`."""
     return _numbers(value) / _known(unit).value
 
 
 def factor(unit: str, of: str, *, item: str) -> float:
-    """Return how many of a unit one of another is, ``factor("in", "m")``.
+    """Return the conversion factor between two units, ``factor("in", "m")``.
 
     Raises
     ------
     ModelError
-        If one is not known, or what they measure is not the same.
+        If one is unknown, or their dimensions differ.
     """
     wanted, own = _known(unit, item), _known(of, item)
     turns_alike = wanted.dimension[5] == own.dimension[5] or wanted.value == 1.0  # N m and N m/rad are one
@@ -143,7 +143,7 @@ def _numbers(value: ArrayLike) -> NDArray[np.float64]:
 
 
 def _product(text: str) -> Quantity | None:
-    """Return units that are multiplied, or None where one is not known."""
+    """Return the product of units, or None if one is unknown."""
     factor, powers = 1.0, FREE
     for part in re.split(r"[\s*.()]+", text.strip()):
         if not part:

@@ -92,7 +92,7 @@ def test_the_spin_of_a_point_mass_is_named_with_the_ways_out(joint: da.joints.Jo
     with pytest.raises(da.ModelError) as caught:
         s.compile()
     message = str(caught.value)
-    for words in ("body 'p'", spins, "no inertia", "inertia=", "shape", "point mass has no attitude", "CustomJoint"):
+    for words in ("body 'p'", spins, "no inertia", "inertia=", "shape", "point mass has no orientation", "CustomJoint"):
         assert words in message
 
 
@@ -241,7 +241,7 @@ def test_attitudes_as_quaternions_and_bryant_angles() -> None:
 
 def test_messages_read_as_sentences() -> None:
     with pytest.raises(
-        da.ModelError, match=r"formula is '-k\*s - c\*ds'; the name 'c' in it means nothing here; known are"
+        da.ModelError, match=r"formula is '-k\*s - c\*ds'; the name 'c' in it is unknown here; known are"
     ):
         da.Element("joint", "-k*s - c*ds", {"k": 1.0})
     s = da.System()

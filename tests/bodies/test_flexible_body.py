@@ -254,7 +254,7 @@ def test_a_declared_mass_is_compared() -> None:
         given(total_mass=6280)
     with pytest.raises(da.ModelError, match="declared"):
         da.Structure(STRUCTURE.nodes, STRUCTURE.mass, STRUCTURE.stiffness, total_mass=3.0)
-    with pytest.raises(da.ModelError, match="brings its com"):
+    with pytest.raises(da.ModelError, match="defines its com"):
         system.body("other", BODY, com=(0, 0, 0))
 
 
@@ -308,7 +308,7 @@ def swapped_mass() -> csr_array:
         ({"modes": np.hstack([BODY.modes[:, :2], np.zeros((30, 1))])}, "column 2.*moves no mass"),
         ({"order": "linear"}, "'full' or 'ruthless'"),
         ({"reference": 7}, "0 to 4"),
-        ({"node_labels": [1, 1, 2, 3, 4]}, "different whole numbers"),
+        ({"node_labels": [1, 1, 2, 3, 4]}, "different integers"),
         ({"stiffening": 1.0}, "give a Stiffening"),
         ({"stiffening": da.Stiffening(np.zeros((3, 2, 2)), np.zeros((6, 2, 2)), np.zeros((3, 2, 2)))}, "4 modes"),
         ({"damping": -0.1}, "negative"),

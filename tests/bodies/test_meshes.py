@@ -106,7 +106,7 @@ def test_an_open_surface_has_no_mass_and_is_reported() -> None:
     turned[0] = turned[0][::-1]
     with pytest.raises(da.ModelError, match="3 edges neighbours face opposite ways"):
         da.mesh((corners, turned), 2.0)
-    with pytest.raises(da.ModelError, match="encloses next to nothing"):
+    with pytest.raises(da.ModelError, match="encloses almost no volume"):
         da.mesh((corners, np.concatenate([triangles, triangles[:, ::-1]])), 2.0)
 
 

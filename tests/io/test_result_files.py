@@ -69,7 +69,7 @@ def test_names_that_differ_in_case_only_stay_apart(suffix: str, tmp_path: Path) 
 def test_a_name_that_cannot_be_written_down_is_refused() -> None:
     s = da.System("s")
     for make in (da.System, s.body, s.ground.marker, lambda n: s.connect(n, da.Free(), s.ground, s.body("b"))):
-        with pytest.raises(da.ModelError, match="halves of a pair"):
+        with pytest.raises(da.ModelError, match="unpaired surrogates"):
             make("a\ud800")
 
 

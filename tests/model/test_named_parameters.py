@@ -156,7 +156,7 @@ def test_no_expression_becomes_a_number_silently():
     for lose in (float, int, bool, lambda x: np.asarray([x], dtype=float), lambda x: x < 3, np.zeros(3).__setitem__):
         with pytest.raises((da.ModelError, TypeError)):
             lose(p) if lose is not np.zeros(3).__setitem__ else lose(0, p)
-    with pytest.raises(da.ModelError, match="cannot stand here"):
+    with pytest.raises(da.ModelError, match="is not allowed here"):
         da.shapes.prism([(0, 0), (p, 0), (0, 1)], 0.1, 1.0)
     assert str(2 * p + 0.01) == "2 * p + 0.01"
     assert str((1 - p) * -p / (p - 3) ** 2) == "(1 - p) * -p / (p - 3)**2"
@@ -185,7 +185,7 @@ def test_an_expression_that_occurs_often_is_evaluated_once():
     assert "terms" in s.parameters["bob.mass"].follows
     back = pickle.loads(pickle.dumps(mass))
     assert back.same_as(mass) and not back.same_as(mass / 2) and back.value == first.value
-    with pytest.raises(da.ModelError, match="can be written out: make a parameter of what occurs often"):
+    with pytest.raises(da.ModelError, match="can be written out: replace a repeated part by a parameter"):
         mass.written()
 
 

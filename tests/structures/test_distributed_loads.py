@@ -127,7 +127,7 @@ def test_what_cannot_be_loaded_is_refused_by_name() -> None:
     s, body = cantilever()
     with pytest.raises(ModelError, match="line_load"):
         da.structures.pressure_load(s, "p", body, 1.0)
-    with pytest.raises(ModelError, match="acts on no place"):
+    with pytest.raises(ModelError, match="acts on no part"):
         da.structures.line_load(s, "q", body, (0, 0, 1.0), where=lambda x: x[0] > 5)
     with pytest.raises(ModelError, match="flexible"):
         da.structures.line_load(s, "q", s.body("rigid", mass=1.0), (0, 0, 1.0))

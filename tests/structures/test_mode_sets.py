@@ -203,8 +203,8 @@ def test_static_errors_vanish_with_all_modes() -> None:
     ("modes", "words"),
     [
         (lambda s: da.CantileverModes(0), "at least 1"),
-        (lambda s: da.CantileverModes(10_000), "ask for fewer"),
-        (lambda s: da.FreeModes(10_000), "ask for fewer"),
+        (lambda s: da.CantileverModes(10_000), "request fewer"),
+        (lambda s: da.FreeModes(10_000), "request fewer"),
         (lambda s: da.CantileverModes(3, at=999), "0 to"),
         (lambda s: da.CantileverModes(3, at=(9.0, 9.0, 9.0)), "no node lies there.*nearest"),
         (lambda s: da.CraigBampton((0, 0), 3), "only once"),

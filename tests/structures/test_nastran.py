@@ -93,7 +93,7 @@ def test_matrices_of_nastran_are_read(tmp_path: Path) -> None:
         ("CBAR,4,10,5,7,0.0,1.0,0.0", "lies along it"),
         ("CBAR,4,10,5,7,0.0,0.0,1.0,,\n,,,0.1", "offset or pin flag"),
         ("PBAR,11,21,1.,1.,1.,1.", "no MAT1"),
-        ("MAT1,22,x,,0.3", "field 2 is 'x'; a number"),
+        ("MAT1,22,x,,0.3", "field 2 is 'x'; give a number"),
         ("INCLUDE 'other.bdf'", "into one"),
     ],
 )
@@ -105,7 +105,7 @@ def test_what_is_not_understood_is_refused(tmp_path: Path, more: str, words: str
 def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(da.ModelError, match="no such file"):
         da.read_nastran(tmp_path / "missing.bdf")
-    with pytest.raises(da.ModelError, match="line 2: GRID: field 1 is 'one'; a whole number"):
+    with pytest.raises(da.ModelError, match="line 2: GRID: field 1 is 'one'; give an integer"):
         da.read_nastran(written(tmp_path, "BEGIN BULK\nGRID,one,,x\nENDDATA\n"))
     with pytest.raises(da.ModelError, match="no card comes before"):
         da.read_nastran(written(tmp_path, "+,1.0\n"))

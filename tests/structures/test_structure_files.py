@@ -65,7 +65,7 @@ def test_displacements_alone() -> None:
     assert body.mass == pytest.approx(8)
     with pytest.raises(da.ModelError, match=r"no rotations of its own.*rigid region"):
         structure.reduce(da.CantileverModes(2))
-    with pytest.raises(da.ModelError, match="elastic modes; ask for fewer"):
+    with pytest.raises(da.ModelError, match="elastic modes; request fewer"):
         structure.reduce(da.FreeModes(7))
 
 
@@ -75,7 +75,7 @@ def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "K.npy").write_text("no matrix")
     for stiffness, words in (
         (tmp_path / "missing.mtx", "no such file"),
-        (tmp_path / "K.bin", "its kind is not known; use .npy"),
+        (tmp_path / "K.bin", "its format is unknown; use .npy"),
         (tmp_path / "K.mtx", "cannot be read"),
         (tmp_path / "K.npy", "cannot be read"),
         (np.eye(12), r"4 nodes with 6 degrees of freedom each need \(24, 24\)"),

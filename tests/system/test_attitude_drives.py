@@ -352,7 +352,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "seen from": (lambda s: s.drive("A", position=1.0, relative_to=s["c"]), "relative_to"),
     "half a turn": (
         lambda s: da.AttitudeSpline([0, 1, 2, 3], [axis_angle("z", a) for a in (0, 0.1, 0.1 + np.pi, 4)]),
-        "half a turn apart",
+        "180 degrees apart",
     ),
     "times": (lambda s: da.AttitudeSpline([0, 1], TURNS), "one for each of 9"),
     "convention": (lambda s: da.EulerAngles((0, 0, 0), "XXZ"), "one axis"),

@@ -1,4 +1,4 @@
-"""Bodies, rigid and flexible, their shapes, and the markers they offer."""
+"""Rigid and flexible bodies, their shapes and their markers."""
 
 from .body import Body
 from .flexible_body import FlexibleBody

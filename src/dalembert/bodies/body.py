@@ -1,4 +1,4 @@
-"""Bodies of a system: rigid, or with a flexible description."""
+"""Rigid and flexible bodies of a system."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ POINT_MASS_TOL = 1e-16  # m2: squared radii of gyration below this are round-off
 
 
 class Body:
-    """A body: mass, centre of mass, inertia about it, and markers; rigid, unless `flexible` says how it deforms.
+    """Body with mass, centre of mass, inertia about it, and markers; rigid unless `flexible` is given.
 
     Made by `System.body`. The origin of the body frame is wherever the user puts it.
 
@@ -47,14 +47,14 @@ class Body:
     shape : Shape or None
         The solid it was made from, for pictures.
     flexible : FlexibleBody or None
-        How it deforms; `mass`, `com` and `inertia` are then those of the undeformed body.
+        Deformation model; `mass`, `com` and `inertia` are then those of the undeformed body.
     markers : dict of str to Marker
     color : (4,) float or None
-        Red, green, blue and opacity in pictures, from 0 to 1; None: one of a palette, or what its visuals have.
+        Red, green, blue and opacity in drawings, from 0 to 1; None: a palette colour, or the colours of its visuals.
     visuals : list of Visual
-        Pictures that came with a model file, and decoration.
+        Visuals of a model file, and decoration.
     strict : bool
-        Whether an inertia that no rigid body has is refused.
+        Raise an error for an inertia that is impossible for a rigid body.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Body:
         if isinstance(shape, FlexibleBody):
             self.flexible = shape
             if com is not None or inertia is not None:
-                raise ModelError(item, "com", com, "a flexible body brings its com and inertia: leave them out")
+                raise ModelError(item, "com", com, "a flexible body defines its com and inertia: leave them out")
             if mass is not None:
                 check_total_mass(shape.mass, finite_number(mass, item=item, field="mass"), item=item)
             offset = shape.com
@@ -103,7 +103,7 @@ class Body:
         self._check_physical(item)
 
     def _split(self, mass: Any, com: Any, inertia: Any, axes: Any) -> tuple[Any, Any, Any]:
-        """Return plain numbers, and keep the expressions of parameters that they follow from."""
+        """Return plain numbers; store the expressions of parameters that they follow from."""
         mass, by_mass = split(mass, ("mass",))
         com, by_com = split(com, ("com.x", "com.y", "com.z"))
         flat, by_inertia = inertia, {}
@@ -126,7 +126,7 @@ class Body:
         return mass, com, flat
 
     def validate(self) -> None:
-        """Raise `ModelError` unless mass and inertia are those of a possible rigid body."""
+        """Raise `ModelError` unless mass and inertia are physically possible."""
         item = f"body {self.name!r}"
         self.mass = finite_number(self.mass, item=item, field="mass")
         self.com = finite_array(self.com, (3,), item=item, field="com")
@@ -146,7 +146,7 @@ class Body:
 
     @property
     def impossible(self) -> str:
-        """Why no rigid body has this inertia, with its principal moments; empty if one may."""
+        """Reason why this inertia is impossible for a rigid body, with principal moments; empty if possible."""
         return inertia_error(self.mass, self.inertia)
 
     def at(
@@ -187,7 +187,7 @@ class Body:
         node: int | Sequence[int] | None = None,
         weights: ArrayLike | None = None,
     ) -> Marker:
-        """Add a marker that can be found again as ``"body.label"``; position in m, body axes, or by node as in `at`."""
+        """Add a marker named ``"body.label"``; position in m, body axes, or by node as in `at`."""
         valid_name(label, item=f"body {self.name!r}", field="marker name")
         if label in self.markers:
             raise ModelError(f"body {self.name!r}", "marker name", label, "this body has a marker of that name already")
@@ -206,9 +206,9 @@ class Body:
         rotation: Any = None,
         color: Any = None,
     ) -> Visual:
-        """Add a shape that is drawn and has no mass, its origin at (x, y, z) m from the body's; return it.
+        """Add a massless shape for drawings, its origin at (x, y, z) m from the body's; return it.
 
-        A mass that the shape brings does not count. `color` is as for bodies: ``"orange"``, ``"#ff8000"``, or numbers.
+        The mass of the shape is ignored. `color` is as for bodies: ``"orange"``, ``"#ff8000"``, or numbers.
         """
         item = f"decoration of body {self.name!r}"
         if self is self.system.ground:
@@ -219,7 +219,7 @@ class Body:
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
         look = visual_of_shape(shape)
         if look is None:
-            raise ModelError(item, "radius", None, "a slender rod cannot be seen: give it a radius")
+            raise ModelError(item, "radius", None, "a slender rod is not drawn: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
         place = finite_array((x, y, z), (3,), item=item, field="position")
         own = as_color(color, item=item)
@@ -228,7 +228,7 @@ class Body:
 
     @property
     def origin(self) -> Marker:
-        """The body frame itself as a marker; on a flexible body it need not belong to the material."""
+        """The body frame as a marker; on a flexible body it need not belong to the material."""
         shape = None if self.flexible is None else np.zeros((6, self.flexible.nm))
         return Marker(self, np.zeros(3), np.eye(3), shape=shape)
 
@@ -238,7 +238,7 @@ class Body:
 
 
 def inertia_error(mass: float, inertia: NDArray[np.float64]) -> str:
-    """Return why no rigid body of a mass has an inertia (3, 3), with its principal moments; nothing if one may."""
+    """Return the reason why an inertia (3, 3) is impossible for a mass, with principal moments; else ""."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     a, b, c = np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
     slack = max(_TRIANGLE_TOLERANCE * max(-a, c), POINT_MASS_TOL * mass)
@@ -254,7 +254,7 @@ def inertia_error(mass: float, inertia: NDArray[np.float64]) -> str:
 
 
 def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any, *, item: str) -> tuple[Any, Any, Any]:
-    """Return mass, com and inertia of a body with a shape: those given, else those of the shape."""
+    """Return mass, com and inertia of a body with a shape; given values replace those of the shape."""
     if not isinstance(shape, Shape):
         remedy = "give a shape such as rod(...), a FlexibleBody such as beam(...), or mass= and inertia="
         raise ModelError(item, "shape", shape, remedy)
@@ -273,7 +273,7 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
             )
             raise ModelError(item, "com", com, remedy)
         if inertia_axes is not None:
-            raise ModelError(item, "inertia_axes", inertia_axes, "a shape brings its axes: leave them out")
+            raise ModelError(item, "inertia_axes", inertia_axes, "a shape defines its axes: leave them out")
     if not shape.expressions and shape.mass is not None:
         return shape.mass, shape.com if com is None else com, shape.inertia if inertia is None else inertia
     own, by = shape.inertia.astype(object), shape.expressions
@@ -293,7 +293,10 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
 
 
 def inertia_matrix(inertia: ArrayLike | str, *, item: str) -> NDArray[np.float64]:
-    """Return a (3, 3) inertia from three moments, six numbers (xx, yy, zz, xy, xz, yz), a matrix or a dyadic; kg m2."""
+    """Return a (3, 3) inertia, kg m2, from three moments, six numbers, a matrix or a dyadic.
+
+    Six numbers are xx, yy, zz, xy, xz, yz.
+    """
     if isinstance(inertia, str):
         return inertia_of_dyadic(inertia, item=item)
     shape = shape_of(inertia)

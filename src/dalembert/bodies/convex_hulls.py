@@ -1,4 +1,4 @@
-"""Convex solids of a body's shapes, for distances: hulls of points and cylinders, each grown by a radius."""
+"""Convex solids of a body's shapes for distances: hulls of points and cylinders, each with a radius."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Convex:
-    """A convex piece of a body.
+    """Convex piece of a body.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class Convex:
     reach: float
 
     def poses(self, R: Array, p: Array) -> Array:
-        """Return rotation and position (n, 12) of its frame at poses R (n, 3, 3), p (n, 3) of the body."""
+        """Return rotation and position (n, 12) of the frame of the piece at body poses R (n, 3, 3), p (n, 3)."""
         turned = R @ self.rotation
         return np.concatenate([turned.reshape(len(R), 9), p + R @ self.position], axis=1)
 
 
 def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
-    """Return the pieces of a body's shape and decoration, of its collision geometry if it has such; and remarks."""
+    """Return the convex pieces of a body, from its collision geometry if any, and notes."""
     parts: list[Convex] = []
     remarks: list[str] = []
     looks = [v for v in body.visuals if v.collision]
@@ -57,7 +57,7 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
             try:
                 points: Array | None = _hull_of(surface_of(look).corners)
             except ModelError as error:
-                remarks.append(f"{body.name}: a mesh is not looked at: {error}")
+                remarks.append(f"{body.name}: a mesh is ignored: {error}")
                 continue
             remarks.append(f"{body.name}: the hull around a mesh was taken")
             sizes = (0.0, 0.0, 0.0)
@@ -75,12 +75,12 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
 
 
 def _line(rod: Shape) -> Visual:
-    """Return a slender rod, which no picture shows, as a cylinder without a radius."""
+    """Return a slender rod, which is not drawn, as a cylinder of zero radius."""
     return Visual("cylinder", dict(rod.size), np.array(rod.com, dtype=float), np.eye(3))
 
 
 def _hull_of(corners: Array) -> Array:
-    """Return the corners of the hull around points (k, 3); all of them if they lie in a plane."""
+    """Return the vertices of the convex hull of points (k, 3); all points if they are coplanar."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -92,7 +92,7 @@ def _hull_of(corners: Array) -> Array:
 def _solid_of(
     kind: str, size: dict[str, float], outline: Array | None
 ) -> tuple[Array | None, tuple[float, float, float]]:
-    """Return points (k, 3), None for a cylinder about z, and half length, radius of it, radius of growth, m."""
+    """Return points (k, 3) (None for a cylinder about z), half length, radius, and offset radius, m."""
     if outline is not None:
         half = size["thickness"] / 2
         return np.array([(*corner, z) for corner in _hull(outline) for z in (-half, half)]), (0.0, 0.0, 0.0)
@@ -111,12 +111,12 @@ def _solid_of(
 
 
 def _along(size: dict[str, float]) -> Array:
-    """Return the turn from z to the axis that a size names, none if it names none."""
+    """Return the rotation from z to the axis named in a size; identity if none is named."""
     return np.roll(np.eye(3), int(size.get("axis", 2.0)) + 1, axis=0)
 
 
 def _hull(outline: Array) -> Array:
-    """Return the corners (k, 2) of the hull of an outline."""
+    """Return the vertices (k, 2) of the convex hull of an outline."""
     points = sorted({(float(x), float(y)) for x, y in outline})
     sides: list[list[tuple[float, float]]] = []
     for run in (points, points[::-1]):

@@ -2,9 +2,9 @@
 
     I = 54 n1n1 + 54 n2n2 - 3 (n1n2 + n2n1)       the same as the matrix with entries I_ij of n_i n_j
 
-Unit vectors are n1, n2, n3 of the body, or x, y, z; with a number of the body before that of the axis, n21 is axis 1 of
-body 2 (Passerello and Huston 1972, Fig. 10). All dyads of one inertia must be of one body. A dyadic need not be written
-as a symmetric one, but it must be: n1n2 and n2n1 have the same number.
+Unit vectors are n1, n2, n3 of the body, or x, y, z. With the number of the body before that of the axis, n21 is axis 1
+of body 2 (Passerello and Huston 1972, Fig. 10). All dyads of one inertia must refer to one body. The dyadic must be
+symmetric: n1n2 and n2n1 have the same coefficient.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def inertia_of_dyadic(text: str, *, item: str = "inertia") -> Array:
     Raises
     ------
     ModelError
-        If it is no sum of dyads, dyads are of different bodies, or it is not symmetric.
+        If it is not a sum of dyads, dyads refer to different bodies, or it is not symmetric.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def inertia_of_dyadic(text: str, *, item: str = "inertia") -> Array:
         for part in inside.split("+"):
             dyad = _DYAD.fullmatch(part.strip())
             if dyad is None:
-                raise ModelError(item, "inertia", text, f"{part.strip()!r} is no dyad such as n1n1")
+                raise ModelError(item, "inertia", text, f"{part.strip()!r} is not a dyad such as n1n1")
             i, j = (_axis(dyad[name], dyad[f"{name}_axis"], bodies) for name in "ab")
             matrix[i, j] += number
         place = term.end()
@@ -70,7 +70,7 @@ def inertia_of_dyadic(text: str, *, item: str = "inertia") -> Array:
 
 
 def _axis(number: str | None, letter: str | None, bodies: set[str]) -> int:
-    """Return which axis a unit vector is, and note whose."""
+    """Return the axis number of a unit vector and record its body."""
     if letter is not None:
         bodies.add("")
         return "xyz".index(letter)

@@ -39,7 +39,7 @@ ITEM = "flexible body"
 @checked("node_labels")
 @dataclass(frozen=True, eq=False)
 class FlexibleBody:
-    """A body that deforms in a given set of modes.
+    """Body that deforms in a given set of modes.
 
     Give either `mass_matrix`, or `node_masses` with `node_inertias` (and `node_centres`); either `stiffness`, or
     `modal_stiffness`.
@@ -65,24 +65,24 @@ class FlexibleBody:
         A damping ratio for all modes, ratios for the modes in the order of `frequencies`, a matrix in modal
         coordinates, or `Rayleigh(alpha, beta)`; default none.
     order : "full", "ruthless" or "source"
-        Whether inertia terms follow the deformation, or stay those of the undeformed body ("ruthlessly linearised").
-        "source", for comparison, are the integrals that Jain and Rodriguez (1990) printed, misprints corrected: they
-        do not keep energy where nodes have offsets or moments of inertia, nor where a joint, force or constraint meets
-        a node that turns (its angular velocity is taken as the rate of its rotation vector). Only point masses that
-        nothing but the clamped node connects keep it.
+        "full": inertia terms follow the deformation. "ruthless": they stay those of the undeformed body ("ruthlessly
+        linearised"). "source", for comparison: the integrals printed by Jain and Rodriguez (1990), misprints corrected.
+        These do not conserve energy if nodes have offsets or moments of inertia, or if a joint, force or constraint
+        acts at a rotating node, whose angular velocity is taken as the rate of its rotation vector. They conserve it
+        for point masses that only the clamped node connects.
     stiffening : Stiffening
         Geometric stiffness for fast motions; default none.
     reference : int or None
-        The node whose frame the body frame is attached to; None where the frame floats (mean axes) or is undeclared.
+        Node to which the body frame is attached; None if the frame floats (mean axes) or is undeclared.
     total_mass : float, kg
-        The mass that the matrix should hold; compared, within 0.1 %.
+        Expected mass of the matrix; compared, within 0.1 %.
     node_labels : (n,) int
-        The numbers by which markers find nodes; default 0 to n - 1. A reduction that removes nodes keeps those of the
-        others.
+        Numbers by which markers refer to nodes; default 0 to n - 1. A reduction that removes nodes keeps the labels of
+        the others.
     structure : Structure
-        The finite-element model behind it, if there is one: interpolation between nodes, stresses.
+        Underlying finite-element model, if any: interpolation between nodes, stresses.
     report : ModeReport
-        What was kept of that model.
+        Accuracy of the reduction of that model.
 
     Attributes
     ----------
@@ -161,13 +161,13 @@ class FlexibleBody:
 
     @property
     def lumped(self) -> bool:
-        """True if every node is a small rigid body: `node_masses`, `node_centres`, `node_inertias` say all."""
+        """True if mass is lumped at nodes: `node_masses`, `node_centres` and `node_inertias` are complete."""
         return self.node_masses is not None
 
-    # ---- places on it
+    # ---- nodes and attachment points
 
     def index(self, node: int) -> int:
-        """Return the place in `nodes` of the node with a label."""
+        """Return the index in `nodes` of the node with a label."""
         labels = self.node_labels
         assert labels is not None
         places_of = np.flatnonzero(labels == node) if _is_index(node) else np.zeros(0, dtype=int)
@@ -184,7 +184,7 @@ class FlexibleBody:
     def attachment(
         self, offset: Array, node: Any = None, weights: Any = None, *, item: str
     ) -> tuple[Array, Array, Array | None]:
-        """Return position (3,) m of a point, shape (6, nm) of what carries it, arm (3,) m from there or None.
+        """Return position (3,) m of a point, shape (6, nm) of its carrier, arm (3,) m from there or None.
 
         Parameters
         ----------
@@ -234,10 +234,10 @@ class FlexibleBody:
 
     @property
     def nodes_removed(self) -> bool:
-        """True if the finite-element model has nodes that this body has not."""
+        """True if the finite-element model has nodes that this body does not keep."""
         return self.structure is not None and len(self.structure.nodes) != self.n
 
-    # ---- what it does
+    # ---- deformation
 
     def displacements(self, eta: ArrayLike) -> Array:
         """Return displacements and rotations (..., n, 6) [ux, uy, uz, rx, ry, rz] of the nodes for eta (..., nm)."""
@@ -246,7 +246,7 @@ class FlexibleBody:
         return moved
 
     def participation(self, eta: ArrayLike) -> Array:
-        """Return each modal coordinate's share (..., nm) of the strain energy for eta (..., nm); they add up to 1.
+        """Return the share (..., nm) of each mode in the strain energy for eta (..., nm); the sum is 1.
 
         Shares can be negative where modes are coupled by the stiffness. Without deformation they are zero.
         """
@@ -284,7 +284,7 @@ class FlexibleBody:
         self._set(nodes=nodes, modes=modes, shapes=modes.reshape(n, 6, -1)[:, [3, 4, 5, 0, 1, 2]])
         labels = np.arange(n) if self.node_labels is None else np.array(self.node_labels)
         if labels.shape != (n,) or labels.dtype.kind not in "iu" or len(np.unique(labels)) != n:
-            raise ModelError(ITEM, "node_labels", self.node_labels, f"give {n} different whole numbers")
+            raise ModelError(ITEM, "node_labels", self.node_labels, f"give {n} different integers")
         self._set(node_labels=labels)
         if self.reference is not None:
             self.index(self.reference)
@@ -295,7 +295,7 @@ class FlexibleBody:
         if self.node_masses is not None:
             self._take_lumps()
         elif self.node_inertias is not None or self.node_centres is not None:
-            raise ModelError(ITEM, "node_inertias", "given", "a mass_matrix holds them already: leave them out")
+            raise ModelError(ITEM, "node_inertias", "given", "mass_matrix already contains them: leave them out")
         else:
             self._set(mass_matrix=self._checked(self.mass_matrix, "mass_matrix"))
         rigid = rigid_motions(self.nodes)
@@ -344,7 +344,7 @@ class FlexibleBody:
             self._set(modal_stiffness=np.asarray(matrix))
 
     def _check_modes(self) -> None:
-        """Refuse modes that depend on each other in the mass metric, or combine to a rigid motion."""
+        """Raise `ModelError` for modes that are dependent in the mass metric or combine to a rigid motion."""
         if not self.nm:
             return
         norms = np.sqrt(np.maximum(np.diag(self.modal_mass), 0.0))
@@ -399,13 +399,13 @@ def _last_axis(values: ArrayLike, size: int, field: str) -> Array:
 
 
 def _largest(vector: Array) -> str:
-    """Return the places of the entries that matter, as words."""
+    """Return the indices of the significant entries, as text."""
     places = np.flatnonzero(np.abs(vector) > 0.2 * np.abs(vector).max())
     return listed(places, 6, str)
 
 
 def _ranges(labels: NDArray[np.int64]) -> str:
-    """Return whole numbers as words: ``"0 to 16"`` where they are dense."""
+    """Return integers as text; consecutive ones as ranges: ``"0 to 16"``."""
     ordered = np.sort(labels)
     if len(ordered) == 1 or ordered[-1] - ordered[0] == len(ordered) - 1:
         return f"{ordered[0]} to {ordered[-1]}"

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SecondOrderLine:
-    """Motions of second order of the points of a straight body: 1/2 eta c(s) eta, s along the line from its origin.
+    """Second-order motions of points of a straight body: 1/2 eta c(s) eta, s along its line.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class SecondOrderLine:
             object.__setattr__(self, name, finite_array(getattr(self, name), wanted, item="stiffening", field=name))
 
     def motion(self, position: Array) -> Array | None:
-        """Return c (6, nm, nm) at a point (3,) m; None if the line does not pass there."""
+        """Return c (6, nm, nm) at a point (3,) m; None if the point is not on the line."""
         away = position - self.origin
         s = float(away @ self.direction)
         if np.linalg.norm(away - s * self.direction) > 1e-9 * max(1.0, abs(s)):
@@ -53,7 +53,7 @@ class SecondOrderLine:
 @checked("load_nodes")
 @dataclass(frozen=True, eq=False)
 class Stiffening:
-    """Geometric stiffness in modal coordinates, per unit of what loads the body.
+    """Geometric stiffness in modal coordinates, per unit of load.
 
     It is added to the modal stiffness: ``K + sum_i a[i] acceleration[i] + sum_p s[p] spin[p] +
     sum_i wd[i] angular_acceleration[i] + sum_kj F[k, j] loads[k, j]``, with, all in body axes: a the acceleration of
@@ -68,7 +68,7 @@ class Stiffening:
     load_nodes : (k,) int
     loads : (k, 6, nm, nm) 1/m, 1/m2
     line : SecondOrderLine
-        For a straight body, in place of `loads`: what all of its points do.
+        For a straight body, in place of `loads`: second-order motions of all of its points.
     """
 
     acceleration: Array

@@ -20,7 +20,7 @@ __all__ = ["Marker"]
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A frame fixed in a body, or in the material of a flexible one.
+    """Frame fixed in a body, or in the material of a flexible one.
 
     Attributes
     ----------
@@ -63,16 +63,16 @@ class Marker:
 
     @property
     def foot(self) -> NDArray[np.float64]:
-        """Where the material that carries the marker is in the undeformed body, (3,) m: without an arm, its origin."""
+        """Position (3,) m, in the undeformed body, of the material point that carries the marker."""
         return self.position if self.arm is None else self.position - self.arm
 
     @property
     def motion(self) -> NDArray[np.float64] | None:
-        """First order of rotation and translation (6, nm) of the marker itself, at the end of its arm."""
+        """First-order rotation and translation (6, nm) of the marker, at the end of its arm."""
         return self.shape if self.shape is None or self.arm is None else carried(self.shape, self.arm)
 
     def point(self, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> Marker:
-        """Return the anonymous marker at (x, y, z) m from this one, in its axes; of a body's origin as `Body.at`."""
+        """Return an anonymous marker at (x, y, z) m from this one, in its axes; of an origin as `Body.at`."""
         if self.label is None and not self.position.any() and (self.rotation == np.eye(3)).all():
             return self.body.at(x, y, z)
         given, by = split((x, y, z), "xyz") if self.shape is None else ((x, y, z), {})
@@ -90,7 +90,7 @@ class Marker:
         return replace(self, position=self.position + arm, label=None, arm=reach, expressions=expressions)
 
     def on(self, body: Body) -> Marker:
-        """Return the same marker on another body, a copy of its own."""
+        """Return a copy of the marker on another body."""
         return replace(self, body=body)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Files of surfaces: where they lie, and their triangles. Read by trimesh, the extra ``meshes``."""
+"""Surface files: search paths and triangles, read by trimesh (extra ``meshes``)."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ Packages = Mapping[str, str | os.PathLike[str]] | Iterable[str | os.PathLike[str
 
 
 def find_surface(file: str, folder: Path | None, packages: Packages = ()) -> Path | None:
-    """Return where the file lies that a model file names, or None.
+    """Return the path of the surface file that a model file names, or None.
 
     Parameters
     ----------
     file : str
-        ``package://name/way``, ``model://name/way``, ``file:///way``, or a path, from the folder of the model file.
+        ``package://name/path``, ``model://name/path``, ``file:///path``, or a path from the folder of the model file.
     folder : path or None
         Of the model file.
     packages : folders, or dict of str to folder
-        Where packages are: folders that hold them, or each by its name. After these, the folders above the model file
-        are looked at, and those that ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
-        SDF_PATH name.
+        Package folders: folders that contain packages, or a folder for each package name. The folders above the model
+        file are searched next, then those in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH,
+        GAZEBO_MODEL_PATH and SDF_PATH.
     """
     try:
         return next((place for place in _places(file, folder, packages) if place.is_file()), None)
-    except (ValueError, OSError):  # a name that no file can have
+    except (ValueError, OSError):  # invalid file name
         return None
 
 
 def searched_folders(file: str, folder: Path | None, packages: Packages = ()) -> list[str]:
-    """Return the folders in which `find_surface` looks for a file, in order."""
+    """Return the folders that `find_surface` searches, in order."""
     try:
         return list(dict.fromkeys(str(place.parent) for place in _places(file, folder, packages)))
     except ValueError:
@@ -82,12 +82,12 @@ def _places(file: str, folder: Path | None, packages: Packages) -> Iterable[Path
 
 
 def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface:
-    """Return the triangles of a file, of all its pieces together.
+    """Return the triangles of a file, all pieces merged.
 
     Raises
     ------
     ModelError
-        If it is not there, too large, of another format, or damaged; or trimesh is not installed.
+        If it is missing, too large, of another format, or damaged; or trimesh is not installed.
     """
     name = Path(os.fsdecode(path))
     try:
@@ -95,7 +95,7 @@ def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface
     except (OSError, ValueError) as error:
         raise ModelError(item, "file", str(name), f"it cannot be read: {_error_text(error)}") from None
     if not name.is_file():
-        raise ModelError(item, "file", str(name), "it cannot be read: it is no file")
+        raise ModelError(item, "file", str(name), "it cannot be read: it is not a file")
     if state.st_size > MAX_BYTES:
         raise ModelError(item, "file", str(name), f"it is too large: at most {MAX_BYTES} bytes")
     if name.suffix.lower() not in SUFFIXES:
@@ -119,12 +119,12 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
     log = logging.getLogger("trimesh")
     before, log.disabled = log.disabled, True
     try:
-        # no resolver: nothing beside the file is opened, neither materials nor pictures
+        # no resolver: no other file is opened, neither materials nor textures
         scene = trimesh.load_scene(io.BytesIO(data), file_type=ending, resolver=None, skip_materials=True)
         pieces = list(_pieces(scene))
     except ModelError:
         raise
-    except Exception as error:  # whatever a damaged file makes a parser stumble over
+    except Exception as error:  # any parser error on a damaged file
         remedy = f"trimesh cannot read it ({type(error).__name__}: {str(error)[:80]}): export it again"
         raise ModelError(item, "file", path, remedy) from None
     finally:
@@ -138,7 +138,7 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
 
 
 def _pieces(scene: Any) -> Iterable[tuple[Any, Any]]:
-    """Yield corners (k, 3) m and triangles (m, 3) of the pieces of a scene, where it has them."""
+    """Yield corners (k, 3) m and triangles (m, 3) of the pieces of a scene, at their poses."""
     nodes = list(scene.graph.nodes_geometry)
     if sum(len(getattr(scene.geometry[scene.graph[n][1]], "faces", ())) for n in nodes) > MAX_TRIANGLES:
         raise ModelError("mesh", "triangles", "too many", f"at most {MAX_TRIANGLES}: simplify it in a CAD program")

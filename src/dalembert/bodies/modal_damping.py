@@ -1,4 +1,4 @@
-"""Damping of modes: Rayleigh's, by ratios, or as a matrix."""
+"""Modal damping: Rayleigh damping, damping ratios, or a matrix."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Rayleigh:
 
 
 def modal_damping_matrix(damping: Any, M: Array, K: Array, frequencies: Array, vectors: Array, *, item: str) -> Array:
-    """Return the damping (nm, nm) N s/m of modes with mass M, stiffness K and their own eigenvectors."""
+    """Return the damping (nm, nm) N s/m of modes with mass M, stiffness K and their eigenvectors."""
     nm = len(M)
     if damping is None:
         return np.zeros((nm, nm))

@@ -1,7 +1,7 @@
 """Modal integrals: inertia of a flexible body in modal coordinates.
 
 A point of the undeformed body at x0 is displaced by N eta, in body axes; with geometric stiffening by N eta +
-eta g eta / 2. Then, for the speeds [eta'; omega; v] of modes and body frame (Jain and Rodriguez 1990, (B.8)),
+eta g eta / 2. Then, for the velocities [eta'; omega; v] of modes and body frame (Jain and Rodriguez 1990, (B.8)),
 
     M = [[G, F*, E*], [F, J, h~], [E, -h~, m]]
 
@@ -11,7 +11,7 @@ eta g eta / 2. Then, for the speeds [eta'; omega; v] of modes and body frame (Ja
     F_r = F0_r + F1_rs eta_s          F0 = int x0 x N           F1_rs = int (N_s x N_r + x0 x g_rs)
     J = J0 + J1_r eta_r + J2_rs eta_r eta_s                                                                      (1)
 
-and the loads that velocities bring follow from Lagrange's equations in quasi-velocities (see core/flexible.hpp, (3)).
+and the velocity-dependent loads follow from Lagrange's equations in quasi-velocities (see core/flexible/body.hpp, (3)).
 
 A lumped node is a small rigid body that turns by theta = lambda eta: its point rho is displaced by gamma eta + theta x
 rho + theta x (theta x rho) / 2, so that (1) is right to second order, moments of inertia and offsets included. Jain and
@@ -19,12 +19,12 @@ Rodriguez take lambda eta' for the node's angular velocity, keep the direction o
 in others; for point masses both are the same. `SourceIntegrals` are theirs, misprints corrected: (B.4) has a minus too
 much in J_0, W_2 stands with exchanged indices in (B.27) to (B.29), (B.50) lacks factors.
 
-A consistent mass matrix gives G, E0, F0, h0 and J0 as they are. F1, J1 and J2 need products of different components of
-displacement, which stand in no mass matrix: they come from the points of integration of the elements, small bodies that
-move and turn with the elements' own interpolation (`Elements.points`; exact as the matrix is), and from the bodies at
-nodes that the matrix holds besides. Elements whose mass is alike in all directions (solids) say all by their matrix. So
-do matrices from files of such elements; of others, and of condensed structures, the mean over the three directions is
-taken, which errs by what the interpolations of the directions differ, order h^2.
+A consistent mass matrix gives G, E0, F0, h0 and J0 directly. F1, J1 and J2 need products of different components of
+displacement, which a mass matrix does not contain. They are computed at the integration points of the elements, small
+bodies that move and rotate with the elements' interpolation (`Elements.points`; as exact as the matrix), and from the
+bodies at nodes that the matrix contains besides. For elements whose mass is isotropic (solids) the matrix is
+sufficient, also when it comes from a file. For other matrices from files and for condensed structures, the mean over
+the three directions is used. Its error is the difference between the interpolations of the directions, order h^2.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
 
 @dataclass(frozen=True, eq=False)
 class ModalIntegrals:
-    """The integrals of (1), all in axes of the body frame.
+    """Integrals of (1), in axes of the body frame.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class ModalIntegrals:
         return M
 
     def bias(self, eta: Array, rate: Array, w: Array, order: str = "full") -> Array:
-        """Return b (nm + 6,), the loads that velocities bring, without elastic ones."""
+        """Return b (nm + 6,), the velocity-dependent loads, without elastic ones."""
         n = self.nm
         if order != "full":
             eta, rate = np.zeros(n), np.zeros(n)
@@ -119,7 +119,7 @@ class ModalIntegrals:
         return b
 
     def numbers(self) -> Array:
-        """Return everything as the row of numbers that core/flexible/body.hpp reads."""
+        """Return all data as the row of numbers read by core/flexible/body.hpp."""
         parts: list[Any] = [
             [self.mass],
             self.h0,
@@ -143,7 +143,7 @@ class ModalIntegrals:
 
 @dataclass(frozen=True, eq=False)
 class SourceIntegrals(ModalIntegrals):
-    """The integrals of Jain and Rodriguez 1990, appendix B, for lumped nodes; see `ModalIntegrals`.
+    """Integrals of Jain and Rodriguez 1990, appendix B, for lumped nodes; see `ModalIntegrals`.
 
     b_r = -w . (N1_r + N2_rs eta_s) w - w . Q_rs eta'_s + T3_rqs eta'_q eta'_s
     b_omega = w x J w + (C1_r + C2_rs eta_s) w eta'_r + (R2_rs + R3_rsq eta_q) eta'_r eta'_s
@@ -188,7 +188,7 @@ class SourceIntegrals(ModalIntegrals):
         return b
 
     def numbers(self) -> Array:
-        """Return everything as the row of numbers that core/flexible/body.hpp reads."""
+        """Return all data as the row of numbers read by core/flexible/body.hpp."""
         parts: list[Any] = [
             super().numbers(),
             self.h1,
@@ -203,7 +203,7 @@ class SourceIntegrals(ModalIntegrals):
 
 
 def modal_integrals(body: FlexibleBody) -> ModalIntegrals:
-    """Return the integrals of a flexible body, geometric stiffening included if it has any; computed once."""
+    """Return the integrals of a flexible body, with geometric stiffening if it has any; cached."""
     known: ModalIntegrals | None = body.__dict__.get("_integrals")
     if known is None:
         known = body.__dict__["_integrals"] = _integrals_of(body)
@@ -239,13 +239,13 @@ def _integrals_of(body: FlexibleBody) -> ModalIntegrals:
 
 
 def _cleaned(G: Array) -> Array:
-    """Return a modal mass without round-off beside its diagonal, so that kernels see that it is diagonal."""
+    """Return a modal mass matrix without off-diagonal round-off, so that kernels detect it as diagonal."""
     scale = np.sqrt(np.diag(G))
     return np.where(np.abs(G) > 1e-13 * np.outer(scale, scale), G, 0.0)
 
 
 def source_integrals(body: FlexibleBody) -> SourceIntegrals:
-    """Return the integrals of (B.4) for a body of lumped nodes, misprints corrected; computed once."""
+    """Return the integrals of (B.4) for a body of lumped nodes, misprints corrected; cached."""
     known: SourceIntegrals | None = body.__dict__.get("_source_integrals")
     if known is None:
         known = body.__dict__["_source_integrals"] = _source_integrals_of(body)
@@ -319,7 +319,7 @@ def _source_integrals_of(body: FlexibleBody) -> SourceIntegrals:
 
 
 def _parts(body: FlexibleBody) -> list[PointMasses | _Matrix]:
-    """Return what the mass of a body consists of."""
+    """Return the parts that make up the mass of a body."""
     if body.lumped:
         m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
         assert m is not None and p is not None and inertia is not None
@@ -334,7 +334,7 @@ def _parts(body: FlexibleBody) -> list[PointMasses | _Matrix]:
 
 
 def _rest(rest: Any, body: FlexibleBody) -> list[PointMasses | _Matrix]:
-    """Return bodies at nodes that a mass matrix holds besides its elements, from their blocks (6, 6)."""
+    """Return point bodies at nodes that a mass matrix contains besides its elements, from blocks (6, 6)."""
     found = rest.tocoo()
     large = np.abs(found.data) > 1e-12 * max(float(np.abs(body.mass_matrix.diagonal()).max()), 1e-300)
     i, j, values = found.row[large], found.col[large], found.data[large]
@@ -355,7 +355,7 @@ def _rest(rest: Any, body: FlexibleBody) -> list[PointMasses | _Matrix]:
 
 @dataclass(frozen=True, eq=False)
 class PointMasses:
-    """Small rigid bodies that move and turn with the material.
+    """Small rigid bodies that move and rotate with the material.
 
     places (n, 3) m, masses (n,) kg, centres (n, 3) m, inertias (n, 3, 3) kg m2, shapes (n, 6, nm)
 
@@ -428,7 +428,7 @@ def _second(lam: Array, along: Array, p: Array, weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Matrix:
-    """A mass matrix of which nothing else is known: its translational part, the mean over the directions."""
+    """Mass matrix without further data: its translational part, averaged over the directions."""
 
     matrix: Any
     body: FlexibleBody

@@ -45,7 +45,7 @@ def rigid_motions(nodes: Array, about: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
 
 
 def rigid_share(nodes: Array, modes: Array) -> Array | None:
-    """Return the combination (nm,) of modes that is a rigid motion, or None if there is none.
+    """Return the combination (nm,) of modes that is a rigid motion, or None.
 
     Displacements count in m, rotations times the radius of the node cloud; modes without any rotation are judged by
     their displacements.
@@ -64,7 +64,7 @@ def rigid_share(nodes: Array, modes: Array) -> Array | None:
 
 
 def carried(shape: Array, arm: Array) -> Array:
-    """Return the shape (6, nm) [rotation; translation] at the end of a rigid arm (3,) from a point of another shape."""
+    """Return the shape (6, nm) [rotation; translation] at the end of a rigid arm (3,)."""
     moved = shape.copy()
     moved[3:] += np.cross(shape[:3], arm, axis=0)
     return moved
@@ -81,7 +81,7 @@ def modal_frequencies(M: Array, K: Array) -> tuple[Array, Array]:
 
 
 def lumped_mass_matrix(masses: Array, inertias: Array, centres: Array) -> Any:
-    """Return the sparse mass matrix (6 n, 6 n) of rigid bodies at nodes: (n,) kg, (n, 3, 3) about them, (n, 3) m."""
+    """Return the sparse mass matrix (6 n, 6 n) of bodies at nodes: (n,) kg, (n, 3, 3) kg m2, (n, 3) m."""
     from scipy.sparse import csr_array
 
     n = len(masses)
@@ -102,7 +102,7 @@ def lumped_mass_matrix(masses: Array, inertias: Array, centres: Array) -> Any:
 
 
 def checked_matrix(matrix: Any, size: int, *, item: str, field: str) -> Any:
-    """Return a symmetric matrix without negative eigenvalues, dense or as csr, or refuse it by name."""
+    """Return a symmetric positive semidefinite matrix, dense or as csr; raise `ModelError` otherwise."""
     if hasattr(matrix, "tocsr"):
         from scipy.sparse import csr_array
 
@@ -134,7 +134,7 @@ def checked_matrix(matrix: Any, size: int, *, item: str, field: str) -> Any:
 
 
 def check_total_mass(found: float, declared: float, *, item: str) -> None:
-    """Refuse a mass that is not the declared one, both in kg."""
+    """Raise `ModelError` unless a mass equals the declared one, both in kg."""
     if abs(found - declared) > _MASS_TOLERANCE * max(abs(declared), abs(found)):
         raise ModelError(
             item,
@@ -145,7 +145,7 @@ def check_total_mass(found: float, declared: float, *, item: str) -> None:
 
 
 def _negative_eigenvalue(matrix: Any, size: int) -> str | None:
-    """Return words about a negative eigenvalue that is more than round-off of a scaled matrix, or None."""
+    """Return text about a negative eigenvalue of a scaled matrix above round-off, or None."""
     diagonal = np.asarray(matrix.diagonal())
     largest = float(np.abs(diagonal).max(initial=0.0))
     below = np.flatnonzero(diagonal < -_SYMMETRY_TOLERANCE * largest)
@@ -161,7 +161,7 @@ def _negative_eigenvalue(matrix: Any, size: int) -> str | None:
     from scipy.sparse.linalg import splu
 
     scaled = diags_array(scale) @ csc_array(matrix) @ diags_array(scale)
-    # Sylvester's law: the factors of a matrix lifted by a little have a negative pivot per negative eigenvalue
+    # Sylvester's law: the factors of a slightly shifted matrix have a negative pivot per negative eigenvalue
     factors = splu(
         csc_array(scaled + 1e-7 * eye_array(size)),
         permc_spec="MMD_AT_PLUS_A",
@@ -191,7 +191,7 @@ def mass_and_centre(G: Array, *, item: str) -> tuple[float, Array]:
 
 
 def size_of(value: Any) -> str:
-    """Return the shape of what was given, as words."""
+    """Return the shape of a value, as text."""
     if value is None:
         return "missing"
     shape = shape_of(value)

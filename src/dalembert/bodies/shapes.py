@@ -1,9 +1,8 @@
 """Homogeneous shapes: each gives mass, centre of mass and inertia from a few lengths.
 
-Every shape takes either `mass` (kg) or `density` (kg/m3, or a material that has one), or neither: it then has no mass
-of its own, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The
-inertia is about the centre of mass in the shape's own axes; the `axis` of a rod, cylinder or tube
-is one of the body's axes.
+Every shape takes either `mass` (kg) or `density` (kg/m3, or a material with a density), or neither. Without either it
+has no mass, for bodies whose mass is given by numbers, and for decoration. Lengths are in metres. The inertia is about
+the centre of mass in the axes of the shape. The `axis` of a rod, cylinder or tube is one of the body's axes.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere"
 
 
 class HasDensity(Protocol):
-    """What has a density, kg/m3: a material."""
+    """Object with a density, kg/m3: a material."""
 
     @property
     def density(self) -> float: ...
@@ -39,21 +38,21 @@ _MOMENTS = tuple(f"inertia.{a}{b}" for a in "xyz" for b in "xyz")
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A homogeneous solid.
+    """Homogeneous solid.
 
     Attributes
     ----------
     kind : str
         ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
     size : dict of str to float
-        The lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. Of a mesh the factors
-        x, y, z by which it is scaled.
+        Lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. For a mesh, the scale factors x, y,
+        z.
     mass : float, kg, or None
-        None if it has no mass of its own.
+        None if it has no mass.
     com : (3,) m
         Centre of mass from the body's origin.
     inertia : (3, 3) kg m2
-        About the centre of mass, in body axes; of 1 kg if it has no mass of its own.
+        About the centre of mass, in body axes; of 1 kg if it has no mass.
     outline : (k, 2) m or None
         Of a prism, counterclockwise.
     expressions : dict of str to Expression
@@ -184,13 +183,13 @@ def tube(
 def prism(
     outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | HasDensity | None = None
 ) -> Shape:
-    """Return a plate of any outline in the xy-plane, half its thickness above it and half below: a cam, a gear.
+    """Return a plate of any outline, centred on the xy-plane: a cam, a gear.
 
     Parameters
     ----------
     outline : (k, 2) m
-        Corners in order, from the body's origin; it must not cross itself. A hole is made by going in along a cut,
-        round the hole the other way, and out again.
+        Corners in order, from the body's origin; it must not cross itself. A hole is entered along a cut, followed in
+        the opposite sense, and left along the same cut.
     thickness : float, m
     mass, density : float, kg or kg/m3
 
@@ -230,7 +229,7 @@ def mesh(
     density: float | HasDensity | None = None,
     scale: float | Sequence[float] = 1.0,
 ) -> Shape:
-    """Return what a surface of triangles encloses, of uniform density, in the axes of its file.
+    """Return the solid of uniform density enclosed by a surface of triangles, in the axes of its file.
 
     Parameters
     ----------
@@ -238,7 +237,7 @@ def mesh(
         File in STL, OBJ, PLY, OFF, DAE or GLB (needs the extra ``meshes``); or corners (k, 3) and triangles (m, 3) int,
         each counterclockwise as seen from outside.
     mass, density : float, kg or kg/m3
-        With neither it has no mass of its own; the surface may then be open, and is for pictures.
+        With neither it has no mass; the surface may then be open, and is only drawn.
     scale : float or (3,)
         Factors of all lengths: 0.001 for a file in millimetres.
 
@@ -270,14 +269,14 @@ def mesh(
     if not whole.error:
         volume, com, inertia = whole.solid()
     elif mass is not None or density is not None:
-        remedy = f"{whole.error}; mend it in a CAD program, or give the body mass=, com= and inertia= by numbers"
+        remedy = f"{whole.error}; repair it in a CAD program, or give the body mass=, com= and inertia= by numbers"
         raise ModelError("mesh", "surface", file or f"{len(given.triangles)} triangles", remedy)
     solid = _solid("mesh", size, _mass("mesh", mass, density, volume), com, inertia)
     return replace(solid, surface=given, file=file)
 
 
 def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 24 times the integral of x x^T over triangles (origin, a, b), by twice their areas, (k, 2, 2)."""
+    """Return 24 times the integral of x x^T over triangles (origin, a, b), per twice their areas, (k, 2, 2)."""
     aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
     ab = np.einsum("ki,kj->kij", a, b)
     result: NDArray[np.float64] = 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)
@@ -287,7 +286,7 @@ def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
 def _solid(
     kind: str, size: dict[str, float], mass: float | None, com: Sequence[Any] | NDArray[Any], inertia: NDArray[Any]
 ) -> Shape:
-    """Return a shape from its inertia for each kilogram."""
+    """Return a shape from its inertia per kilogram."""
     whole = np.asarray(inertia if mass is None else mass * inertia)
     if whole.dtype == float and not any(isinstance(x, Expression) for x in (*com, *size.values())):
         return Shape(kind, {name: float(x) for name, x in size.items()}, mass, np.array(com, float), whole)

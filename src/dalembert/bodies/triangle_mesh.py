@@ -1,4 +1,4 @@
-"""Triangle meshes: enclosed volume and inertia, and reduction of triangles."""
+"""Triangle meshes: enclosed volume, inertia and simplification."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Surface:
     Attributes
     ----------
     corners : (k, 3) m
-        Each place once.
+        Distinct points.
     triangles : (m, 3) int
         Numbers of the corners of each, counterclockwise as seen from outside.
     """
@@ -38,7 +38,7 @@ class Surface:
 
     @classmethod
     def of(cls, corners: ArrayLike, triangles: Any, *, item: str) -> Surface:
-        """Return a surface from corners and triangles as they were given: checked, with corners in one place joined.
+        """Return a surface from given corners and triangles: checked, with coincident corners merged.
 
         Raises
         ------
@@ -51,7 +51,7 @@ class Surface:
         places = finite_array(corners, shape, item=item, field="corners")
         faces = np.asarray(triangles)
         if faces.ndim != 2 or faces.shape[1] != 3 or not len(faces) or faces.dtype.kind not in "iu":
-            raise ModelError(item, "triangles", faces.shape, "give them as rows of three whole numbers")
+            raise ModelError(item, "triangles", faces.shape, "give them as rows of three integers")
         if len(faces) > MAX_TRIANGLES:
             raise ModelError(item, "triangles", len(faces), f"at most {MAX_TRIANGLES}: simplify it in a CAD program")
         if faces.min() < 0 or faces.max() >= len(places):
@@ -59,24 +59,24 @@ class Surface:
         return cls(places, faces.astype(np.int64))._joined()
 
     def _joined(self) -> Surface:
-        """Return it with corners in the same place joined, and without triangles that have no area left."""
+        """Return the surface with coincident corners merged and degenerate triangles removed."""
         places, numbers = np.unique(self.corners + 0.0, axis=0, return_inverse=True)
         faces = numbers.reshape(-1)[self.triangles]
         a, b, c = faces.T
         return Surface(places, faces[(a != b) & (b != c) & (c != a)])
 
     def scaled(self, factors: Sequence[float]) -> Surface:
-        """Return it stretched along x, y, z; a mirrored one has its triangles turned round."""
+        """Return the surface scaled along x, y, z; mirroring reverses the triangle orientation."""
         f = np.asarray(factors, dtype=float)
         return Surface(self.corners * f, self.triangles[:, ::-1] if np.prod(f) < 0 else self.triangles)
 
-    # ---- what it encloses
+    # ---- enclosed volume
 
     @cached_property
     def error(self) -> str:
-        """Why it encloses no volume; empty if it does.
+        """Reason why the surface encloses no volume; empty if it does.
 
-        Closed means that every edge is passed as often one way as the other, by the triangles on its sides.
+        Closed: every edge is passed equally often in both directions by the triangles on its sides.
         """
         edges = np.concatenate([self.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
         way = np.where(edges[:, 0] < edges[:, 1], 1, -1)
@@ -90,12 +90,12 @@ class Surface:
             return "the surface is not closed: " + ", ".join(told)
         size = float(np.prod(np.ptp(self.corners, axis=0)))
         if abs(self._moments[0]) <= FLAT_VOLUME_TOL * size:
-            return "the surface is closed, and encloses next to nothing"
+            return "the surface is closed, but encloses almost no volume"
         return ""
 
     @cached_property
     def _moments(self) -> tuple[float, Array, Array]:
-        """Volume, and first (3,) and second (3, 3) moments about the middle of its corners, with the sign of its turn.
+        """Signed volume, first (3,) and second (3, 3) moments about the mean of the corners.
 
         Sums over tetrahedra from one point to every triangle (a, b, c), with d = det(a, b, c) and s = a + b + c:
         V = d / 6, first moment d s / 24, second moment d (s s^T + a a^T + b b^T + c c^T) / 120
@@ -109,17 +109,17 @@ class Surface:
         return float(d.sum() / 6), d @ s / 24, np.asarray(second)
 
     def solid(self) -> tuple[float, Array, Array]:
-        """Return volume (m3), centre (3,) m, and inertia (3, 3) about it of one kilogram that fills the volume."""
-        volume, first, second = self._moments  # all three change their sign with the turn of the triangles
+        """Return volume (m3), centre (3,) m and inertia (3, 3) per kilogram about it."""
+        volume, first, second = self._moments  # all three change sign with the orientation of the triangles
         off = first / volume
         about = second / volume - np.outer(off, off)
         inertia: Array = np.trace(about) * np.eye(3) - about
         return abs(volume), self.corners.mean(axis=0) + off, (inertia + inertia.T) / 2
 
-    # ---- how it is drawn
+    # ---- simplification for drawing
 
     def simplified(self, most: int) -> Surface:
-        """Return it with at most `most` triangles or so: corners within a cell of a grid become their mean."""
+        """Return a surface of about `most` triangles: corners within a grid cell become their mean."""
         kept: dict[int, Surface] = self.__dict__.setdefault("_simplified", {})
         if most not in kept:
             kept[most] = self if len(self.triangles) <= most else self._coarser(most)
@@ -147,8 +147,8 @@ class Surface:
         places = np.column_stack(sums) / count[:, None]
         normal = _normals(places, faces)
         folded = np.einsum("ij,ij->i", normal, _normals(self.corners, self.triangles[kept])) < 0
-        faces[folded], normal[folded] = faces[folded][:, ::-1], -normal[folded]  # each looks where it did
-        # of the two sides of a thin wall, which have become one, the outer is kept
+        faces[folded], normal[folded] = faces[folded][:, ::-1], -normal[folded]  # keep the orientation
+        # of two coincident sides of a thin wall, the outer one is kept
         outward = np.einsum("ij,ij->i", normal, places[faces].sum(axis=1) - 3 * places.mean(axis=0))
         faces = faces[np.argsort(-outward, kind="stable")]
         _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
@@ -156,7 +156,7 @@ class Surface:
 
 
 def _normals(corners: Array, triangles: NDArray[np.int64]) -> Array:
-    """Return the normals (m, 3) of triangles, as long as twice their areas."""
+    """Return the normals (m, 3) of triangles; their length is twice the area."""
     a, b, c = (corners[triangles[:, k]] for k in range(3))
     result: Array = np.cross(b - a, c - a)
     return result

@@ -1,4 +1,4 @@
-"""Pictures of a body: boxes, cylinders, spheres and meshes, recorded as data."""
+"""Drawn geometry of a body: boxes, cylinders, spheres and meshes, stored as data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Visual", "surface_of", "visual_of_shape"]
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """A piece of geometry fixed in a body, for pictures and contact; it has no mass.
+    """Massless geometry fixed in a body, for drawings and contact.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class Visual:
     rotation : (3, 3)
         Its axes as columns, in body axes.
     file : str or None
-        What the model file calls a mesh, word for word. It is never opened by loading, but when it is drawn.
+        Mesh name in the model file, verbatim. The file is opened when the body is drawn, not on loading.
     path : str or None
-        Where that file was found; None if it was not: the body is then drawn as if it had no mesh.
+        Path of that file; None if it was not found: the body is then drawn without the mesh.
     surface : Surface or None
-        The triangles of a mesh that came without a file, before they are scaled.
+        Triangles of a mesh without a file, before scaling.
     collision : bool
-        True if it describes the surface for contact, False if the looks.
+        True for contact geometry, False for drawings.
     color : (4,) float or None
         Red, green, blue and opacity, each from 0 to 1; None where the model file gives none.
     name : str or None
@@ -65,7 +65,7 @@ class Visual:
 
 
 def visual_of_shape(shape: Shape) -> Visual | None:
-    """Return the picture of a shape where it stands in its body; None of a slender rod, which cannot be seen."""
+    """Return the drawn geometry of a shape at its pose in the body; None for a slender rod."""
     kind, size, place = shape.kind, dict(shape.size), np.zeros(3)
     if kind == "rod":
         if not size["radius"]:
@@ -86,8 +86,8 @@ def surface_of(look: Visual) -> Surface:
     surface = look.surface
     if surface is None:
         if look.path is None:
-            raise ModelError("mesh", "file", look.file, "there is no such file: say where packages are when loading")
+            raise ModelError("mesh", "file", look.file, "there is no such file: give the package folders when loading")
         surface = read_surface(look.path)
     factors = tuple(look.size[axis] for axis in "xyz")
-    kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all that show it
+    kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all its visuals
     return kept.setdefault(factors, surface if factors == (1.0, 1.0, 1.0) else surface.scaled(factors))  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Compilation of a description into the tables of the core."""
+"""Compilation of a system description into the tables of the core."""
 
 from .compiler import Compiled, compile_system
 

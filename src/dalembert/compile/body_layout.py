@@ -1,8 +1,8 @@
 """Order of bodies in the core, and the modal coordinates of flexible ones.
 
-A rigid body takes one place. A flexible one takes several (core/flexible/body.hpp): a carrier at the end of its joint,
-the modal body with its frame and mass, and a node frame for each joint and each marker on it, so that everything that
-attaches meets a plain body.
+A rigid body takes one slot. A flexible body takes several (core/flexible/body.hpp): a carrier at the end of its joint,
+the modal body with its frame and mass, and a node frame for each joint and each marker on it. All connections therefore
+attach to ordinary bodies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def modes_of(body: Body) -> int:
 
 
 def refuse_flexible(system: System, oracle: str) -> None:
-    """Refuse systems with flexible bodies, for oracles of rigid ones."""
+    """Raise an error for systems with flexible bodies, in reference methods for rigid ones."""
     for body in system.bodies.values():
         if modes_of(body):
             raise ModelError(oracle, "body", body.name, "it is flexible: use oracles.flexible.FlexibleOperators")
@@ -44,20 +44,20 @@ def refuse_flexible(system: System, oracle: str) -> None:
 
 @dataclass(frozen=True)
 class BodySlot:
-    """One place in the core's list.
+    """Entry of the core's list of bodies.
 
     Attributes
     ----------
     parent : int
-        Number of the parent's place; ground is 0.
+        Number of the parent's slot; ground is 0.
     user : int
         Number of the user's body it belongs to.
     kind : str
         ``"rigid"``, ``"carrier"``, ``"modal"`` or ``"node"``.
     shape : int
-        Where the numbers of its node begin.
+        Index of the first number of its node.
     clamped : bool
-        Of a modal body: its node does not move against the frame.
+        Of a modal body: its node is fixed in the frame.
     """
 
     parent: int
@@ -76,28 +76,28 @@ class ModalTables:
         self._size = 0
 
     def add(self, values: Array) -> int:
-        """Append numbers; return where they begin."""
+        """Append numbers; return the index of the first."""
         begin = self._size
         self._numbers.append(np.ravel(values))
         self._size += self._numbers[-1].size
         return begin
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return what the core takes."""
+        """Return the arrays for the core."""
         return {"modal": self.rows.array(), "modal_numbers": np.concatenate([np.zeros(0), *self._numbers])}
 
 
 class BodyLayout:
-    """The core's list for a forest.
+    """The core's list of bodies for a forest.
 
     Attributes
     ----------
-    rows : list of Place
-        ``rows[i - 1]`` is place i.
+    rows : list of BodySlot
+        ``rows[i - 1]`` is slot i.
     frame, carrier : (nb + 1,) int
-        Of the user's bodies: the place of the frame, and that at the end of the joint.
+        Of the user's bodies: the slot of the frame, and that at the end of the joint.
     inboard : (nb,) int
-        Of the user's bodies: the place that their joint starts from.
+        Of the user's bodies: the slot that their joint starts from.
     tables : ModalTables
     """
 
@@ -108,10 +108,10 @@ class BodyLayout:
         nb = forest.nb
         self.frame, self.carrier = np.zeros(nb + 1, dtype=np.int32), np.zeros(nb + 1, dtype=np.int32)
         self.inboard = np.zeros(nb, dtype=np.int32)
-        self.modal: dict[int, int] = {}  # by the user's number: which flexible body
+        self.modal: dict[int, int] = {}  # index of the flexible body, by the user's body number
         self._nodes: dict[tuple[int, bytes], int] = {}
         self._second: dict[int, bool] = {}
-        self._integrals: dict[ModalIntegrals, int] = {}  # where those of a FlexibleBody stand, which bodies share
+        self._integrals: dict[ModalIntegrals, int] = {}  # index of the integrals of a FlexibleBody, which bodies share
         bodies = [forest.system.ground, *(forest.system.bodies[name] for name in forest.bodies[1:])]
         if not any(modes_of(body) for body in bodies):
             self.frame[:] = self.carrier[:] = np.arange(nb + 1)
@@ -152,14 +152,14 @@ class BodyLayout:
                     )
 
     def find(self, marker: Marker) -> int:
-        """Return the place that carries a marker."""
+        """Return the slot that carries a marker."""
         number = self.forest.number[marker.body.name]
         if not modes_of(marker.body) or not self._moves(marker):
             return int(self.frame[number])
         return self._nodes[self._key(number, marker)]
 
     def follows(self, marker: Marker) -> bool:
-        """Return whether a marker has a place."""
+        """Return whether a marker has a slot."""
         if not modes_of(marker.body) or not self._moves(marker):
             return True
         return self._key(self.forest.number[marker.body.name], marker) in self._nodes
@@ -195,7 +195,7 @@ class BodyLayout:
         )
 
     def shapes_of(self, marker: Marker) -> Array:
-        """Return the numbers of a node: rest place, shapes mode by mode, turns and displacements of second order."""
+        """Return the numbers of a node: reference position, shapes by mode, second-order motions."""
         flexible = marker.body.flexible
         assert flexible is not None
         shape = np.zeros((6, flexible.nm)) if marker.shape is None else marker.shape
@@ -206,12 +206,12 @@ class BodyLayout:
 
 
 def _rounded(place: Array) -> bytes:
-    """Return a place without its round-off, so that arms of one node find the same."""
+    """Return a position without round-off, so that arms of one node compare equal."""
     return np.round(place, 12).tobytes()
 
 
 def second_order(flexible: FlexibleBody, position: Array) -> Array:
-    """Return [turn; displacement] of second order (6, nm, nm) of a node or a point of a straight line."""
+    """Return [rotation; displacement] of second order (6, nm, nm) of a node or a point of a straight line."""
     stiffening = flexible.stiffening
     if stiffening is not None and stiffening.line is not None:
         found = stiffening.line.motion(position)
@@ -220,6 +220,6 @@ def second_order(flexible: FlexibleBody, position: Array) -> Array:
     if stiffening is not None and stiffening.loads is not None:
         for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
             if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-                shift: Array = -loads  # it moves so far that the load's work is that of the stiffness it brings
+                shift: Array = -loads  # its work with the load is that of the geometric stiffness
                 return shift
     return np.zeros((6, flexible.nm, flexible.nm))

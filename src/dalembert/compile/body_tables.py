@@ -58,14 +58,14 @@ def _set_joint(row: Any, joint: TreeJoint, joints: ConnectionProgramTables) -> N
 
 
 def _set_flexible(row: Any, place: BodySlot, forest: Forest, frames: FrameMap) -> None:
-    """Fill the row of a modal body or a node; both rest parallel to the user's frame."""
+    """Fill the row of a modal body or a node; both are parallel to the user's frame at rest."""
     k = place.user
     row["form"] = number("form", place.kind)
     row["modal"], row["shape"], row["moves"] = frames.places.modal[k], place.shape, not place.clamped
     row["R_PJ"] = row["R_FB"] = np.eye(3).ravel()
     if place.kind == "node":
         return
-    # the node that the joint holds, in F of the carrier
+    # the node at the joint, in F of the carrier
     row["R_PJ"] = frames.R_FB[k].ravel()
     row["p_PJ"] = frames.R_FB[k] @ forest.joints[k - 1].outboard.foot + frames.p_FB[k]
     row["user"], row["mass"] = k, forest.system.bodies[forest.bodies[k]].mass
@@ -95,13 +95,13 @@ def joint_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
     for k, joint in enumerate(forest.joints, start=1):
         body, R, p = frames.place(joint.inboard if joint.reversed else joint.outboard)
         place = frames.places.carrier[k]
-        # loads are told about the end of the joint itself, which is where its frame F is
+        # joint loads are reported at the end of the joint, the origin of its frame F
         rows.add(R_FM=R, p_FM=p, place=place, body=body, outboard=not joint.reversed)
     return rows.array()
 
 
 def _armatures(forest: Forest, names: Names) -> Array:
-    """Return the armatures (nv,), or none if there are none."""
+    """Return the armatures (nv,), or an empty array if there are none."""
     armature = np.zeros(len(names.speeds))
     for joint in forest.joints:
         if joint.element.armature is not None:

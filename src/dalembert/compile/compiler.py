@@ -1,4 +1,4 @@
-"""Compilation of a `System`: tables of the core, names, and the data that Python keeps."""
+"""Compilation of a `System`: core tables, names, and data kept in Python."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """Compiled description: everything a model is built from.
+    """Compiled description: all data of a model.
 
     Attributes
     ----------
     system : System
-        A copy of the description, which nobody else has.
+        Private copy of the description.
     origin : str
-        The description itself, for telling its markers from others.
+        The original description, to identify its markers.
     forest, frames, names
     tables : dict of str to array
         Of the core.
     elements : ElementTables
     hosted : tuple
-        Laws that Python evaluates for the core, in its order.
+        Laws evaluated in Python for the core, in its order.
     drives : tuple of Drive
         In the order of the core.
     lean : (nc,) bool
-        Rows that do not repeat others of their loop constraint in every configuration.
-    numbers : OwnNumbers
-        What may have other values without compiling again.
+        Rows that are not redundant within their loop constraint in every configuration.
+    numbers : ParameterMap
+        Parameters that can change without recompilation.
     """
 
     system: System
@@ -72,7 +72,7 @@ class Compiled:
 
 
 def _from_starts(system: System) -> System:
-    """Let kinematic chains be searched near the start values of their inner coordinates; changes the system."""
+    """Set start values of the inner coordinates of kinematic chains; changes the system."""
     for name, connection in system.connections.items():
         initial = system.initials.get(name)
         if isinstance(connection.element, KinematicChain) and initial is not None and initial.position is not None:
@@ -81,7 +81,7 @@ def _from_starts(system: System) -> System:
 
 
 def _with_chain_limits(system: System) -> System:
-    """Return the system with ropes beside every chain that can be stretched or folded: they hold it there."""
+    """Return the system with a rope beside every chain that can be stretched or folded."""
     for name, connection in list(system.connections.items()):
         reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
         if reach is None or f"{name}.reach" in system.connections:
@@ -97,15 +97,14 @@ def _with_chain_limits(system: System) -> System:
 
 
 def compile_system(origin: System) -> Compiled:
-    """Return what the model of a system is made of.
+    """Return the compiled description of a system.
 
     Raises
     ------
     TopologyError
         If there are no bodies.
     ModelError
-        If a body's data are impossible, or a joint that carries mass moves none along one of its
-        degrees of freedom.
+        If the data of a body are impossible, or a joint that carries mass has a degree of freedom without inertia.
     """
     for body in origin.bodies.values():
         body.validate()
@@ -129,7 +128,7 @@ def compile_system(origin: System) -> Compiled:
         skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
         rows, lean = _row_elimination_order(skeleton, forest, names)
         tables |= rows
-    else:  # in a loop, what closes it may bring the inertia that a branch lacks
+    else:  # in a loop, the loop constraint may supply the inertia that a branch lacks
         _check_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
     elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
@@ -142,7 +141,7 @@ def compile_system(origin: System) -> Compiled:
 
 
 class _Skeleton(_core.Model):
-    """Bodies and closures alone, to ask the core about them."""
+    """Bodies and closures only, for queries to the core."""
 
     def _refuse_result(self, kernel: str, argument: str, value: Any) -> NoReturn:
         raise SingularityError("a degree of freedom without inertia")
@@ -151,10 +150,10 @@ class _Skeleton(_core.Model):
 def _check_inertia(
     skeleton: _Skeleton, tables: dict[str, NDArray[Any]], forest: Forest, names: Names, drives: tuple[Drive, ...]
 ) -> None:
-    """Refuse degrees of freedom of a tree that move no inertia and need some."""
+    """Raise an error for degrees of freedom of a tree without the inertia that they need."""
     held = needs_no_inertia(forest, names, drives)
     flexible = has_modes(forest)
-    if held.any() and flexible:  # an armature without end holds them
+    if held.any() and flexible:  # an infinite armature locks them
         own = tables["armature"] if len(tables["armature"]) else np.zeros(len(held))
         skeleton = _Skeleton({**tables, "armature": np.where(held, 1e60, own)}, np.zeros(0), [], [], None)
     generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
@@ -162,7 +161,7 @@ def _check_inertia(
 
 
 def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Array:
-    """Return random coordinates (*shape, nq): angles within +-pi, displacements within +-1 m, any attitude.
+    """Return random coordinates (*shape, nq): angles within +-pi, displacements within +-1 m, any orientation.
 
     Quaternions are not normalised; flexible bodies are not deformed.
     """
@@ -182,7 +181,7 @@ def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, s
 def _row_elimination_order(
     skeleton: _Skeleton, forest: Forest, names: Names
 ) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
-    """Return the order in which constraint rows are eliminated, and which of them are needed everywhere."""
+    """Return the elimination order of constraint rows, and the mask of rows that are always needed."""
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in loop_constraint_order(forest)]).astype(
         np.int32
@@ -191,13 +190,13 @@ def _row_elimination_order(
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
         lean = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
-    except SingularityError:  # a tree with degrees of freedom that only the loops hold: nothing is left out
+    except SingularityError:  # a tree with degrees of freedom that only the loops constrain: no row is left out
         lean = names.closing.copy()
     return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
 
 
 def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
-    """Return which rows bind positions: not those that a drive gives a speed or an acceleration."""
+    """Return the mask of rows that constrain positions; rows driven by velocity or acceleration are excluded."""
     bound = names.holonomic.copy()
     for drive in drives:
         if drive.level and not drive.of_joint:

@@ -1,8 +1,8 @@
-"""Driven angles between axes of bodies with one relative rotation: turns about that axis.
+"""Driven angles between axes of bodies with one relative rotation, as rotations about that axis.
 
-From the body of one marker the joints are followed that do not turn, or turn about one and the same axis n; all of them
-leave n where it is in either body. If they lead to the other body, an axis perpendicular to n turns about n by a
-number that any motion changes smoothly, while the angle between two axes has a kink at 0 and at half a turn.
+From the body of one marker, joints are followed that do not rotate, or rotate about one common axis n. All of them
+leave n fixed in either body. If they lead to the other body, an axis perpendicular to n has a rotation angle about n
+that every motion changes smoothly. The angle between two axes, in contrast, has a kink at 0 and at 180 degrees.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PARALLEL_TOL = 1e-9  # components of unit vectors
 
 
 def replace_driven_angles(system: System) -> System:
-    """Make driven angles turns where they can be; changes the system."""
+    """Replace driven angles by rotations where possible; changes the system."""
     for key, drive in system.drives.items():
         connection, element = drive.connection, drive.connection.element
         if not isinstance(connection, Connection) or not isinstance(element, AxisAngle) or element.about is not None:
@@ -47,7 +47,7 @@ def replace_driven_angles(system: System) -> System:
 
 
 def _turned(system: System, connection: Connection) -> tuple[Array, Array] | None:
-    """Return the axis about which the second marker can turn and its attitude at start values, in axes of the first."""
+    """Return the rotation axis of the second marker and its initial orientation, in axes of the first."""
     first, second = connection.first, connection.second
     if first.shape is not None or second.shape is not None:
         return None
@@ -55,7 +55,7 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
     axes = {c.name: _axis(c.element) for c in joints if isinstance(c.element, Joint)}
     ways: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
     seen = set()
-    for body, R, n in ways:  # grows on the way
+    for body, R, n in ways:  # extended within the loop
         key = body, None if n is None else tuple(np.round(n if n[np.abs(n).argmax()] > 0 else -n, 6).tolist())
         if key in seen:
             continue
@@ -69,7 +69,7 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
 def _onward(
     system: System, joints: list[Connection], axes: dict[str, Array | None], way: tuple[str, Array, Array | None]
 ) -> Iterator[tuple[str, Array, Array | None]]:
-    """Yield bodies behind joints at a body, their attitude, and the axis that bodies turn about on the way."""
+    """Yield bodies behind joints at a body, their orientation, and the rotation axis along the path."""
     body, R, n = way
     for c in joints:
         axis, ends = axes[c.name], (c.first, c.second)
@@ -92,7 +92,7 @@ def _onward(
 
 
 def _axis(joint: Joint) -> Array | None:
-    """Return the axis (3,) of the first marker that a joint turns about, zero if it does not turn; None if several."""
+    """Return the rotation axis (3,) of a joint in its first marker, zero without rotation; None if several."""
     if joint.nq != joint.nv:
         return None
     zero, rng = joint.zero, np.random.default_rng(0)
@@ -112,7 +112,7 @@ def _axis(joint: Joint) -> Array | None:
 
 
 def _attitude(system: System, connection: Connection) -> Array:
-    """Return the attitude (3, 3) of the second marker of a joint at its start values."""
+    """Return the initial orientation (3, 3) of the second marker of a joint."""
     joint, initial = connection.element, system.initials.get(connection.name)
     assert isinstance(joint, Joint)
     q = joint.zero

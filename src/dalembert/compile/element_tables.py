@@ -1,4 +1,4 @@
-"""Tables of elements for the core, and the data that Python keeps of them."""
+"""Tables of elements for the core, and the data kept in Python."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class ElementIndices:
     Attributes
     ----------
     row : int
-        Its number.
+        Index of the element.
     ports : range
-        Their numbers.
+        Indices of its ports.
     measures : slice
     inputs : slice
-        Among the further inputs of all laws.
+        Indices among the further inputs of all laws.
     """
 
     row: int
@@ -47,7 +47,7 @@ class ElementIndices:
 
 @dataclass
 class ElementTables:
-    """Tables of elements for the core, row by row, and the data that Python keeps.
+    """Tables of elements for the core, row by row, and the data kept in Python.
 
     Attributes
     ----------
@@ -55,26 +55,26 @@ class ElementTables:
     functions : list
         Laws that are functions: addresses of compiled ones, or Python functions, in the order of the core.
     function_sizes : list of (int, int)
-        How many numbers each takes and gives.
+        Number of arguments and results of each.
     parameters : list of float
     parameter_names : dict of str to int
-        ``"k.stiffness"`` to its place among them.
+        ``"k.stiffness"`` to its index among them.
     state_names : list of str
     starts : list of float
         Start values of the states.
     signals : dict of str to int
-        ``"controller.u"`` to its place among the signals.
+        ``"controller.u"`` to its index among the signals.
     inputs_by_law : list of str
-        Names of the inputs that laws of time give, in the order of the core; one may occur twice.
-    places : dict of str to ElementPlace
-    dry : dict of str to DryPlace
-        Of speeds that have dry friction.
+        Names of the inputs given by time laws, in the order of the core; one may occur twice.
+    places : dict of str to ElementIndices
+    dry : dict of str to FrictionSlot
+        Velocities with dry friction.
     actuated : dict of (str, int) to int
-        Joints and their speeds at which actuators are bounded, in the order of the core.
+        Joints and their velocities at which actuators are bounded, in the order of the core.
     port_ends : dict of int to (Marker, Marker)
         Of ports between markers.
     drive_laws : dict of str to int
-        The first law of each drive.
+        First law of each drive.
     """
 
     laws: LawTables
@@ -115,7 +115,7 @@ class ElementTables:
         }
 
     def add_parameters(self, names: Iterable[str], values: Iterable[float]) -> int:
-        """Return where the numbers of an element begin; a name may be empty."""
+        """Return the index of the first parameter of an element; a name may be empty."""
         first = len(self.parameters)
         self.parameter_names.update({name: first + k for k, name in enumerate(names) if name})
         self.parameters += [float(x) for x in values]
@@ -132,7 +132,7 @@ class ElementTables:
         return len(self.functions) - 1
 
     def add_element(self, name: str, ports: list[int], measures: int, **fields: Any) -> None:
-        """Add the row of an element; `name`: what it is known by, or nothing."""
+        """Add the row of an element; `name`: its name, or an empty string."""
         bounded = not self._bounded.isdisjoint(ports)
         row = self.elements.add(port=ports[0] if ports else 0, ports=len(ports), bounded=bounded, **fields)
         if name:
@@ -143,14 +143,14 @@ class ElementTables:
         self.measured += measures
 
     def add_joint_port(self, *, actuator: int = 0, **fields: Any) -> int:
-        """Add a port at a speed of a joint; `actuator`: from 1, whose bound what is given there counts to."""
+        """Add a port at a velocity of a joint; `actuator`: number from 1 of the bound that applies there."""
         number = self.ports.add(measure=_JOINT, actuator=actuator, **fields)
         if actuator:
             self._bounded.add(number)
         return number
 
     def add_law_input(self, name: str, law: Law | Any) -> int:
-        """Add an input that a law gives; return its number."""
+        """Add an input given by a time law; return its number."""
         self.inputs_by_law.append(name)
         return self.inputs.add(source=number("source", "law"), place=self.laws.add(law))
 
@@ -164,7 +164,7 @@ class ElementTables:
 def checked_python_law(
     name: str, function: Callable[..., Any], gives: int, signals: bool = False
 ) -> Callable[..., Any]:
-    """Return a law in Python that names its element and the time if it fails or gives what is no answer."""
+    """Return a Python law that names its element and the time if it fails or returns invalid values."""
     alone = gives == 2
     allowed = (gives,) if signals else (gives - 1, gives)
 

@@ -31,7 +31,7 @@ __all__ = ["CompileContext", "flatten_elements"]
 
 @dataclass(frozen=True, eq=False)
 class CompileContext:
-    """Location of elements: data of their ports."""
+    """Data for the ports of elements."""
 
     forest: Forest
     frames: FrameMap
@@ -39,7 +39,7 @@ class CompileContext:
     tables: ElementTables
 
     def at_joint(self, joint: Connection, part: int, *, actuated: bool = False) -> int:
-        """Return the number of a new port at a speed of a joint, and at its coordinate if it has one of its own."""
+        """Return the number of a new port at a velocity of a joint, and at its coordinate if it has one."""
         element = joint.element
         assert isinstance(element, Joint)
         actuator = self.actuator(joint, part) if actuated else 0
@@ -53,7 +53,7 @@ class CompileContext:
         return self.tables.add_joint_port(actuator=actuator, dof=dof, coordinate=coordinate, loop_constraint=-1)
 
     def actuator(self, joint: Connection, part: int) -> int:
-        """Return the number, from 1, of the bound of actuators at a speed of a joint; 0: there is none."""
+        """Return the number, from 1, of the actuator bound at a velocity of a joint; 0: none."""
         element, tables = joint.element, self.tables
         assert isinstance(element, Joint)
         if element.max_effort is None:
@@ -74,7 +74,7 @@ class CompileContext:
         return port
 
     def ports_of(self, connection: ForceConnection) -> list[int]:
-        """Return the numbers of new ports, one for each thing that an element measures."""
+        """Return the numbers of new ports, one for each measure of an element."""
         measures = connection.element.each_measure
         if measures[:1] == ("joint",):
             return [self.at_joint(*place, actuated=connection.actuates) for place in connection.places]
@@ -89,14 +89,14 @@ class CompileContext:
 def flatten_elements(
     forest: Forest, frames: FrameMap, names: Names, laws: LawTables, looked_up: Sequence[Table] = ()
 ) -> ElementTables:
-    """Return the tables of all elements: plain ones, dampers of joints, those with laws of their own.
+    """Return the tables of all elements: built-in ones, joint dampers, user-written laws.
 
     looked_up : tables of numbers that other programs have taken before
     """
     tables = ElementTables(laws)
     tables.programs.tables += looked_up
     site = CompileContext(forest, frames, names, tables)
-    for joint in forest.joints:  # where a control may act
+    for joint in forest.joints:  # ports at which a control may act
         if joint.connection is not None:
             for part in range(joint.element.nv):
                 site.actuator(joint.connection, part)
@@ -114,7 +114,7 @@ def flatten_elements(
 
 
 def _add_plain(site: CompileContext, connection: ForceConnection) -> None:
-    """Add an element whose law the core knows by name."""
+    """Add an element with a law compiled into the core."""
     element, name, tables = connection.element, connection.name, site.tables
     values = [getattr(element, label) for label in element.fields]
     parameter = tables.add_parameters((f"{name}.{label}" for label in element.fields), values)
@@ -135,7 +135,7 @@ def _add_plain(site: CompileContext, connection: ForceConnection) -> None:
 
 
 def _add_own_laws(site: CompileContext, connections: list[ForceConnection]) -> None:
-    """Add elements with laws of their own, in causal order."""
+    """Add elements with user-written laws, in causal order."""
     tables = site.tables
     for connection in connections:
         element = connection.element
@@ -151,14 +151,14 @@ def _add_own_laws(site: CompileContext, connections: list[ForceConnection]) -> N
             rows[name].add(graph)
     for row in rows.values():
         row.add(graph)
-    for row in rows.values():  # signals that nothing takes, for the record
+    for row in rows.values():  # signals without a consumer, for output
         for signal in row.element.signals:
             if f"{row.name}.{signal}" not in tables.signals:
                 row.add_signal(signal, graph, quiet=True)
 
 
 class _Row:
-    """One element with a law of its own on its way into the tables."""
+    """Table row of an element with a user-written law."""
 
     def __init__(self, site: CompileContext, connection: ForceConnection) -> None:
         element = connection.element
@@ -171,7 +171,7 @@ class _Row:
         self.done = False
 
     def add(self, graph: SignalGraph) -> None:
-        """Add the element itself, if that has not happened yet."""
+        """Add the element itself unless it has been added."""
         if self.done:
             return
         self.done = True
@@ -211,7 +211,7 @@ class _Row:
             tables.signals[f"{self.name}.{name}"] = len(tables.signals)
 
     def add_signal(self, signal: str, graph: SignalGraph, *, quiet: bool = False) -> None:
-        """Add a row that computes one signal, from what it depends on."""
+        """Add a row that computes one signal from its dependencies."""
         element, tables = self.element, self.tables
         assert element.program is not None
         program, takes = element.program, element.input_names
@@ -249,9 +249,9 @@ class _Row:
         tables.signals[f"{self.name}.{signal}"] = len(tables.signals)
 
     def _thresholds(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
-        """Return the switching functions of a program of the element, for places of results that matter.
+        """Return the switching functions of a program of the element, for the indices of used results.
 
-        None may depend on a reaction or on an unknown; where there are unknowns no branch is held.
+        No result may depend on a reaction or on an unknown; with unknowns no branch is held.
         """
         element, sources = self.element, self.element.sources
         given = {key for key, source in sources.items() if not isinstance(source, (str, Sensor, Reaction, Delay))}
@@ -261,7 +261,7 @@ class _Row:
         return thresholds_of(program, outputs, fixed, never, follow=bool(element.unknowns))
 
     def _take(self, k: int, graph: SignalGraph) -> None:
-        """Add what a signal's row takes of the element's place k: a measure, a rate, a state, an input."""
+        """Add input k of the element to a signal's row: a measure, a rate, a state or an input."""
         element, tables = self.element, self.tables
         m = element.measures
         if k <= 2 * m:
@@ -298,7 +298,7 @@ class _Row:
 
 
 def _connection(names: Names, element: str, reaction: Reaction) -> int:
-    """Return the number of the connection that a reaction is of."""
+    """Return the number of the connection of a reaction."""
     if reaction.connection in names.connections:
         return names.connections.index(reaction.connection)
     known = ", ".join(map(repr, names.connections))
@@ -306,7 +306,7 @@ def _connection(names: Names, element: str, reaction: Reaction) -> int:
 
 
 def _without_signals(element: Element) -> Program:
-    """Return the program of an element without its signals, which have rows of their own."""
+    """Return the program of an element without its signals, which have their own rows."""
     program, n = element.program, len(element.signals)
     assert program is not None
     if not n:

@@ -1,8 +1,8 @@
-"""Frames of the kernels, and how they meet the user's.
+"""Frames of the kernels and their map to the user's frames.
 
-The kernels work in frames of their own: frame F of a body sits at the outboard end of its joint,
-frame J at the inboard end, both turned so that the joint's axis is local z. `FrameMap` is the one
-place where these frames and the user's body frames meet.
+The kernels use their own frames: frame F of a body is at the outboard end of its joint, frame J at the inboard end,
+both rotated so that the joint's axis is local z. `FrameMap` alone converts between these frames and the user's body
+frames.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ Array = NDArray[np.float64]
 class FrameMap:
     """Poses between the user's frames B and the kernel frames F, for ground (0) and every body.
 
-    Of a flexible body, F of its modal place is B itself, and F of a node rests parallel to B.
+    Of a flexible body, F of its modal slot is B itself, and F of a node rests parallel to B.
 
     Attributes
     ----------
     R_FB : (nb + 1, 3, 3)
     p_FB : (nb + 1, 3) m
-        The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``. Of a flexible body, in F of the place at the end of
+        The user's body frame in F: ``x_F = R_FB @ x_B + p_FB``. Of a flexible body, in F of the slot at the end of
         its joint, undeformed.
     R_PJ : (nb, 3, 3)
     p_PJ : (nb, 3) m
-        The inboard joint frame J in F of the place that the joint starts from.
+        The inboard joint frame J in F of the slot that the joint starts from.
     places : Places
     """
 
@@ -81,7 +81,7 @@ class FrameMap:
         return R.T @ rotation, R.T @ (position - self.p_FB[body])
 
     def place(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
-        """Return the place in the core's list that carries a marker, and its pose in F there, turned by `axes`."""
+        """Return the slot in the core's list that carries a marker, and its pose in F there, rotated by `axes`."""
         rotation = marker.rotation if axes is None else marker.rotation @ axes
         place = self.places.find(marker)
         kind = self.places.rows[place - 1].kind if place else "rigid"
@@ -97,7 +97,7 @@ def _arm(marker: Marker) -> Array:
 
 
 def markers_in_use(forest: Forest) -> list[Marker]:
-    """Return the markers at which loop constraints, force elements and users look at bodies."""
+    """Return the markers used by loop constraints, force elements and outputs."""
     system = forest.system
     used = [marker for c in forest.loop_constraints for marker in (c.first, c.second)]
     for force in system.forces.values():

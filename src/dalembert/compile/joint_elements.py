@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SIGN_MODE", "FrictionSlot", "add_joint_elements"]
 
-SIGN_MODE = 2.0  # the mode of dry friction that goes by the sign of the speed; what is within one of zero is given
+SIGN_MODE = 2.0  # mode of dry friction by the sign of the velocity; modes within one of zero are given
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FrictionSlot:
     measure : int
         Of its effort among those of all elements.
     load : int
-        What it has per coefficient, N m or N, among the signals; -1 without friction by load.
+        Index of the effort per coefficient, N m or N, among the signals; -1 without load-dependent friction.
     """
 
     friction: int
@@ -46,7 +46,7 @@ class FrictionSlot:
 
 
 def add_joint_elements(site: CompileContext, connection: Connection) -> None:
-    """Add what acts in a joint itself, at its speeds."""
+    """Add dampers and dry friction of a joint at its velocities."""
     joint = connection.element
     if not isinstance(joint, Joint):
         return
@@ -68,7 +68,7 @@ def add_joint_elements(site: CompileContext, connection: Connection) -> None:
 
 
 def _add_dry(site: CompileContext, connection: Connection, parts: list[int], speeds: tuple[str, ...]) -> None:
-    """Add dry friction at one speed of a joint, or at several together."""
+    """Add dry friction at one velocity of a joint, or at several together."""
     joint, tables = connection.element, site.tables
     assert isinstance(joint, Joint)
     n, law = len(parts), joint.load_friction
@@ -101,7 +101,7 @@ def _add_dry(site: CompileContext, connection: Connection, parts: list[int], spe
 
 
 def _load(site: CompileContext, connection: Connection, part: int) -> int:
-    """Return the number of the signal that is the friction at a speed per coefficient."""
+    """Return the number of the signal that is the friction at a velocity per coefficient."""
     joint, tables, name = connection.element, site.tables, connection.name
     assert isinstance(joint, Joint) and joint.load_friction is not None
     turns = joint.speed_units[part] == "rad"

@@ -89,7 +89,7 @@ def _ends(loop_constraint: Connection, frames: FrameMap) -> dict[str, Any]:
 
 
 def _kind(element: Joint | Constraint) -> dict[str, Any]:
-    """Return the fields that say what a loop constraint is."""
+    """Return the fields for the kind of a loop constraint."""
     if isinstance(element, Joint):
         sizes = {"nq": element.nq, "nv": element.nv}
         if not element.kernel:
@@ -111,20 +111,20 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
     return {"form": number("loop_constraint_form", element.form), "kind": kind, "parameter": element.parameter, **sizes}
 
 
-# ---- which rows, in which order
+# ---- selection and order of rows
 
 
 def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
-    """Return which rows do not repeat others of their loop constraint in every configuration, (nc,).
+    """Return the mask (nc,) of rows that are not redundant within their loop constraint everywhere.
 
-    A planar loop of spatial joints has three such rows: they depend on the others in every
-    configuration, closed or not, so a few random ones tell. Only repetitions within one loop are
-    looked for; those that several loops bring about together are found at each evaluation.
+    A planar loop of spatial joints has three such rows. They depend on the others in every configuration, closed or
+    not, so a few random configurations are sufficient. Only redundancy within one loop is detected here; redundancy
+    between several loops is found at each evaluation.
 
     Parameters
     ----------
     pivots : (k, nc)
-        What ``_row_pivots`` finds at k random configurations.
+        Result of ``_row_pivots`` at k random configurations.
     """
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     kept = pivots > 0.0
@@ -135,7 +135,7 @@ def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
 
 
 def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
-    """Return the loop constraints in an order that keeps those that share a tree close together."""
+    """Return the loop constraints ordered so that those sharing a tree are adjacent."""
     ends = [{c.first.body.name, c.second.body.name} for c in forest.loop_constraints]
     ends += [{m.body.name for h in c.joints for m in (h.first, h.second)} for c in forest.couplings]
     count = len(ends)
@@ -144,7 +144,7 @@ def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
     for k, names in enumerate(ends):
         for root in {forest.path(name)[-1] for name in names if forest.number[name]}:
             trees.setdefault(root, []).append(k)
-    # few loop constraints, or all of them on one tree: any order is as good
+    # few loop constraints, or all of them on one tree: any order is equally good
     if count < 3 or max(map(len, trees.values()), default=0) > max(8, count // 2):
         return natural
     from scipy.sparse import coo_array
@@ -156,11 +156,11 @@ def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
     return order
 
 
-# ---- lengths and angles on one footing
+# ---- scaling of lengths and angles
 
 
 def scales(forest: Forest, names: Names) -> dict[str, Array]:
-    """Return what makes rows and speeds parts of the system's size: 1 / L at rows in metres, L at speeds in m/s."""
+    """Return scale factors of rows and velocities: 1 / L for rows in metres, L for velocities in m/s."""
     length = characteristic_lengths(forest)[0]
     rows = np.where(np.array(names.row_units, dtype=str) == "m", 1.0 / length, 1.0)
     columns = np.ones(len(names.speeds))
@@ -175,7 +175,7 @@ def scales(forest: Forest, names: Names) -> dict[str, Array]:
 
 
 def characteristic_lengths(forest: Forest) -> tuple[float, float]:
-    """Return the characteristic length, and the largest distance of a connected marker from its body's origin, m.
+    """Return the characteristic length and the largest marker distance from a body's origin, m.
 
     The first is the mean over the bodies of the distance between the markers of a body at which it is connected.
     """
@@ -190,7 +190,7 @@ def characteristic_lengths(forest: Forest) -> tuple[float, float]:
             markers[first.body.name] += [first.position + axes @ x for x in curve.box()]
     spreads, reach = [], 0.0
     for points in markers.values():
-        # a body with very many markers: the extent of their box will do
+        # a body with very many markers: the extent of their box is sufficient
         if len(points) > 30:
             spreads.append(math.hypot(*np.ptp(points, axis=0)))
         else:

@@ -1,4 +1,4 @@
-"""Degrees of freedom without inertia: where the mass matrix is singular, and which bodies cause it."""
+"""Degrees of freedom without inertia: singularities of the mass matrix and the bodies that cause them."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def massless_dof(
     held: NDArray[np.bool_] | None = None,
     rows: Array | None = None,
 ) -> list[str]:
-    """Return the names of the speeds along which nothing resists at q (nq,): where the mass matrix is singular.
+    """Return the names of velocities without inertia at q (nq,): null directions of the mass matrix.
 
     Parameters
     ----------
     held : (nv,) bool
-        Speeds that are given, and need no inertia.
+        Prescribed velocities, which need no inertia.
     rows : (m, nv)
-        Constraint rows: what they prevent needs no inertia, and they may bring that of other branches.
+        Constraint rows: motions that they prevent need no inertia, and they may couple the inertia of other branches.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)
@@ -61,7 +61,7 @@ def massless_dof(
     weak = ~(pivots > ZERO_INERTIA_TOL * scale)
     if not weak.any():
         return []
-    if not has_modes(forest):  # long chains have composite inertias beside which what is locally enough looks like none
+    if not has_modes(forest):  # long chains: local inertia is lost beside composite inertias
         local = whole.idle_dofs(forest, names, q, held)
         if not local or rows is None or not len(rows):
             return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]
@@ -71,7 +71,7 @@ def massless_dof(
         free = np.flatnonzero(np.ones(len(scale), dtype=bool) if held is None else ~held)
         return [names.speeds[j] for j in sorted(_idle(M, scale, free, turns, rows))]
     joints = {k for k, name in enumerate(names.joints) if weak[names.v[name]].any()}
-    # a vanishing pivot spoils those further in: at fault are the outermost, and those that carry nothing at all
+    # a vanishing pivot spoils those further in: the cause is the outermost, or those that carry nothing at all
     spoilt = {ancestor - 1 for k in joints for ancestor in forest.path(k + 1)[1:]}
     found = set(np.flatnonzero(weak & (scale == 0.0)).tolist())
     for k in joints - spoilt:
@@ -83,9 +83,9 @@ def massless_dof(
 
 
 def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> set[int]:
-    """Return those of idle degrees of freedom that are at fault: the outermost, and those that carry nothing at all.
+    """Return the DOF without inertia that are outermost in the tree, or that carry nothing at all.
 
-    One that moves nothing spoils those further in.
+    A DOF without inertia makes those further in singular.
     """
     own = [{*range(*names.v[name].indices(len(scale)))} for name in names.joints]
     spoilt = {ancestor - 1 for k, mine in enumerate(own) if mine & idle for ancestor in forest.path(k + 1)[1:]}
@@ -93,10 +93,10 @@ def _outermost(idle: set[int], forest: Forest, names: Names, scale: Array) -> se
 
 
 def motions_without_inertia(model: _core.Model, names: Names, q: Array, weak: list[str]) -> list[dict[str, float]]:
-    """Return the motions of a tree at q (nq,) that move no inertia, speeds by name: one for each of `weak` DOF.
+    """Return the motions of a tree at q (nq,) without inertia, as velocities by name; one per `weak` DOF.
 
-    The weak degree of freedom has the speed 1, the others of them none; what moves with it is named with it. Two angles
-    whose axes coincide, as the first and the third of three at a quarter turn of the second, are one such motion.
+    The weak degree of freedom has velocity 1, the other weak ones 0; velocities that move with it are listed with it.
+    Two angles with coincident axes, as the first and third of three at 90 degrees of the second, form one such motion.
     """
     M = np.asarray(model.mass_matrix(q))
     scale = np.sqrt(np.diag(M))
@@ -125,7 +125,7 @@ def _carried(forest: Forest, names: Names, k: int) -> list[str]:
 
 
 def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
-    """Return (nv,) which speeds are rates of turning."""
+    """Return the mask (nv,) of velocities that are angular rates."""
     turns = np.zeros(len(names.speeds), dtype=bool)
     for joint in forest.joints:
         turns[names.v[joint.name]] = [unit == "rad" for unit in joint.element.speed_units]
@@ -133,12 +133,11 @@ def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
 
 
 def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
-    """Return degrees of freedom, of some of them, without which there are no motions that the rows permit and that move
-    nothing.
+    """Return a minimal set of DOF to remove so that no permitted motion is without inertia.
 
-        As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
+    As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
     """
-    # where nothing at all moves, any unit serves
+    # where nothing moves, any unit serves
     unit = 1.0 / np.sqrt(np.where(scale > 0, scale, scale.max(initial=0.0) or 1.0))[some]
     motions = np.eye(len(some))
     if rows is not None and len(rows):
@@ -151,7 +150,7 @@ def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: A
 
 
 def _most_moved(idle: Array) -> set[int]:
-    """Return as many DOF as there are independent motions (k, n): those that move most, one after the other."""
+    """Return as many DOF as there are independent motions (k, n): successively those that move most."""
     found = set()
     for _ in range(len(idle)):  # the degree of freedom that moves most; then the motions that leave it at rest
         lengths = np.linalg.norm(idle, axis=0)
@@ -166,7 +165,7 @@ def _most_moved(idle: Array) -> set[int]:
 
 @dataclass(frozen=True, eq=False)
 class _PointBodies:
-    """Bodies as points with a moment: attitude (nb, 3, 3), origin and centre (nb, 3), mass and moment (nb,)."""
+    """Bodies as points with a moment: orientation (nb, 3, 3), origin, centre (nb, 3), mass, moment (nb,)."""
 
     R: Array
     p: Array
@@ -186,13 +185,13 @@ class _PointBodies:
 
     @property
     def bound(self) -> float:
-        """No inertia along a degree of freedom of unit speed is larger, kg m2 or kg."""
+        """Upper bound of the inertia along a degree of freedom of unit velocity, kg m2 or kg."""
         places = np.concatenate([self.centre, self.p])
         reach = float(np.ptp(places, axis=0) @ np.ptp(places, axis=0))
         return float(self.moment.sum() + self.mass.sum() * (1.0 + 4.0 * reach))
 
     def along_dof(self, forest: Forest, names: Names, q: Array) -> Array:
-        """Return (nv,) what the inertia along each DOF could be at most, however what is outboard were turned."""
+        """Return an upper bound (nv,) of the inertia along each DOF, for any outboard configuration."""
         mass, centre, moment = self.mass.tolist(), list(self.centre), self.moment.tolist()
         sizes = np.zeros(len(names.speeds))
         for k in range(len(mass) - 1, -1, -1):  # everything outboard, as one body, from the tips inward
@@ -211,17 +210,17 @@ class _PointBodies:
         return sizes
 
     def idle_dofs(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
-        """Return the DOF of rigid bodies along which nothing resists, judged by what their own pivots are made of.
+        """Return the DOF of rigid bodies without inertia, judged by the terms of their pivots.
 
         Articulated inertias P, from the tips inward, and N, the size of all terms whose rounding is in P:
 
             D = H' P H,     P+ = P - P H D^-1 H' P,     N+ = A N A' + |P|,     A = 1 - P H D^-1 H'                  (1)
 
-        degree of freedom by degree of freedom, and both are added to those of the parent. |P| is diagonal in axes of
-        the joint, to which kernels keep; the own inertia of a body counts in all directions, as it is turned. A pivot
-        is none if it is below the rounding of H' N H. It depends on what the joint carries as far as that is felt
-        there: joints farther out relieve it of what they carry. Degrees of freedom that are `held` (nv,) bool relieve
-        nothing.
+        degree of freedom by degree of freedom, and both are added to those of the parent.
+        The quantity |P| is diagonal in axes of the joint, which kernels use. The inertia of a body itself counts in all
+        directions, since it is rotated. A pivot is zero if it is below the rounding of H' N H. It depends on the
+        outboard bodies as far as their inertia is felt at the joint: joints farther out remove the inertia along their
+        DOF. Degrees of freedom that are `held` (nv,) bool remove nothing.
         """
         nb = len(self.mass)
         P, N = np.zeros((nb, 6, 6)), np.zeros((nb, 6, 6))
@@ -248,7 +247,7 @@ class _PointBodies:
         return found
 
     def _inertia(self, forest: Forest, k: int) -> Array:
-        """Return the inertia (6, 6) of body k at its origin, world axes: [moment; force] by [turning; sliding]."""
+        """Return the inertia (6, 6) of body k at its origin, world axes: [moment; force] by [angular; linear]."""
         body = forest.system.bodies[forest.bodies[k + 1]]
         S = skew(self.centre[k] - self.p[k])
         mass = float(self.mass[k])
@@ -274,7 +273,7 @@ class _PointBodies:
 
 
 def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefer: Array) -> set[int]:
-    """Relieve P and N (6, 6) of the DOF H (6, n), in place, by (1); return those along which nothing resists.
+    """Eliminate the DOF H (6, n) from P and N (6, 6), in place, by (1); return those without inertia.
 
     One degree of freedom after the other, the best determined first, so that rounding is that of P alone.
     """
@@ -299,14 +298,14 @@ def _eliminate(P: Array, N: Array, H: Array, axes: Array, armature: Array, prefe
 
 
 def _along(axes: Array, P: Array) -> Array:
-    """Return |P| (6, 6): what P (6, 6) has along axes (3, 3), columns; times 6 not less than any part of it."""
+    """Return |P| (6, 6): P (6, 6) along axes (3, 3), columns; times 6 an upper bound of every part."""
     F = np.zeros((6, 6))
     F[:3, :3] = F[3:, 3:] = axes
     return np.asarray(6.0 * (F * np.einsum("ji,jk,ki->i", F, P, F)) @ F.T)
 
 
 def _in_all_directions(P: Array) -> Array:
-    """Return an inertia (6, 6) with the moment and the mass of another, as those of a ball."""
+    """Return an isotropic inertia (6, 6) with the moment and the mass of another."""
     return np.diag(np.repeat([np.trace(P[:3, :3]), np.trace(P[3:, 3:])], 3))
 
 
@@ -316,9 +315,9 @@ def has_modes(forest: Forest) -> bool:
 
 
 def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
-    """Return (nv,) which DOF may move nothing: those that drives or the time give, and joints without any mass.
+    """Return the mask (nv,) of DOF that need no inertia: driven, given by time, and massless joints.
 
-    Joints that carry no mass at all have poses, and kernels that ask for their accelerations say that there are none.
+    Joints that carry no mass at all have poses; kernels that need their accelerations raise an error.
     """
     held = np.zeros(len(names.speeds), dtype=bool)
     for drive in drives:
@@ -337,10 +336,9 @@ def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) ->
 
 
 def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Array) -> Array:
-    """Return inertia (nv,) that is lent to DOF of trees which have none of their own at a generic q, or none
-    (0,).
+    """Return inertia (nv,) added to DOF of trees without inertia at a generic q, or an empty array.
 
-        Loops may bring what they lack: core/closures/loops.hpp.
+    Loops may supply the missing inertia: core/constraints/loop_dynamics.hpp.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)
@@ -362,7 +360,7 @@ def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Ar
 def check_massless_dof(
     skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None = None
 ) -> None:
-    """Refuse DOF without inertia, except `held` (nv,), found as vanishing pivots at a generic configuration q."""
+    """Raise an error for DOF without inertia, except `held` (nv,), at a generic configuration q."""
     weak = massless_dof(skeleton, forest, names, q, held=held)
     for body, joint in zip(names.bodies, forest.joints, strict=True):
         span = names.v[joint.name]
@@ -377,11 +375,11 @@ def _no_inertia(forest: Forest, body: str, joint: TreeJoint, idle: list[str]) ->
     moves = f"DOF {listed} of joint {joint.name!r} ({joint.element.kind}) move{'s' * (len(idle) == 1)}"
     remedy = (
         f"{moves} no inertia: give the body, or one it carries, mass away from the axis or a moment of inertia about "
-        "it (inertia=, or a shape), drive what has none, or use Fixed()"
+        "it (inertia=, or a shape), drive this degree of freedom, or use Fixed()"
     )
     if found.mass and not found.inertia.any():
         remedy += (
-            "; a point mass has no attitude: use joints that only slide it, such as Prismatic, "
+            "; a point mass has no orientation: use joints that only translate it, such as Prismatic, "
             "or CustomJoint(['x', 'y', 'z'], position=['x', 'y', 'z'])"
         )
     return ModelError(f"body {body!r}", "inertia", found.inertia.tolist(), remedy)

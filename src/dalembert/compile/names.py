@@ -20,17 +20,17 @@ __all__ = ["Names", "full_names", "holds_of", "rows_of"]
 
 
 def full_names(joint: str, parts: Sequence[str]) -> list[str]:
-    """Return the names of a joint's coordinates: its own if there is one, else with endings."""
+    """Return the names of a joint's coordinates: the joint's name if there is one, else with endings."""
     return [joint] if len(parts) == 1 else [f"{joint}.{part}" for part in parts]
 
 
 def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
-    """Return the rows that hold the coordinates of a cut joint while it sticks, or a rope while it is taut."""
+    """Return the rows that hold the coordinates of a cut joint while it sticks, or of a taut rope."""
     return closure.element.holds if isinstance(closure.element, (Joint, Rope)) else ()
 
 
 def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
-    """Return the names of a closure's rows, those that hold last."""
+    """Return the names of a closure's rows, holding rows last."""
     return (*closure.element.rows, *holds_of(closure))
 
 
@@ -43,28 +43,28 @@ class Names:
     bodies, joints : tuple of str, (nb,)
     coordinates, speeds : tuple of str, (nq,) and (nv,)
     coordinate_kinds, speed_kinds : tuple of str
-        Endings that the joint gives (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
+        Endings of the joint's coordinates (``"angle"``, ``"qw"``), or ``"eta"`` of modes.
     coordinate_units, speed_units : tuple of str, (nq,) and (nv,)
-        Of coordinates, and of what speeds are rates of: ``"rad"``, ``"m"``, ``"s"``, ``"1"``.
+        Of coordinates, and of what velocities are rates of: ``"rad"``, ``"m"``, ``"s"``, ``"1"``.
     q, v : dict of str to slice
-        Where coordinates and speeds of a joint, or of the modes of a flexible body, stand.
+        Index ranges of coordinates and velocities of a joint, or of the modes of a flexible body.
     flexible : tuple of str
     closures : tuple of Connection and CoordinateConnection
-        What closes loops: loop constraints, then couplings.
+        Closures: loop constraints, then couplings.
     loop_constraints : tuple of str
         Names of the closures.
     cut_q, cut_v : dict of str to slice
-        Where coordinates and speeds of a joint that closes a loop stand among those of all such joints.
+        Index ranges of coordinates and velocities of a cut joint among those of all cut joints.
     ropes : dict of str to (int, int)
-        Where lengths of ropes and their rates stand among these.
+        Indices of lengths of ropes and their rates among these.
     cut_nv : int
-        How many speeds there are, of such joints and of ropes.
+        Number of velocities of cut joints and ropes.
     rows, row_connections : tuple of str, (nc,)
     holonomic : (nc,) bool
     closing : (nc,) bool
         Rows that close loops; the others hold coordinates of cut joints while these stick.
     connections : tuple of str
-        All joints of the trees and all closures: in this order loads are told.
+        All tree joints and all closures, in the order in which loads are reported.
     """
 
     forest: Forest
@@ -176,7 +176,10 @@ class Names:
         object.__setattr__(self, "cut_nv", nv)
 
     def _check_names(self) -> None:
-        """Refuse two coordinates, or two speeds, of one name: ``"F.qw"`` of a free joint F and a joint ``"F.qw"``."""
+        """Raise `ModelError` for two coordinates, or two velocities, of the same name.
+
+        Example: ``"F.qw"`` of a free joint F and a joint ``"F.qw"``.
+        """
         cuts = [(c.name, c.element) for c in self.forest.loop_constraints if isinstance(c.element, Joint)]
         for what, names, places in (("coordinates", self.coordinates, self.q), ("speeds", self.speeds, self.v)):
             parts = [(owner, names[span]) for owner, span in places.items()]

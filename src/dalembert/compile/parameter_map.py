@@ -1,9 +1,9 @@
-"""Parameter map: which table entries of the core follow from which parameters of a description.
+"""Parameter map: parameters of a description and the table entries of the core that follow from them.
 
 Parameters are numbers that can change without recompilation, by name: masses, centres of mass, inertias, positions and
 orientations of markers, lengths, ratios, radii, numbers of laws, gravity. The core holds their values in one list and
-maps them to entries of its tables (core/varied.hpp). Element parameters, those of force elements and dampers, stand
-before them and are read directly (`ElementTables.parameters`).
+maps them to entries of its tables (core/model/parameter_maps.hpp). Element parameters, those of force elements and
+dampers, precede them and are read directly (`ElementTables.parameters`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ JOINT_DATA_FIELDS = ("lower", "upper", "static_friction", "restitution", "max_sp
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """Numbers of one part of a description.
+    """Parameters of one part of a description.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class ParameterGroup:
         ``"constraint"``, ``"coupling"``, ``"law"``,
         ``"modes"``.
     key : tuple
-        Which part: names that find it in a description again.
+        Key of the part: names that locate it in a description.
     names : tuple of str
     units : tuple of str
     first : int
-        Where its numbers begin.
+        Index of its first number.
     also : tuple of str
-        Other beginnings of names: of a marker with a name, the ends of connections that are there.
+        Alternative name prefixes: for a named marker, the ends of connections at it.
     """
 
     what: str
@@ -99,7 +99,7 @@ class ParameterMap:
     named : dict of str to Parameter
         Of the description; their values stand among the numbers.
     follows : dict of int to Expression
-        What numbers follow from named parameters, by their places: element parameters first, then mapped parameters.
+        Expressions of named parameters by index: element parameters first, then mapped parameters.
     """
 
     groups: tuple[ParameterGroup, ...]
@@ -110,7 +110,7 @@ class ParameterMap:
 
     @cached_property
     def names(self) -> dict[str, int]:
-        """Index of each parameter by name; the first keeps a name that two have."""
+        """Index of each parameter by name; of two with one name, the first."""
         places: dict[str, int] = {}
         for group in self.groups:
             for k, name in enumerate(group.names):
@@ -132,12 +132,12 @@ class ParameterMap:
         return np.array([group.first for group in self.groups], dtype=np.intp)
 
     def group_of(self, place: int) -> ParameterGroup:
-        """Return the group that a number belongs to."""
+        """Return the group of a parameter."""
         return self.groups[int(np.searchsorted(self.firsts, place, side="right")) - 1]
 
 
 def law_fields(law: Any) -> tuple[str, ...]:
-    """Return the names of a law's numbers in the order of the core; none if it has none that can be changed."""
+    """Return the names of a law's parameters in the order of the core; empty if none can be changed."""
     match law:
         case Constant():
             return ("value",)
@@ -192,7 +192,7 @@ class _Collector:
         values: Iterable[float],
         follow: Mapping[int, Expression] | None = None,
     ) -> int:
-        """Add a group of numbers, some of which follow from named parameters; return where it begins."""
+        """Add a group of parameters, some with expressions; return the index of the first."""
         first = len(self.values)
         self.follows.update({first + k: expression for k, expression in (follow or {}).items()})
         self.values += [float(x) for x in values]
@@ -200,13 +200,13 @@ class _Collector:
         return first
 
     def scalar(self, target: str, row: int, place: int, factor: float = 1.0, second: int = -1) -> None:
-        """Let an entry follow from one number, or from the product of two."""
+        """Map a table entry to one parameter, or to the product of two."""
         self.scalars.append((place, second, number("scalar_target", target), row, factor))
 
     # ---- markers
 
     def _named_ends(self) -> dict[Marker, tuple[str, tuple[Any, ...]]]:
-        """Return by identity what markers at the ends of connections are called, and where they are found."""
+        """Return, by identity, the names of markers at the ends of connections and their positions."""
         ends: dict[Marker, tuple[str, tuple[Any, ...]]] = {}
         system = self.forest.system
         for c in system.connections.values():
@@ -237,7 +237,7 @@ class _Collector:
         return self._markers[marker]
 
     def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
-        """Let a pose of the tables follow from a marker, as `FrameMap.place` has it."""
+        """Map a pose of the tables to a marker, as `FrameMap.place` gives it."""
         places = self.frames.places
         place = places.find(marker)
         kind = places.rows[place - 1].kind if place else "rigid"
@@ -245,7 +245,7 @@ class _Collector:
         self._pose(target, row, self._arm(marker) if kind == "node" else self.marker(marker), base, axes)
 
     def _arm(self, marker: Marker) -> int:
-        """Return the row of a marker at a node of a flexible body, which no parameter moves."""
+        """Return the row of a marker at a node of a flexible body; no parameter moves it."""
         self._marker_rows.append((marker.rotation, np.zeros(3) if marker.arm is None else marker.arm, -1))
         return len(self._marker_rows) - 1
 
@@ -268,7 +268,7 @@ class _Collector:
             self.scalar("gravity", k, first + k)
 
     def bodies(self) -> dict[str, NDArray[Any]]:
-        """Add mass properties of rigid bodies, joints and what sits in them; return tables of frames and inertias."""
+        """Add mass properties of rigid bodies and parameters of joints; return tables of frames and inertias."""
         forest, frames = self.forest, self.frames
         places, nb = frames.places, forest.nb
         axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
@@ -327,7 +327,7 @@ class _Collector:
         return _at([f"{field}[{k}]" for k in range(joint.nv)], expressions_of(joint))
 
     def closures(self, drives: Sequence[Drive]) -> None:
-        """Add ends and numbers of what closes loops."""
+        """Add ends and parameters of loop constraints."""
         driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_joint}
         for k, loop_constraint in enumerate(self.forest.loop_constraints):
             element = loop_constraint.element
@@ -381,7 +381,7 @@ class _Collector:
             return
         value = getattr(element, field)
         unit = "rad" if field == "angle" else "m"
-        cosine = isinstance(element, AxisAngle) and element.about is None  # of which the core has the cosine
+        cosine = isinstance(element, AxisAngle) and element.about is None  # the core has its cosine
         place = self.add(
             "constraint",
             (loop_constraint.name, field),
@@ -395,7 +395,7 @@ class _Collector:
             self.scalar("offset", drive, place)
 
     def elements(self, elements: ElementTables, drives: Sequence[Drive]) -> None:
-        """Add ends of force elements, and the numbers of laws of time."""
+        """Add ends of force elements, and the parameters of time laws."""
         for port, (first, second) in elements.port_ends.items():
             self.pose("port_a", port, first)
             self.pose("port_b", port, second)
@@ -429,7 +429,7 @@ class _Collector:
             self.scalar("law", row + k, known[prefix] + k)
 
     def modes(self) -> None:
-        """Add stiffness and damping of modes: one by one where they do not mix, and a factor of all of them."""
+        """Add modal stiffness and damping: one by one if uncoupled, and a common factor."""
         before = 0
         for name in self.names.flexible:
             flexible = self.forest.system.bodies[name].flexible
@@ -482,7 +482,7 @@ class _Collector:
         }
 
     def with_aliases(self) -> tuple[ParameterGroup, ...]:
-        """Return the groups; markers with names are known by the connections at them, too."""
+        """Return the groups; named markers are also known by the connections at them."""
         also: dict[int, list[str]] = {}
         for key, row in self._markers.items():
             place, called = self._marker_rows[row][2], self._ends.get(key)
@@ -505,12 +505,12 @@ class _Collector:
 
 
 def _at(labels: Sequence[str], expressions: Mapping[str, Expression]) -> dict[int, Expression]:
-    """Return expressions by place among labels."""
+    """Return expressions by index among labels."""
     return {k: expressions[label] for k, label in enumerate(labels) if label in expressions} if expressions else {}
 
 
 def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expression]:
-    """Return what parameters of elements, dampers and friction follow from, by their places."""
+    """Return the expressions of the parameters of elements, dampers and friction, by index."""
     follows: dict[int, Expression] = {}
     places = elements.parameter_names
     for force in forest.system.forces.values():
@@ -526,19 +526,19 @@ def _of_elements(forest: Forest, elements: ElementTables) -> dict[int, Expressio
 
 
 def _turn(rotation: Array) -> Array:
-    """Return the rotation vector of a rotation; of none, exactly zero."""
+    """Return the rotation vector of a rotation; exactly zero for the identity."""
     return np.zeros(3) if (rotation == np.eye(3)).all() else rotation_vectors(rotation[None])[0]
 
 
 def _coordinate_unit(place: tuple[Connection, int]) -> str:
     joint, part = place
     assert isinstance(joint.element, Joint)
-    units = joint.element.speed_units  # a mimic rule may lead from a joint that does not move
+    units = joint.element.speed_units  # a mimic rule may refer to a joint without motion
     return units[part] if part < len(units) else "1"
 
 
 def _drive_units(drive: Drive) -> list[str]:
-    """Return the unit of what each law of a drive gives."""
+    """Return the unit of the value of each law of a drive."""
     element = drive.connection.element
     if len(drive.laws) > 1:
         turns = len(drive.laws) - len(getattr(drive, "place", ()))

@@ -1,4 +1,4 @@
-"""Substitution of parameter values into a copy of a description, from which all but the core's tables follows."""
+"""Substitution of parameter values into a copy of a description."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Array = NDArray[np.float64]
 
 
 def substitute_parameters(system: System, numbers: ParameterMap, values: Array, *, physical: bool = True) -> System:
-    """Return a copy of a description with other parameter values, (n,); `physical`: such that bodies can have them.
+    """Return a copy of a description with parameter values (n,); `physical`: check the inertias.
 
     Raises
     ------
     ModelError
-        If a part of it cannot have them: it is named.
+        If a part of it cannot have them; the error names it.
     """
     new = system.copy()
     changed = np.flatnonzero(values != numbers.values)
@@ -150,7 +150,7 @@ def _law(system: System, group: ParameterGroup, values: Array, _: Array) -> None
     else:
         assert isinstance(element, Element)
         law = _renewed(element.sources[which], values)
-        element.sources[which] = law  # the copy of a system has elements of its own
+        element.sources[which] = law  # the copy of a system has its own elements
         element.inputs[which] = law  # type: ignore[index]
 
 
@@ -188,7 +188,7 @@ _WRITE = {
 
 
 def check_values(system: System, group: ParameterGroup, values: Array, item: str) -> None:
-    """Refuse numbers that a joint, constraint, coupling or law cannot have."""
+    """Raise an error for values that a joint, constraint, coupling or law cannot have."""
     names = ", ".join(group.names)
     field = f"parameter {names!r}" if len(group.names) == 1 else f"parameters {names}"
     try:
@@ -198,7 +198,7 @@ def check_values(system: System, group: ParameterGroup, values: Array, item: str
 
 
 def _try(system: System, group: ParameterGroup, values: Array) -> None:
-    """Make a part with other numbers, for what it says of them."""
+    """Construct a part with other values to raise its errors."""
     if group.what == "joint":
         name, label = group.key
         joint: Any = system.connections[name].element

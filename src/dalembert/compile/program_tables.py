@@ -1,4 +1,4 @@
-"""Programs of joints without a compiled twin, custom constraints and chains."""
+"""Programs of joints without a compiled kernel, custom constraints and chains."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NONE: Mapping[int, int] = MappingProxyType({})
 
 
 class ProgramTables:
-    """Programs on their way to the core.
+    """Collected programs for the core.
 
-    own : of programs, by number, the places of constants that are numbers of the description, by name
+    own : of programs, by number, the indices of constants that are numbers of the description, by name
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class ProgramTables:
         self.own: dict[int, dict[str, int]] = {}
 
     def take(self, program: Program, thresholds: Mapping[int, int] = NONE) -> int:
-        """Add a program, and the thresholds of its operations by place; return its number."""
+        """Add a program and the switching functions of its operations by index; return its number."""
         constant = number("operation", "constant")
         shifts = {
             constant: len(self.constants),
@@ -77,7 +77,7 @@ class ProgramTables:
 
 
 def table_arrays(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
-    """Return the tables of numbers that programs look up, those of joints first."""
+    """Return the lookup tables of programs, those of joints first."""
     rows, numbers, first = Rows("tables"), [np.zeros(0)], 0
     for table in tables:
         rows.add(
@@ -93,7 +93,7 @@ def table_arrays(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
 
 
 class ConnectionProgramTables:
-    """Programs of all joints, and the sets of inner coordinates that chains are searched from.
+    """Programs of all joints, and the initial guesses of inner coordinates of chains.
 
     own : of each connection, the constants of programs that its numbers are, by name
     """
@@ -105,7 +105,10 @@ class ConnectionProgramTables:
         self._known: dict[tuple[int, str], int] = {}
 
     def _add(self, name: str, *programs: Program) -> int:
-        """Take programs that belong together, once; return the number of the first. Parameters belong to a name."""
+        """Add programs that belong together, once; return the number of the first.
+
+        Parameters belong to a name.
+        """
         own = any(program.own for program in programs)
         key = id(programs[0]), name if own else ""  # kept by its joint or constraint as long as the system
         if key not in self._known:
@@ -117,7 +120,7 @@ class ConnectionProgramTables:
         return self._known[key]
 
     def of_joint(self, name: str, joint: Joint, *, reversed: bool) -> int:
-        """Return the first program of a tree's joint."""
+        """Return the first program of a tree joint."""
         programs = joint.programs[int(reversed)]
         return self._add(name, programs.pose, programs.bias)
 

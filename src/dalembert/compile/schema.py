@@ -1,4 +1,4 @@
-"""The contract with the core: tables with fields by name, and the numbers behind names. Both are the core's own."""
+"""Interface to the core: tables with named fields, and enumerations. Both are defined by the core."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["Rows", "number", "table"]
 
 
 def number(enumeration: str, name: str) -> int:
-    """Return the number behind a name, ``number("measure", "distance")``."""
+    """Return the enumeration value of a name, ``number("measure", "distance")``."""
     found: int = _core.numbers[enumeration][name]
     return found
 
 
 def table(name: str, count: int = 0) -> NDArray[Any]:
-    """Return rows of a table, all zero, to be filled by field."""
+    """Return zero rows of a table, to be filled by field."""
     return np.zeros(count, dtype=_core.tables[name])
 
 
 class Rows:
-    """Rows of a table that come one by one.
+    """Rows of a table, added one by one.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Rows:
         return len(self._rows)
 
     def add(self, **fields: Any) -> int:
-        """Add a row; fields that are left out are zero. Return its number."""
+        """Add a row; omitted fields are zero. Return its number."""
         self._rows.append(fields)
         return len(self._rows) - 1
 
     def array(self) -> NDArray[Any]:
-        """Return the rows as the core takes them."""
+        """Return the rows as an array for the core."""
         rows = table(self.name, len(self._rows))
         for row, fields in zip(rows, self._rows, strict=True):
             for field, value in fields.items():

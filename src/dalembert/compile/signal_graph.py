@@ -1,4 +1,4 @@
-"""Signal graph of elements: wiring of inputs and an order of evaluation."""
+"""Signal graph of elements: connections of inputs and evaluation order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Node = tuple[str, str]  # an element and one of its signals; "": the element as 
 
 @dataclass(frozen=True)
 class OutputInput:
-    """An input that is an output of the system, by name, which Python computes at every evaluation.
+    """Input that is a named output of the system, computed in Python at every evaluation.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class OutputInput:
     element : str
         That takes it.
     delay : Delay or None
-        What it was some time ago.
+        Its value some time ago.
     """
 
     name: str
@@ -51,9 +51,9 @@ class SignalSource:
     signal, state : str
         Of another element, ``"controller.u"``.
     place : (Connection, int) or None
-        A coordinate of a joint; `rate`: its speed.
+        A coordinate of a joint; `rate`: its velocity.
     hosted : OutputInput or None
-        What Python has to compute at every evaluation.
+        Output that Python computes at every evaluation.
     """
 
     source: Source
@@ -65,14 +65,14 @@ class SignalSource:
 
 
 class SignalGraph:
-    """The wires between elements.
+    """Signal connections between elements.
 
     Parameters
     ----------
     forest : Forest
     names : Names
     connections : sequence of ForceConnection
-        Whose elements have laws of their own.
+        System whose elements have user-written laws.
     """
 
     def __init__(self, forest: Forest, names: Names, connections: Sequence[ForceConnection]) -> None:
@@ -108,16 +108,16 @@ class SignalGraph:
         return SignalSource(source, hosted=OutputInput(source, element))
 
     def _coordinate(self, owner: str) -> tuple[Connection, int] | None:
-        """Return a joint and its coordinate, if a name means one with a speed of its own."""
+        """Return a joint and its coordinate, if a name is a coordinate with a velocity."""
         try:
             return self.forest.system.coordinate("input", "name", owner)
         except ModelError:
             return None
 
     def order(self) -> list[Node]:
-        """Return signals that others take, ("controller", "u"), each after those that it depends on.
+        """Return signals used by others, ("controller", "u"), each after its dependencies.
 
-        A law that is a function gives all its signals at once, ("controller", "").
+        A law that is a function returns all its signals at once, ("controller", "").
         """
         wanted = {self._node(wire.signal) for wires in self.wires.values() for wire in wires.values() if wire.signal}
         edges: dict[Node, set[Node]] = {}
@@ -141,7 +141,7 @@ class SignalGraph:
         return (owner, name) if self.elements[owner].program is not None else (owner, "")
 
     def _wires_into(self, node: Node) -> list[SignalSource]:
-        """Return the wires that a signal, or an element, depends on at the same instant."""
+        """Return the signals on which a signal, or an element, depends at the same instant."""
         name, signal = node
         element, wires = self.elements[name], self.wires[name]
         if not signal or element.program is None:

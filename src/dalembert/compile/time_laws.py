@@ -21,14 +21,14 @@ __all__ = ["LawTables", "flatten_drives"]
 
 
 class LawTables:
-    """Laws on their way to the core.
+    """Collected time laws for the core.
 
     Attributes
     ----------
     laws : list
         All of them.
     hosted : list
-        Laws that the core cannot evaluate itself, in its order.
+        Laws that the core cannot evaluate, in its order.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class LawTables:
 
 
 def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, firsts: dict[str, int]) -> NDArray[Any]:
-    """Return the table of drives, in their order; `firsts` learns the first law of each."""
+    """Return the table of drives, in order; `firsts` receives the first law of each."""
     rows = Rows("drives")
     for drive in drives:
         element, name = drive.connection.element, drive.connection.name
@@ -87,7 +87,7 @@ def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, first
             )
         elif not isinstance(element, Joint):
             assert isinstance(element, (Constraint, CustomCoupling))
-            # the law's value less the residual it asks for
+            # the law's value less the residual for it
             wraps = isinstance(element, AxisAngle) and element.about is not None
             cosine = isinstance(element, AxisAngle) and not wraps
             offset = np.cos(1.0) - element.target(1.0, 0.0, 0.0)[0] if cosine else -element.target(0.0, 0.0, 0.0)[0]

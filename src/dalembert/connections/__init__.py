@@ -1,4 +1,4 @@
-"""Connections: elements between markers, or between the coordinates of joints, and the laws that drive them."""
+"""Connections between markers or joint coordinates, and the time laws of drives."""
 
 from . import attitudes, constraints, elements, joints as joints, laws
 from .connection import Connection

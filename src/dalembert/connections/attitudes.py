@@ -1,8 +1,8 @@
-"""Attitudes as functions of time, for drives of joints that turn freely.
+"""Orientation laws of time, for drives of spherical and free joints.
 
-An attitude is called with a time (s) and returns the unit quaternion (scalar first) of the second marker in the first,
-and angular velocity and acceleration in axes of the second. Behind it stand laws of time: three angles, or the four
-components of a quaternion p of any length. With p' and p'' the rates of p, which follow from those of the laws,
+An orientation law is called with a time (s). It returns the unit quaternion (scalar first) of the second marker in the
+first, and angular velocity and acceleration in axes of the second. It is built from time laws of three angles, or of
+the four components of a quaternion p of any length. With p' and p'' the rates of p, from those of the laws,
 
     omega = 2 Im(p* p') / |p|^2        omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                     (1)
 """
@@ -39,14 +39,14 @@ Array = NDArray[np.float64]
 
 
 class Attitude:
-    """Base of all attitude laws.
+    """Base of all orientation laws.
 
     Attributes
     ----------
     laws : tuple of law
         Of three angles (rad), or of the four components of a quaternion.
     axes : tuple of int
-        About which the angles turn, 0 to 2, each about axes that those before have turned; empty for a quaternion.
+        Rotation axes of the angles, 0 to 2, each in the frame rotated by those before; empty for a quaternion.
     """
 
     laws: tuple[Law, ...]
@@ -58,7 +58,7 @@ class Attitude:
 
     @property
     def parts(self) -> dict[int, Law]:
-        """The angles that are given, by number, where others are left open; empty if all of the attitude is given."""
+        """Given angles by number, if others are left open; empty if the whole orientation is given."""
         return {}
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
@@ -67,7 +67,7 @@ class Attitude:
         p, rate, second = _after(self.axes, jets) if self.axes else (jets[:, 0], jets[:, 1], jets[:, 2])
         square = float(p @ p)
         if not square > 0.0:
-            raise ModelError("attitude", f"length of the quaternion at t = {t:.6g} s", 0.0, "give more attitudes")
+            raise ModelError("attitude", f"length of the quaternion at t = {t:.6g} s", 0.0, "give more orientations")
         conjugate = p * np.array([1.0, -1.0, -1.0, -1.0])
         omega = 2 * quaternion_product(conjugate, rate)[1:] / square
         bend = 2 * quaternion_product(conjugate, second)[1:] / square - 2 * float(p @ rate) / square * omega
@@ -75,18 +75,18 @@ class Attitude:
 
 
 class EulerAngles(Attitude):
-    """An attitude by three successive turns, each a law of time.
+    """Orientation by three successive rotations, each a time law.
 
     Parameters
     ----------
     angles : (3,) of number, callable of t, or law; rad
-        None for one or two that are left open; then those that are given stay within half a turn to both sides of zero
-        (the second: a quarter turn, or, if first and third turn about the same axis, between zero and half a turn).
+        None for one or two that are left open. Given angles then stay within +-180 degrees; the second within +-90
+        degrees, or between 0 and 180 degrees if first and third rotate about the same axis.
     convention : str
-        Three axis letters as in `rotation.euler`. Capitals: each turn about an axis already turned (``"ZXZ"`` Euler,
-        ``"XYZ"`` Bryant); small letters: about axes of the first marker.
+        Three axis letters as in `rotation.euler`. Capitals: each rotation about an axis already rotated (``"ZXZ"``
+        Euler, ``"XYZ"`` Bryant); small letters: about axes of the first marker.
 
-    Any angles give a regular attitude: there is no singular position in *following* given angles.
+    Any angles give a regular orientation: *following* given angles has no singular configuration.
 
     Examples
     --------
@@ -102,7 +102,12 @@ class EulerAngles(Attitude):
         if len(letters) != 3 or letters.lower().strip("xyz") or not (letters.isupper() or letters.islower()):
             raise ModelError(item, "convention", convention, 'give three axes, "ZXZ", or "xyz" for fixed axes')
         if any(a == b for a, b in pairwise(letters)):
-            raise ModelError(item, "convention", convention, "two turns about one axis after each other are one turn")
+            raise ModelError(
+                item,
+                "convention",
+                convention,
+                "two successive rotations about one axis are one rotation: use another axis",
+            )
         if isinstance(angles, (str, bytes)) or not isinstance(angles, (Sequence, np.ndarray)) or len(angles) != 3:
             raise ModelError(item, "angles", angles, "give three: numbers, functions of time, or laws")
         given = {
@@ -124,12 +129,12 @@ class EulerAngles(Attitude):
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
         if self._parts:
             missing = 3 - len(self._parts)
-            raise ModelError(type(self).__name__, "angles left open", missing, "an attitude needs all three")
+            raise ModelError(type(self).__name__, "angles left open", missing, "an orientation needs all three")
         return super().__call__(t)
 
 
 class BryantAngles(EulerAngles):
-    """An attitude by Bryant (Cardan) angles: turns about x, the turned y, the turned z; each a law of time, rad.
+    """Orientation by Bryant (Cardan) angles about x, the turned y, the turned z; each a time law, rad.
 
     None for one or two that are left open; see `EulerAngles`.
     """
@@ -140,21 +145,21 @@ class BryantAngles(EulerAngles):
 
 @checked("degree")
 class AttitudeSpline(Attitude):
-    """A smooth attitude through given ones: a spline of quaternions.
+    """Smooth orientation through given ones: a spline of quaternions.
 
     Parameters
     ----------
     times : (n,) s
         Strictly increasing.
     rotations : (n, 4) quaternions, scalar first, (n, 3, 3) matrices, or a sequence of n rotations of any form
-        Two that follow each other differ by less than half a turn: of the ways between them the shorter one is taken.
+        Successive ones differ by less than 180 degrees: the shorter rotation between them is used.
     degree : int
-        3 or 5, of the spline; at least degree + 1 attitudes.
+        3 or 5, of the spline; at least degree + 1 orientations.
 
-    Components of quaternions, with signs that follow each other, are joined by splines, and the result is normalised.
-    So the attitude is reached exactly, angular acceleration is continuous (degree 3) or twice differentiable (degree
-    5), and neither the choice of axes nor that of the attitude from which turns are counted makes a difference.
-    Outside the table there is no value.
+    Components of quaternions, with consistent signs, are interpolated by splines, and the result is normalised. The
+    given orientations are met exactly. Angular acceleration is continuous (degree 3) or twice differentiable (degree
+    5). The result does not depend on the choice of axes or of the reference orientation. Outside the table there is no
+    value.
 
     Examples
     --------
@@ -188,7 +193,7 @@ class AttitudeSpline(Attitude):
             cosine = float(q[k - 1] @ q[k])
             if abs(cosine) < 1e-6:
                 where = f"rotations[{k - 1}:{k + 1}]"
-                raise ModelError(item, where, q[k - 1 : k + 1], "they are half a turn apart: give one in between")
+                raise ModelError(item, where, q[k - 1 : k + 1], "they are 180 degrees apart: give one in between")
             q[k] *= np.sign(cosine)
         self.times, self.rotations = np.asarray(times, dtype=float), q
         try:
@@ -198,17 +203,17 @@ class AttitudeSpline(Attitude):
         self._check_length()
 
     def _check_length(self) -> None:
-        """Refuse attitudes so far apart that the spline between them comes near to zero."""
+        """Raise `ModelError` for orientations so far apart that the spline between them comes near zero."""
         fine = np.linspace(self.times[0], self.times[-1], 20 * len(self.times))
         length = np.linalg.norm([law._curves[0](fine) for law in self.laws], axis=0)  # type: ignore[attr-defined]
         k = int(length.argmin())
         if length[k] < 0.3:
             at = f"length of the spline at t = {fine[k]:.6g} s"
-            raise ModelError("AttitudeSpline", at, float(length[k]), "the attitudes are too far apart: give more")
+            raise ModelError("AttitudeSpline", at, float(length[k]), "the orientations are too far apart: give more")
 
 
 def as_attitude(rotation: Any, *, item: str) -> Attitude:
-    """Return an attitude from one, or from a rotation of any form that stays."""
+    """Return an orientation law from one, or from a constant rotation of any form."""
     if isinstance(rotation, Attitude):
         return rotation
     if callable(rotation):
@@ -222,16 +227,16 @@ def as_attitude(rotation: Any, *, item: str) -> Attitude:
 def attitude_start(
     item: str, rotation: Any, bryant: Any, euler_angles: Any, angle_rates: Any, *, axes: str
 ) -> tuple[Array | None, Array | None]:
-    """Return the rotation (3, 3) and the angular velocity (3,) with which something starts; None where not given.
+    """Return the initial rotation (3, 3) and angular velocity (3,); None where not given.
 
     Parameters
     ----------
     item : str
-        Whose, for errors.
+        Item name for errors.
     rotation : any form of a rotation
     bryant : (3,) rad
     euler_angles : (3,) rad, or a pair of these and a convention
-        One of the three at most.
+        At most one of the three.
     angle_rates : (3,) rad/s
         Of the angles given.
     axes : str
@@ -243,7 +248,9 @@ def attitude_start(
         if value is not None
     }
     if len(given) > 1:
-        raise ModelError(item, " and ".join(given), [*given.values()], "give one of them: each is the whole attitude")
+        raise ModelError(
+            item, " and ".join(given), [*given.values()], "give one of them: each defines the whole orientation"
+        )
     if angle_rates is not None and (not given or rotation is not None):
         raise ModelError(item, "angle_rates", angle_rates, "give the angles too, as bryant=... or euler=...")
     if not given:
@@ -262,12 +269,12 @@ def attitude_start(
 def with_attitude(
     joint: Joint, position: Array | None, speed: Array | None, R: Array, omega: Array | None
 ) -> tuple[Array, Array | None]:
-    """Return position (nq,) and speed (nv,) of a joint that turns freely with an attitude and an angular velocity.
+    """Return configuration (nq,) and velocity (nv,) of a joint with a given orientation and angular velocity.
 
     What is not given otherwise is NaN.
     """
     if "qw" not in joint.coordinates:
-        raise ModelError("attitude", "joint", joint.kind, "give one that turns freely: Spherical or Free")
+        raise ModelError("attitude", "joint", joint.kind, "give a Spherical or Free joint")
     for name, given, size in (("position", position, joint.nq), ("speed", speed, joint.nv), ("omega", omega, 3)):
         if given is not None and np.shape(given) != (size,):
             raise ModelError("attitude", f"the shape of {name}", np.shape(given), f"give ({size},)")
@@ -283,14 +290,14 @@ def with_attitude(
 
 
 def _with_convention(angles: Any) -> tuple[Any, str]:
-    """Return angles and their convention, ``"ZXZ"`` if none is given."""
+    """Return angles and their convention, default ``"ZXZ"``."""
     if isinstance(angles, (tuple, list)) and len(angles) == 2 and isinstance(angles[1], str):
         return angles[0], angles[1]
     return angles, "ZXZ"
 
 
 def _after(axes: tuple[int, ...], angles: Array) -> tuple[Array, Array, Array]:
-    """Return the quaternion of turns one after another, with two rates; angles (3, 3): value, rate, second rate."""
+    """Return the quaternion of successive rotations and two derivatives; angles (3, 3): value, rate, second rate."""
     p, rate, second = np.array([1.0, 0, 0, 0]), np.zeros(4), np.zeros(4)
     for axis, (angle, turning, bend) in zip(axes, angles, strict=True):
         unit = np.eye(4)[axis + 1]

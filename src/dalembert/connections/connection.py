@@ -1,4 +1,4 @@
-"""A named element between two markers."""
+"""Named element between two markers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Connection"]
 
 @dataclass(frozen=True, eq=False)
 class Connection:
-    """An element between two markers. Relative quantities are those of the second seen from the first.
+    """Element between two markers; relative quantities are those of the second in the first.
 
     Attributes
     ----------

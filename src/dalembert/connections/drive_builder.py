@@ -35,17 +35,17 @@ PositionLaws = tuple[Law | None, Law | None, Law | None]
 
 
 def is_sequence_of_laws(value: Any) -> bool:
-    """Return whether a value is a law for each of several coordinates."""
+    """Return whether a value is a sequence of laws, one per coordinate."""
     return isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def turns_freely(joint: Any) -> bool:
-    """Return whether the coordinates of a joint are a quaternion, and maybe a place."""
+    """Return whether the coordinates of a joint contain a quaternion."""
     return isinstance(joint, Joint) and "qw" in joint.coordinates
 
 
 def several_laws(item: str, field: str, given: Any, names: Sequence[str]) -> list[Law | None]:
-    """Return a law for each of some names, None where nothing is given."""
+    """Return a law for each name, None where nothing is given."""
     listed = list(given)
     if len(listed) != len(names):
         remedy = f"give {len(names)}, of {', '.join(names)}; None where nothing is prescribed"
@@ -57,11 +57,11 @@ def several_laws(item: str, field: str, given: Any, names: Sequence[str]) -> lis
 
 
 def several_drives(item: str, connection: Connection, level: int, given: Any) -> list[Drive]:
-    """Return drives of all coordinates of a joint, or of those for which a law is given."""
+    """Return drives of all coordinates of a joint, or of those with a law."""
     joint = connection.element
     assert isinstance(joint, Joint)
     if level == 0 and turns_freely(joint):
-        raise ModelError(item, "position", given, "its coordinates are an attitude: give rotation=")
+        raise ModelError(item, "position", given, "its coordinates are an orientation: give rotation=")
     clock = joint.clock if isinstance(joint, CustomJoint) else None
     numbers = [k for k in range(joint.nv) if k != clock]
     laws = several_laws(item, LEVELS[level], given, [joint.speeds[k] for k in numbers])
@@ -71,10 +71,10 @@ def several_drives(item: str, connection: Connection, level: int, given: Any) ->
 def pose_drives(
     connection: Connection, attitude: Attitude | None, place: PositionLaws
 ) -> tuple[list[Drive], PositionLaws]:
-    """Return the drive of an attitude, with the place if all of it is given, and what is left of the place.
+    """Return the drive of an orientation, with the position if it is complete, and the remaining position laws.
 
-    The speeds of a free joint are in axes that turn with it. So a place without an attitude, or a part of one, is not
-    a matter of its degrees of freedom: it takes rows (see `place_rows`).
+    The velocities of a free joint are in axes that rotate with it. A position without an orientation, or a component of
+    one, is therefore not a drive of its degrees of freedom; it needs constraint rows (see `place_rows`).
     """
     if attitude is None:
         return [], place
@@ -85,14 +85,14 @@ def pose_drives(
 
 
 class AngleConstraint(CustomConstraint):
-    """One of three angles by which an attitude is described stays zero, or follows a drive.
+    """Constraint on one of three angles of an orientation: zero, or driven.
 
     Parameters
     ----------
     axes : (3,) int
-        About which the three turns are, each about axes that those before have turned: 0 to 2.
+        Axes of the three rotations, 0 to 2, each in the frame rotated by those before.
     number : int
-        Of the angle, 0 to 2.
+        Index of the angle, 0 to 2.
     """
 
     def __init__(self, axes: Sequence[int], number: int) -> None:
@@ -125,7 +125,7 @@ class AngleConstraint(CustomConstraint):
 
 
 def angle_rows(attitude: Attitude | None) -> list[tuple[str, AngleConstraint, Law]]:
-    """Return names, constraints and laws for an attitude of which some angles are left open; else none."""
+    """Return names, constraints and laws of an orientation with open angles; empty lists otherwise."""
     if not isinstance(attitude, EulerAngles):
         return []
     turned = attitude.convention.islower()
@@ -136,7 +136,7 @@ def angle_rows(attitude: Attitude | None) -> list[tuple[str, AngleConstraint, La
 
 
 def place_rows(place: PositionLaws) -> tuple[Constraint | None, list[Law]]:
-    """Return the constraint whose rows are the given parts of a place, and their laws; None if there is none."""
+    """Return the constraint whose rows are the given components of a position, and their laws; or None."""
     names = [name for name, law in zip("xyz", place, strict=True) if law is not None]
     laws = [law for law in place if law is not None]
     if not laws:

@@ -24,17 +24,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """One driven coordinate.
+    """Driven coordinate or constraint row.
 
     Attributes
     ----------
     connection : Connection or CoordinateConnection
         The joint, constraint or coupling.
     coordinate : int
-        Which of its coordinates, or of its rows; of a joint whose coordinates have no speeds of their own, which speed.
+        Index of the coordinate or row; for a joint whose coordinates have no velocities of their own, index of the
+        velocity.
     law : Law
     level : int
-        What the law gives: 0 position, 1 speed, 2 acceleration; always 0 for what is no joint.
+        Quantity given by the law: 0 position, 1 velocity, 2 acceleration; always 0 unless it is a joint.
     """
 
     connection: Connection | CoordinateConnection
@@ -44,7 +45,7 @@ class Drive:
 
     @property
     def of_joint(self) -> bool:
-        """Whether the drive prescribes a joint coordinate, not a constraint row."""
+        """True if the drive prescribes a joint coordinate, not a constraint row."""
         return isinstance(self.connection.element, Joint)
 
     @property
@@ -56,22 +57,22 @@ class Drive:
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """All its laws."""
+        """Laws of the drive."""
         return (self.law,)
 
     @property
     def dofs(self) -> tuple[int, ...]:
-        """Which speeds of a joint it prescribes."""
+        """Indices of the driven velocities of a joint."""
         return (self.coordinate,)
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Which coordinates of a joint it prescribes."""
+        """Indices of the driven coordinates of a joint."""
         return () if self.level else (self.coordinate,)
 
     @property
     def speed_names(self) -> list[str]:
-        """Names of the speeds of a joint that it prescribes."""
+        """Names of the driven velocities of a joint."""
         return [self.name]
 
     def on(self, connection: Connection | CoordinateConnection) -> Drive:
@@ -79,7 +80,7 @@ class Drive:
         return Drive(connection, self.coordinate, self.law, self.level)
 
     def motion(self, t: float) -> tuple[float | None, float | None, float]:
-        """Return position, speed and acceleration at t; None for what the law leaves open."""
+        """Return position, velocity and acceleration at t; None for open derivatives."""
         value, rate, second = self.law(t)
         if self.level == 0:
             return value, rate, second
@@ -88,7 +89,7 @@ class Drive:
         return None, None, value
 
     def given(self, t: float) -> tuple[Array, Array, Array]:
-        """Return positions at `places`, speeds and accelerations at `dofs` at t; NaN for speeds left open."""
+        """Return positions at `places`, velocities and accelerations at `dofs` at t; NaN for open velocities."""
         position, speed, acceleration = self.motion(t)
         places = np.zeros(0) if position is None else np.array([position])
         return places, np.array([np.nan if speed is None else speed]), np.array([acceleration])
@@ -96,7 +97,7 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class PoseDrive(Drive):
-    """The attitude of a joint that turns freely, and the place of one that is free, follow laws of time.
+    """Drive of the orientation of a spherical or free joint, and of the position of a free one.
 
     Attributes
     ----------
@@ -118,27 +119,27 @@ class PoseDrive(Drive):
 
     @property
     def name(self) -> str:
-        """Name of what is driven."""
+        """Name of the driven joint."""
         return f"{self.connection.name}.{'pose' if self.place else 'rotation'}"
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """All its laws: of the attitude, then of the place."""
+        """Laws of the drive: of the orientation, then of the position."""
         return (*self.attitude.laws, *self.place)
 
     @property
     def dofs(self) -> tuple[int, ...]:
-        """Which speeds of the joint it prescribes."""
+        """Indices of the driven velocities of a joint."""
         return tuple(range(3 + len(self.place)))
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Which coordinates of the joint it prescribes."""
+        """Indices of the driven coordinates of a joint."""
         return tuple(range(4 + len(self.place)))
 
     @property
     def speed_names(self) -> list[str]:
-        """Names of the speeds that it prescribes."""
+        """Names of the driven velocities of a joint."""
         element = self.connection.element
         assert isinstance(element, Joint)
         return [f"{self.connection.name}.{element.speeds[k]}" for k in self.dofs]
@@ -148,7 +149,10 @@ class PoseDrive(Drive):
         return PoseDrive.of(connection, self.attitude, self.place)
 
     def given(self, t: float) -> tuple[Array, Array, Array]:
-        """Return coordinates, speeds and accelerations at t: u = C^T c', u' = C^T c'' - omega x u for the place c."""
+        """Return coordinates, velocities and accelerations at t.
+
+        For the position c: u = C^T c', u' = C^T c'' - omega x u.
+        """
         q, omega, bend = self.attitude(t)
         if not self.place:
             return q, omega, bend

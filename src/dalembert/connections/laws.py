@@ -1,8 +1,9 @@
-"""Laws: functions of time with their first and second derivatives, for drives.
+"""Time laws: functions of time with first and second derivatives, for drives.
 
 A law is called with a time (s) and returns three numbers: value, rate, second rate. Plain numbers and callables become
-laws where one is expected; derivatives that are not given are computed. Where a law breaks, steps of a simulation end
-and begin afresh: it tells the times by `breaks`, a sequence or a function of the first and the last time that matter.
+laws where one is expected; derivatives that are not given are computed. A simulation ends a step at each discontinuity
+time of a law and restarts there. A law declares these times by `breaks`, a sequence or a function of the first and last
+time of interest.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ Triple = tuple[float, float, float]
 
 
 class Law(Protocol):
-    """Anything that gives value, rate and second rate at a time."""
+    """Protocol of time laws: value, rate and second rate at a time."""
 
     def __call__(self, t: float) -> Triple:
         """Return (value, rate, second rate) at t, s."""
@@ -67,7 +68,7 @@ class Law(Protocol):
 
 @dataclass(frozen=True)
 class Constant:
-    """The same value at all times."""
+    """Constant value."""
 
     value: float
 
@@ -88,7 +89,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Polynomial:
-    """c0 + c1 t + c2 t^2 + ...
+    """Polynomial c0 + c1 t + c2 t^2 + ...
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Harmonic:
-    """offset + amplitude sin(frequency t + phase); frequency in rad/s, phase in rad."""
+    """Harmonic offset + amplitude sin(frequency t + phase); frequency in rad/s, phase in rad."""
 
     amplitude: float
     frequency: float
@@ -161,7 +162,7 @@ class Harmonic:
 
 @dataclass(frozen=True)
 class Ramp:
-    """From one value to another with zero rate and zero second rate at both ends; held outside.
+    """Smooth step with zero rate and second rate at both ends; constant outside.
 
     start + (end - start) [s - sin(2 pi s) / (2 pi)], s = (t - begin) / duration (Passerello and Huston 1972, (5.1)).
     """
@@ -191,7 +192,7 @@ class Ramp:
         )
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
-        """Return the times from one to another at which it begins and ends, s."""
+        """Return the start and end times within an interval, s."""
         ends = np.array([self.begin, self.begin + self.duration])
         return ends[(ends >= t_start) & (ends <= t_end)]
 
@@ -206,7 +207,7 @@ class Ramp:
         return self.start * t + rise * self.duration * ramp
 
     def third(self, t: float) -> float:
-        """Return the third derivative at t; where it begins or ends, that of what follows."""
+        """Return the third derivative at t; at the start or end, the value just after."""
         s = (t - self.begin) / self.duration
         rise = (self.end - self.start) * (2 * math.pi) ** 2 / self.duration**3
         return rise * math.cos(2 * math.pi * s) if 0.0 <= s < 1.0 else 0.0
@@ -215,7 +216,7 @@ class Ramp:
 @checked("degree")
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """A smooth curve through points: a table with consistent derivatives.
+    """Smooth curve through points: a table with consistent derivatives.
 
     Parameters
     ----------
@@ -257,7 +258,7 @@ class Spline:
 
     @classmethod
     def columns(cls, times: ArrayLike, values: ArrayLike, degree: int = 3) -> tuple[Spline, ...]:
-        """Return a spline for each column of a table of values (n, k): of points (n, 3), laws of x, y and z."""
+        """Return a spline for each column of a table (n, k): for points (n, 3), laws of x, y and z."""
         shape = shape_of(values)
         if shape is None or len(shape) != 2:
             raise ModelError("Spline.columns", "values", values, "give a table (n, k), a row for each time")
@@ -276,9 +277,9 @@ class Spline:
         return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
-        """Return the times from one to another at which its polynomials change by more than hardly, s.
+        """Return the times in an interval at which its polynomials change noticeably, s.
 
-        At a knot the highest derivative jumps. In a table that is fine for its curve that comes to nothing.
+        At a knot the highest derivative jumps. For a finely sampled table the jump is negligible.
         """
         ends, pieces = self.pieces()
         width = np.maximum(np.diff(ends)[1:], np.diff(ends)[:-1])
@@ -305,18 +306,18 @@ class Spline:
 
 @dataclass(frozen=True, eq=False)
 class FunctionLaw:
-    """A law from a callable of time; derivatives that are not given are computed.
+    """Law from a callable of time; derivatives that are not given are computed.
 
     Parameters
     ----------
     value : callable of t (s)
     rate, second, third : callable of t
-        Its derivatives; the third matters for jerks alone.
+        Its derivatives; the third is used for jerks only.
     breaks : (n,) s
-        Times at which it jumps or has a kink, increasing: no step goes over them.
+        Times at which it jumps or has a kink, increasing: no step passes over them.
 
-    Missing derivatives come from five-point differences, good to about nine and six digits, which do not reach across
-    `breaks`; give them, or use a library law, where that is too little.
+    Missing derivatives are five-point differences, accurate to about nine and six digits, which do not reach across
+    `breaks`; give them, or use a library law, for higher accuracy.
     """
 
     value: Callable[[float], float]
@@ -344,7 +345,7 @@ class FunctionLaw:
         return evaluated(self.value, t), rate, second
 
     def _inside(self, t: float) -> tuple[float, float]:
-        """Return from when to when it is smooth around t."""
+        """Return the bounds of the smooth interval around t."""
         times = np.asarray(self.breaks)
         k = int(np.searchsorted(times, t, side="right"))
         before, after = (float(times[i]) if 0 <= i < len(times) else s * np.inf for i, s in ((k - 1, -1), (k, 1)))
@@ -353,7 +354,7 @@ class FunctionLaw:
 
 @dataclass(frozen=True, eq=False)
 class Integral:
-    """start + the integral of a law from t = 0: a position from a speed.
+    """Integral of a law from t = 0 plus a start value: a position from a velocity.
 
     Parameters
     ----------
@@ -383,7 +384,7 @@ class Integral:
         return self.start + (own(t) if own else quadrature(lambda s: self.law(s)[0], t)), value, rate
 
     def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
-        """Return the times from one to another at which the law under it breaks, s."""
+        """Return the discontinuity times of the integrand in an interval, s."""
         return breaks_of(self.law, t_start, t_end)
 
     def integral(self, t: float) -> float:
@@ -397,17 +398,17 @@ class Integral:
 
 @dataclass(frozen=True, eq=False)
 class SmoothedLaw:
-    """The mean of a law over a window: what jumps becomes steep, corners become round.
+    """Moving average of a law over a window: jumps become steep, corners become round.
 
     Parameters
     ----------
     law : law, callable of t, or number
     width : float, s
-        Of the window about each time; the law must be defined half of it beyond the run at either end.
+        Width of the window about each time; the law must be defined half of it beyond the run at either end.
 
-    With h half the width, the value is the mean of the law from t - h to t + h, and its rate is what the law gains from
-    one end of the window to the other over the width, exactly. Away from corners and jumps, by more than h, a straight
-    line stays itself and a curve is off by f'' width^2 / 24.
+    With h half the width, the value is the mean of the law from t - h to t + h. Its rate is exactly the difference of
+    the law between the ends of the window, divided by the width. Away from corners and jumps, by more than h, a
+    straight line is unchanged and a curve is off by f'' width^2 / 24.
 
     Examples
     --------
@@ -442,11 +443,11 @@ class SmoothedLaw:
 
 
 def _sine_lag(x: float) -> float:
-    """Return x - sin x, without loss of digits where both are nearly the same."""
+    """Return x - sin x without cancellation for small x."""
     square = x * x
     if square >= 0.25:
         return x - math.sin(x)
-    lag = 1.0  # the series, from its last term that matters
+    lag = 1.0  # the series, from its last significant term
     for k in (156, 110, 72, 42, 20):
         lag = 1.0 - square / k * lag
     return square * x / 6 * lag
@@ -462,7 +463,7 @@ def integrated(law: Law, start: float) -> Law:
 
 
 def integrand_of(law: Law) -> Law | None:
-    """Return the law that `integrated` made this one from, or None if it was made otherwise."""
+    """Return the law from which `integrated` made this one, or None."""
     if isinstance(law, Polynomial):
         return Polynomial(tuple(k * c for k, c in enumerate(law.coefficients) if k)) if law.coefficients[1:] else None
     return law.law if isinstance(law, Integral) else None
@@ -470,10 +471,10 @@ def integrand_of(law: Law) -> Law | None:
 
 @checked("t")
 def third_rate(law: Law, t: float) -> float:
-    """Return the third derivative of a law: exact where the law knows it, else by differences of what it knows.
+    """Return the third derivative of a law: exact if the law has it, else by differences.
 
-    Laws of the library know it, integrals and means of laws too; `FunctionLaw` does with `third`, laws of the user with
-    a method of this name. At a break it is that of what follows.
+    Laws of the library define it, as do integrals and means of laws; `FunctionLaw` does with `third`, user laws with a
+    method of this name. At a discontinuity it is the value just after.
     """
     own = getattr(law, "third", None)
     if callable(own):
@@ -520,7 +521,7 @@ def _times(value: Any, factor: float) -> Any:
 
 @checked("t_start", "t_end")
 def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
-    """Return the times from one to another at which a law breaks, s; none if it does not tell."""
+    """Return the discontinuity times of a law in an interval, s; empty if it declares none."""
     told = getattr(law, "breaks", ())
     times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
     return times[(times >= t_start) & (times <= t_end)]

@@ -1,6 +1,6 @@
-"""Piecewise time laws: straight lines, steps, pulses, held values, monotone curves.
+"""Piecewise time laws: linear interpolation, steps, pulses, zero-order hold, monotone splines.
 
-They tell where they break; steps of a simulation end there and begin afresh, so that nothing is stepped over.
+Each law declares its discontinuity times; simulation steps end there and restart, so that none is stepped over.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ __all__ = ["LinearInterpolation", "MonotoneSpline", "Piecewise", "Pulse", "Step"
 Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
-OUTER_TIME = 1e300  # s: where the first and the last piece of a law that is held outside end
+OUTER_TIME = 1e300  # s: outer ends of the first and last piece of a law that is extended outside
 
 
 @dataclass(frozen=True, eq=False)
 class Piecewise:
-    """Polynomials one after another: what the laws of this module have in common.
+    """Successive polynomials; base of the laws of this module.
 
     Attributes
     ----------
     ends : (n + 1,) s
-        Where pieces end, increasing.
+        Ends of the pieces, increasing.
     coefficients : (n, degree + 1)
         From the constant upwards, each piece in the time since it began.
     smooth : int
-        How many of its derivatives are continuous; -1: the value itself jumps.
+        Number of continuous derivatives; -1: the value itself jumps.
     """
 
     ends: Array = field(init=False, repr=False)
@@ -42,7 +42,7 @@ class Piecewise:
     smooth: ClassVar[int] = -1
 
     def _take(self, ends: Array, coefficients: Array, *, held: bool) -> None:
-        """Keep the pieces; those without length are left out, and `held` adds the last values on both sides."""
+        """Store the pieces; empty ones are left out, and `held` extends the end values on both sides."""
         whole = np.diff(ends) > 0
         ends, coefficients = np.append(ends[:-1][whole], ends[-1]), coefficients[whole]
         if held:
@@ -59,7 +59,7 @@ class Piecewise:
         return self.ends, self.coefficients
 
     def breaks(self, t_start: float, t_end: float) -> Array:
-        """Return the times from one to another at which it breaks, s."""
+        """Return its discontinuity times in an interval, s."""
         inside = (self.ends >= t_start) & (self.ends <= t_end)
         return self.ends[inside]
 
@@ -78,7 +78,7 @@ class Piecewise:
         return value, rate, second
 
     def third(self, t: float) -> float:
-        """Return the third derivative at t; at a break, that of what follows."""
+        """Return the third derivative at t; at a discontinuity, the value just after."""
         piece = self._piece(t)
         s = t - float(self.ends[piece])
         terms = enumerate(self.coefficients[piece].tolist())
@@ -106,12 +106,12 @@ class Piecewise:
 
 @dataclass(frozen=True, eq=False)
 class LinearInterpolation(Piecewise):
-    """Straight lines from point to point; the first and the last value are held outside.
+    """Linear interpolation between points; constant outside.
 
     Parameters
     ----------
     times : (n,) s
-        Increasing; one that stands twice makes a jump there.
+        Increasing; a repeated time is a jump.
     values : (n,)
 
     Examples
@@ -134,14 +134,14 @@ class LinearInterpolation(Piecewise):
 
     @property
     def jumps(self) -> bool:
-        """Whether the value has jumps."""
+        """True if the value has jumps."""
         t, x = np.asarray(self.times), np.asarray(self.values)
         return bool(((np.diff(t) == 0) & (np.diff(x) != 0)).any())
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroOrderHold(Piecewise):
-    """Values that hold from their time to the next: what a sampler gives. The first holds before it too.
+    """Sampled values, each constant until the next; the first also holds before its time.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class ZeroOrderHold(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class Step(Piecewise):
-    """One value before a time, another from then on.
+    """Step from one value to another at a time.
 
     Examples
     --------
@@ -187,15 +187,15 @@ class Step(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class Pulse(Piecewise):
-    """A value for some time, another before and after.
+    """One value for some time, another before and after.
 
     Parameters
     ----------
     begin, duration : float, s
     value : float
-        While it lasts.
+        Value during the pulse.
     rest : float
-        Before and after.
+        Value before and after.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class Pulse(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class MonotoneSpline(Piecewise):
-    """A smooth curve through points that never overshoots them (Fritsch and Carlson 1980): cubics with a common slope.
+    """Smooth curve through points without overshoot (Fritsch and Carlson 1980): C1 cubics.
 
     Parameters
     ----------

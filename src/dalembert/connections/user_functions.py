@@ -24,11 +24,11 @@ __all__ = [
     "quadrature",
 ]
 
-N_SAMPLES = 400  # times of a run at which functions are looked at for jumps
+N_SAMPLES = 400  # times of a run at which functions are sampled for jumps
 
 
 def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
-    """Return times of breaks, as they are given."""
+    """Return discontinuity times, as given."""
     if isinstance(given, tuple) and not given:
         return np.zeros(0)
     shape = shape_of(given)
@@ -41,7 +41,7 @@ def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
 
 
 def call_user_function(function: Callable[[float], Any], t: float) -> Any:
-    """Return what a function gives at t, s; its failure says which it was, and when."""
+    """Return the value of a user function at t, s; a failure names the function and the time."""
     try:
         return function(t)
     except Exception as error:
@@ -49,7 +49,7 @@ def call_user_function(function: Callable[[float], Any], t: float) -> Any:
 
 
 def evaluated(function: Callable[[float], Any], t: float) -> float:
-    """Return the number that a function gives at t, s."""
+    """Return the number that a function returns at t, s."""
     result = call_user_function(function, t)
     try:
         number = float(result)
@@ -65,7 +65,7 @@ def evaluated(function: Callable[[float], Any], t: float) -> float:
 def derivative(
     function: Callable[[float], Any], t: float, order: int, width: float, inside: tuple[float, float]
 ) -> float:
-    """Return the first or second derivative by five points around t, or beside it where there is a break.
+    """Return the first or second derivative by five points around t, one-sided near a discontinuity.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def derivative(
     width : float, s
         Between points, at times of the order of a second; in proportion at later ones.
     inside : (float, float), s
-        From when to when it is smooth.
+        Interval in which it is smooth.
     """
     low, high = inside
     h = width * max(1.0, abs(t))
@@ -107,10 +107,9 @@ def quadrature(value: Callable[[float], float], t: float) -> float:
 
 @checked("value", "times")
 def find_jumps(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[float, float, float, float]]:
-    """Return where a function jumps: last time before, first time after, values there.
+    """Return the jumps of a function: last time before, first time after, values there.
 
-    It is looked at at some times; where it changes between two of them, intervals are halved as long as the change
-    stays.
+    It is sampled; where it changes between two samples, intervals are halved as long as the change persists.
     """
     times = np.asarray(times, dtype=float)
     if times.ndim != 1 or not times.size or not np.isfinite(times).all():
@@ -136,7 +135,7 @@ def find_jumps(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[fl
 
 
 def area(value: Callable[[float], float], breaks: list[float], a: float, b: float) -> float:
-    """Return the integral from a to b, s, of a function that may jump, at its breaks or where a look at it shows."""
+    """Return the integral from a to b, s, of a function with jumps, at declared or detected times."""
     from scipy.integrate import quad
 
     jumps = breaks or [step[1] for step in find_jumps(value, np.linspace(a, b, 9))]

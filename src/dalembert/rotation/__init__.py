@@ -1,9 +1,9 @@
-"""Rotations in and out: quaternions, matrices, axis and angle, Euler and Bryant angles.
+"""Rotation conversions: quaternions, matrices, axis and angle, Euler and Bryant angles.
 
-A rotation is kept as the matrix R_AB whose columns are the axes of frame B in components of
-frame A, so that ``x_A = R_AB @ x_B``. Quaternions are scalar first. Angle sequences follow one
-rule: capital letters turn about the axes of the moving frame ("intrinsic", the rule of Euler,
-Bryant and most mechanics texts), small letters about the axes of the fixed frame.
+A rotation is stored as the matrix R_AB whose columns are the axes of frame B in components of frame A, so that ``x_A =
+R_AB @ x_B``. Quaternions are scalar first. In angle sequences, capital letters rotate about the axes of the moving
+frame ("intrinsic", the rule of Euler, Bryant and most mechanics texts), small letters about the axes of the fixed
+frame.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _AXES = {
 }
 
 _NO_TURN = np.eye(3)
-_UNIT = 8 * float(np.finfo(float).eps)  # how far the square of a length may be from 1 by rounding
+_UNIT = 8 * float(np.finfo(float).eps)  # tolerance of the squared length of a unit vector against rounding
 
 
 def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Matrix:
@@ -92,19 +92,19 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     if largest == 0.0:
         raise ModelError(item, field, axis, "a direction needs at least one component that is not zero")
     if abs(float(vector @ vector) - 1.0) <= _UNIT:
-        return vector  # to divide once more would only stir its last bits
+        return vector  # dividing again would only change its last bits
     vector = vector / largest
     unit: Matrix = vector / math.sqrt(float(vector @ vector))
     return unit
 
 
 def _is_formula(number: Any) -> bool:
-    """Whether a number is not known yet, but stands for one while a formula is read off a function."""
+    """Return whether a number is symbolic, as while a function is traced."""
     return hasattr(number, "arctan2")
 
 
 def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
-    """Return the (3, 3) matrix of a turn by `angle` (rad) about `axis`.
+    """Return the (3, 3) matrix of a rotation by `angle` (rad) about `axis`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
 def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
     """Return the (3, 3) matrix of the unit quaternion (w, x, y, z), scalar first.
 
-    The four numbers are normalised; q and -q are the same attitude.
+    The four numbers are normalised; q and -q are the same orientation.
     """
     if any(map(_is_formula, (w, x, y, z))):
         norm = np.sqrt(w * w + x * x + y * y + z * z)
@@ -147,15 +147,14 @@ def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
 
 
 def euler(angles: ArrayLike, convention: str = "ZXZ") -> Matrix:
-    """Return the matrix (..., 3, 3) of three successive turns (rad) about the axes in `convention`.
+    """Return the matrix (..., 3, 3) of three successive rotations (rad) about the axes in `convention`.
 
     Parameters
     ----------
     angles : (3,) or (..., 3) rad
     convention : str
-        Three axis letters. Capitals: each turn about an axis of the frame already turned
-        (``"ZXZ"`` Euler, ``"XYZ"`` Bryant). Small letters: about the axes of the fixed frame
-        (``"xyz"`` roll, pitch, yaw as in URDF).
+        Three axis letters. Capitals: each rotation about an axis of the frame already rotated (``"ZXZ"`` Euler,
+        ``"XYZ"`` Bryant). Small letters: about the axes of the fixed frame (``"xyz"`` roll, pitch, yaw as in URDF).
     """
     return euler_matrices(angles, convention)
 
@@ -169,7 +168,7 @@ def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
 
 
 def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
-    """Return the three angles (rad) of `rotation` in the given convention (see `euler`); of (..., 3, 3), (..., 3).
+    """Return the angles (..., 3), rad, of `rotation` (..., 3, 3) in a convention (see `euler`).
 
     Where the first and third axes coincide only their sum is determined; the last angle is then zero.
     """
@@ -178,7 +177,7 @@ def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
 
 
 def to_bryant(rotation: Any) -> Matrix:
-    """Return the Bryant angles (rad) of `rotation`, of (..., 3, 3) (..., 3); the second is within +-90 degrees."""
+    """Return the Bryant angles (..., 3), rad, of `rotation` (..., 3, 3); the second is within +-90 degrees."""
     return to_euler(rotation, "XYZ")
 
 
@@ -218,7 +217,7 @@ def quaternion_product(p: Matrix, q: Matrix) -> Matrix:
 
 
 def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
-    """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the turned frame, rad/s."""
+    """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the rotated frame, rad/s."""
     q = finite_array(q, (4,), item="quaternion_rate", field="q")
     w = finite_array(w, (3,), item="quaternion_rate", field="w")
     return 0.5 * quaternion_product(q, np.concatenate([[0.0], w]))

@@ -1,15 +1,15 @@
-"""Configuration charts: a sequence of three angles drawn with dots and lines, from which everything is read off.
+"""Configuration charts: dot-and-line diagrams of a sequence of three angles.
 
-Four columns of three dots stand for the frame that is turned from, two between, and the one that is turned to; rows for
-the axes 1, 2, 3 (Passerello and Huston 1972, chapter I). A turn lies between two columns: a level line in the row of
+Four columns of three dots represent the initial frame, two intermediate frames and the final frame; rows represent the
+axes 1, 2, 3 (Passerello and Huston 1972, chapter I). A rotation lies between two columns: a level line in the row of
 its axis, an inclined one between the other two rows, the angle below. Between neighbouring columns,
 
     dots of the same row        1 on the level line, else the cosine
     dots on the inclined line   the sine
     dots on no line             less the sine
 
-are the direction cosines: the matrix of the turn by inspection. The angular velocity is the sum over the level lines of
-the rate of the angle times the unit vector of that row, which both columns share.
+are the direction cosines: the matrix of the rotation by inspection. The angular velocity is the sum over the level
+lines of the rate of the angle times the unit vector of that row, which both columns share.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ __all__ = ["Chart", "chart"]
 
 Array = NDArray[np.float64]
 
-# left and right dot of the inclined line of a turn about each axis: it climbs for the first and the third
+# left and right dot of the inclined line of a rotation about each axis: it climbs for the first and the third
 INCLINED = ((2, 1), (0, 2), (1, 0))
 _WIDE = 7  # characters between two columns of the text
 
 
 @dataclass(frozen=True)
 class Chart:
-    """The configuration chart of a sequence of angles; print it, or `plot` it.
+    """Configuration chart of a sequence of angles; print it, or `plot` it.
 
     Attributes
     ----------
     convention : str
     axes : tuple of int, (3,)
-        Rows of the level lines, from 0, from the frame that is turned from to the one that is turned to.
+        Rows of the level lines, from 0, from the initial to the final frame.
     angles : tuple of str, (3,)
-        Names of the angles of these turns.
+        Names of the angles of these rotations.
     """
 
     convention: str
@@ -60,7 +60,7 @@ class Chart:
         return float(np.sin(angle)) * (1.0 if (left, right) == INCLINED[axis] else -1.0)
 
     def matrix(self, angles: ArrayLike) -> Array:
-        """Return the matrix (3, 3) of the whole sequence at angles (3,) rad, in the order of the turns: read off."""
+        """Return the matrix (3, 3) of the sequence at angles (3,) rad, in the order of the rotations."""
         R = np.eye(3)
         for turn, angle in enumerate(np.asarray(angles, dtype=float)):
             R = R @ np.array([[self.cosine(turn, i, j, angle) for j in range(3)] for i in range(3)])
@@ -68,9 +68,9 @@ class Chart:
 
     @property
     def angular_velocity(self) -> str:
-        """The angular velocity in words: rates times the unit vectors that are on level lines."""
+        """Angular velocity as text: rates times the unit vectors on level lines."""
         frames = ("k", "k'", "k''", "l")
-        # the axis of a turn is the same before and after it: named in the earlier frame, the last in the final one
+        # the axis of a rotation is the same before and after it: named in the earlier frame, the last in the final one
         named = [frames[turn] if turn < 2 else frames[3] for turn in range(3)]
         parts = [f"{a}' n_{f}{axis + 1}" for a, f, axis in zip(self.angles, named, self.axes, strict=True)]
         return " + ".join(parts)
@@ -83,7 +83,7 @@ class Chart:
         return "\n".join(line.rstrip() for line in [heads, *lines, below, f"angular velocity: {self.angular_velocity}"])
 
     def _line(self, height: int) -> str:
-        """Return a line of the text: rows of dots are at even heights."""
+        """Return a line of the text; rows of dots are at even heights."""
         row, even = divmod(height, 2)
         dot = " " if even else "●"
         text = f"{row + 1}  " if not even else "   "
@@ -116,7 +116,8 @@ def chart(convention: str = "XYZ", angles: tuple[str, str, str] = ("a", "b", "c"
     Parameters
     ----------
     convention : str
-        As in `rotation.euler`: 24 sequences. Small letters turn about fixed axes: the chart has them in reverse order.
+        As in `rotation.euler`: 24 sequences. Small letters rotate about fixed axes: the chart has them in reverse
+        order.
     angles : (3,) str
         Names of the angles, in the order of the letters.
 

@@ -1,18 +1,18 @@
-"""Sequences of three angles: Bryant's, Euler's and all others, with their rates; any number of attitudes at once.
+"""Sequences of three angles (Bryant, Euler and all others) with their rates; vectorized.
 
-Three turns about axes i, j, k of the frame already turned, by angles a, b, c (Sol 1983, section 2.2):
+Three rotations about axes i, j, k of the frame already rotated, by angles a, b, c (Sol 1983, section 2.2):
 
     R = R_i(a) R_j(b) R_k(c)                                                                                        (1)
     omega = w phi',    w = [e_i,  R_i(a) e_j,  R_i(a) R_j(b) e_k]                                                   (2)
     omega' = w phi'' + a' b' w_1 x w_2 + a' c' w_1 x w_3 + b' c' w_2 x w_3                                          (3)
 
-in axes of the first frame; R^T of it in those of the turned one. There are 12 sequences: i, j, k all different (Tait
-and Bryan; "XYZ" Bryant, Cardan), or i = k (Euler; "ZXZ"). Turns about axes of the fixed frame are the same three in
+in axes of the first frame; R^T of it in those of the rotated one. There are 12 sequences: i, j, k all different (Tait
+and Bryan; "XYZ" Bryant, Cardan), or i = k (Euler; "ZXZ"). Rotations about axes of the fixed frame are the same three in
 the opposite order, so that small letters name the other 12.
 
-det w is +-cos b if all axes differ, +-sin b if i = k. Where it is zero, the first and the third axis coincide: only the
-sum or the difference of their angles is determined (`euler_angles` takes the last as zero there), and there are angular
-velocities that no rates of angles give (`euler_rates` refuses, by name).
+The determinant of w is +-cos b if all axes differ, +-sin b if i = k. Where it is zero, the first and the third axis
+coincide: only the sum or the difference of their angles is determined (`euler_angles` sets the last to zero there), and
+there are angular velocities that no angle rates produce (`euler_rates` raises an error).
 
 erratum: Sol (2.2.13) has W^T - w..w^T; the entries W_ij = dw_j / d phi_i of (3) obey W_ij - W_ji = w_i x w_j.
 """
@@ -40,7 +40,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 GIMBAL_LOCK_TOL = (
-    1e-7  # |det w| below which first and third angle are not told apart; R is then met to this number only
+    1e-7  # |det w| below which first and third angle are not distinguished; R is then met to this number only
 )
 _AXES = ("fixed", "turned")
 
@@ -65,7 +65,7 @@ def axial(S: ArrayLike) -> Array:
 
 
 def sequence(convention: str, *, item: str = "euler") -> tuple[tuple[int, int, int], bool]:
-    """Return the axes of a sequence as turned one after the other, and whether the letters named them backwards."""
+    """Return the axes of a sequence in the order of rotation, and whether the letters are reversed."""
     letters = convention if isinstance(convention, str) else ""
     ok = len(letters) == 3 and set(letters.lower()) <= set("xyz") and (letters.isupper() or letters.islower())
     if not ok or letters[0] == letters[1] or letters[1] == letters[2]:
@@ -86,8 +86,8 @@ def euler_matrices(angles: ArrayLike, convention: str = "ZXZ") -> Array:
 def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
     """Return the angles (..., 3), rad, of matrices (..., 3, 3).
 
-    The first and third are within half a turn; the second within a quarter turn if all axes differ, from zero to half a
-    turn if the first and third are the same. Where these two coincide, the last angle is zero.
+    The first and third are within +-180 degrees; the second within +-90 degrees if all axes differ, from 0 to 180
+    degrees if the first and third are the same. Where these two coincide, the last angle is zero.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
     R = np.asarray(rotations, dtype=float)
     if R.shape[-2:] != (3, 3):
         raise ModelError("euler", "the shape of rotations", R.shape, "give (..., 3, 3)")
-    n = 3 - i - j  # the axis beside i and j
+    n = 3 - i - j  # the axis other than i and j
     e = _parity(i, j, n)
     if k == n:
         second = np.arctan2(e * R[..., i, n], np.hypot(R[..., i, i], R[..., i, j]))
@@ -111,9 +111,9 @@ def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
         second = np.arctan2(det, R[..., i, i])
         first = np.arctan2(R[..., j, i], -e * R[..., n, i])
     folded = det < GIMBAL_LOCK_TOL
-    # one of the two is zero there: the third, or the first if the user named them backwards
+    # one of the two is zero there: the third, or the first if the letters are reversed
     first = np.where(folded, 0.0 if backwards else np.arctan2(e * R[..., n, j], R[..., j, j]), first)
-    # R_i(a)^T R = R_j(b) R_k(c), whose row j has the third angle alone: as good near the fold as elsewhere
+    # R_i(a)^T R = R_j(b) R_k(c), whose row j depends on the third angle only: accurate near the singularity too
     cosine, sine = np.cos(first), e * np.sin(first)
     row = cosine[..., None] * R[..., j, :] + sine[..., None] * R[..., n, :]
     third = np.arctan2(e * row[..., i], row[..., j]) if k == n else np.arctan2(-e * row[..., n], row[..., j])
@@ -124,7 +124,7 @@ def euler_angles(rotations: ArrayLike, convention: str = "ZXZ") -> Array:
 
 @checked("axes")
 def euler_axes(angles: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return w (..., 3, 3) with omega = w phi', (2); in axes of the ``"fixed"`` frame or of the ``"turned"`` one."""
+    """Return w (..., 3, 3) with omega = w phi', (2); in axes ``"fixed"`` or ``"turned"``."""
     one_of("euler", "axes", axes, _AXES)
     (i, j, k), backwards = sequence(convention)
     a = _triples("euler", "angles", angles, backwards)
@@ -138,7 +138,7 @@ def euler_axes(angles: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed
 
 @checked("axes")
 def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return angular velocities (..., 3), rad/s, of angles (..., 3) rad that change with rates (..., 3) rad/s.
+    """Return angular velocities (..., 3), rad/s, of angles (..., 3) rad with rates (..., 3) rad/s.
 
     Parameters
     ----------
@@ -160,12 +160,12 @@ def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ",
 
 @checked("axes")
 def euler_rates(angles: ArrayLike, omega: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return the rates (..., 3), rad/s, of angles (..., 3) that angular velocities (..., 3) mean; inverse of (2).
+    """Return the angle rates (..., 3), rad/s, of angular velocities (..., 3) at angles (..., 3); inverse of (2).
 
     Raises
     ------
     SingularityError
-        Where the first and the third axis coincide: says at which attitude.
+        Where the first and the third axis coincide; the error gives the orientation.
     """
     w = euler_axes(angles, convention, axes=axes)
     _check_gimbal_lock(w, angles, convention)
@@ -183,7 +183,7 @@ def euler_accelerations(
     convention: str = "ZXZ",
     axes: str = "fixed",
 ) -> Array:
-    """Return angular accelerations of second rates of angles, or second rates of angular accelerations; (3).
+    """Return angular accelerations of second angle rates, or the inverse; (3).
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def euler_accelerations(
         raise ModelError("euler", "second_rates", second_rates, "give either second_rates or acceleration")
     (_, backwards) = sequence(convention)
     w, phi = euler_axes(angles, convention, axes=axes), _triples("euler", "rates", rates, False)
-    # (3) is of axes in the order in which they turn
+    # (3) holds for axes in the order of rotation
     u, r = (w[..., ::-1], phi[..., ::-1]) if backwards else (w, phi)
     bias = sum((r[..., m] * r[..., n])[..., None] * np.cross(u[..., m], u[..., n]) for m, n in ((0, 1), (0, 2), (1, 2)))
     if second_rates is not None:
@@ -210,7 +210,7 @@ def euler_accelerations(
 
 
 def _check_gimbal_lock(w: Array, angles: ArrayLike, convention: str) -> None:
-    """Refuse attitudes at which first and third axis coincide."""
+    """Raise an error for orientations at which first and third axis coincide."""
     det = np.abs(np.linalg.det(w))
     if not (det < GIMBAL_LOCK_TOL).any():
         return
@@ -225,7 +225,7 @@ def _check_gimbal_lock(w: Array, angles: ArrayLike, convention: str) -> None:
 
 
 def _turn(axis: int, angle: Array) -> Array:
-    """Return the matrices (..., 3, 3) of turns about a coordinate axis."""
+    """Return the matrices (..., 3, 3) of rotations about a coordinate axis."""
     R = np.zeros((*angle.shape, 3, 3))
     j, k = (axis + 1) % 3, (axis + 2) % 3
     R[..., axis, axis] = 1.0
@@ -240,7 +240,7 @@ def _parity(i: int, j: int, k: int) -> float:
 
 
 def _triples(item: str, field: str, value: ArrayLike | None, backwards: bool) -> Array:
-    """Return numbers (..., 3), in the order of turning."""
+    """Return numbers (..., 3), in the order of rotation."""
     try:
         found = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):

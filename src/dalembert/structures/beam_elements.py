@@ -82,7 +82,7 @@ class Beams:
 
     @property
     def dofs(self) -> NDArray[np.int64]:
-        """Numbers of the twelve degrees of freedom of each element among those of all nodes (ne, 12)."""
+        """Indices (ne, 12) of the degrees of freedom of each element among those of all nodes."""
         return (6 * self.ends[:, :, None] + np.arange(6)).reshape(-1, 12)
 
     def _shear_parameters(self) -> tuple[Array, Array]:
@@ -176,7 +176,7 @@ class Beams:
         return self.assembled(self.mass(), n)
 
     def points(self, nodes: Array, modes: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the points of integration of the mass as small bodies: places, masses, inertias, shapes (k, 6, nm)."""
+        """Return the mass integration points as small bodies: positions, masses, inertias, shapes (k, 6, nm)."""
         places, masses, inertias, shapes = [], [], [], []
         turn, R = self.turn(), self.axes
         local = np.einsum("eij,ejm->eim", turn, modes[self.dofs])
@@ -194,7 +194,7 @@ class Beams:
         """Return the inertia loads (6 n,) of an acceleration A x."""
         x1, x2 = (nodes[self.ends[:, end]] for end in (0, 1))
         along = self.axes[:, :, 0]
-        slope = np.cross(along, along @ A.T)  # the rotation that the field asks of a straight element
+        slope = np.cross(along, along @ A.T)  # rotation of a straight element in the field
         moved = np.concatenate([x1 @ A.T, slope, x2 @ A.T, slope], axis=1)
         turn = self.turn()
         forces = np.einsum("eji,ejk,ekl,el->ei", turn, self.mass(), turn, moved)
@@ -209,16 +209,16 @@ class Beams:
         return forces
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
-        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the axial forces of displacements (6 n, k).
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by axial forces of displacements (6 n, k).
 
-        Only axial forces count; those of bending and shear (lateral buckling) are left out.
+        Only axial forces count; bending and shear forces (lateral buckling) are left out.
         """
         local = self.local(modes.T)
         per_force = np.einsum("aei,eij,bej->eab", local, self.geometric(), local)
         return np.tensordot(self.axial_forces(u).T, per_force, 1)
 
     def lumps(self, n: int) -> tuple[Array, Array, Array]:
-        """Return masses (n,) kg, inertias about the nodes (n, 3, 3) and centres (n, 3): half an element at either end.
+        """Return masses (n,) kg, inertias about the nodes (n, 3, 3) and centres (n, 3): half elements lumped.
 
         Each half is a rigid rod, so that mass, centre and inertia of the whole are those of the undeformed beam.
         """

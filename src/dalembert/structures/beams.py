@@ -1,4 +1,4 @@
-"""Beams along a line: one flexible body with modes, or segments for large bending."""
+"""Straight beams: one flexible body with modes, or segments for large bending."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def beam(
     torsion: bool = True,
     stretching: bool = False,
 ) -> FlexibleBody | SegmentedBeam:
-    """Return a flexible body: a beam along a line.
+    """Return a flexible body: a straight beam.
 
     Parameters
     ----------
@@ -121,9 +121,9 @@ def beam(
     damping, order, stiffening, load_nodes
         As in `Structure.reduce`.
     segments : int
-        For a beam that bends as far as it likes: so many segments with a frame each, one fixed to the other, in place
-        of one body with modes. ``s.body(name, beam)`` then makes them and returns a `SlenderBody`. Sections stay normal
-        to the line; of the other options, `up` and `damping` go with it.
+        For large bending: number of segments with a frame each, fixed to each other, in place of one body with modes.
+        ``s.body(name, beam)`` then adds them and returns a `SlenderBody`. Sections stay normal to the line; of the
+        other options, only `up` and `damping` apply.
     shapes, bending, torsion, stretching
         Of segments, as in `cable`.
 
@@ -135,7 +135,7 @@ def beam(
     >>> arm
     <FlexibleBody: 2.355 kg, 13 nodes, 4 modes, from 8.355 Hz>
 
-    One that bends by its own length:
+    A beam that deflects by its own length:
 
     >>> s = da.System("whip")
     >>> whip = s.body("whip", da.beam(1.0, da.Section.circle(0.002), steel, segments=12))
@@ -153,11 +153,13 @@ def beam(
             ("load_nodes", tuple(load_nodes), ()),
         ):
             if value != usual:
-                raise ModelError("beam", name, value, "segments have shapes of their own: leave it out, or segments")
+                raise ModelError(
+                    "beam", name, value, "segments define their own modes: leave it out, or leave segments out"
+                )
         return SegmentedBeam(points, section, material, segments, shapes, bending, torsion, stretching, up, damping)
     given = (shapes, bending, torsion, stretching)
     if given != (2, "yz", True, False):
-        remedy = "these are of segments: give segments=n, or leave them out"
+        remedy = "these are options of segments: give segments=n, or leave them out"
         raise ModelError("beam", "shapes, bending, torsion, stretching", given, remedy)
     member = Member(points, section, material, elements=elements, up=up)
     structure = frame_structure([member], theory=theory, mass=mass)

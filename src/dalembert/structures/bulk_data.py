@@ -1,4 +1,4 @@
-"""Cards of Nastran bulk data, as text: free, small and large fields, continuations."""
+"""Nastran bulk data cards as text: free, small and large fields, continuations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BARE_EXPONENT = re.compile(r"^([+-]?[\d.]+)([+-]\d+)$")
 
 @dataclass(frozen=True)
 class Card:
-    """One card: its name, its fields from the second on, and the line it starts at."""
+    """Bulk data card: its name, its fields from the second on, and its first line number."""
 
     name: str
     fields: tuple[str, ...]
@@ -25,25 +25,25 @@ class Card:
 
     @property
     def item(self) -> str:
-        """How errors name it."""
+        """Name of the card in error messages."""
         return f"nastran, line {self.line}: {self.name}"
 
     def text(self, place: int) -> str:
-        """Return a field, empty if there is none; the first after the name is 1."""
+        """Return a field, empty if missing; the first after the name is 1."""
         return self.fields[place - 1] if place <= len(self.fields) else ""
 
     def whole(self, place: int, default: int | None = None) -> int:
-        """Return a whole number."""
+        """Return an integer field."""
         text = self.text(place)
         if not text and default is not None:
             return default
         try:
             return int(text)
         except ValueError:
-            raise ModelError(self.item, f"field {place}", text, "a whole number belongs there") from None
+            raise ModelError(self.item, f"field {place}", text, "give an integer") from None
 
     def number(self, place: int, default: float | None = None) -> float:
-        """Return a real number."""
+        """Return a real field."""
         text = self.text(place)
         if not text and default is not None:
             return default
@@ -53,11 +53,11 @@ class Card:
                 raise ValueError
             return found
         except ValueError:
-            raise ModelError(self.item, f"field {place}", text, "a number belongs there") from None
+            raise ModelError(self.item, f"field {place}", text, "give a number") from None
 
 
 def read_cards(path: Path) -> list[Card]:
-    """Return the cards of a file: those of its bulk data section, or all if it has none.
+    """Return the cards of a file: those of its bulk data section, or all without one.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def read_cards(path: Path) -> list[Card]:
 
 
 def _split(line: str) -> tuple[str, list[str], bool]:
-    """Return name, fields and whether a line continues the card before it."""
+    """Return name, fields, and whether a line continues the card before it."""
     if "," in line:
         parts = [part.strip() for part in line.split(",")]
         head, count = parts[0], 4 if parts[0].endswith("*") or parts[0].startswith("*") else 8

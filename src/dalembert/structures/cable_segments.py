@@ -1,14 +1,14 @@
-"""One segment of a slender body: its frame stands in the middle, and its line is right to second order.
+"""Cable segments: frame at the middle, centre line correct to second order.
 
 With s along the line from the middle, sections that stay normal to it turn by R = exp(theta~), and
 
     theta = theta_1 + theta_2,   theta_1 = a s + b s^2,   theta_2' = 1/2 theta_1 x theta_1'                       (1)
     r' = (1 + strain) R e,       r_2' = 1/2 theta_1 x (theta_1 x e) + strain theta_1 x e + theta_2 x e            (2)
 
-The turn of second order (Magnus 1954) is the one with which the curvature in axes of the section is a + 2 b s, linear
-in the coordinates, so that the strain energy of the linear theory is that of Kirchhoff's rod. Against the middle,
-ends turn by half of what the segment does, and what is left out of (2), of third order, is even in s where it is
-largest: it moves both ends alike. A segment is wrong by the fifth power of its length, a line of them by the fourth.
+The second-order rotation (Magnus 1954) is the one for which the curvature in axes of the section is a + 2 b s, linear
+in the coordinates, so that the strain energy of the linear theory is that of Kirchhoff's rod. Relative to the middle,
+ends rotate by half of the rotation of the segment. The largest third-order term neglected in (2) is even in s: it moves
+both ends alike. The error of a segment is of the fifth power of its length, that of a line of segments of the fourth.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def beam_segment(
     up: Any = None,
     damping: Any = None,
 ) -> FlexibleBody:
-    """Return one segment of a slender body, as `cable` joins them: from the origin to `step`, nodes 0, 1 (middle), 2.
+    """Return one segment of a slender body: from the origin to `step`, nodes 0, 1 (middle), 2; see `cable`.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _motions(theta: Array, strain: Array) -> tuple[Array, Array]:
 
 
 def _stiffening(line: SecondOrderLine, h: float, density: float) -> Stiffening:
-    """Return what the motions of second order do to the inertia of the line: integrals of g, x x g and the like."""
+    """Return second-order inertia terms of the line: integrals of g, x x g and the like."""
     g = line.coefficients[:, 3:]
     powers = np.arange(len(g) + 1) + 1
     moments = density * ((h / 2) ** powers - (-h / 2) ** powers) / powers

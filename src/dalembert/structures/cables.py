@@ -1,17 +1,17 @@
 """Slender bodies with large bending: cables, ropes, straps, wire springs.
 
-Modes are small deformations of a frame that moves freely. A line of n segments, each with a frame of its own and fixed
-to the one before it, bends as far as it likes: every segment turns with the end of its neighbour and deforms but little
-itself (n co-rotated frames, in the recursions of flexible bodies; cost is linear in n). What a segment may do:
+Modes are small deformations of a frame that moves freely. A line of n segments, each with its own frame and fixed to
+the one before it, can bend without limit: every segment rotates with the end of its neighbour and deforms little itself
+(n co-rotated frames, in the recursions of flexible bodies; cost is linear in n). Deformations of a segment:
 
     bending     curvature about either axis of the section, linear along the segment. Coordinates are the turn of its
                 end against its beginning, and, with shapes=2, that of both ends against the middle, rad
     torsion     constant twist; the turn of its end, rad
     stretching  constant strain; its coordinate. Left out, the line keeps its length
 
-Ends turn by exp(turn) and are displaced to second order (structures/cable_segments.py). With shapes=2, lines
-converge with
-the fourth power of the segments' length; with shapes=1, where curvature is constant along a segment, with the square.
+Ends rotate by exp(turn) and are displaced to second order (structures/cable_segments.py). With shapes=2, lines converge
+with the fourth power of the segments' length; with shapes=1, where curvature is constant along a segment, with the
+square.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ def cable(
     up: ArrayLike | None = None,
     damping: Any = None,
 ) -> SlenderBody:
-    """Add a slender body that bends as far as it likes to a system: segments, each fixed to the one before it.
+    """Add a slender body with large bending to a system: segments, each fixed to the one before it.
 
-    It brings no connection to the rest: connect `start`, `end` or `at(arc)` of what is returned.
+    It is not connected to the system: connect `start`, `end` or `at(arc)` of the returned object.
 
     Parameters
     ----------
@@ -79,12 +79,12 @@ def cable(
     bending : "yz", "y" or "z"
         Axes of the section about which it bends. About one only, the line stays in a plane, at less cost.
     torsion, stretching : bool
-        Whether segments twist, and stretch. What is stiff asks for small steps of explicit methods: a line that
-        hardly stretches is best kept at its length.
+        True if segments twist, and stretch. Stiff deformations require small steps of explicit methods: keep a line
+        that hardly stretches inextensible.
     up : (3,)
         Direction near which the section's z axis lies, as in `beam`.
     damping : Rayleigh, number or matrix
-        Of every segment, as in `FlexibleBody`. ``Rayleigh(beta=t)`` is a material whose stress lags by t s.
+        Of every segment, as in `FlexibleBody`. ``Rayleigh(beta=t)`` is a material with a stress lag of t s.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def cable(
     if bending not in ("yz", "y", "z"):
         raise ModelError(f"cable {name!r}", "bending", bending, "give the section's axes about which it bends: 'yz'")
     if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise ModelError(f"cable {name!r}", "segments", segments, "give a whole number, at least 1")
+        raise ModelError(f"cable {name!r}", "segments", segments, "give an integer, at least 1")
     line = _cut(points, int(segments), f"cable {name!r}")
     kinds: dict[bytes, FlexibleBody] = {}
     bodies, joints = [], []
@@ -132,7 +132,7 @@ def cable(
 
 
 def _also_at_rest(read: Callable[[SlenderBody, Result], Array]) -> Callable[[SlenderBody, Any], Array]:
-    """Let a reading of a result take an equilibrium too; that has one state, and no axis n."""
+    """Extend a result method to equilibria, which have one state and no axis n."""
 
     @wraps(read)
     def reading(self: SlenderBody, result: Any) -> Array:
@@ -149,7 +149,7 @@ def _also_at_rest(read: Callable[[SlenderBody, Result], Array]) -> Callable[[Sle
 
 @dataclass(frozen=True, eq=False)
 class SlenderBody:
-    """A slender body in a system; made by `cable`.
+    """Slender body in a system; returned by `cable`.
 
     Attributes
     ----------
@@ -178,12 +178,12 @@ class SlenderBody:
 
     @property
     def start(self) -> Marker:
-        """The beginning of the line; its axes are those of the points."""
+        """Marker at the beginning of the line; its axes are those of the points."""
         return self.bodies[0].at(node=0)
 
     @property
     def end(self) -> Marker:
-        """The end of the line; its axes are those of the points, turned with the line."""
+        """Marker at the end of the line; its axes are those of the points, rotated with the line."""
         return self.bodies[-1].at(node=2)
 
     def at(self, arc: float) -> Marker:
@@ -202,7 +202,7 @@ class SlenderBody:
 
     @_also_at_rest
     def line(self, result: Result) -> Array:
-        """Return the places (n, segments + 1, 3) m of the ends of all segments in the world."""
+        """Return the world positions (n, segments + 1, 3) m of the ends of all segments."""
         model, q = result.require_model(), result.q
         places = [model.pose(marker, q)[1] for marker in (*(b.at(node=0) for b in self.bodies), self.end)]
         return np.stack(places, axis=1)
@@ -224,21 +224,21 @@ class SlenderBody:
 
     @_also_at_rest
     def strain(self, result: Result) -> Array:
-        """Return the strains (n, segments) of the segments; zero where the line does not stretch."""
+        """Return the strains (n, segments) of the segments; zero if the line is inextensible."""
         if not self.stretching:
             return np.zeros((len(result.q), len(self.bodies)))
         return self._turns(result, len(self.bending) * self.shapes + self.torsion)
 
     @_also_at_rest
     def tension(self, result: Result) -> Array:
-        """Return the tensions (n, segments - 1) N at the joints between segments: forces along the line there."""
+        """Return the axial forces (n, segments - 1) N at the joints between segments."""
         found = np.empty((len(result.q), len(self.joints)))
         model = result.require_model()
         for k, joint in enumerate(self.joints):
             R = model.pose(self.bodies[k + 1].at(node=0), result.q)[0]
             step = self.points[k + 2] - self.points[k + 1]
             tangent = R @ (step / self._lengths[k + 1])
-            # what segment k + 1 gets from the one before pulls it back
+            # the load from the previous segment pulls segment k + 1 back
             found[:, k] = -(result[f"{joint}.force"] * tangent).sum(axis=1)
         return found
 

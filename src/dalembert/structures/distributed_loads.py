@@ -1,8 +1,8 @@
 """Distributed loads on flexible bodies: along beams, and as pressure on plates and solids.
 
-They become plain `Load`s whose virtual work is that of the spread one for the shapes of the elements: along beams,
-forces at two points of Gauss in each element (a constant load times cubic shapes is integrated exactly); on surfaces,
-the consistent loads of their nodes. So they act in every analysis, deform the body, and show up in nodal balances.
+They become `Load`s with the virtual work of the distributed load for the element shapes: along beams, forces at two
+Gauss points in each element (a constant load times cubic shapes is integrated exactly); on surfaces, the consistent
+nodal loads. They act in every analysis, deform the body, and appear in nodal balances.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _POINTS = np.array([-1.0, 1.0]) / np.sqrt(3)
 
 @dataclass(frozen=True, eq=False)
 class SpreadLoad:
-    """What `line_load` and `pressure_load` return.
+    """Distributed load, returned by `line_load` and `pressure_load`.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class SpreadLoad:
     loads : tuple of str
         Names of the loads that it consists of.
     total : (3,) N
-        Their sum where the law is one, at rest; in axes of the body, or of the world if that was asked for.
+        Their sum for a law value of one, at rest; in axes of the body, or of the world if `axes` is ``"world"``.
     """
 
     name: str
@@ -65,7 +65,7 @@ def line_load(
     axes: str = "world",
     where: Callable[[Array], bool] | None = None,
 ) -> SpreadLoad:
-    """Spread a force along the beam elements of a flexible body, or along a slender one.
+    """Distribute a force along the beam elements of a flexible body, or along a slender one.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def line_load(
     name : str
         The loads become ``"name_0"``, ``"name_1"``, ...
     body : Body or SlenderBody
-    force : (3,) N/m, or a function of the place (3,) m that returns it
-        Places are those of the undeformed body, in its axes; along a slender body, of its line.
+    force : (3,) N/m, or a function of the position (3,) m that returns it
+        Positions are those of the undeformed body, in its axes; along a slender body, of its line.
     law : number, function of t or law
-        What the force is multiplied with.
+        Factor of the force.
     axes : "world" or "body"
-        Of the force: fixed, or turning with the material (a follower load).
-    where : function of the place (3,) m
-        True where the load acts; default everywhere. It is asked at the points of integration.
+        Of the force: fixed, or rotating with the material (a follower load).
+    where : function of the position (3,) m
+        True where the load acts; default everywhere. It is evaluated at the integration points.
 
     Examples
     --------
@@ -116,9 +116,9 @@ def pressure_load(
     law: Any = 1.0,
     where: Callable[[Array], bool] | None = None,
 ) -> SpreadLoad:
-    """Press on the surface of a flexible body made of solid elements, or on the upper face of a plate.
+    """Apply a pressure to the surface of a solid flexible body, or to the upper face of a plate.
 
-    The pressure follows the material: it turns with the nodes. Changes of area are left out.
+    The pressure follows the material: it rotates with the nodes. Changes of area are neglected.
 
     Parameters
     ----------
@@ -126,12 +126,12 @@ def pressure_load(
     name : str
         The loads become ``"name_0"``, ``"name_1"``, ...
     body : Body
-    pressure : float, Pa, or a function of the place (3,) m that returns it
+    pressure : float, Pa, or a function of the position (3,) m that returns it
         Positive against the outward normal; on a plate, against its z axis. Negative: suction, or the lower face.
     law : number, function of t or law
-        What the pressure is multiplied with.
-    where : function of the place (3,) m
-        True where it acts; asked at the middle of each face of an element, in body axes. Default: everywhere.
+        Factor of the pressure.
+    where : function of the position (3,) m
+        True where it acts; evaluated at the middle of each element face, in body axes. Default: everywhere.
 
     Examples
     --------
@@ -169,13 +169,13 @@ def pressure_load(
 def _made(item: str, name: str, loads: list[str], total: Array) -> SpreadLoad:
     if not loads:
         raise ModelError(
-            item, "where", "nowhere", "it acts on no place of the body: check units and axes (body axes, m)"
+            item, "where", "nowhere", "it acts on no part of the body: check units and axes (body axes, m)"
         )
     return SpreadLoad(name, tuple(loads), total)
 
 
 def _line(item: str, body: Body | SlenderBody) -> Iterator[tuple[Array, Marker, float]]:
-    """Yield places (3,) m along a body, their markers, and the lengths they stand for, m."""
+    """Yield positions (3,) m along a body, their markers, and their tributary lengths, m."""
     if isinstance(body, SlenderBody):
         begin = 0.0
         for start, end in zip(body.points[:-1], body.points[1:], strict=True):

@@ -1,4 +1,4 @@
-"""Protocols of the elements of a structure: geometric stiffness and recovery of stresses."""
+"""Protocols of finite elements: geometric stiffness and stress recovery."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Array = NDArray[np.float64]
 
 
 class Elements(Protocol):
-    """Elements that know their mass, their centrifugal loads and what their stresses do to their stiffness.
+    """Finite elements with mass, centrifugal loads and geometric stiffness.
 
-    Those whose mass differs by direction also have `points(nodes, modes)`: the points of integration of their mass as
-    small bodies, places (k, 3) m, masses (k,) kg, inertias (k, 3, 3) kg m2, shapes (k, 6, nm) [rotation; translation].
+    Elements whose mass differs by direction also have `points(nodes, modes)`: the mass integration points as small
+    bodies, positions (k, 3) m, masses (k,) kg, inertias (k, 3, 3) kg m2, shapes (k, 6, nm) [rotation; translation].
     """
 
     def mass_matrix(self, n: int) -> Any:
@@ -28,25 +28,25 @@ class Elements(Protocol):
         ...
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
-        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by the stresses of displacements (6 n, k)."""
+        """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by stresses of displacements (6 n, k)."""
         ...
 
 
 @runtime_checkable
 class StressElements(Protocol):
-    """Elements whose stresses at nodes can be recovered: plates and solids."""
+    """Finite elements with stress recovery at nodes: plates and solids."""
 
     def nodal_stresses(self, modes: Array, n: int) -> Array:
         """Return stresses (faces, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm)."""
         ...
 
     def energy_products(self, modes: Array, nodal: Array) -> tuple[Array, Array]:
-        """Return products (ne, nm, nm) J of the stresses of elements, and of what recovery changes of them."""
+        """Return products (ne, nm, nm) J of element stresses, and of their differences from recovered ones."""
         ...
 
 
 def averaged(nodes: NDArray[np.int64], values: Array, n: int) -> Array:
-    """Return the means (n, ...) at nodes of values (e, c, ...) at corners of elements, whose nodes are (e, c)."""
+    """Return the nodal means (n, ...) of values (e, c, ...) at element corners, whose nodes are (e, c)."""
     total = np.zeros((n, *values.shape[2:]))
     count = np.bincount(nodes.ravel(), minlength=n)
     np.add.at(total, nodes, values)

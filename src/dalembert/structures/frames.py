@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A line of beam elements with one section and one material.
+    """Line of beam elements with one section and one material.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Member:
     section : Section
     material : Material
     elements : int or None
-        Number of elements, shared out by length; at least one between two points; None: exactly one.
+        Number of elements, distributed by length; at least one between two points; None: exactly one.
     up : (3,)
         Direction near which the section's z axis lies; default z, or x for lines along z.
     """
@@ -76,7 +76,7 @@ class Member:
             return [1] * len(spans)
         count = self.elements
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ModelError("beam", "elements", count, "give a whole number, at least 1, or None")
+            raise ModelError("beam", "elements", count, "give an integer, at least 1, or None")
         return [max(1, round(count * span / spans.sum())) for span in spans]
 
     def _axes(self, steps: Array) -> Array:
@@ -96,7 +96,7 @@ class Member:
 @checked("members", "theory", "mass")
 @record_call
 def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
-    """Return the structure of members that are rigidly joined wherever their nodes coincide; see `frame`."""
+    """Return the structure of members rigidly joined at coincident nodes; see `frame`."""
     if theory not in ("euler", "timoshenko"):
         raise ModelError("frame", "theory", theory, "use 'timoshenko' or 'euler'")
     if mass not in ("consistent", "lumped"):
@@ -139,9 +139,9 @@ def frame(
     stiffening: bool = False,
     load_nodes: Any = (),
 ) -> FlexibleBody:
-    """Return a flexible body: a frame of beams, rigidly joined wherever their nodes coincide.
+    """Return a flexible body: a frame of beams, rigidly joined at coincident nodes.
 
-    Nodes are numbered along the members, in their order; ``body.structure.node((x, y, z))`` finds one by its place.
+    Nodes are numbered along the members, in their order; ``body.structure.node((x, y, z))`` finds one by its position.
     Options as in `beam`.
     """
     structure = frame_structure(members, theory=theory, mass=mass)
@@ -149,7 +149,7 @@ def frame(
 
 
 def _merged(points: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Return points without repetitions, in order, and the number of each given point among them."""
+    """Return points without repetitions, in order, and the index of each given point among them."""
     from scipy.spatial import cKDTree
 
     size = float(np.ptp(points, axis=0).max())

@@ -1,7 +1,7 @@
-"""Geometric stiffness under the loads of a body's own motion, per unit of it.
+"""Geometric stiffness under unit inertia loads of a body.
 
-For every unit case the structure is loaded by its inertia forces, held where its frame is attached (or balanced by
-the inertia of the free rigid body, with mean axes); the stresses of its elements then stiffen or soften it.
+For every unit case the structure is loaded by its inertia forces and supported where its frame is attached (or balanced
+by the inertia of the free rigid body, with mean axes). The stresses of its elements then stiffen or soften it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
 
 def stiffening_of(structure: Structure, built: BuiltModes, load_nodes: Any = ()) -> Stiffening:
-    """Return the geometric stiffness of modes, for unit accelerations, spins and loads at nodes."""
+    """Return the geometric stiffness of modes for unit accelerations, angular velocities and nodal loads."""
     if structure.elements is None:
         raise ModelError(
             "structure",
@@ -71,11 +71,11 @@ def spin_loads(structure: Structure) -> Array:
 
 
 def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
-    """Return the loads (6 n,) of what the mass holds besides the elements: bodies at nodes, an acceleration A x."""
+    """Return the loads (6 n,) of bodies at nodes besides the elements, for an acceleration A x."""
     moved = np.zeros((len(nodes), 6))
     moved[:, :3] = nodes @ A.T
     loads = -(rest @ moved.ravel()).reshape(-1, 6)
-    # and of the centres of mass beside their nodes: moments m c stand in the block of rotation and displacement
+    # and of the centres of mass offset from their nodes: moments m c are in the block of rotation and displacement
     diagonal = 6 * np.arange(len(nodes))
     moments = [(rest[diagonal + 3 + i, diagonal + j] - rest[diagonal + 3 + j, diagonal + i]) / 2
                for i, j in ((2, 1), (0, 2), (1, 0))]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Common materials, by name: typical numbers at room temperature, to begin with.
+"""Common materials by name: typical values at room temperature.
 
-They are the nominal numbers by which designers calculate; a batch, a temper or a temperature of its own has its own
-numbers: ``dataclasses.replace(materials.steel, density=7870)``. Plastics, rubber, wood and composites are not here,
-because one modulus does not describe them: theirs depends on rate, temperature, moisture and direction.
+These are nominal design values. For a particular batch, temper or temperature use
+``dataclasses.replace(materials.steel, density=7870)``. Plastics, rubber, wood and composites are not included, because
+one modulus does not describe them: it depends on rate, temperature, moisture and direction.
 
 ===================  =======  =====  =======  ===================================================================
 name                 E, GPa   nu     kg/m3    source

@@ -1,4 +1,4 @@
-"""Structures from matrices in files."""
+"""Structures from matrix files."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def read_structure(
     dofs : 6 or 3
         Per node: displacements and rotations, or displacements alone (solids).
     numbering : "nodes" or "components"
-        Whether degrees of freedom go node by node (ux, uy, uz, rx, ry, rz of the first, of the second, ...), or
+        Order of degrees of freedom: node by node (ux, uy, uz, rx, ry, rz of the first, of the second, ...), or
         component by component (ux of all nodes, uy of all, ...).
     total_mass : float, kg
-        Compared with the mass that the matrix holds.
+        Compared with the mass of the matrix.
 
     Raises
     ------
     ModelError
-        If a file is missing or of an unknown kind, sizes do not fit together, or matrices are impossible.
+        If a file is missing or of an unknown format, sizes are inconsistent, or matrices are impossible.
     """
     if dofs not in (3, 6):
         raise ModelError("structure", "dofs", dofs, "use 6, or 3 for displacements alone")
@@ -66,7 +66,7 @@ def read_structure(
 
 
 def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, dofs: int) -> Any:
-    """Return a matrix at its places among six degrees of freedom per node."""
+    """Return a matrix expanded to six degrees of freedom per node."""
     from scipy.sparse import coo_array, csr_array
 
     if len(matrix.shape) != 2 or matrix.shape != (len(order), len(order)):
@@ -77,7 +77,7 @@ def _spread(matrix: Any, order: NDArray[np.int64], size: int, field: str, dofs: 
 
 
 def _array(given: Any, field: str) -> Any:
-    """Return an array or sparse matrix as it is, or what a file holds."""
+    """Return an array or sparse matrix unchanged, or the content of a file."""
     if not isinstance(given, (str, PathLike)):
         if hasattr(given, "tocoo"):
             return given
@@ -89,7 +89,7 @@ def _array(given: Any, field: str) -> Any:
     readers = {".npy": _npy, ".npz": _npz, ".mtx": _matrix_market, ".csv": _text, ".txt": _text}
     reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise ModelError("structure", field, str(given), f"its kind is not known; use {', '.join(readers)}")
+        raise ModelError("structure", field, str(given), f"its format is unknown; use {', '.join(readers)}")
     try:
         return reader(path)
     except (ValueError, OSError, KeyError, EOFError) as error:

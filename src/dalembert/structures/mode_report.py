@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModeReport(ArrayAnswer):
-    """What a set of modes keeps of a structure; reads well when printed.
+    """Accuracy of a mode set of a structure; prints as a table.
 
     Attributes
     ----------
@@ -35,11 +35,11 @@ class ModeReport(ArrayAnswer):
     frequencies : (nm,) rad/s
         Of the reduced body, with its frame held (attached) or free (mean axes).
     frequency_errors : (nm,)
-        How much they lie above those of the structure, as a fraction.
+        Relative excess over the frequencies of the structure.
     effective_masses : (nm, 6) kg, kg m2
-        Shares [x, y, z rotation; x, y, z translation] of the mass that each mode carries when the frame moves. They add
-        up to `rigid_masses`, less what sits at the held node, if all modes are kept. Zero with mean axes, whose modes
-        carry no momentum.
+        Shares [x, y, z rotation; x, y, z translation] of the mass that each mode carries when the frame moves. With all
+        modes they add up to `rigid_masses`, less the mass at the held node. Zero with mean axes, whose modes carry no
+        momentum.
     rigid_masses : (6,) kg m2, kg
         Inertia about the axes through the frame's origin, and mass.
     static_errors : dict of int to (6,)
@@ -68,7 +68,7 @@ class ModeReport(ArrayAnswer):
 
     @property
     def retained_mass(self) -> Array:
-        """Shares (6,) [rotation; translation] of inertia and mass that the modes carry together."""
+        """Shares (6,) [rotation; translation] of inertia and mass that the modes retain."""
         total = self.effective_masses.sum(0)
         shares: Array = np.divide(total, self.rigid_masses, out=np.zeros(6), where=self.rigid_masses > 0)
         return shares
@@ -93,7 +93,7 @@ class ModeReport(ArrayAnswer):
 
 
 def report_of(structure: Structure, chosen: ModeSet, built: BuiltModes) -> ModeReport:
-    """Return the report on modes that were built for a structure."""
+    """Return the report on the modes of a structure."""
     base, modes = built.structure, built.modes * built.structure.active[:, None]
     M, K = modes.T @ (base.mass @ modes), modes.T @ (base.stiffness @ modes)
     frequencies, vectors = modal_frequencies((M + M.T) / 2, (K + K.T) / 2)
@@ -114,7 +114,7 @@ def report_of(structure: Structure, chosen: ModeSet, built: BuiltModes) -> ModeR
 
 
 def _frequency_errors(structure: Structure, built: BuiltModes, frequencies: Array) -> Array:
-    """Return how much frequencies lie above the structure's own, in the same frame, as fractions."""
+    """Return the relative excess of frequencies over the structure's, in the same frame."""
     if built.exact:
         return np.zeros(len(frequencies))
     count = min(len(frequencies), int(structure.active.sum()) - 6)
@@ -129,7 +129,7 @@ def _frequency_errors(structure: Structure, built: BuiltModes, frequencies: Arra
 
 
 def _static_errors(structure: Structure, built: BuiltModes, K: Array) -> dict[int, Array]:
-    """Return the missing share of compliance for unit loads at interfaces and at the node farthest from the frame."""
+    """Return the missing share of compliance for unit loads at interfaces and at the node farthest away."""
     from scipy.linalg import lstsq
 
     reference = built.reference

@@ -1,7 +1,7 @@
 """Mode sets: the deformation shapes of a flexible body.
 
-A mode set says how modes are made and how the body frame follows the deformed body: attached to a node, or as mean
-axes (Tisserand's, or Buckens'): the frame in which the modes carry no momentum.
+A mode set defines the modes and the motion of the body frame relative to the deformed body: attached to a node, or as
+mean axes (Tisserand's, or Buckens'), the frame in which the modes carry no momentum.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class BuiltModes:
     Attributes
     ----------
     structure : Structure
-        The one whose nodes the modes move: the original, or a condensed one.
+        Structure whose nodes the modes move: the original, or a condensed one.
     modes : (6 n, nm)
     reference : int or None
-        Label of the node that the frame is attached to; None for mean axes.
+        Label of the node to which the frame is attached; None for mean axes.
     labels : (n,) int
         Numbers of the nodes in the original structure.
     interfaces : tuple of int
         Nodes of the original structure at which loads are expected.
     exact : bool
-        True if the modes are vibrations of the structure itself, in this frame.
+        True if the modes are vibration modes of the structure, in this frame.
     """
 
     structure: Structure
@@ -51,7 +51,7 @@ class BuiltModes:
 
 
 class ModeSet:
-    """A way to make modes: its `build` gets a structure and returns `BuiltModes`."""
+    """Method of mode generation: its `build` takes a structure and returns `BuiltModes`."""
 
     def build(self, structure: Structure) -> BuiltModes:
         """Return the modes of a structure."""
@@ -60,12 +60,12 @@ class ModeSet:
 
 @dataclass(frozen=True)
 class CantileverModes(ModeSet):
-    """Vibrations of the structure clamped at a node, to which the body frame is attached.
+    """Vibration modes of the structure clamped at a node, to which the body frame is attached.
 
     Parameters
     ----------
     count : int
-        The lowest so many.
+        Number of lowest modes.
     at : int or (3,) m
         The node, by number or position.
     """
@@ -83,14 +83,14 @@ class CantileverModes(ModeSet):
 
 @dataclass(frozen=True)
 class FreeModes(ModeSet):
-    """Vibrations of the free structure, without its six rigid modes.
+    """Vibration modes of the free structure, without its six rigid modes.
 
     Parameters
     ----------
     count : int
-        The lowest so many elastic modes.
+        Number of lowest elastic modes.
     attached : int, (3,) m or None
-        The node that the body frame is attached to; default none: mean axes.
+        Node to which the body frame is attached; default none: mean axes.
     """
 
     count: int = 6
@@ -105,20 +105,20 @@ class FreeModes(ModeSet):
 
 @dataclass(frozen=True)
 class CraigBampton(ModeSet):
-    """Constraint modes of interface nodes and vibrations with these held: exact for static loads at the interfaces.
+    """Constraint modes of interface nodes and fixed-interface modes: exact for static interface loads.
 
-    The two sets together are made orthonormal; the rigid motions among them are left to the body frame.
+    The combined set is made orthonormal; its rigid motions are left to the body frame.
 
     Parameters
     ----------
     interfaces : nodes, by number or position
-        Where joints and forces act.
+        Nodes at which joints and forces act.
     count : int
-        The lowest so many vibrations with all interfaces held.
+        Number of lowest vibration modes with all interfaces held.
     frame : "attached" or "mean"
         Attached to the first interface, or mean axes.
     max_frequency : float, rad/s
-        Leave out combined modes above it; default keep all. This gives up exact statics.
+        Leave out combined modes above it; default keep all. Static exactness is then lost.
     """
 
     interfaces: Any
@@ -128,7 +128,7 @@ class CraigBampton(ModeSet):
     max_frequency: float | None = None
 
     def build(self, structure: Structure) -> BuiltModes:
-        """Return orthonormal modes that span constraint and fixed-interface modes, less rigid motions."""
+        """Return orthonormal modes that span constraint and fixed-interface modes, without rigid motions."""
         name = "CraigBampton"
         if self.frame not in ("attached", "mean"):
             raise ModelError(name, "frame", self.frame, "use 'attached' or 'mean'")
@@ -152,12 +152,12 @@ class CraigBampton(ModeSet):
 
 @dataclass(frozen=True)
 class Guyan(ModeSet):
-    """Static condensation: mass and stiffness of a few nodes stand for all; the other nodes are removed.
+    """Static condensation to a few nodes; the other nodes are removed.
 
     Parameters
     ----------
     nodes : nodes, by number or position
-        The ones that remain.
+        Nodes that remain.
     modes : ModeSet
         Modes of the condensed structure; default all those with the first of the nodes clamped.
     """
@@ -187,14 +187,14 @@ class Guyan(ModeSet):
 
 @dataclass(frozen=True, eq=False)
 class GivenModes(ModeSet):
-    """Modes that the user brings, from a finite-element program or a measurement.
+    """Modes from the user, from a finite-element program or a measurement.
 
     Parameters
     ----------
     modes : (6 n, nm)
-        Rigid modes must not be among them.
+        Without rigid modes.
     frame : "given", "attached" or "mean"
-        As they are; or less the rigid motion that makes them vanish at a node; or momentum-free.
+        Unchanged; or without the rigid motion, so that they vanish at a node; or momentum-free.
     at : int or (3,) m
         The node, for "attached".
     """
@@ -205,7 +205,7 @@ class GivenModes(ModeSet):
     at: Any = 0
 
     def build(self, structure: Structure) -> BuiltModes:
-        """Return the modes, in the frame that is asked for."""
+        """Return the modes in the requested frame."""
         shape = shape_of(self.modes)
         if shape is None or len(shape) != 2 or shape[0] != structure.size:
             wanted = f"give ({structure.size}, nm): six rows per node, one column per mode"
@@ -235,7 +235,7 @@ def _built(structure: Structure, modes: Array, reference: int | None, interfaces
 
 
 def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
-    """Return modes less the rigid motion that follows a node, or the mean of all mass."""
+    """Return modes without the rigid motion that follows a node, or the mean of all mass."""
     if node is None:
         return without_rigid_motion(structure, modes)
     _clamp(structure, [node], "mode set")
@@ -245,14 +245,14 @@ def _in_frame(structure: Structure, modes: Array, node: int | None) -> Array:
 
 
 def _constraint_modes(structure: Structure, held: SupportedStructure, dofs: NDArray[np.int64]) -> Array:
-    """Return static shapes (6 n, k) with one held degree of freedom after the other moved by one."""
+    """Return static shapes (6 n, k) for unit motions of the held degrees of freedom."""
     moved = np.zeros((structure.size, len(dofs)))
     moved[dofs, np.arange(len(dofs))] = 1.0
     return moved - held.solve(structure.stiffness @ moved)
 
 
 def _independent(structure: Structure, modes: Array) -> Array:
-    """Return modes less rigid motions, and of those that then depend on each other as many as needed."""
+    """Return modes without rigid motions; of dependent ones, an independent subset."""
     elastic = without_rigid_motion(structure, modes)
     gram = elastic.T @ (structure.mass @ elastic)
     scale = 1 / np.sqrt(np.diag(gram))
@@ -263,7 +263,7 @@ def _independent(structure: Structure, modes: Array) -> Array:
 
 
 def _orthonormal(structure: Structure, modes: Array, max_frequency: float | None) -> Array:
-    """Return the combinations of modes that are orthonormal in mass and orthogonal in stiffness, slowest first."""
+    """Return combinations of modes, mass-orthonormal and stiffness-orthogonal, lowest first."""
     norms = np.sqrt(np.einsum("ij,ij->j", modes, structure.mass @ modes))
     if (norms <= 0).any():
         raise ModelError("mode set", "interfaces", "without mass", "an interface moves no mass: give its node some")
@@ -281,7 +281,7 @@ def _symmetric(T: Array, matrix: Any) -> Array:
 
 
 def _with_rotations(structure: Structure, modes: Array) -> Array:
-    """Return modes with rotations at nodes that have none: those of the nodes around, by least squares."""
+    """Return modes with rotations at nodes that have none, by least squares over neighbouring nodes."""
     known = structure.active
     if structure.expansion is not None:
         known = known | (abs(structure.expansion) @ known > 0)
@@ -333,5 +333,5 @@ def _nodes(structure: Structure, given: Any, item: str, field: str) -> list[int]
 
 def _count(item: str, count: Any, least: int = 1) -> int:
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-        raise ModelError(item, "count", count, f"give a whole number, at least {least}")
+        raise ModelError(item, "count", count, f"give an integer, at least {least}")
     return int(count)

@@ -1,7 +1,7 @@
 """Structures from Nastran bulk data.
 
-Two ways: matrices that Nastran wrote itself (DMIG cards, as a run with PARAM,EXTOUT,DMIGPCH punches them), or bars and
-concentrated masses assembled here. Other elements, rigid ones too, are refused by name rather than left out.
+Two sources: matrices written by Nastran (DMIG cards, as a run with PARAM,EXTOUT,DMIGPCH punches them), or bars and
+concentrated masses assembled here. Other elements, including rigid ones, raise an error instead of being omitted.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _JOINING = frozenset(
 def read_nastran(
     path: str | PathLike[str], *, mass: str | None = None, stiffness: str | None = None
 ) -> tuple[Structure, dict[int, int]]:
-    """Return the structure in a bulk data file, and the number of its node for every GRID that carries something.
+    """Return the structure in a bulk data file, and the node number of every GRID in use.
 
     Parameters
     ----------
@@ -60,17 +60,17 @@ def read_nastran(
         PARAM,WTMASS multiplies densities and concentrated masses.
     mass, stiffness : str
         Names of DMIG matrices (``"MAAX"``, ``"KAAX"``). Without them CBAR (without offsets and pin flags) with PBAR and
-        MAT1 are assembled, with consistent masses, and CONM2. Matrices are taken as they stand: Nastran has applied
-        WTMASS to those that it writes.
+        MAT1 are assembled, with consistent masses, and CONM2. Matrices are used unchanged: Nastran has applied WTMASS
+        to those that it writes.
 
     RBE2 on all six components become rigid regions, RBE3 of all six components by displacements (123) mean regions.
-    Other cards that join grids (RBAR, MPC, ...) are refused by name. Coordinate systems other than the basic one are
-    refused. Cards that describe loads, supports and what to compute are passed over: a body of a system is free.
+    Other cards that join grids (RBAR, MPC, ...) raise an error, as do coordinate systems other than the basic one.
+    Cards for loads, supports and output are ignored: a body of a system is free.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, or holds what is not understood.
+        If the file cannot be read, or contains unsupported cards.
     """
     file = Path(path)
     if not file.is_file():
@@ -111,7 +111,7 @@ def read_nastran(
 
 
 def _mass_factor(cards: dict[str, list[Card]]) -> float:
-    """Return by what masses are multiplied: PARAM,WTMASS."""
+    """Return the mass factor PARAM,WTMASS."""
     given = [card for card in cards.get("PARAM", []) if card.text(1).upper() == "WTMASS"]
     factor = given[-1].number(2) if given else 1.0
     if factor <= 0:
@@ -120,7 +120,7 @@ def _mass_factor(cards: dict[str, list[Card]]) -> float:
 
 
 def _used(cards: dict[str, list[Card]], matrices: bool) -> set[int]:
-    """Return the grids that carry something; others only orient bars."""
+    """Return the grids with stiffness or mass; others only orient bars."""
     found = {card.whole(2) for card in cards.get("CONM2", [])}
     found |= {bar.whole(k) for bar in cards.get("CBAR", []) for k in (3, 4)}
     if matrices:
@@ -139,7 +139,7 @@ def _used(cards: dict[str, list[Card]], matrices: bool) -> set[int]:
 
 
 def _slaves(card: Card) -> list[int]:
-    """Return the grids that an RBE2 ties; a real number after them is a thermal coefficient."""
+    """Return the dependent grids of an RBE2; a real number after them is a thermal coefficient."""
     return [card.whole(k) for k in range(4, len(card.fields) + 1) if card.text(k) and "." not in card.text(k)]
 
 
@@ -205,7 +205,7 @@ def _assembled(
     factor: float,
     later: set[int],
 ) -> Structure:
-    """Return the structure of bars and concentrated masses, masses times a factor; those on `later` grids left out."""
+    """Return the structure of bars and concentrated masses, masses times a factor; without `later` grids."""
     unknown = [n for n in cards if n.startswith("C") and n not in ("CBAR", "CONM2") and not n.startswith("CORD")]
     if unknown:
         raise ModelError(
@@ -260,7 +260,7 @@ def _section(card: Card, materials: dict[int, Material], factor: float) -> tuple
 
 
 def _axes(bar: Card, step: Array, grids: dict[int, list[float]]) -> Array:
-    """Return local axes as columns; z is that of the plane of the orientation vector."""
+    """Return local axes as columns; z is the axis of the plane of the orientation vector."""
     if any(bar.text(k) not in ("", "0", "0.", "0.0") for k in range(9, 17)):
         raise ModelError(bar.item, "offset or pin flag", "given", "bars here run from node to node, rigidly joined")
     if bar.text(5) and not bar.text(6) and "." not in bar.text(5):
@@ -318,7 +318,9 @@ def _following(structure: Structure, card: Card, places: dict[int, int], grids: 
             if not components:
                 raise ModelError(card.item, f"field {k}", text, "a weight and components come before grids")
             if card.whole(k) in grids and card.whole(k) not in places:
-                raise ModelError(card.item, "GRID", card.whole(k), "no element holds it, and nothing follows from it")
+                raise ModelError(
+                    card.item, "GRID", card.whole(k), "no element supports it, and no motion follows from it"
+                )
             leaders[_place(card, card.whole(k), places)] = weight
         k += 1
     try:

@@ -67,19 +67,19 @@ def mean_region(structure: Structure, nodes: ArrayLike, at: Any = None, weights:
     scale = np.array([1 / radius] * 3 + [1.0] * 3)
     if np.linalg.cond(G * np.outer(scale, scale)) > 1e10:
         raise ModelError(
-            item, "nodes", nodes, "they lie on a line and say nothing of the rotation about it: take others"
+            item, "nodes", nodes, "they lie on a line and do not define the rotation about it: choose others"
         )
     mean = np.linalg.solve(G, np.einsum("n,nij->jni", shares, arms).reshape(6, -1))[[3, 4, 5, 0, 1, 2]]
     columns = np.tile((6 * led[:, None] + np.arange(3)).ravel(), 6)
     rows = np.repeat(6 * node + np.arange(6), 3 * len(led))
     extra = csr_array((mean.ravel(), (rows, columns)), shape=(grown.size, grown.size))
-    # it has no motion of its own beside that mean, so that a mass on it acts on the others
+    # it has no motion besides that mean, so that a mass on it acts on the others
     others = diags_array(np.where(np.arange(grown.size) // 6 == node, 0.0, 1.0))
     return replace(grown, expansion=csr_array(others @ grown.expansion + extra))
 
 
 def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:
-    """Return the structure with a node more, without mass and stiffness, and its number."""
+    """Return the structure with one more node, without mass and stiffness, and its number."""
     from scipy.sparse import block_diag, csr_array, eye_array
 
     empty = csr_array((6, 6))
@@ -97,7 +97,7 @@ def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:
 
 
 def _follow(structure: Structure, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which nodes follow others."""
+    """Return the nodes that follow others."""
     if structure.expansion is None:
         return np.zeros(len(nodes), dtype=bool)
     rows = (6 * nodes[:, None] + np.arange(6)).ravel()

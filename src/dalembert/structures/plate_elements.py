@@ -1,4 +1,4 @@
-"""Thin rectangular plates.
+"""Thin rectangular plate elements.
 
 Bending after Kirchhoff, with the rectangle of Adini, Clough and Melosh: twelve polynomial terms for the deflection,
 w, rx = dw/dy and ry = -dw/dx at the corners. It is not conforming, passes the patch test, and its frequencies converge
@@ -51,7 +51,7 @@ def plate_structure(
     if not isinstance(material, Material):
         raise ModelError("plate", "material", material, "give a Material(E=..., nu=..., density=...)")
     if np.shape(elements) != (2,) or min(elements) < 1:
-        raise ModelError("plate", "elements", elements, "give two whole numbers, at least 1")
+        raise ModelError("plate", "elements", elements, "give two integers, at least 1")
     nx, ny = elements
     Y, X = np.meshgrid(np.linspace(-y / 2, y / 2, ny + 1), np.linspace(-x / 2, x / 2, nx + 1), indexing="xy")
     nodes = np.column_stack([X.T.ravel(), Y.T.ravel(), np.zeros(X.size)])
@@ -94,7 +94,7 @@ class PlateElements:
         return self._assembled(membrane + bending, n)
 
     def points(self, nodes: Array, modes: Array) -> tuple[Array, Array, Array, Array]:
-        """Return the points of integration of the mass as small bodies: places, masses, inertias, shapes (k, 6, nm)."""
+        """Return the mass integration points as small bodies: positions, masses, inertias, shapes (k, 6, nm)."""
         local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
         ne, nm = len(local), modes.shape[1]
         places, masses, shapes = [], [], []
@@ -117,7 +117,7 @@ class PlateElements:
     def pressure_loads(
         self, nodes: Array, pressure: Callable[[Array], float], where: Callable[[Array], bool] | None
     ) -> Array:
-        """Return the consistent loads (6 n,) of a pressure on the upper face, Pa by place, on elements chosen there."""
+        """Return the consistent loads (6 n,) of a pressure on the upper face, Pa by position, on chosen elements."""
         loads = np.zeros(6 * len(nodes))
         for corners in self.corners:
             if where is not None and not where(nodes[corners].mean(axis=0)):
@@ -144,7 +144,7 @@ class PlateElements:
         return total
 
     def nodal_stresses(self, modes: Array, n: int) -> Array:
-        """Return stresses (2, n, 3, 3, nm) Pa at the nodes of both faces in modes (6 n, nm), means of the elements."""
+        """Return stresses (2, n, 3, 3, nm) Pa at the nodes of both faces in modes (6 n, nm), element means."""
         terms = np.linalg.inv(np.concatenate([_corner_rows(self.a * i, self.b * j) for i, j in _CORNERS]))
         at = [_point(i, j, self.a, self.b, terms) for i, j in _CORNERS]
         plane = np.stack([self._face_stresses(p, modes) for p in at], axis=2)  # (2, ne, 4, 3, nm)
@@ -153,7 +153,7 @@ class PlateElements:
         return np.array([averaged(self.corners, face, n) for face in whole])
 
     def energy_products(self, modes: Array, nodal: Array) -> tuple[Array, Array]:
-        """Return products (ne, nm, nm) J of the elements' stresses in modes, and of what averaging changes of them.
+        """Return products (ne, nm, nm) J of element stresses in modes, and of their change by averaging.
 
         `nodal` holds the stresses (2, n, 3, 3, nm) at nodes of both faces, which are interpolated between corners. A
         product is the integral of stress times strain; the second one is the error estimate by Zienkiewicz and Zhu.
@@ -184,7 +184,7 @@ class PlateElements:
         return self.material.E / (1 - nu**2) * np.array([[1, nu, 0], [nu, 1, 0], [0, 0, (1 - nu) / 2]])
 
     def _points(self) -> list[tuple[float, _Point]]:
-        """Return weights (m2) and rows of the points of integration."""
+        """Return weights (m2) and rows of the integration points."""
         a, b = self.a, self.b
         terms = np.linalg.inv(np.concatenate([_corner_rows(a * i, b * j) for i, j in _CORNERS]))
         places, weights = np.polynomial.legendre.leggauss(4)

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 @checked("G")
 @dataclass(frozen=True)
 class Material:
-    """A linear elastic, isotropic material.
+    """Linear elastic, isotropic material.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Material:
     def __post_init__(self) -> None:
         E = _positive("material", "E", self.E)
         if self.nu is not None and self.G is not None and abs(2 * (1 + self.nu) * self.G - E) < 1e-9 * E:
-            object.__setattr__(self, "G", None)  # a copy with another density: both are what they were
+            object.__setattr__(self, "G", None)  # a copy with another density: both moduli are kept
         if (self.nu is None) == (self.G is None):
             raise ModelError("material", "nu", self.nu, f"give either nu or G (G is {self.G!r})")
         if self.G is None:
@@ -69,7 +69,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """The cross-section of a beam.
+    """Cross-section of a beam.
 
     Parameters
     ----------
@@ -81,12 +81,12 @@ class Section:
     shear_y, shear_z : float
         Shear factors: the share of A that carries shear along y and along z.
     points : (k, 2) m
-        Places (y, z) where bending stresses are computed; default none.
+        Points (y, z) at which bending stresses are computed; default none.
     torsion_radius : float, m
         Largest shear stress by torsion is torque * torsion_radius / J; default none.
 
-    The ready sections take Cowper's shear factors (1966) for circle, tube and rectangle with Poisson's ratio `nu`, and
-    the share of the webs or flanges for thin-walled ones.
+    The predefined sections use Cowper's shear factors (1966) for circle, tube and rectangle with Poisson's ratio `nu`,
+    and the share of the webs or flanges for thin-walled ones.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Section:
         if self.points is not None:
             shape = shape_of(self.points)
             if shape is None or len(shape) != 2 or shape[1] != 2:
-                raise ModelError("section", "points", self.points, "give a (k, 2) array of places (y, z)")
+                raise ModelError("section", "points", self.points, "give a (k, 2) array of points (y, z)")
             object.__setattr__(self, "points", finite_array(self.points, shape, item="section", field="points"))
 
     @classmethod
@@ -165,7 +165,7 @@ class Section:
 
     @classmethod
     def I(cls, width: float, height: float, web: float, flange: float) -> Section:  # noqa: E743  (its name in practice)
-        """Return a doubly symmetric I: flanges of `width` along y, `height` along z, thicknesses `web`, `flange`, m."""
+        """Return a doubly symmetric I-section: `width` along y, `height` along z, thicknesses `web`, `flange`, m."""
         b, h = _positive("I section", "width", width), _positive("I section", "height", height)
         tw, tf = _positive("I section", "web", web), _positive("I section", "flange", flange)
         if 2 * tf >= h or tw > b:

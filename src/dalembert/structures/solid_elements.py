@@ -1,6 +1,6 @@
-"""Elastic solids, by scikit-fem.
+"""Elastic solids, meshed and assembled with scikit-fem.
 
-Solids have three displacements per node; rotations of their nodes are taken from the nodes around.
+Solids have three displacements per node; rotations at nodes are derived from the neighbouring nodes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 # weight of points beside the centre of linear elements: enough to fix a slope, too little to change one
 _OPEN_SLOPES = 1e-6
-# elements around a node below which those around its neighbours count too: fewer meet at a surface than inside
+# if fewer elements meet at a node, those around its neighbours count too: fewer meet at a surface than inside
 _FEW_AROUND = {4: 20, 8: 8}  # tetrahedra, hexahedra, by number of corners
 
 
@@ -110,7 +110,7 @@ class SolidElements:
     def pressure_loads(
         self, nodes: Array, pressure: Callable[[Array], float], where: Callable[[Array], bool] | None
     ) -> Array:
-        """Return the consistent loads (6 n,) of a pressure, Pa by place, on the outer faces chosen by their middles."""
+        """Return the consistent loads (6 n,) of a pressure, Pa by position, on chosen outer faces."""
         from skfem import FacetBasis, LinearForm
 
         mesh = self.basis.mesh
@@ -144,7 +144,7 @@ class SolidElements:
         return total
 
     def nodal_stresses(self, modes: Array, n: int) -> Array:
-        """Return stresses (1, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm), from the points of most exact stresses.
+        """Return stresses (1, n, 3, 3, nm) Pa at the nodes in modes (6 n, nm), from superconvergent points.
 
         Quadratic elements extrapolate from these points to their nodes, and nodes take the mean of the elements that
         meet. Linear elements have one such point, the centre: each node takes the linear field that fits best the
@@ -158,7 +158,7 @@ class SolidElements:
         return whole[None]
 
     def energy_products(self, modes: Array, nodal: Array) -> tuple[Array, Array]:
-        """Return products (ne, nm, nm) J of the elements' stresses in modes, and of what recovery changes of them.
+        """Return products (ne, nm, nm) J of element stresses in modes, and of their change by recovery.
 
         `nodal` holds the stresses (1, n, 3, 3, nm) at nodes, which the shape functions interpolate. A product is the
         integral of stress times strain; the second one is that of the error estimate by Zienkiewicz and Zhu.
@@ -179,7 +179,7 @@ class SolidElements:
         return result
 
     def _recovery_basis(self) -> Any:
-        """Return the basis at the points of most exact stresses; of linear elements, the centre first."""
+        """Return the basis at the superconvergent stress points; for linear elements, the centre first."""
         from skfem import Basis
         from skfem.quadrature import get_quadrature
 
@@ -190,7 +190,7 @@ class SolidElements:
         return Basis(self.basis.mesh, elem, quadrature=(X, W))
 
     def _recovery(self, points: Any) -> Any:
-        """Return weights (N, points) sparse of the stresses at points of elements for those at nodes."""
+        """Return sparse weights (N, points) from stresses at element points to nodes."""
         nodes = self.basis.element_dofs  # (corners, ne)
         if len(nodes) > self.basis.elem.refdom.nnodes:
             return _extrapolation(nodes, self.basis.elem.doflocs, points.X.T, self.basis.N)
@@ -205,7 +205,7 @@ class SolidElements:
         return result
 
     def _slopes(self, motions: Array, points: Any = None) -> Array:
-        """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of a basis, default of integration."""
+        """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of a basis."""
         basis = self.basis if points is None else points
         nodal = motions.reshape(-1, 6, motions.shape[1])[: self.basis.N, :3]
         return np.array(
@@ -214,7 +214,7 @@ class SolidElements:
 
 
 def _extrapolation(nodes: NDArray[np.int64], places: Array, points: Array, n: int) -> Any:
-    """Return weights (n, ne points) of values at points of elements, extrapolated to their nodes and averaged.
+    """Return weights (n, ne points) from element points, extrapolated to nodes and averaged.
 
     Between eight points of a hexahedron values are trilinear, between four of a tetrahedron linear, in the coordinates
     of the reference element: `places` (corners, 3) of nodes, `points` (q, 3).
@@ -233,11 +233,11 @@ def _extrapolation(nodes: NDArray[np.int64], places: Array, points: Array, n: in
 
 
 def _patch_fit(nodes: NDArray[np.int64], places: Array, points: Array) -> Any:
-    """Return weights (n, ne q) at nodes of a linear field fitted to the values at points of the elements around.
+    """Return weights (n, ne q) of a nodal linear fit to values at points of the surrounding elements.
 
     Where few elements meet, as at a surface, those around their other nodes are taken too. `points` (3, ne, q): the
-    first of each element, its centre, decides. The others count only for slopes that the centres leave open, as across
-    a single layer of elements.
+    first of each element, its centre, determines the fit. The others only contribute slopes that the centres leave
+    undetermined, as across a single layer of elements.
     """
     from scipy.sparse import csr_array, diags_array
 
@@ -261,7 +261,7 @@ def _patch_fit(nodes: NDArray[np.int64], places: Array, points: Array) -> Any:
 
 
 def _elastic(slopes: list[list[Any]], material: Material) -> list[list[Any]]:
-    """Return blocks (3, 3) of the stiffness from integrals of products of slopes, slopes[a][b] = (da v, db u)."""
+    """Return blocks (3, 3) of the stiffness from integrals of slope products, slopes[a][b] = (da v, db u)."""
     G, nu = float(material.G or 0.0), float(material.nu or 0.0)
     lame = 2 * G * nu / (1 - 2 * nu)
     total = slopes[0][0] + slopes[1][1] + slopes[2][2]
@@ -319,7 +319,7 @@ def _mesh(mesh: Any) -> Any:
             raise ModelError("solid", "mesh", str(mesh), "there is no such file")
         try:
             found = meshio.read(path)
-        except (Exception, SystemExit) as error:  # meshio exits on files it does not know
+        except (Exception, SystemExit) as error:  # meshio exits on unknown files
             raise ModelError("solid", "mesh", str(mesh), f"meshio cannot read it: {error}") from error
     if not isinstance(found, meshio.Mesh):
         raise ModelError("solid", "mesh", mesh, "give a mesh of skfem or meshio, or the path of a file")

@@ -1,4 +1,4 @@
-"""Section forces of beams and stresses of beams, plates and solids from their deformation."""
+"""Section forces of beams and stresses of beams, plates and solids."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def section_forces(
     """Return section forces (k, ne, 2, 6) of the beam elements for modal coordinates eta (k, nm) or (nm,).
 
     At both ends of each element, in local axes: N, Qy, Qz in N, torque, My, Mz in N m, as the part of the beam beyond
-    the section acts on the part before it. Tension is positive. They are those of the nodal displacements: loads spread
-    over an element (its own inertia) shift them by half an element's share. In place of eta, `displacements` (k, 6 n)
-    of all nodes may be given, such as those of `mode_acceleration`.
+    the section acts on the part before it. Tension is positive. They are computed from the nodal displacements: loads
+    distributed over an element (its own inertia) shift them by half an element's share. In place of eta,
+    `displacements` (k, 6 n) of all nodes may be given, such as those of `mode_acceleration`.
     """
     structure = _beam_structure(body)
     beams = structure.beams
@@ -91,7 +91,7 @@ def section_forces(
 def beam_stresses(
     body: FlexibleBody, eta: ArrayLike | None = None, *, displacements: ArrayLike | None = None
 ) -> BeamStresses:
-    """Return stresses of the beam elements for modal coordinates eta (k, nm) or (nm,), or displacements (k, 6 n)."""
+    """Return stresses of the beam elements for eta (k, nm) or (nm,), or displacements (k, 6 n)."""
     forces = section_forces(body, eta, displacements=displacements)
     beams = _beam_structure(body).beams
     assert beams is not None
@@ -133,8 +133,8 @@ class NodalStresses(ArrayAnswer):
     def error(self) -> Array:
         """Estimated relative error (k,) of the elements' stresses in the energy norm, after Zienkiewicz and Zhu.
 
-        It compares each element's own stresses with the recovered ones. It speaks of the mesh only, not of modes that
-        miss part of the deformation.
+        It compares each element's own stresses with the recovered ones. It estimates the error of the mesh only, not of
+        modes that miss part of the deformation.
         """
         found: Array = np.sqrt((self.element_errors**2).sum(axis=1))
         return found
@@ -165,11 +165,11 @@ class NodalStresses(ArrayAnswer):
 
 @checked("body", "eta")
 def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
-    """Return stress tensors at the nodes of plates or solids for modal coordinates (k, nm), with an error estimate.
+    """Return stress tensors at nodes of plates or solids for modal coordinates (k, nm), with error estimate.
 
-    Stresses of solids are taken at the points of the elements where they are most exact, extrapolated to the nodes and
-    averaged; a bent bar of quadratic elements has its exact stress with one element through its height. Linear
-    elements follow by a linear fit over the elements around each node.
+    Stresses of solids are evaluated at the superconvergent points of the elements, extrapolated to the nodes and
+    averaged; a bent bar of quadratic elements has its exact stress with one element through its height. Linear elements
+    use a linear fit over the elements around each node.
 
     Raises
     ------
@@ -190,9 +190,9 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
     values = _modal(body, eta)
     elements = structure.elements if isinstance(structure, Structure) else None
     if not isinstance(elements, StressElements) or body.nodes_removed:
-        wanted = "they are known of bodies made from beams, plates or solids, all nodes kept"
+        wanted = "they are available for bodies of beams, plates or solids with all nodes kept"
         if isinstance(structure, Structure) and structure.beams is not None:
-            wanted = "tensors are of plates and solids: use beam_stresses or nodal_mises for beams"
+            wanted = "tensors are available for plates and solids: use beam_stresses or nodal_mises for beams"
         raise ModelError("stresses", "body", body, wanted)
     nodal = elements.nodal_stresses(body.modes, body.n)  # (faces, n, 3, 3, nm)
     own, missed = elements.energy_products(body.modes, nodal)
@@ -204,7 +204,7 @@ def nodal_stresses(body: FlexibleBody, eta: ArrayLike) -> NodalStresses:
 
 @checked("body", "eta")
 def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
-    """Return von Mises stresses (k, n) Pa at the nodes of beams, plates or solids for modal coordinates (k, nm).
+    """Return von Mises stresses (k, n) Pa at nodes of beams, plates or solids for modal coordinates (k, nm).
 
     Of beams, the larger of the elements that meet at a node, in the worst point of the section; of plates, the larger
     of both faces; of plates and solids those of `nodal_stresses`, which also gives tensors and an error estimate.
@@ -212,7 +212,7 @@ def nodal_mises(body: FlexibleBody, eta: ArrayLike) -> Array:
     Raises
     ------
     ModelError
-        If nothing is known of the body's elements, or a reduction removed nodes.
+        If the elements of the body are unknown, or a reduction removed nodes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Finite-element models: nodes with mass and stiffness, from which flexible bodies are made."""
+"""Finite-element structures: nodes with mass and stiffness, reduced to flexible bodies."""
 
 from __future__ import annotations
 
@@ -35,31 +35,31 @@ RIGID_STRAIN_TOL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """A free structure: nodes, mass and stiffness; six degrees of freedom per node [ux, uy, uz, rx, ry, rz].
+    """Free structure: nodes, mass and stiffness; six DOF per node [ux, uy, uz, rx, ry, rz].
 
-    Nodes of solids have no rotations of their own: their rows and columns are zero, and rotations are taken from the
-    motion of the nodes around.
+    Nodes of solids have no rotations: their rows and columns are zero, and rotations are derived from the motion of the
+    neighbouring nodes.
 
     Parameters
     ----------
     nodes : (n, 3) m
-        In the frame of the body to be.
+        In the body frame.
     mass : (6 n, 6 n) kg, kg m, kg m2
         Dense or scipy.sparse.
     stiffness : (6 n, 6 n) N/m, N, N m
         Dense or scipy.sparse; free of supports: rigid motions must not strain it.
     elements : Beams, SolidElements or PlateElements
-        What it is made of, if that is known: for stresses and geometric stiffness.
+        Its elements, if known: for stresses and geometric stiffness.
     lumps : tuple of (n,) kg, (n, 3, 3) kg m2, (n, 3) m
-        Masses, inertias about the nodes and centres of mass, where every node is a small rigid body. `mass` is then
-        made from them.
+        Masses, inertias about the nodes and centres of mass, if every node is a small rigid body. They then define
+        `mass`.
     total_mass : float, kg
         Compared with the mass that the matrix holds.
     expansion : (6 n, 6 n) sparse
-        Motions of all nodes from those of the independent degrees of freedom, where regions make some follow others.
-        Mass and stiffness become those of the independent degrees of freedom.
+        Motions of all nodes from those of the independent degrees of freedom, where regions couple nodes. Mass and
+        stiffness become those of the independent degrees of freedom.
     full_mass : (6 n, 6 n)
-        Mass before regions made nodes follow others; default `mass`.
+        Mass before regions coupled nodes; default `mass`.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Structure:
 
     @property
     def beams(self) -> Beams | None:
-        """The beam elements, if it is made of them."""
+        """Beam elements, or None."""
         return self.elements if isinstance(self.elements, Beams) else None
 
     @property
@@ -127,7 +127,7 @@ class Structure:
         return G
 
     def support(self) -> NDArray[np.bool_]:
-        """Return six degrees of freedom (6 n,) bool that hold the structure without strain."""
+        """Return six degrees of freedom (6 n,) bool that support the structure without strain."""
         from scipy.linalg import qr
 
         radius = float(np.ptp(self.nodes, axis=0).max()) or 1.0
@@ -207,28 +207,28 @@ class Structure:
 
     @recorded_method("structure")
     def rigid_region(self, nodes: ArrayLike, at: Any = None) -> Structure:
-        """Return the structure with some nodes rigidly tied to one (as by RBE2): an interface for joints and frames.
+        """Return the structure with some nodes rigidly tied to one (RBE2): an interface for joints and frames.
 
         Parameters
         ----------
         nodes : (k,) int or (n,) bool
         at : int or (3,) m
-            The node to tie them to, which must have rotations; or a place, where a new node is put as the last one;
+            Node to which they are tied, which must have rotations; or a position, where a new last node is added;
             default the middle of the nodes.
         """
         return node_coupling.rigid_region(self, nodes, at)
 
     @recorded_method("structure")
     def mean_region(self, nodes: ArrayLike, at: Any = None, *, weights: ArrayLike | None = None) -> Structure:
-        """Return the structure with a new last node that follows the mean motion of others (as by RBE3).
+        """Return the structure with a new last node that follows the mean motion of others (RBE3).
 
-        It stiffens nothing and carries markers and loads; it cannot hold the body frame.
+        It adds no stiffness and carries markers and loads; the body frame cannot be attached to it.
 
         Parameters
         ----------
         nodes : (k,) int or (n,) bool
         at : (3,) m
-            Place of the new node; default the middle of the nodes.
+            Position of the new node; default the middle of the nodes.
         weights : (k,)
             Default equal.
         """
@@ -246,7 +246,7 @@ class Structure:
         stiffening: bool = False,
         load_nodes: Any = (),
     ) -> FlexibleBody:
-        """Return the flexible body that moves in a set of modes, with a report of what is kept.
+        """Return the flexible body with a set of modes, with a report of their accuracy.
 
         Parameters
         ----------
@@ -255,9 +255,9 @@ class Structure:
         damping, order
             As in `FlexibleBody`.
         stiffening : bool
-            Compute geometric stiffness for fast motions; for structures whose elements are known.
+            Compute geometric stiffness for fast motions; for structures with known elements.
         load_nodes : nodes
-            Where loads act that stiffen (or soften) it too: outboard joints.
+            Nodes with loads that stiffen (or soften) it too: outboard joints.
         """
         from .mode_sets import CantileverModes, ModeSet
 
@@ -285,7 +285,7 @@ class Structure:
         )
 
     def interpolate(self, position: ArrayLike, modes: Array) -> Array | None:
-        """Return the shape (6, nm) [rotation; translation] at a point (3,) on a beam element, None if there is none."""
+        """Return the shape (6, nm) [rotation; translation] at a point (3,) on a beam element, or None."""
         if self.beams is None:
             return None
         x = np.asarray(position, dtype=float) - self.nodes[self.beams.ends[:, 0]]

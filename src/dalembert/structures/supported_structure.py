@@ -1,4 +1,4 @@
-"""Static solutions and vibrations of a structure: held at some degrees of freedom, or free."""
+"""Static solutions and vibration modes of a supported or free structure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SINGULAR_TOL = 1e-13
 
 
 class SupportedStructure:
-    """A structure held at some of its degrees of freedom: its stiffness factorised, its modes.
+    """Structure supported at some degrees of freedom: factorised stiffness and modes.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class SupportedStructure:
         """Return the lowest `count` squared frequencies (rad/s)2 and modes (6 n, count) of unit modal mass."""
         if count > self.size:
             raise ModelError(
-                "mode set", "count", count, f"the structure has {self.size} degrees of freedom left; ask for fewer"
+                "mode set", "count", count, f"the structure has {self.size} degrees of freedom left; request fewer"
             )
         vectors = np.zeros((self.structure.size, count))
         if not count:
@@ -68,7 +68,7 @@ class SupportedStructure:
             flexibilities, found = self._lanczos(count)
         massive = int((flexibilities > 1e-14 * flexibilities[0]).sum())
         if massive < count:
-            raise ModelError("mode set", "count", count, f"only {massive} modes move mass; ask for fewer")
+            raise ModelError("mode set", "count", count, f"only {massive} modes move mass; request fewer")
         vectors[self.free] = orthonormal(found, self._M)
         return 1 / flexibilities, vectors
 
@@ -133,7 +133,10 @@ class SupportedStructure:
 
 
 def orthonormal(modes: Array, mass: Any) -> Array:
-    """Return modes (n, k) made orthonormal in the mass metric, to round-off: solvers leave 1e-11 between high ones."""
+    """Return modes (n, k) made orthonormal in the mass metric, to round-off.
+
+    Eigensolvers leave products of 1e-11 between high modes.
+    """
     from scipy.linalg import solve_triangular
 
     L = np.linalg.cholesky(modes.T @ (mass @ modes))
@@ -149,15 +152,15 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
     if not count:
         return np.zeros(0), np.zeros((structure.size, 0))
     held = SupportedStructure(structure, structure.support())
-    # Held in a statically determinate way, the first frequency is not above the first elastic one of the free
-    # structure: a shift of that size keeps rigid and elastic modes well apart.
+    # With a statically determinate support, the first frequency is not above the first elastic one of the free
+    # structure: a shift of that size separates rigid and elastic modes well.
     shift = float(held.modes(1)[0][0])
     active = np.flatnonzero(structure.active)
     K, M = structure.stiffness[active][:, active], structure.mass[active][:, active]
     wanted = count + 6
     if wanted > len(active):
         raise ModelError(
-            "mode set", "count", count, f"the structure has {len(active) - 6} elastic modes; ask for fewer"
+            "mode set", "count", count, f"the structure has {len(active) - 6} elastic modes; request fewer"
         )
     if len(active) <= DENSE or wanted > len(active) // 3:
         flexibilities, vectors = _dense_largest(M.toarray(), (K + shift * M).toarray(), wanted)
@@ -177,7 +180,7 @@ def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
 
 
 def without_rigid_motion(structure: Structure, modes: Array) -> Array:
-    """Return modes (6 n, nm) less their rigid part in the mass metric: momentum-free, as mean axes want them."""
+    """Return modes (6 n, nm) without their rigid part in the mass metric, as for mean axes."""
     B, G = structure.rigid, structure.rigid_mass()
     return modes - B @ np.linalg.solve(G, B.T @ (structure.mass @ modes))
 

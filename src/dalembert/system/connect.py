@@ -1,6 +1,6 @@
 """Connections of a system: checks of the ends and the element that a user gives.
 
-Joints and constraints take two markers, couplings coordinates of joints, force elements whatever they measure.
+Joints and constraints connect two markers, couplings joint coordinates, force elements the ends of their measures.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["connect"]
 def connect(
     system: System, name: str, element: Any, ends: tuple[Any, ...]
 ) -> Connection | CoordinateConnection | ForceConnection:
-    """Add a connection and return it: see `System.connect`; ends that are None are left out."""
+    """Add a connection and return it; see `System.connect`. Ends that are None are omitted."""
     item = f"connection {name!r}"
     if isinstance(element, ForceElement):
         system.forces[name] = _force(system, name, element, _given(ends))
@@ -62,7 +62,7 @@ def connect(
 
 
 def _given(ends: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the ends without those at the back that were left out."""
+    """Return the ends without trailing None."""
     while ends and ends[-1] is None:
         ends = ends[:-1]
     return ends
@@ -84,7 +84,7 @@ def _custom_coupling(system: System, name: str, element: CustomCoupling, ends: t
 
 
 def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ...]) -> ForceConnection:
-    """Return the connection by a force element: at coordinates of joints, or at markers."""
+    """Return the connection of a force element: at joint coordinates, or at markers."""
     item = f"connection {name!r}"
     at_joints = element.at_joint if isinstance(element, Element) else element.ends == 0
     wanted = element.ends or 1
@@ -107,13 +107,13 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
         raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
     moving = [marker for marker in markers[1:] if marker.body is not markers[0].body]
     for label, marker in zip(labels[1:], markers[1:], strict=False):
-        if not moving or marker is markers[0]:  # of several ends one must move against the first
+        if not moving or marker is markers[0]:  # of several ends one must move relative to the first
             _check_different_bodies(item, label, markers[0], marker)
     return ForceConnection(name, element, markers)
 
 
 def _check_different_bodies(item: str, field: str, first: Marker, second: Marker) -> None:
-    """Refuse two ends that cannot move against each other: on one rigid body, or on one node of a flexible one."""
+    """Raise an error for two ends on one rigid body, or on one node of a flexible one."""
     if first.body is not second.body:
         return
     if first.body.flexible is None:
@@ -125,7 +125,7 @@ def _check_different_bodies(item: str, field: str, first: Marker, second: Marker
 
 
 def _wrong_ends(item: str, element: ForceElement, ends: tuple[Any, ...], wanted: int, at_joints: bool) -> ModelError:
-    """Return the error that says how many ends a force element has."""
+    """Return the error for a wrong number of ends of a force element."""
     one, many = ("one coordinate of a joint", "coordinates of joints") if at_joints else ("one marker", "markers")
     count = one if wanted == 1 else f"{wanted or 'no'} {many}"
     article = "an" if element.kind[0] in "AEIO" else "a"

@@ -17,7 +17,7 @@ __all__ = ["SystemDisplay"]
 
 
 class SystemDisplay:
-    """Pictures of a system, made in `view`."""
+    """Drawing methods of a system, implemented in `view`."""
 
     def _repr_html_(self) -> str:
         """Return a drawing and a table for notebooks."""
@@ -97,7 +97,7 @@ class SystemDisplay:
         port: int = 0,
         **run: Any,
     ) -> Any:
-        """Simulate the system in real time in a browser, with bodies dragged by a spring and inputs on sliders.
+        """Simulate the system in real time in a browser; drag bodies by a spring, set inputs by sliders.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Options of drawings, animations and scenes, as dataclasses; users give them as keyword arguments.
 
 `keywords_of` shows the fields of such a dataclass in the signature and the docstring of a function with ``**options``.
-The typed dictionaries tell type checkers the same.
+The typed dictionaries give type checkers the same fields.
 """
 
 from __future__ import annotations

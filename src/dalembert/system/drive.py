@@ -1,7 +1,7 @@
 """Drives of a system: checks of the coordinates and time laws that a user gives.
 
-A coordinate, a row of a constraint or a coupling takes one law; a joint that turns freely an attitude and a place; a
-body or marker is driven by a free joint that is added for it.
+A coordinate, a row of a constraint or a coupling takes one law; a spherical or free joint an orientation and a
+position; a body or marker is driven by a free joint that is added for it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = ["angles_of", "drive", "place_of"]
 def drive(
     system: System, coordinate: Any, laws: Mapping[str, Any], rotation: Any, relative_to: Body | Marker | None
 ) -> Any:
-    """Drive what is named; see `System.drive`. A drive that is refused leaves the system as it was."""
+    """Drive a named item; see `System.drive`. If an error is raised, the system is unchanged."""
     registers: tuple[dict[str, Any], ...] = (system.connections, system.couplings, system.drives, system.initials)
     kept = [dict(register) for register in registers]
     try:
@@ -65,7 +65,7 @@ def _drive(
             raise ModelError(item, "law", "speed" if speed is not None else "acceleration", remedy)
         coordinate = _motion_of(system, item, moved, relative_to)
     elif relative_to is not None:
-        raise ModelError(item, "relative_to", relative_to, "only the motion of a body or marker is seen from another")
+        raise ModelError(item, "relative_to", relative_to, "only the motion of a body or marker has a reference")
     given = [(k, x) for k, x in enumerate((position, speed, acceleration)) if x is not None]
     if len(given) != 1 and not (rotation is not None and all(k == 0 for k, _ in given)):
         named = ", ".join([LEVELS[k] for k, _ in given] + ["rotation"] * (rotation is not None)) or "nothing"
@@ -88,7 +88,7 @@ def _drive(
 
 
 def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, level: int) -> CoordinateConnection:
-    """Return the coupling of a modal coordinate, or of its rate, that a law of time is to prescribe."""
+    """Return the coupling of a modal coordinate, or of its rate, for a time law."""
     number = system.coordinate(item, "coordinate", coordinate)[1]
     name = f"{modes.element.coordinate_name(modes.name, number)}.drive"  # type: ignore[union-attr]
     before = system.couplings.get(name)
@@ -107,7 +107,9 @@ def _single_drive(system: System, item: str, coordinate: Any, level: int, law: A
     if isinstance(element, (Constraint, CustomCoupling)):
         holonomic = element.holonomic[place]
         if not holonomic and level == 0:
-            raise ModelError(item, "position", law, "it binds speeds only: give speed=, the value of the formula")
+            raise ModelError(
+                item, "position", law, "it constrains velocities only: give speed=, the value of the formula"
+            )
         for left in range(level, 0, -1):
             given_law = integrated(given_law, element.start if left == 1 else 0.0)
         level = 0
@@ -115,7 +117,7 @@ def _single_drive(system: System, item: str, coordinate: Any, level: int, law: A
 
 
 def _register(system: System, drives: Sequence[Drive]) -> Any:
-    """Take drives in place of those of the same speeds, and return them."""
+    """Replace drives of the same velocities by new ones, and return them."""
     for drive in drives:
         for name, old in list(system.drives.items()):
             if old.connection is drive.connection and set(old.dofs) & set(drive.dofs):
@@ -125,7 +127,7 @@ def _register(system: System, drives: Sequence[Drive]) -> Any:
 
 
 def _is_pose(item: str, found: Connection, part: str | None, position: Any, rotation: Any) -> bool:
-    """Return whether an attitude or a place of a joint that turns freely is meant."""
+    """Return whether a drive refers to the orientation or position of a spherical or free joint."""
     free = turns_freely(found.element)
     if rotation is not None and (not free or part is not None):
         raise ModelError(item, "rotation", rotation, "only a Spherical or Free joint, a body or a marker takes one")
@@ -133,7 +135,7 @@ def _is_pose(item: str, found: Connection, part: str | None, position: Any, rota
         return False
     places = "x" in found.element.coordinates  # type: ignore[union-attr]
     if position is not None and not places:
-        remedy = "its coordinates are an attitude: give rotation=, or speed= of its angular velocity"
+        remedy = "its coordinates are an orientation: give rotation=, or speed= of its angular velocity"
         raise ModelError(item, "position", position, remedy)
     if position is not None and not (part is None and is_sequence_of_laws(position)) and part not in ("x", "y", "z"):
         remedy = f"give x, y, z as three laws, or name one of them: {found.name + '.x'!r}"
@@ -142,7 +144,10 @@ def _is_pose(item: str, found: Connection, part: str | None, position: Any, rota
 
 
 def _drive_pose(system: System, item: str, joint: Connection, part: str | None, position: Any, rotation: Any) -> Any:
-    """Drive the attitude, the place, or parts of the place of a joint; what is not given stays as driven before."""
+    """Drive the orientation, the position, or components of the position of a joint.
+
+    What is not given stays as driven before.
+    """
     before = next((d for d in system.drives.values() if d.connection is joint and isinstance(d, PoseDrive)), None)
     attitude = before.attitude if before else None
     if rotation is not None:
@@ -169,7 +174,7 @@ def _drive_pose(system: System, item: str, joint: Connection, part: str | None, 
     if element is not None:
         added = system.connect(f"{joint.name}.place", element, joint.first, joint.second)
         drives += [Drive(added, k, law, 0) for k, law in enumerate(held)]
-        gone = {"vx", "vy", "vz"}  # a place says more than its rates
+        gone = {"vx", "vy", "vz"}  # a position determines its rates
         names = joint.element.speeds  # type: ignore[union-attr]
         for name, old in list(system.drives.items()):
             if old.connection is joint and {names[k] for k in old.dofs} & gone:
@@ -178,7 +183,7 @@ def _drive_pose(system: System, item: str, joint: Connection, part: str | None, 
 
 
 def place_of(system: System, joint: Connection) -> Connection | None:
-    """Return the constraint that holds the place of a driven joint."""
+    """Return the constraint that holds the position of a driven joint."""
     rows = system.connections.get(f"{joint.name}.place")
     mine = rows is not None and (rows.first, rows.second) == (joint.first, joint.second)
     return rows if mine and turns_freely(joint.element) else None
@@ -196,7 +201,7 @@ def angles_of(system: System, joint: Connection) -> list[Connection]:
 
 
 def _moved(system: System, item: str, target: Any) -> Marker | None:
-    """Return the marker whose motion is to be prescribed, or None if a connection is meant."""
+    """Return the marker whose motion is prescribed, or None for a connection."""
     if isinstance(target, str) and system.connection_and_part(target)[0] is None and target in system:
         target = system[target]
     if not isinstance(target, (Body, Marker)):
@@ -208,7 +213,7 @@ def _moved(system: System, item: str, target: Any) -> Marker | None:
 
 
 def _motion_of(system: System, item: str, marker: Marker, relative_to: Body | Marker | None) -> Connection:
-    """Return the free joint by which a body or marker is driven."""
+    """Return the free joint that drives a body or marker."""
     flexible_body = marker.label is None and marker.body.flexible is not None and not marker.position.any()
     name = f"{marker.body.name if flexible_body else marker.name}.motion"
     old = system.connections.get(name)
@@ -223,7 +228,7 @@ def _motion_of(system: System, item: str, marker: Marker, relative_to: Body | Ma
 
 
 def _drivable_row(system: System, end: Any) -> tuple[Connection | CoordinateConnection, int] | None:
-    """Return the constraint or coupling and the number of a row that a drive may prescribe, or None."""
+    """Return the constraint or coupling and the number of a drivable row, or None."""
     coupling = system.couplings.get(end) if isinstance(end, str) else end
     if isinstance(coupling, CoordinateConnection) and system.couplings.get(coupling.name) is coupling:
         return (coupling, 0) if isinstance(coupling.element, CustomCoupling) else None

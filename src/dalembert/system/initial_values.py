@@ -1,4 +1,4 @@
-"""Start values of a system: of joints and their parts, of kinematic chains, of modes, of bodies in the world."""
+"""Initial values of a system: joints and their components, kinematic chains, modes, bodies."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = ["AttitudeInput", "BodyPlacement", "Initial", "set_body_start", "set_j
 
 @dataclass(frozen=True, eq=False)
 class Initial:
-    """Start values of one connection: position (nq,) and speed (nv,), None or NaN where not given.
+    """Start values of one connection: position (nq,) and velocity (nv,), None or NaN where not given.
 
-    guess: the position is no more than where to begin looking.
+    guess: the position is only an initial guess.
     """
 
     position: NDArray[np.float64] | None = None
@@ -38,7 +38,7 @@ class Initial:
 
     @property
     def meant(self) -> NDArray[np.float64] | None:
-        """The position, if it is more than a guess."""
+        """Position, unless it is only a guess."""
         return None if self.guess else self.position
 
 
@@ -53,7 +53,7 @@ class BodyPlacement:
 
 
 class AttitudeInput(NamedTuple):
-    """An attitude as a user says it, in one of its forms, and the rates of its angles (3,) rad/s; None: not said."""
+    """Orientation in the user's form, and the rates of its angles (3,) rad/s; None where not given."""
 
     rotation: Any
     bryant: ArrayLike | None
@@ -64,12 +64,12 @@ class AttitudeInput(NamedTuple):
 def set_joint_start(
     system: System, connection: str | Connection | Body, position: Any, speed: Any, guess: bool, turned: AttitudeInput
 ) -> None:
-    """Set the start values of a joint, a part of it, a kinematic chain or the modes of a body: see `System.initial`."""
+    """Set the initial values of a joint, a component, a kinematic chain or modes: see `System.initial`."""
     body = system.bodies.get(connection) if isinstance(connection, str) else connection
     if any(given is not None for given in turned):
         name = getattr(connection, "name", connection)
         if name not in system.connections or not turns_freely(system.connections[name].element):
-            remedy = "only ball joints and free ones turn freely; of a body say it by place(...)"
+            remedy = "only Spherical and Free joints have an orientation; for a body use place(...)"
             raise ModelError(f"initial {name!r}", "rotation, bryant or euler", name, remedy)
     if isinstance(body, Body) and system.bodies.get(body.name) is body:
         _start_modes(system, body, position, speed, bool(guess))
@@ -97,7 +97,7 @@ def set_joint_start(
     new_speed = _numbers_of(joint, speed, joint.nv, item, "speed")
     attitude, turning = attitude_start(item, *turned, axes="turned")
     old = system.initials.get(found.name, Initial())
-    if attitude is not None:  # displacements that were given before stay
+    if attitude is not None:  # displacements given before are kept
         if new_position is None and old.position is not None:
             new_position = old.position.copy()
         if new_speed is None and old.speed is not None:
@@ -119,7 +119,7 @@ def set_body_start(
     turned: AttitudeInput,
     axes: str,
 ) -> None:
-    """Set where a body starts in the world, and how fast: see `System.place`."""
+    """Set the initial pose and velocity of a body in the world: see `System.place`."""
     found = system.bodies.get(body.name if isinstance(body, Body) else body)
     if found is None or (isinstance(body, Body) and found is not body):
         name = getattr(body, "name", body)
@@ -127,12 +127,12 @@ def set_body_start(
     item = f"place {found.name!r}"
     attitude, turning = attitude_start(item, *turned, axes="fixed")
     if turning is not None and angular_velocity is not None:
-        raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity says the same: leave one out")
+        raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity is given too: leave one out")
     old = system.places.get(found.name, BodyPlacement())
     if one_of(item, "axes", axes, ("world", "body")) == "body":
         R = old.rotation if attitude is None else attitude
         if R is None:
-            raise ModelError(item, "axes", axes, "say how the body is turned, too: rotation, bryant or euler")
+            raise ModelError(item, "axes", axes, "give the orientation of the body too: rotation, bryant or euler")
         velocity, angular_velocity = (
             None if given is None else R @ finite_array(given, (3,), item=item, field=field)
             for given, field in ((velocity, "velocity"), (angular_velocity, "angular_velocity"))
@@ -151,7 +151,7 @@ def set_body_start(
 
 
 def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> NDArray[np.float64] | None:
-    """Return positions or speeds of a joint as they are given; the time of one that has a clock need not be."""
+    """Return positions or velocities of a joint as given; the time of a joint with a clock is optional."""
     clocked = isinstance(joint, CustomJoint) and joint.clock is not None
     if value is None:
         return None
@@ -161,12 +161,12 @@ def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> N
         value = [*value, 0.0 if field == "position" else 1.0]
     array = finite_array(value, (size,), item=item, field=field)
     if field == "position" and "qw" in joint.coordinates:
-        quaternion(*array[:4])  # refuses a quaternion of length zero
+        quaternion(*array[:4])  # raises an error for a quaternion of length zero
     return array
 
 
 def _start_part(system: System, found: Connection, part: str, position: Any, speed: Any, guess: bool) -> None:
-    """Set the start values of one coordinate of a joint."""
+    """Set the initial values of one coordinate of a joint."""
     joint, item = found.element, f"initial {found.name}.{part}"
     assert isinstance(joint, Joint)
     old = system.initials.get(found.name, Initial())
@@ -188,7 +188,7 @@ def _start_part(system: System, found: Connection, part: str, position: Any, spe
 
 
 def _start_chain(system: System, found: Connection, position: Any, speed: Any, guess: bool) -> None:
-    """Set start values of inner coordinates of a kinematic chain: by name, or all of them."""
+    """Set initial values of inner coordinates of a kinematic chain: by name, or all of them."""
     chain, item = found.element, f"initial {found.name!r}"
     assert isinstance(chain, KinematicChain)
     old = system.initials.get(found.name, Initial())
@@ -198,7 +198,7 @@ def _start_chain(system: System, found: Connection, position: Any, speed: Any, g
 
 
 def _start_modes(system: System, body: Body, position: Any, speed: Any, guess: bool) -> None:
-    """Set start values of the modal coordinates of a flexible body, and of their speeds."""
+    """Set initial values of the modal coordinates of a flexible body, and of their velocities."""
     item = f"initial {body.name!r}"
     if body.flexible is None:
         raise ModelError(item, "body", body.name, "it is rigid: name a connection, or place it with system.place")

@@ -1,14 +1,14 @@
 """Planar systems: requirements on joints and bodies, and planar loop constraints.
 
-With n the normal of the plane, seen from any body it is one and the same direction for ever, because bodies turn about
-it only. A joint moves in the plane if, with n in axes of its first marker,
+Let n be the normal of the plane. It is a constant direction in every body, because bodies rotate only about it. A joint
+moves in the plane if, with n in axes of its first marker,
 
     omega = n (n . omega),    n . v = 0      for all of its motions                                               (1)
 
-Relations in the plane have three coordinates instead of six (Sol 1983, section 9.1). So parts that nothing holds are
-put on a `Planar` joint instead of a free one, and a joint that closes a loop has 3 - f rows instead of 6 - f:
-displacements in the plane, the turn about its normal. The rows that are left out are those that repeat others in space
-(a four-bar of pins has three of them), or that ask how high above the plane a body lies, which is of no matter here.
+Relations in the plane have three coordinates instead of six (Sol 1983, section 9.1). Ungrounded parts get a `Planar`
+joint instead of a free one, and a cut joint has 3 - f rows instead of 6 - f: displacements in the plane and the
+rotation about its normal. The omitted rows are redundant in space (a four-bar of pins has three of them), or determine
+the height of a body above the plane, which is irrelevant here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["PlaneNormals", "check_gravity", "closing_in_plane", "free_joint"]
 
 Array = NDArray[np.float64]
 
-ALIGNED_TOL = 1e-6  # directions that users give by rounded numbers are the same within this
+ALIGNED_TOL = 1e-6  # directions closer than this are equal: users give rounded numbers
 _KEPT: dict[type[Joint], tuple[str, ...]] = {
     Revolute: ("x", "y"),
     Prismatic: ("x", "ry"),
@@ -44,12 +44,12 @@ _KEPT: dict[type[Joint], tuple[str, ...]] = {
 
 
 def free_joint(system: System) -> Joint:
-    """Return the joint of a part that nothing holds."""
+    """Return the joint of an ungrounded part."""
     return Free() if system.planar is None else Planar(system.planar)
 
 
 def check_gravity(system: System) -> None:
-    """Refuse gravity that points out of the plane of a system."""
+    """Raise an error for gravity with a component out of the plane of a system."""
     n, g = system.planar, system.gravity
     if n is not None and abs(float(n @ g)) > ALIGNED_TOL * float(np.linalg.norm(g)):
         inside = tuple((g - n * (n @ g)).round(12).tolist())
@@ -60,12 +60,12 @@ def check_gravity(system: System) -> None:
 
 
 class PlaneNormals:
-    """The normal of a system's plane (3,) in axes of every body, found from joint to joint, outward.
+    """Normal of a system's plane (3,) in axes of every body, propagated outward from joint to joint.
 
     Raises
     ------
     ModelError
-        By `add` and `mind`: names the connection, or the flexible body, that leads out of the plane.
+        By `add` and `check`: names the connection, or the flexible body, that leaves the plane.
     """
 
     def __init__(self, system: System) -> None:
@@ -74,7 +74,7 @@ class PlaneNormals:
         self.of: dict[str, Array] = {system.ground.name: system.planar}
 
     def add(self, name: str, joint: Joint, inboard: Marker, outboard: Marker, backwards: bool) -> None:
-        """Follow a joint from a body whose normal is known to the next."""
+        """Propagate the normal across a joint from a body with known normal."""
         first, second = (outboard, inboard) if backwards else (inboard, outboard)
         C = joint.pose(joint.zero)[0]
         here = inboard.rotation.T @ self.of[inboard.body.name]
@@ -85,7 +85,7 @@ class PlaneNormals:
             _check_modes(outboard.body.name, outboard.body.flexible, self.of[outboard.body.name])
 
     def check(self, c: Connection) -> Array:
-        """Refuse a joint that moves out of the plane; return the normal in axes of its first marker."""
+        """Raise an error for a joint that moves out of the plane; return the normal in its first marker."""
         n = np.asarray(c.first.rotation.T @ self.of[c.first.body.name])
         joint = c.element
         assert isinstance(joint, Joint)
@@ -104,7 +104,7 @@ class PlaneNormals:
 
 
 def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connection]) -> tuple[Connection, ...]:
-    """Return loop constraints with those rows of their joints that close loops in the plane."""
+    """Return loop constraints with only the rows that close loops in the plane."""
     found = []
     for loop_constraint in loop_constraints:
         if isinstance(loop_constraint.element, Joint):
@@ -119,7 +119,7 @@ def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connectio
 
 
 def _samples(joint: Joint) -> list[Array]:
-    """Return coordinates at which a joint is looked at: more than one, where its directions may depend on them."""
+    """Return sample coordinates of a joint: several if its directions may depend on them."""
     zero = joint.zero
     return [zero] if joint.kernel else [zero, zero + 0.3, zero - 0.7]
 
@@ -138,14 +138,14 @@ def _check_modes(body: str, flexible: FlexibleBody, n: Array) -> None:
 def _remedy(n: Array) -> str:
     return (
         f"it moves out of the plane across {_direction_text(n)} (in axes of its first marker), "
-        "which the system is said to move "
-        f"in: use Revolute({_direction_text(n)}), Planar({_direction_text(n)}), or Prismatic along the plane, "
+        f"to which planar= restricts the system: use Revolute({_direction_text(n)}), "
+        f"Planar({_direction_text(n)}), or Prismatic along the plane, "
         "or leave planar= out"
     )
 
 
 def _direction_text(n: Any) -> str:
-    """Return a direction as users give it."""
+    """Return a direction in the form used by users."""
     x = np.asarray(n, dtype=float)
     k = int(np.abs(x).argmax())
     if abs(abs(float(x[k])) - 1.0) < ALIGNED_TOL:

@@ -1,4 +1,4 @@
-"""The user's description of a mechanical system: bodies, markers, connections."""
+"""System description: bodies, markers, connections."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class System(SystemDisplay):
     gravity : (3,) m/s2
         Acceleration of free fall, in world axes.
     planar : str or (3,)
-        Normal of a plane in which everything moves, in world axes: ``"y"``. Relations then have three coordinates
-        instead of six: joints that close loops have rows of the plane only, so that nothing is redundant that is not
-        redundant in the plane, and heights above it are of no matter; parts that nothing holds get `Planar` joints.
-        What leads out of the plane is refused by name. If left out, the system moves in space.
+        Normal of the plane of motion, in world axes: ``"y"``. Relations then have three coordinates instead of six: cut
+        joints have only rows of the plane, so that only redundancy within the plane remains, and heights above it are
+        ignored. Ungrounded parts get `Planar` joints. Motion out of the plane raises an error. If left out, the system
+        moves in space.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class System(SystemDisplay):
     ) -> None:
         valid_name(name.strip() if isinstance(name, str) else name, item="system")
         self.name = name
-        self.key = uuid4().hex  # tells a system from others, wherever it is sent
+        self.key = uuid4().hex  # identifies the system, also in other processes
         self.named: dict[str, Parameter] = {}
         self.expressions: dict[str, Any] = {}
         self.gravity = gravity
@@ -96,8 +96,8 @@ class System(SystemDisplay):
         self.places: dict[str, BodyPlacement] = {}
         self.mimics: dict[str, Mimic] = {}
         self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
-        self._modal: dict[str, Connection] = {}  # modal coordinates that something has asked for, by body
-        self.notes: list[str] = []  # what a model file had that could not be taken as it stands
+        self._modal: dict[str, Connection] = {}  # modal coordinates in use, by body
+        self.notes: list[str] = []  # data of a model file that could not be used as given
 
     # ---- building
 
@@ -122,19 +122,19 @@ class System(SystemDisplay):
         self._planar = None if value is None else unit_vector(value, item=item, field="planar")
 
     def parameter(self, name: str, value: float, *, unit: str = "", meaning: str = "") -> Parameter:
-        """Add a named parameter and return it: it stands where numbers stand, alone or in expressions.
+        """Add a named parameter and return it; it can be used as a number, alone or in expressions.
 
         Parameters
         ----------
         name : str
-            By which it is found again, ``s["crank"]``, and gets other values, ``model.conditions({"crank": 0.12})``.
+            Name to retrieve it, ``s["crank"]``, and to set it, ``model.conditions({"crank": 0.12})``.
         value : float
         unit, meaning : str
             For lists.
 
-        It may stand in sizes and masses of shapes, data of bodies, places of markers, data of joints, elements,
-        constraints, couplings and laws, and in gravity. What takes plain numbers only refuses it; ``.value`` is the
-        number.
+        It is accepted in sizes and masses of shapes, data of bodies, positions of markers, data of joints, elements,
+        constraints, couplings and laws, and in gravity. Arguments that take plain numbers only raise an error for it;
+        ``.value`` is the number.
 
         Examples
         --------
@@ -153,7 +153,7 @@ class System(SystemDisplay):
 
     @property
     def parameters(self) -> ParameterTable:
-        """All numbers of the system by name, with values, units and what they follow from; reads well when printed."""
+        """All parameters of the system by name, with values, units and expressions; prints as a table."""
         return self.compile().parameter_table
 
     @overload
@@ -183,18 +183,18 @@ class System(SystemDisplay):
         strict: bool = True,
         color: Any = None,
     ) -> Body | SlenderBody:
-        """Add a body, from a shape, from numbers, from both, or a flexible one, and return it.
+        """Add a rigid or flexible body from a shape, from numbers, or from both, and return it.
 
         Parameters
         ----------
         name : str
         shape : Shape, FlexibleBody or SegmentedBeam
             ``rod``, ``box``, ``cylinder``, ``sphere``, ``plate`` or ``tube``; or ``beam``, ``frame``, `FlexibleBody`.
-            A beam of segments becomes several bodies; what is returned has `start`, `end` and `at(arc)`. Mass, com and
-            inertia are those of the shape where they are not given.
+            A beam of segments becomes several bodies; the returned object has `start`, `end` and `at(arc)`. Mass, com
+            and inertia default to those of the shape.
         mass : float, kg
-            Without anything else it is that of a point, at `com`. With a shape that has no mass of its own, that of the
-            homogeneous shape. With a flexible body: the mass it should have, to be compared.
+            With neither shape nor inertia, a point mass at `com`. With a massless shape, the mass of the homogeneous
+            shape. With a flexible body, its expected mass, for comparison.
         com : (3,) m
             Centre of mass from the body's origin, in body axes.
         inertia : (3,), (6,), (3, 3) or str, kg m2
@@ -203,15 +203,15 @@ class System(SystemDisplay):
         inertia_axes : rotation
             Axes in which `inertia` is given, relative to the body's; default the body's own.
         strict : bool
-            False keeps an inertia that no rigid body can have, as files of robots bring it.
+            False accepts an inertia that is impossible for a rigid body, as found in some robot files.
         color : str or numbers
-            In pictures: ``"orange"``, ``"#ff8000"``, red, green and blue from 0 to 1, and opacity if you like. By
-            default bodies differ by a palette.
+            In drawings: ``"orange"``, ``"#ff8000"``, or red, green and blue from 0 to 1 with optional opacity. By
+            default bodies have different palette colours.
 
         Raises
         ------
         ModelError
-            If the name is taken, or the numbers are not those of a possible rigid body.
+            If the name is already used, or the numbers are impossible for a rigid body.
         """
         put_into = getattr(shape, "add_to", None)
         if put_into is not None:
@@ -254,11 +254,12 @@ class System(SystemDisplay):
         """Connect two markers (a body stands for its origin) by an element and return the connection.
 
         Bodies and markers may be given by name: ``"ground"``, ``"crank"``, ``"crank.tip"``, ``"crank.at(0.2, 0, 0)"``.
-        Coordinates and speeds are those of `second` relative to `first`. Connections may close
+        Coordinates and velocities are those of `second` relative to `first`. Connections may close
         loops; nothing has to be declared. A `Coupling` connects two joints, given by themselves or by
         the name of a coordinate (``"A"``, ``"C.slide"``), in place of markers; a `CustomCoupling` connects as many as
         its formula has. Force elements act between two markers (`SpringDamper`), on one (`Load`), or at the coordinate
-        of a joint (`JointSpring`, `Limits`, `Effort`); an `Element` that measures more takes more ends, a `Block` none.
+        of a joint (`JointSpring`, `Limits`, `Effort`); an `Element` with more measures takes more ends, a `SignalBlock`
+        none.
         Modal coordinates of flexible bodies, ``"arm.eta[0]"``, are coordinates too. Both markers may be on one flexible
         body if they move against each other.
         """
@@ -277,25 +278,25 @@ class System(SystemDisplay):
         angle_rates: ArrayLike | None = None,
         guess: bool = False,
     ) -> None:
-        """Set the start values of a joint: position (nq,) rad or m, speed (nv,) rad/s or m/s.
+        """Set the initial values of a joint: position (nq,) rad or m, velocity (nv,) rad/s or m/s.
 
         Of one of its coordinates, ``"C.slide"``: a number each. Of a flexible body: its modal coordinates and their
-        speeds, (nm,) each, or of one of them, ``"arm.eta[0]"``. Of a kinematic chain: positions and rates of its inner
-        coordinates, ``"chain.0.angle"``, or a dict of them,
-        ``initial("chain", position={"0.angle": 0.3, "2.angle": -0.5}, speed={"0.angle": 2.0})``.
+        velocities, (nm,) each, or of one of them, ``"arm.eta[0]"``. Of a kinematic chain: positions and rates of its
+        inner coordinates, ``"chain.0.angle"``, or a dict of them, ``initial("chain", position={"0.angle": 0.3,
+        "2.angle": -0.5}, speed={"0.angle": 2.0})``.
 
-        The attitude of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,)
+        The orientation of a ball joint or a free one may be given as a `rotation` of any form, by `bryant` angles (3,)
         rad, or by `euler` angles, ``(angles, "ZYX")``, ZXZ if only the angles are given; its angular velocity by the
         `angle_rates` (3,) rad/s of these.
 
-        Start values are met exactly where loops and drives permit, also at a joint where a loop is cut; where they
-        cannot all be met they are changed as little as possible, and ``result.stats.notes`` says so. With `guess`, the
-        position is only where closing the loops begins, and may change without a word.
+        Start values are met exactly where loops and drives permit, also at a cut joint. Where they cannot all be met,
+        they are changed as little as possible, and ``result.stats.notes`` reports the changes. With `guess`, the
+        position is only an initial guess for closing the loops, and may change without a note.
         """
         set_joint_start(self, connection, position, speed, guess, AttitudeInput(rotation, bryant, euler, angle_rates))
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
-        """Return the kinematic chain that ``"chain.0.angle"`` means, and which inner coordinate."""
+        """Return the kinematic chain of a name such as ``"chain.0.angle"``, and the index of the inner coordinate."""
         if not isinstance(name, str) or name in self.connections:
             return None, ""
         owner, _, inner = name.rpartition(".")
@@ -318,7 +319,7 @@ class System(SystemDisplay):
         angle_rates: ArrayLike | None = None,
         axes: str = "world",
     ) -> None:
-        """Say where a body starts in the world, and how fast; what is not given is free to follow.
+        """Set the initial pose and velocity of a body in the world; the rest is determined by assembly.
 
         Parameters
         ----------
@@ -334,12 +335,12 @@ class System(SystemDisplay):
         angle_rates : (3,) rad/s
             Of these angles, in place of `angular_velocity`.
         axes : str
-            In which velocity and angular velocity are given: ``"world"``, or ``"body"``, for those of the body where it
-            starts, which then needs an attitude.
+            Axes of velocity and angular velocity: ``"world"``, or ``"body"`` for the initial axes of the body, which
+            then needs an orientation.
 
-        Joints take the coordinates that put it there, if they can; see `initial` for what is met and what is said.
-        Poses that loops and joints do not permit together lead to the nearest closed configuration: the least squares
-        of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
+        Joint coordinates are computed from this pose if possible; see `initial` for the treatment of inconsistent
+        values. Poses that loops and joints do not permit together lead to the nearest closed configuration: the least
+        squares of all corrections, rad, and m per characteristic length of the system. A note gives the largest ones.
 
         Examples
         --------
@@ -363,9 +364,9 @@ class System(SystemDisplay):
         rotation: Any = None,
         relative_to: Body | Marker | None = None,
     ) -> Any:
-        """Let coordinates of a joint, what a constraint or coupling holds, or a body follow laws of time.
+        """Drive joint coordinates, a constraint or coupling value, or a body by time laws.
 
-        Give one of position, speed and acceleration; rotation may go with a position.
+        Give one of position, velocity and acceleration; rotation may go with a position.
 
         Parameters
         ----------
@@ -375,25 +376,26 @@ class System(SystemDisplay):
             `AxisAngle`, `CustomConstraint`); a `CustomCoupling`, whose formula then follows the law; a body or marker,
             whose motion is prescribed.
         position, speed, acceleration : number, callable of t, or law; or a sequence of them
-            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `MonotoneSpline`, `Linear`,
-            `FunctionLaw`, `Integral` and others; rad or m, per s or s2. A sequence is for all coordinates of a joint,
-            or all speeds (``wx, wy, wz`` of a `Spherical`, in axes of its second marker), with None for those that are
-            left open. The position of a `Free` joint, of a body or marker is x, y, z, m, in axes of the first marker.
+            See `connections.laws`: `Constant`, `Polynomial`, `Harmonic`, `Ramp`, `Spline`, `MonotoneSpline`,
+            `LinearInterpolation`, `FunctionLaw`, `Integral` and others; rad or m, per s or s2. A sequence is for all
+            coordinates of a joint, or all velocities (``wx, wy, wz`` of a `Spherical`, in axes of its second marker),
+            with None for those that are left open. The position of a `Free` joint, of a body or marker is x, y, z, m,
+            in axes of the first marker.
         rotation : Attitude, or a rotation that stays
             Of a `Spherical` or `Free` joint, a body or marker: `BryantAngles`, `EulerAngles`, `AttitudeSpline`.
         relative_to : Body or Marker
-            From which the motion of a body or marker is seen; ground if left out.
+            Reference of the motion of a body or marker; ground if left out.
 
-        A drive of a joint by its speed or acceleration leaves its position open: it follows from where the motion
-        starts. What a constraint or coupling holds starts at t = 0 from the element's own value (the length of a
-        `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is integrated
-        from there.
+        A drive of a joint by its velocity or acceleration leaves its position open: it follows from the initial
+        configuration. The value of a constraint or coupling starts at t = 0 from the element's own value (the length of
+        a `Distance`, the angle of an `AxisAngle`, else zero), at rest if the acceleration is given; the law is
+        integrated from there.
 
-        The place of a `Free` joint without its attitude, or a part of it, is held by a constraint that is added,
-        ``"F.place"``; so is a single angle of an attitude (``rotation=da.BryantAngles(None, law, None)``),
-        ``"F.angle_2"``; a driven body gets a `Free` joint to what it is seen from, ``"body.motion"``; a driven modal
-        coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second
-        drive of the same coordinate replaces the first. A driven joint is never one at which a loop is cut.
+        The position of a `Free` joint without its orientation, or a component of it, is held by an added constraint,
+        ``"F.place"``; so is a single angle of an orientation (``rotation=da.BryantAngles(None, law, None)``),
+        ``"F.angle_2"``. A driven body gets a `Free` joint to its reference, ``"body.motion"``. A driven modal
+        coordinate is held by a coupling, ``"arm.eta[0].drive"``, whose ``.effort`` is its modal force. A second drive
+        of the same coordinate replaces the first. A driven joint is never a cut joint.
 
         Returns
         -------
@@ -413,7 +415,7 @@ class System(SystemDisplay):
         return drive(self, coordinate, given, rotation, relative_to)
 
     def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
-        """Remove a connection, a named marker, or a body; a body goes with its connections."""
+        """Remove a connection, a named marker, or a body with its connections."""
         item = self[name] if isinstance(name, str) else name
         if isinstance(item, Connection) and self.connections.get(item.name) is item:
             del self.connections[item.name]
@@ -476,7 +478,7 @@ class System(SystemDisplay):
         raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
 
     def frame(self, name: str) -> Marker:
-        """Return the frame of a name: a body's own, a marker, or a point of either, ``"crank.at(0.2, 0, 0)"``."""
+        """Return the frame of a name: a body, a marker, or a point of either, ``"crank.at(0.2, 0, 0)"``."""
         point = _POINT.match(name) if isinstance(name, str) else None
         if point is not None:
             try:
@@ -508,7 +510,7 @@ class System(SystemDisplay):
         return True
 
     def copy(self, name: str | None = None) -> System:
-        """Return an independent copy: changing one leaves the other as it was."""
+        """Return an independent copy."""
         new = System(self.name if name is None else name, gravity=self.gravity, planar=self.planar)
         new.named, new.expressions = dict(self.named), dict(self.expressions)
         bodies = {id(self.ground): new.ground}
@@ -562,14 +564,14 @@ class System(SystemDisplay):
         return Forest(with_massless_links(self))
 
     def check(self) -> Mobility:
-        """Return a report that reads well when printed: bodies, degrees of freedom, loops, redundancy (see `mobility`).
+        """Return a printable report: bodies, degrees of freedom, loops, redundancy (see `mobility`).
 
-        Its `notes` tell of flexible bodies whose modes do not suit how they are connected.
+        Its `notes` report flexible bodies whose modes do not suit their connections.
 
         Raises
         ------
         AssemblyError
-            If the loops cannot be closed: says which connections stay open and by how much.
+            If the loops cannot be closed; the error lists the open connections and their residuals.
         """
         from ..linear.system_check import check_system
 
@@ -583,7 +585,7 @@ class System(SystemDisplay):
     def compile(self, form: Literal["natural"], *, dimension: int | None = None) -> NaturalModel: ...
     @checked("form")
     def compile(self, form: str = "relative", *, dimension: int | None = None) -> Model | NaturalModel:
-        """Return the constant model that the kernels work on.
+        """Return the constant model for the kernels.
 
         Parameters
         ----------
@@ -621,14 +623,14 @@ class System(SystemDisplay):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
     def endpoint(self, item: str, field: str, end: Body | Marker | SlenderBody | str) -> Marker:
-        """Return the marker that an end of a connection is; `item` and `field` are for errors."""
+        """Return the marker for an end of a connection; `item` and `field` are for errors."""
         if isinstance(end, str):
             try:
                 end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
             except ModelError as error:
                 raise ModelError(item, field, end, error.remedy) from None
-        end = getattr(end, "start", end)  # of a slender body: where it begins
-        if isinstance(end, Body):  # joints hold the material, not the frame from which deformation is measured
+        end = getattr(end, "start", end)  # of a slender body: its first end
+        if isinstance(end, Body):  # joints attach to the material, not to the frame of reference of the deformation
             end = end.origin if end.flexible is None else end.at()
         marker = end
         if not isinstance(marker, Marker):
@@ -641,7 +643,7 @@ class System(SystemDisplay):
         return marker
 
     def connection_and_part(self, end: Any) -> tuple[Connection | None, str | None]:
-        """Return the connection that is meant, and the ending of ``"name.ending"`` if there is one."""
+        """Return the connection for a name, and the ending of ``"name.ending"`` if there is one."""
         part: str | None = None
         found = self.connections.get(end) if isinstance(end, str) else end
         if found is None and isinstance(end, str):
@@ -663,7 +665,7 @@ class System(SystemDisplay):
         return known
 
     def _same_places(self, places: tuple[tuple[Connection, int], ...]) -> tuple[tuple[Connection, int], ...]:
-        """Return coordinates of another system's connections as those of the same name here."""
+        """Return coordinates of another system's connections as those of the same name in this system."""
         found = [(self.connection_called(joint.name), number) for joint, number in places]
         return tuple((joint, number) for joint, number in found if joint is not None)
 
@@ -674,7 +676,7 @@ class System(SystemDisplay):
 
     @checked("speeds")
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
-        """Return the joint and the number of a coordinate with a speed of its own; with `speeds`, of any speed."""
+        """Return the joint and the index of a coordinate with its own velocity; with `speeds`, of any velocity."""
         found, part = self.connection_and_part(end)
         if found is None:
             remedy = "give a joint's connection, or the name of one of its coordinates"
@@ -697,12 +699,12 @@ class System(SystemDisplay):
         raise ModelError(item, field, end, remedy)
 
     def own_connection(self, connection: str | Connection) -> Connection:
-        """Return the connection of that name; one that is none of this system's is refused."""
+        """Return the connection of a name; raise an error for a connection of another system."""
         if isinstance(connection, str) and connection not in self:
             body, dot, ending = connection.rpartition(".")
             if dot and ending == "free" and body in self.bodies:
                 remedy = (
-                    f"this joint comes into being when the system is compiled: use place({body!r}, ...), or make it "
+                    f"this joint is added when the system is compiled: use place({body!r}, ...), or make it "
                     f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
                 )
                 raise ModelError(f"system {self.name!r}", "connection", connection, remedy)

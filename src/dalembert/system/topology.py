@@ -1,15 +1,14 @@
 """Computational forest of a system: spanning trees, loop constraints, and the map to the user's graph.
 
 The user's *graph* has bodies as vertices and joints as arcs, in any direction and with any loops.
-The *forest* is what the recursions walk: spanning trees rooted at ground, bodies in regular
-numbering (a parent before its children), every joint pointing outward. Joints that would close a
-loop become *loop constraints*. Sol 1983, chapter 4; Slaats 1991, section 3.2; Passerello and Huston 1972,
-chapter I.
+The *forest* is the structure of the recursions: spanning trees rooted at ground, bodies in regular numbering (a parent
+before its children), every joint pointing outward. Joints that would close a loop become *loop constraints*. Sol 1983,
+chapter 4; Slaats 1991, section 3.2; Passerello and Huston 1972, chapter I.
 
-The spanning trees keep the joints with few degrees of freedom and cut each loop where the most degrees of freedom go,
-because a cut joint with n degrees of freedom costs 6 - n equations. Among equals the joint that was named
-last is cut. Parts without a path to ground get a free joint to ground at their first body. In a system that is said to
-move in a plane, relations have three coordinates instead of six (`in_plane`).
+The spanning trees keep the joints with few degrees of freedom and cut each loop at the joint with the most, because a
+cut joint with n degrees of freedom costs 6 - n equations. Among equals the joint that was named last is cut. Parts
+without a path to ground get a free joint to ground at their first body. In a planar system, relations have three
+coordinates instead of six (`planar`).
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ IntMatrix = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Graph:
-    """The user's graph: vertex names (ground first) and arcs (connection, from, to)."""
+    """User's graph: vertex names (ground first) and arcs (connection, from, to)."""
 
     vertices: tuple[str, ...]
     arcs: tuple[tuple[str, str, str], ...]
 
     @classmethod
     def of(cls, system: System) -> Graph:
-        """Read the graph off a system."""
+        """Build the graph of a system."""
         joints = (c for c in system.connections.values() if isinstance(c.element, Joint))
         arcs = tuple((c.name, c.first.body.name, c.second.body.name) for c in joints)
         return cls((system.ground.name, *system.bodies), arcs)
@@ -79,14 +78,14 @@ class TreeJoint:
     Attributes
     ----------
     name : str
-        The connection's, or ``"body.free"`` for a joint that the forest added.
+        The connection's, or ``"body.free"`` for an added joint.
     element : Joint
     inboard, outboard : Marker
         Its ends on the parent and on the body it carries.
     reversed : bool
         True if the user named the outboard marker first.
     connection : Connection or None
-        None for a joint that the forest added.
+        None for an added joint.
     """
 
     name: str
@@ -112,9 +111,9 @@ class Forest:
     joints : tuple of TreeJoint
         ``joints[j - 1]`` carries body j.
     loop_constraints : tuple of Connection
-        Joints that close loops, and constraints, which always do.
+        Cut joints, and constraints, which always close loops.
     couplings : tuple of CoordinateConnection
-        Couplings of joint coordinates, joints that mimic others among them.
+        Couplings of joint coordinates, including mimic joints.
     number : dict of str to int
         Number of a body, by name.
     """
@@ -285,10 +284,10 @@ class Forest:
 
 
 def with_massless_links(system: System) -> System:
-    """Return the system with every joint that needs a coordinate of its own in a tree.
+    """Return the system with every joint that needs its own coordinate placed in a tree.
 
-    Where all joints of a loop are driven, coupled or have an armature, one of them has to be cut all the same. It then
-    ends on a link without mass, ``"D.link"``, and what is cut is the weld of that to the body, ``"D.weld"``.
+    Where all joints of a loop are driven, coupled or have an armature, one of them must still be cut. It then ends on a
+    massless link, ``"D.link"``, and the cut joint is the weld of that link to the body, ``"D.weld"``.
     """
     missing = _cut_with_coordinate(system)
     if not missing:
@@ -305,7 +304,7 @@ def with_massless_links(system: System) -> System:
 
 
 def _cut_with_coordinate(system: System) -> list[str]:
-    """Return joints that would be cut though something needs their coordinates: drives, couplings, an armature."""
+    """Return cut joints whose coordinates are needed by drives, couplings or an armature."""
     if not system.bodies:
         return []
     needed = {drive.connection.name for drive in system.drives.values() if drive.of_joint}
@@ -328,9 +327,9 @@ def _unused(system: System, name: str) -> str:
 def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection, ...]]:
     """Return the joints kept and the connections cut: a minimum spanning forest by number of DOF (Kruskal).
 
-    Joints that are driven come first, then those whose coordinates are coupled, acted upon or carry an armature,
-    because a cut joint has no coordinates; then joints that may stick; then joints of massless bodies, so that these do
-    not end up as leaves that move no inertia; then custom joints, whose rows cost a search.
+    Driven joints come first, then joints whose coordinates are coupled, acted upon or carry an armature, because a cut
+    joint has no coordinates; then joints that may stick; then joints of massless bodies, which would otherwise become
+    leaves without inertia; then custom joints, whose rows cost a search.
     """
     sets = _DisjointSets((system.ground.name, *system.bodies))
     kept = set()
@@ -373,7 +372,7 @@ def _mimics(system: System) -> list[CoordinateConnection]:
                 raise ModelError(item, "joint", name, remedy)
             ends.append(connection)
         leader, last = ends
-        if not last.element.nv:  # a fixed joint has nothing to move
+        if not last.element.nv:  # a fixed joint has no motion
             continue
         if not leader.element.nv:  # and stays at zero
             mimic = Mimic(mimic.joint, 0.0, mimic.offset)

@@ -104,7 +104,7 @@ def test_a_turn_about_an_axis_is_the_angle_seen_along_it() -> None:
 
 
 def test_ambiguous_requests_are_refused_with_a_remedy() -> None:
-    with pytest.raises(da.ModelError, match="lies along it"):
+    with pytest.raises(da.ModelError, match="is parallel to it"):
         da.AxisAngle("z", "x", 0.3, about="z")
     assert da.AxisAngle("x", "x", 7.0, about="z").angle == 7.0
 

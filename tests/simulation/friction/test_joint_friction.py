@@ -327,7 +327,7 @@ def test_data_that_cannot_be_are_refused():
         da.Revolute("z", friction=1.0, static_friction=0.5)
     with pytest.raises(da.ModelError, match="from 0 to 1"):
         da.Revolute("z", restitution=1.5)
-    with pytest.raises(da.ModelError, match="no coordinate that a stop could hold"):
+    with pytest.raises(da.ModelError, match="no coordinate for a stop"):
         da.Spherical(lower=-1.0)
     with pytest.raises(da.ModelError, match="must not be negative"):
         da.simulate(slide(friction=1.0), 1.0, parameters={"X.friction": -1.0})

@@ -354,14 +354,14 @@ def test_resume_gives_the_same_bits(when):
         (lambda: da.LoadFriction(-0.1), "must not be negative"),
         (lambda: da.LoadFriction(0.2, static_coefficient=0.1), "must not be less"),
         (lambda: da.LoadFriction(0.2, radius=0.0), "above zero"),
-        (lambda: da.Revolute("z", load_friction=da.LoadFriction(0.2)), "give the radius"),
+        (lambda: da.Revolute("z", load_friction=da.LoadFriction(0.2)), "give the friction radius"),
         (lambda: da.Prismatic("z", load_friction=da.LoadFriction(0.2, radius=0.1)), "leave the radius out"),
-        (lambda: da.Prismatic("z", load_friction=da.LoadFriction(0.2, collar=0.1)), "no collar"),
+        (lambda: da.Prismatic("z", load_friction=da.LoadFriction(0.2, collar=0.1)), "leave the collar out"),
         (
             lambda: da.Spherical(load_friction=da.LoadFriction(0.2, radius=0.1, half_length=1.0)),
             "leave half_length out",
         ),
-        (lambda: da.Universal(load_friction=da.LoadFriction(0.2, radius=0.1)), "know what presses"),
+        (lambda: da.Universal(load_friction=da.LoadFriction(0.2, radius=0.1)), "define the load for friction"),
         (lambda: da.Prismatic("z", load_friction=0.2), "give a da.LoadFriction"),
     ],
 )

@@ -1,8 +1,8 @@
 """Constraints along curves: a point on a curve, a follower on a cam.
 
-Where the curve is touched is no coordinate: it follows from the pose of the markers at every evaluation, as the point
-of the whole curve that is nearest (or, for a flat face, farthest out). So nothing is to be started or tracked, and a
-configuration far from closure finds its way. Where two points of the curve are equally near, the point of contact
+The contact point on the curve is not a coordinate. It follows from the pose of the markers at every evaluation, as the
+nearest point of the whole curve (or, for a flat face, the farthest point along its normal). It needs no start value and
+no tracking, and assembly can start far from closure. Where two points of the curve are equally near, the contact point
 jumps from one to the other.
 """
 
@@ -29,17 +29,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PointOnCurve(Constraint):
-    """The second marker's origin stays on a curve fixed in the first marker: a bead on a wire.
+    """Keep the second marker's origin on a curve fixed in the first marker: a bead on a wire.
 
     Parameters
     ----------
     curve : Curve, or points (n, 3) or (n, 2) m
 
-    Rows: distance across the curve, level (`side`: to the left of the travel) and upright to both (`height`), with *up*
-    the normal of a plane curve, else a direction that the curve never takes (`up`, in axes of the first marker).
+    Rows: distance across the curve, level (`side`: to the left of the travel) and upright to both (`height`). *Up* is
+    the normal of a plane curve, else a direction that is nowhere tangent to the curve (`up`, in axes of the first
+    marker).
 
-    An open curve goes on straight beyond its ends: the point is not stopped there. On a curve that crosses itself the
-    point may change branches at the crossing.
+    An open curve is extended by straight lines beyond its ends: the point is not stopped there. On a curve that crosses
+    itself the point may change branches at the crossing.
 
     Examples
     --------
@@ -78,7 +79,7 @@ class PointOnCurve(Constraint):
 @checked("follower", "inside")
 @dataclass(frozen=True, eq=False)
 class CamFollower(Constraint):
-    """A follower stays in touch with the profile of a cam.
+    """Keep a follower in contact with the profile of a cam.
 
     Parameters
     ----------
@@ -90,17 +91,17 @@ class CamFollower(Constraint):
     radius : float, m
         Of the roller.
     inside : bool
-        The follower is inside the profile, as a roller in a ring; a flat face cannot be.
+        The follower is inside the profile, as a roller in a ring; not for a flat face.
 
-    Row: distance between follower and profile, in the plane of the cam; keeping the two in one plane is the business of
-    the joints. The multiplier is the normal force on the follower, positive if the two press on each other; where it
-    is negative a follower without a spring or groove would lift off. A start on the other side of the profile is moved
-    to the side that is meant, which the notes of a run say.
+    Row: distance between follower and profile, in the plane of the cam; joints must keep the two in one plane. The
+    multiplier is the normal force on the follower, positive in compression. Where it is negative, a follower without a
+    spring or groove would lift off. A start on the wrong side of the profile is moved to the correct side, and a note
+    reports it.
 
-    A roller touches the point of the profile nearest to its centre, a face the point farthest along its normal: those
-    that it would meet first from outside. A roller larger than a hollow of the profile (undercut), and a flat face
-    on any hollow, bridge it from one rim to the other: as the point of contact jumps, velocities step. On a straight
-    flank they do so for a flat face, too.
+    A roller touches the point of the profile nearest to its centre, a face the point farthest along its normal: the
+    first point met from outside. A roller larger than a hollow of the profile (undercut), and a flat face on any
+    hollow, bridge it from one rim to the other. The contact point then jumps and velocities step. They also step for a
+    flat face on a straight flank.
 
     Raises
     ------
@@ -155,7 +156,7 @@ class CamFollower(Constraint):
         return pieces if (_area(pieces) > 0) == self.inside else pieces.reversed()
 
     def on_wrong_side(self, position: ArrayLike) -> bool:
-        """Return whether a follower with its origin at (3,) m of the first marker touches from the side not meant.
+        """Return whether a follower with its origin at (3,) m in the first marker touches from the wrong side.
 
         Nearly: by a quarter of its size, or of a twentieth of the profile's.
         """
@@ -173,7 +174,7 @@ class CamFollower(Constraint):
 @checked("inside")
 @record_makers
 class RollingCam(CamFollower):
-    """A roller stays in touch with the profile of a cam and rolls on it without slip.
+    """Keep a roller in contact with the profile of a cam, rolling without slip.
 
     Parameters
     ----------
@@ -184,10 +185,10 @@ class RollingCam(CamFollower):
     inside : bool
         It rolls inside the profile, as in a ring.
 
-    Rows: `slip`, nonholonomic: the point of the roller that touches has no velocity along the profile, so that radius
-    times the angular velocity of the roller, seen from the cam, is the speed of its centre along the cam (Sol 1983,
+    Rows: `slip`, nonholonomic: the contact point of the roller has no velocity along the profile, so that radius times
+    the angular velocity of the roller, relative to the cam, is the velocity of its centre along the cam (Sol 1983,
     (9.1.2)); `contact`, as in `CamFollower`. The multiplier of the slip is the force on the roller along the profile,
-    run clockwise about z (inside: counterclockwise); whether friction can give it is not looked at.
+    traversed clockwise about z (inside: counterclockwise). The friction limit of this force is not checked.
 
     Examples
     --------
@@ -210,7 +211,7 @@ class RollingCam(CamFollower):
 
 
 def _area(pieces: PiecewisePolynomial) -> float:
-    """Return the area inside a closed plane curve, positive if it runs counterclockwise, m2."""
+    """Return the signed area inside a closed plane curve, positive if counterclockwise, m2."""
     # Gauss with five points is exact for x y' of two quintics
     nodes, weights = np.polynomial.legendre.leggauss(5)
     c, c1 = (pieces.at(0.5 * (nodes + 1), order) for order in (0, 1))
@@ -218,7 +219,7 @@ def _area(pieces: PiecewisePolynomial) -> float:
 
 
 def _upward(curve: Curve) -> Array:
-    """Return the normal of a plane curve, else a unit vector that the curve keeps away from, as far as may be."""
+    """Return the normal of a plane curve, else a unit vector away from the tangents of the curve."""
     if curve.in_plane:
         return np.array([0.0, 0.0, 1.0])
     points = curve.pieces.at(np.linspace(0, 1, 5)).reshape(-1, 3)
@@ -238,6 +239,6 @@ def _upward(curve: Curve) -> Array:
     best = int(nearest.argmin())
     if nearest[best] > 0.9998:
         raise ModelError(
-            "PointOnCurve", "curve", curve, "it takes all directions of space; divide it into several curves"
+            "PointOnCurve", "curve", curve, "its tangents cover all directions; divide it into several curves"
         )
     return np.array(directions[best])

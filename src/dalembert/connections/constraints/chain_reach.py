@@ -1,11 +1,11 @@
 """Largest and smallest distance between the ends of a kinematic chain.
 
-Joints that turn about the first centre A, or about the last one B, leave the distance of A and B as it is. If all those
-between them are parallel pins, with links d_k across their axis from one to the next and h along it in all, then
+Joints that rotate about the first centre A, or about the last one B, do not change the distance of A and B. If all
+those between them are parallel pins, with links d_k across their axis from one to the next and h along it in all, then
 
     |AB|^2 = h^2 + s^2,     s between max(0, 2 max d_k - sum d_k) and sum d_k                                        (1)
 
-and at both ends of that the chain is stretched or folded: its joints give way along AB no more.
+and at both ends of this range the chain is stretched or folded: its joints no longer move along AB.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ __all__ = ["ChainReach", "is_chain_limit", "reach_of"]
 
 Array = NDArray[np.float64]
 
-COINCIDENCE_TOL = 1e-9  # of the length of the chain: centres that are one; likewise of axes
+COINCIDENCE_TOL = 1e-9  # of the length of the chain: centres closer than this coincide; likewise axes
 STRETCH_MARGIN = (
-    1e-6  # of the reach: so much before its end a chain is taken to be stretched, where its equations are sound
+    1e-6  # of the reach: margin before its end at which a chain counts as stretched, where its equations are regular
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ChainReach:
-    """The distance of two points of a chain.
+    """Range of the distance of two points of a chain.
 
     Attributes
     ----------
     first, second : (3,) m
-        The points, in axes of the first and of the second marker.
+        Points, in axes of the first and of the second marker.
     least, most : float, m
-        A little more, and a little less, than they can come near and apart; `least` is 0 if they can meet.
+        Upper and lower bound of the distance, with a small margin; `least` is 0 if the points can meet.
     """
 
     first: Array
@@ -54,14 +54,14 @@ class ChainReach:
 
 
 def is_chain_limit(connection: Connection, connections: Mapping[str, Connection]) -> bool:
-    """Return whether a connection is a rope that holds a chain where it is stretched or folded."""
+    """Return whether a connection is a rope that limits a chain at its stretched or folded position."""
     chain, _, ending = connection.name.rpartition(".")
     return ending in ("reach", "fold") and chain in connections and connections[chain].element.kind == "KinematicChain"
 
 
 def reach_of(chain: KinematicChain) -> ChainReach | None:
-    """Return how far a chain reaches, by (1); None if it is of another kind."""
-    joints: list[tuple[Joint, Array, Array]] = []  # each with where it is and how its axes lie, unmoved
+    """Return the distance range of a chain, by (1); None if (1) does not apply."""
+    joints: list[tuple[Joint, Array, Array]] = []  # each with its position and axes at zero coordinates
     R, p = np.eye(3), np.zeros(3)
     for part in chain.parts:
         if isinstance(part, Joint):

@@ -1,4 +1,4 @@
-"""Kinematic chains: massless joints in series between two markers, as one set of equations (Sol 1983, section 7.2)."""
+"""Kinematic chains: massless joints in series between two markers (Sol 1983, section 7.2)."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["Bar", "KinematicChain", "Offset"]
 
 Array = NDArray[np.float64]
 
-MAX_INNER_COORDINATES = 24  # inner coordinates: core/chain.hpp
+MAX_INNER_COORDINATES = 24  # inner coordinates: core/constraints/kinematic_chain.hpp
 N_STARTS = 12  # start configurations of a search
-MAX_WARM_ITERATIONS = 25  # steps of a search that goes on where the last one ended
-UNREACHABLE_TOL = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
+MAX_WARM_ITERATIONS = 25  # steps of a search started from the last solution
+UNREACHABLE_TOL = 1e-7  # relative gain of a step below which a search for an unreachable pose stops
 
 
 @dataclass(frozen=True, eq=False)
 class Offset:
-    """A rigid massless piece of a chain: the pose of its end in its beginning.
+    """Rigid massless piece of a chain: the pose of its end in its beginning.
 
     Parameters
     ----------
@@ -67,35 +67,35 @@ def Bar(length: float, axis: Any = "x") -> Offset:
 @checked("near")
 @dataclass(frozen=True, eq=False)
 class KinematicChain(Constraint):
-    """Massless joints in series between two markers, as one set of equations.
+    """Massless joints in series between two markers, as one set of constraint equations.
 
     Parameters
     ----------
     parts : sequence of Joint and Offset
         From the first marker to the second. Joints may be of the library or `CustomJoint` without time.
     near : dict of int to (n,) numbers
-        Coordinates of joints, by their number in `parts`, near which inner coordinates are searched first.
+        Coordinates of joints, by their number in `parts`: first initial guess of the inner coordinates.
 
     The relative motion that the joints allow is Y gamma', gamma their coordinates: 6 - rank(Y) equations are left on
-    the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates have
-    no place among the coordinates of the system; they follow from the pose in every evaluation (`inner`), redundant
-    ones (the spin of that bar) stay where the search leaves them.
+    the pose of the second marker (a bar between two balls: rank 5, one equation, the distance). Inner coordinates are
+    not coordinates of the system. They follow from the pose in every evaluation (`inner`); redundant ones (the spin of
+    that bar) keep the values at which the search ends.
 
-    Where a pose can be reached in several ways (an elbow up or down), the equations are the same for all of them; only
-    `inner` has to choose, and takes the one that the search from `near` finds. ``system.initial("chain.0.angle",
-    position=0.3)`` gives inner coordinates start values: positions are found that meet them, and `inner` of the model's
-    chain, ``model.system.connections["chain"].element``, comes as near to them as it can.
+    Where a pose has several solutions (an elbow up or down), the equations are the same for all of them. Only `inner`
+    selects one: the solution found by the search from `near`. ``system.initial("chain.0.angle", position=0.3)`` gives
+    inner coordinates start values: assembly meets them, and `inner` of the model's chain,
+    ``model.system.connections["chain"].element``, returns the solution nearest to them.
 
-    The rank is that of generic positions. Where the chain is stretched or folded so that it drops, the joints can
-    follow no further. Chains of parallel pins, with any joints that turn about the first and the last centre, hold
-    there: in runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is
-    pulled taut with an impulse and lets go when it would push; ``"chain.fold"`` likewise where they are folded. Outputs
-    are those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
+    The rank is that of generic configurations. It drops where the chain is stretched or folded, the limit of its
+    motion. Chains of parallel pins, with any joints that rotate about the first and the last centre, are stopped there.
+    In runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is pulled
+    taut with an impulse and goes slack when it would push; ``"chain.fold"`` likewise where they are folded. Outputs are
+    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
 
     Attributes
     ----------
     rank : int
-        Degrees of freedom that the chain leaves.
+        Degrees of freedom left by the chain.
     inner_names : tuple of str
         Inner coordinates, ``"0.angle"`` that of the first part; a ball joint has a quaternion.
     redundant : int
@@ -148,7 +148,7 @@ class KinematicChain(Constraint):
         rank = int(max(ranks))
         if rank == 6:
             raise ModelError(
-                item, "rank", rank, "its joints allow every relative motion, so it binds nothing: leave it out"
+                item, "rank", rank, "its joints allow every relative motion, so it constrains nothing: leave it out"
             )
         for name, value in (
             ("parts", parts),
@@ -167,17 +167,17 @@ class KinematicChain(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row is holonomic: all are."""
+        """Holonomic flags of the rows: all True."""
         return (True,) * len(self.rows)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """Units of the rows: turns count as displacements at the length of the chain."""
+        """Units of the rows; rotations count as displacements at the length of the chain."""
         return ("m",) * len(self.rows)
 
     @property
     def parameter(self) -> float:
-        """The length."""
+        """Length of the chain, m."""
         return self.length
 
     @property
@@ -187,7 +187,7 @@ class KinematicChain(Constraint):
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters of its custom joints, ``"0.r"`` that of the first part."""
+        """Parameters of the custom joints; ``"0.r"`` belongs to the first part."""
         return {
             f"{k}.{name}": value
             for k, part in enumerate(self.parts)
@@ -214,7 +214,7 @@ class KinematicChain(Constraint):
         Raises
         ------
         ModelError
-            If the chain cannot take that pose.
+            If the chain cannot reach that pose.
         """
         R, p = np.asarray(rotation, dtype=float), np.asarray(position, dtype=float)
         if self.wanted is not None:
@@ -223,14 +223,14 @@ class KinematicChain(Constraint):
                 return dict(zip(self.inner_names, gamma.tolist(), strict=True))
         gamma, miss = self._nearest(R, p)
         if miss > 1e-5 * (1.0 + self.length):
-            raise ModelError(self.kind, "pose", p, f"it cannot be taken: {miss:.3g} m or rad are missing")
+            raise ModelError(self.kind, "pose", p, f"the chain cannot reach it: {miss:.3g} m or rad remain")
         return dict(zip(self.inner_names, gamma.tolist(), strict=True))
 
     def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
-        """Return how a pose of the second marker misses the nearest that the chain can take, (6,) m, and where that is.
+        """Return the closest pose error (6,) m of a given second-marker pose, and the inner coordinates there.
 
-        [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search begins at
-        inner coordinates `near`, if they are given.
+        [rotation times length; displacement], axes of the first marker: e of core/constraints/kinematic_chain.hpp. The
+        search starts from inner coordinates `near`, if given.
         """
         starts, most = (self.starts[:2], 100) if near is None else (near[None], MAX_WARM_ITERATIONS)
         found = [
@@ -240,14 +240,14 @@ class KinematicChain(Constraint):
         return self.error(rotation, position, inner)[0], inner
 
     def stretch_margin(self, rotation: Array, position: Array) -> float:
-        """Return how far the joints are from where they are stretched or folded: 0 there, up to 1."""
+        """Return the distance of the joints from a stretched or folded position: 0 there, up to 1."""
         scale = np.array([self.length] * 3 + [1.0] * 3)[:, None]
         Y = scale * self.programs.at(self._nearest(rotation, position)[0])[2]
         s = np.linalg.svd(Y, compute_uv=False)
         return float(s[self.rank - 1] / s[0]) if self.rank else 1.0
 
     def _nearest(self, R: Array, p: Array) -> tuple[Array, float]:
-        """Return inner coordinates whose pose is nearest, and what it misses, m or rad."""
+        """Return the inner coordinates of the nearest pose, and its error, m or rad."""
         found = [self.programs.nearest(R, p, start, self.length) for start in self.starts[:1]]
         for start in self.starts[1:]:
             if min(miss for _, miss in found) < 1e-7 * (1.0 + self.length):
@@ -255,7 +255,7 @@ class KinematicChain(Constraint):
             found.append(self.programs.nearest(R, p, start, self.length))
         return min(found, key=lambda pair: pair[1])
 
-    # -- inner coordinates that are asked for
+    # -- requested inner coordinates
 
     @property
     def inner_units(self) -> tuple[str, ...]:
@@ -263,15 +263,15 @@ class KinematicChain(Constraint):
         return tuple(unit for part in self.parts if isinstance(part, Joint) for unit in part.coordinate_units)
 
     def asked(self, item: str, given: Any, before: Array | None = None) -> Array:
-        """Return inner coordinates that are asked for, (n,), NaN where none is; from a mapping by name, or an array.
+        """Return requested inner coordinates (n,), NaN where none; from a mapping by name, or an array.
 
         Parameters
         ----------
         item : str
-            What errors should call this.
+            Name for errors.
         given : dict of str to number, or (n,)
         before : (n,)
-            Those that were asked for before.
+            Previous requests.
         """
         names, n = self.inner_names, len(self.inner_names)
         if not isinstance(given, Mapping):
@@ -292,12 +292,12 @@ class KinematicChain(Constraint):
                 whole = ", ".join(f"{k}.{name}" for name in part.coordinates[:4])
                 raise ModelError(item, "position", dict(given), f"give a quaternion as a whole: {whole}")
             if turn.size and not np.isnan(turn).any():
-                quaternion(*turn)  # refuses a quaternion of length zero
+                quaternion(*turn)  # raises an error for a quaternion of length zero
                 turn /= np.linalg.norm(turn)
         return values
 
     def rate_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
-        """Return requested rates of inner coordinates, as `asked` does; those of quaternions are refused."""
+        """Return requested rates of inner coordinates, as `asked` does; quaternion rates raise an error."""
         names, n = self.inner_names, len(self.inner_names)
         if not isinstance(given, Mapping):
             numbers = [given] if n == 1 and shape_of(given) == () else given
@@ -307,13 +307,15 @@ class KinematicChain(Constraint):
             if name not in names:
                 raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
             if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
-                remedy = "a ball joint within a chain has no speeds to give; make the chain of bodies and joints"
+                remedy = (
+                    "velocities of a ball joint within a chain cannot be given; model the chain with bodies and joints"
+                )
                 raise ModelError(item, "speed", {name: value}, remedy)
             rates[names.index(name)] = finite_number(value, item=item, field=name)
         return rates
 
     def with_start(self, asked: Array) -> KinematicChain:
-        """Return the same chain with inner coordinates searched near those that are asked for, (n,), NaN: as it is."""
+        """Return the same chain with start values (n,) of the inner search; NaN keeps the present ones."""
         twin = copy(self)
         start = np.where(np.isnan(asked), self.starts[0], asked)
         object.__setattr__(twin, "starts", np.vstack([start, self.starts]))
@@ -321,7 +323,7 @@ class KinematicChain(Constraint):
         return twin
 
     def held(self, rotation: Array, position: Array, asked: Array, near: Array | None = None) -> tuple[Array, Array]:
-        """Return how a pose misses the nearest that the chain can take with the asked coordinates held, and where.
+        """Return the closest pose error with the requested coordinates held, and the inner coordinates there.
 
         As `limit_violation`: (6,) m and inner coordinates (n,).
         """
@@ -337,12 +339,12 @@ class KinematicChain(Constraint):
         return self.error(rotation, position, inner)[0], inner
 
     def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
-        """Return the inner coordinates (n,) at a pose that come nearest to those asked for, (n,), NaN: any."""
+        """Return the inner coordinates (n,) at a pose that are nearest to requested ones (n,), NaN: any."""
         e, gamma = self.held(rotation, position, asked)
         if float(np.abs(e).max()) < 1e-11 * self.length:
             return gamma
         given = ~np.isnan(asked)
-        starts = (gamma, *self.starts[:4])  # from half a turn away a search may stay where it is
+        starts = (gamma, *self.starts[:4])  # from 180 degrees away a search may stay where it is
         ways = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
         best = min(miss for _, miss in ways)
         met = [found for found, miss in ways if miss <= best + 1e-7 * (1.0 + self.length)]
@@ -359,14 +361,14 @@ class KinematicChain(Constraint):
         return gamma
 
     def slopes(self, gamma: Array) -> tuple[Array, Array]:
-        """Return Y^+ (n, 6) on [w; v] of the second marker, and the motions (n, k) that do not move it, orthonormal."""
+        """Return Y^+ (n, 6) on [w; v] of the second marker, and an orthonormal null space (n, k)."""
         scale = np.array([self.length] * 3 + [1.0] * 3)
         U, s, Vt = np.linalg.svd(scale[:, None] * self.programs.at(gamma)[2])
         rank = numerical_rank(s, ROW_RANK_TOL, 0.0)
         return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
 
     def error(self, rotation: Array, position: Array, inner: Array) -> tuple[Array, Array]:
-        """Return e (6,) m and Y (6, n) of core/closures/chain.hpp: turns at the length of the chain, displacements."""
+        """Return e (6,) m and Y (6, n) of core/constraints/kinematic_chain.hpp; rotations at the chain length."""
         C, c, H = self.programs.at(inner)
         turn = quaternion_from_matrix(rotation @ C.T)
         e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])
@@ -405,7 +407,7 @@ def _in_series(parts: Sequence[Joint | Offset], n: int) -> PosePrograms:
             R, p = _joint_pose(k, part, q, number)
             back = transposed(C)
             mine = []
-            for w, v in motion_columns(k, R, p, q):  # of the end of the part; what it carries goes along
+            for w, v in motion_columns(k, R, p, q):  # of the end of the part; outboard parts move with it
                 moved = [k.add(x, y) for x, y in zip(v, k.cross(w, c), strict=True)]
                 mine.append((k.apply(back, w), k.apply(back, moved)))
             columns = mine + columns
@@ -415,7 +417,7 @@ def _in_series(parts: Sequence[Joint | Offset], n: int) -> PosePrograms:
 
 
 def _joint_pose(k: ProgramBuilder, joint: Joint, q: Vector, number: int) -> tuple[Matrix, Vector]:
-    """Return C and c of a joint, part of that number, as places of a program; its parameters get the number too."""
+    """Return C and c of a joint as indices of a program; its parameters get the number of the part."""
     pose = joint.programs[0].pose
     own = {place: f"{number}.{name}" for place, name in pose.own.items()}
     out = k.graft(replace(pose, own=own), [*q, *q])
@@ -423,7 +425,7 @@ def _joint_pose(k: ProgramBuilder, joint: Joint, q: Vector, number: int) -> tupl
 
 
 def _random_coordinates(parts: Sequence[Joint | Offset], rng: np.random.Generator) -> Array:
-    """Return random coordinates of all joints, angles anywhere, displacements of the order of the offsets."""
+    """Return random coordinates of all joints: any angles, displacements of the order of the offsets."""
     reach = (
         max([float(np.linalg.norm(part.position)) for part in parts if isinstance(part, Offset)], default=0.0) or 1.0
     )

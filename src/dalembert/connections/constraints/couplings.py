@@ -1,10 +1,10 @@
-"""Couplings: joint coordinates bound to each other, in proportion or by any formula.
+"""Couplings: equations between joint coordinates, linear or by a formula.
 
     second = ratio * first + offset
 
 Gears, racks, belts and lead screws are couplings whose ratio follows from their geometry. Coordinates are those of the
-joints that carry the wheels, relative to what the joints are mounted on: a planetary train is a coupling between two
-joints on its carrier.
+joints that carry the wheels, relative to the bodies on which the joints are mounted: a planetary train is a coupling
+between two joints on its carrier.
 """
 
 from __future__ import annotations
@@ -43,21 +43,20 @@ if TYPE_CHECKING:
 
 __all__ = ["CoordinateConnection", "Coupling", "CustomCoupling", "belt", "gear", "rack_and_pinion", "screw_coupling"]
 
-MAX_COORDINATES = 32  # coordinates of one formula: core/closures/coupling_rows.hpp
+MAX_COORDINATES = 32  # coordinates of one formula: core/constraints/coupling_rows.hpp
 
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """second = ratio * first + offset, for coordinates of two joints.
+    """Linear coupling of two joint coordinates: second = ratio * first + offset.
 
     Parameters
     ----------
     ratio : float, 1, m/rad or rad/m
     offset : float, rad or m
 
-    Connect it between two connections (or coordinates, ``"C.slide"``) in place of markers:
-    ``s.connect("mesh", Coupling(-0.5), "A", "B")``. The effort that it passes to the second coordinate is its
-    multiplier.
+    Connect it between two connections (or coordinates, ``"C.slide"``) in place of markers: ``s.connect("mesh",
+    Coupling(-0.5), "A", "B")``. The multiplier is the effort on the second coordinate.
     """
 
     ratio: float
@@ -82,28 +81,26 @@ class Coupling:
 @checked("parameters", "coordinates", "definitions", "unit", "tables")
 @record_makers
 class CustomCoupling:
-    """Coordinates of any number of joints bound by a formula: f(s1, s2, ..., t) = 0, or by their rates.
+    """Coupling of joint coordinates by a formula: f(s1, s2, ..., t) = 0, or by their rates.
 
     Parameters
     ----------
     formula : text, SymPy, or a function ``f(s1, s2, ..., t, *parameters)`` of the coordinates
-        What has to be zero. Of the coordinates ``s1 s2 ...`` of the joints in the order in which they are connected
-        (rad or m), the time ``t`` and parameters, it binds positions; one that uses their rates ``ds1 ds2 ...``, in
-        which it has to be linear, binds speeds only (nonholonomic).
+        Residual of the coupling. A formula of the coordinates ``s1 s2 ...`` of the joints in the order of connection
+        (rad or m), the time ``t`` and parameters constrains positions. A formula that uses the rates ``ds1 ds2 ...``,
+        in which it must be linear, constrains velocities only (nonholonomic).
     parameters : dict of str to float
     coordinates : sequence of str
         Names of the coordinates in place of ``s1 s2 ...``; rates are then ``d`` and the name. A function needs them, or
-        takes as many coordinates as ``coordinates`` says by number.
+        the number of its coordinates.
     definitions : dict of str to formula
         Named parts that the formula uses.
     unit : str
-        ``"m"`` or ``"rad"`` of the residual, which scales what counts as closed; if left out that of the first
-        coordinate.
+        Unit ``"m"`` or ``"rad"`` of the residual, for the closure tolerance; default that of the first coordinate.
 
     Connect it between joints or coordinates: ``s.connect("differential", coupling, "left", "right", "case")``. All
-    derivatives are found from the formula. Its multiplier, ``"differential.effort"``, times the derivative of f by a
-    coordinate is the effort at that coordinate. A drive of it lets the formula follow a law of time instead of staying
-    zero.
+    derivatives follow from the formula. Its multiplier, ``"differential.effort"``, times the derivative of f by a
+    coordinate is the effort at that coordinate. With a drive, the formula follows a time law instead of staying zero.
 
     Examples
     --------
@@ -143,7 +140,7 @@ class CustomCoupling:
         self.programs, self.by_rates = self._compiled()
 
     def _named(self, coordinates: Any) -> tuple[str, ...]:
-        """Return the names of the coordinates: given, counted, or as many as the formula uses."""
+        """Return the names of the coordinates: given, numbered, or as many as the formula uses."""
         item = self.kind
         if isinstance(coordinates, int):
             return tuple(f"s{k + 1}" for k in range(coordinates))
@@ -192,16 +189,16 @@ class CustomCoupling:
         return "CustomCoupling"
 
     def needs_position(self, number: int) -> bool:
-        """Return whether it uses a coordinate itself, not only its rate."""
+        """Return whether the formula uses a coordinate itself, not only its rate."""
         return any(number in inputs_of(program, program.outputs) for program in self.programs)
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Whether the coupling is holonomic."""
+        """True if the coupling is holonomic."""
         return (not self.by_rates,)
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
-        """Return residual, rate and second rate that a driven value asks for."""
+        """Return residual, rate and second rate for a driven value."""
         return value, rate, second
 
     def with_parameters(self, **numbers: float) -> CustomCoupling:
@@ -222,14 +219,14 @@ class CustomCoupling:
 
 @dataclass(frozen=True, eq=False)
 class CoordinateConnection:
-    """A coupling between coordinates of joints.
+    """Coupling between coordinates of joints.
 
     Attributes
     ----------
     name : str
     element : Coupling, CustomCoupling or Mimic
     places : tuple of (Connection, int)
-        The joints, and which of their coordinates.
+        Joints and the indices of their coordinates.
     """
 
     name: str
@@ -238,17 +235,17 @@ class CoordinateConnection:
 
     @property
     def joints(self) -> tuple[Connection, ...]:
-        """The joints."""
+        """Coupled joints."""
         return tuple(joint for joint, _ in self.places)
 
     @property
     def first(self) -> Connection:
-        """The joint of the first coordinate."""
+        """Joint of the first coordinate."""
         return self.places[0][0]
 
     @property
     def second(self) -> Connection:
-        """The joint of the last coordinate: the second of two."""
+        """Joint of the last coordinate."""
         return self.places[-1][0]
 
     @property
@@ -275,7 +272,7 @@ class CoordinateConnection:
 @checked("internal")
 @record_call
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
-    """Return the coupling of two wheels by their teeth; they turn against each other unless one is internal."""
+    """Return the coupling of two gear wheels; they turn in opposite senses unless one is internal."""
     a, b = (_positive("gear", field, value) for field, value in (("teeth_1", teeth_1), ("teeth_2", teeth_2)))
     return Coupling(a / b if internal else -a / b)
 
@@ -296,7 +293,7 @@ def screw_coupling(pitch: float) -> Coupling:
 @checked("crossed")
 @record_call
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
-    """Return the coupling of two pulleys by their radii (m): the same sense of rotation unless the belt is crossed."""
+    """Return the coupling of two pulleys by radii (m); the same sense of rotation unless crossed."""
     a, b = (_positive("belt", field, value) for field, value in (("radius_1", radius_1), ("radius_2", radius_2)))
     return Coupling(-a / b if crossed else a / b)
 

@@ -1,7 +1,7 @@
-"""Curves fixed in a marker: through points, from a function, in polar form, of lines and arcs.
+"""Curves fixed in a marker: splines, functions, polar profiles, lines and arcs.
 
-A curve is smooth: its direction has no steps. Its curvature may have some where segments meet; there accelerations
-step too.
+A curve is smooth: its direction is continuous. Its curvature may jump where segments meet; accelerations jump there
+too.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["Arc", "Curve", "Line"]
 
 Array = NDArray[np.float64]
 
-COINCIDENCE_TOL = 1e-6  # of the curve's size: what counts as the same point
-TANGENT_TOL = 1e-4  # rad: what counts as the same direction
-DIFFERENCE_STEP = 0.05  # rad: quintic pieces of an arc are then good to 1e-13 of its radius
+COINCIDENCE_TOL = 1e-6  # of the curve's size: points closer than this coincide
+TANGENT_TOL = 1e-4  # rad: directions closer than this are equal
+ARC_PIECE_ANGLE = 0.05  # rad: quintic pieces of an arc this long are accurate to 1e-13 of its radius
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A straight segment in the plane z = 0, for `Curve.path`.
+    """Straight segment in the plane z = 0, for `Curve.path`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Arc:
-    """A circular segment in the plane z = 0, for `Curve.path`.
+    """Circular segment in the plane z = 0, for `Curve.path`.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Arc:
 
     def pieces(self) -> tuple[Array, Array]:
         """Return coefficients (n, 6, 3) and lengths (n,) of the pieces."""
-        count = math.ceil(abs(self.end - self.start) / DIFFERENCE_STEP)
+        count = math.ceil(abs(self.end - self.start) / ARC_PIECE_ANGLE)
         angle, h = np.linspace(self.start, self.end, count + 1), (self.end - self.start) / count
         unit = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
         across = np.column_stack([-unit[:, 1], unit[:, 0], 0 * angle])
@@ -93,24 +93,24 @@ class Arc:
 @checked("closed")
 @record_makers
 class Curve:
-    """A smooth curve through points: a cubic spline with continuous curvature.
+    """Smooth curve through points: a cubic spline with continuous curvature.
 
     Parameters
     ----------
     points : (n, 3) or (n, 2) m
-        In axes of the marker that the curve is fixed in; two numbers mean the plane z = 0.
+        In axes of the marker in which the curve is fixed; two numbers mean the plane z = 0.
     closed : bool
         The last point must then repeat the first, and curvature is continuous there too.
 
     Attributes
     ----------
     knots : (n + 1,)
-        The parameter s at which pieces begin and end: loop constraint length (m) of a spline, angle (rad) of a polar
-        curve, arc length (m) of a path.
+        Parameter s at the ends of the pieces: chord length (m) of a spline, angle (rad) of a polar curve, arc length
+        (m) of a path.
     closed : bool
     pieces : Pieces
 
-    Other ways to make one: `Curve.from_function`, `Curve.from_derivatives`, `Curve.polar`, `Curve.path`.
+    Other constructors: `Curve.from_function`, `Curve.from_derivatives`, `Curve.polar`, `Curve.path`.
 
     Raises
     ------
@@ -173,7 +173,7 @@ class Curve:
             Number of points, evenly spaced in the argument. The error falls with the fourth power of the spacing, that
             of curvature, and so of accelerations, with the second.
         closed : bool
-            function(b) is function(a).
+            True if function(b) equals function(a).
         """
         a, b = (finite_number(x, item="Curve", field=name) for x, name in ((a, "a"), (b, "b")))
         if not isinstance(n, (int, np.integer)) or n < 2:
@@ -189,17 +189,17 @@ class Curve:
     @classmethod
     @record_call
     def from_derivatives(cls, segments: Sequence[Sequence[Any]], *, start: float = 0.0, closed: bool = False) -> Curve:
-        """Return the curve through points with given first and second derivatives, in segments that meet smoothly.
+        """Return the curve through points with given first and second derivatives.
 
         Parameters
         ----------
         segments : sequence of (span, x, x1, x2)
-            How much of the parameter the segment takes, over which its points are evenly spaced; points and derivatives
-            by the parameter, (n, 2) or (n, 3) m each. Second derivatives may jump between segments.
+            Parameter span of the segment, over which its points are evenly spaced; points and derivatives by the
+            parameter, (n, 2) or (n, 3) m each. Second derivatives may jump between segments.
         start : float
             Parameter at which the first segment begins.
         closed : bool
-            The last segment ends where and as the first begins.
+            True if the last segment ends where and as the first begins.
 
         Raises
         ------
@@ -223,13 +223,13 @@ class Curve:
     @classmethod
     @record_call
     def polar(cls, segments: Sequence[tuple[float, Any]], *, start: float = 0.0) -> Curve:
-        """Return the closed curve in the plane z = 0 whose radius follows one law after the other: a cam profile.
+        """Return a closed curve in the plane z = 0 whose radius follows successive laws: a cam profile.
 
         Parameters
         ----------
         segments : sequence of (angle, law)
-            Angle (rad) that the segment takes, and the radius (m) as a law of the angle within it, from 0: a number for
-            a dwell, ``Ramp(r1, r2, angle)`` for a rise or return without steps of the acceleration, any other law, or a
+            Angle (rad) of the segment, and the radius (m) as a law of the angle within it, from 0: a number for a
+            dwell, ``Ramp(r1, r2, angle)`` for a rise or return without acceleration jumps, any other law, or a
             callable. The angles add up to 2 pi.
         start : float, rad
             Angle from x, about z, at which the first segment begins.
@@ -251,7 +251,7 @@ class Curve:
                 raise ModelError(item, "angle", span, "it must be positive")
             law = as_law(segment[1], item=item, field="law")
             # an arc needs few pieces, but a rise may be steep
-            local = np.linspace(0.0, span, max(48, math.ceil(span / DIFFERENCE_STEP)) + 1)
+            local = np.linspace(0.0, span, max(48, math.ceil(span / ARC_PIECE_ANGLE)) + 1)
             r, r1, r2 = np.array([law(float(x)) for x in local]).T
             if not np.isfinite([r, r1, r2]).all() or r.min() <= 0:
                 raise ModelError(item, "radius", float(r.min()), "it must be positive everywhere")
@@ -271,13 +271,13 @@ class Curve:
     @classmethod
     @record_call
     def path(cls, segments: Sequence[Line | Arc], *, closed: bool = True) -> Curve:
-        """Return the curve in the plane z = 0 of lines and arcs, each beginning where and as the one before ends.
+        """Return a curve of lines and arcs in the plane z = 0; each segment continues the one before.
 
         Parameters
         ----------
         segments : sequence of Line and Arc
         closed : bool
-            The last one ends where and as the first begins.
+            True if the last segment ends where and as the first begins.
 
         Raises
         ------
@@ -321,12 +321,12 @@ class Curve:
 
     @property
     def closed(self) -> bool:
-        """Whether the curve is closed."""
+        """True if the curve is closed."""
         return self.pieces.closed
 
     @property
     def in_plane(self) -> bool:
-        """Whether the curve lies in the plane z = 0."""
+        """True if the curve lies in the plane z = 0."""
         return not self.pieces.coefficients[:, :, 2].any()
 
     def __repr__(self) -> str:
@@ -345,7 +345,7 @@ class Curve:
 
     @classmethod
     def _joined(cls, item: str, parts: list[Array], widths: list[Array], *, closed: bool, start: float = 0.0) -> Curve:
-        """Return the curve of segments, each a chain of pieces, after a look at where they meet."""
+        """Return the curve of segments, each a chain of pieces; check continuity where they meet."""
         chains = [PiecewisePolynomial(part, False) for part in parts]
         size = float(np.ptp(np.concatenate([chain.box() for chain in chains]), axis=0).max())
         for k in range(len(chains) if closed else len(chains) - 1):

@@ -1,6 +1,6 @@
 """User-written constraints, given by their equations.
 
-Derivatives follow from the formulas (see `calculus`), so that everything else treats these as elements of the library.
+Derivatives follow from the formulas, so that these constraints are used like those of the library.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class _RowsByFormula(Constraint):
         object.__setattr__(self, "programs", self._compiled(formulas, definitions))
 
     def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
-        """Return what a function of p, R, t (or p, R, v, w, t) and parameters gives, in formulas, and their parts."""
+        """Return the formulas of a function of p, R, t (or p, R, v, w, t) and parameters, and their parts."""
 
         def called(*x: Any) -> Any:
             p, R = np.array(x[:3], dtype=object), np.array(x[3:12], dtype=object).reshape(3, 3)
@@ -88,7 +88,7 @@ class _RowsByFormula(Constraint):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
-        """Whether each row is holonomic."""
+        """Holonomic flags of the rows."""
         return (not self.nonholonomic,) * len(self.rows)
 
     @property
@@ -133,29 +133,29 @@ class _RowsByFormula(Constraint):
 @checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
 class CustomConstraint(_RowsByFormula):
-    """Equations f(y, t) = 0 between two markers, y the pose of the second seen from the first.
+    """Equations f(y, t) = 0 between two markers, y the pose of the second in the first.
 
     Parameters
     ----------
     residual : formula, or sequence of one to six
         Of the position ``x y z`` (m), the rotation matrix ``Rxx Rxy ... Rzz`` (``Rxy``: x component of the second
-        marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below half a turn), the time ``t``, and
-        parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation
-        matrix (3, 3), read once as that of a `CustomJoint`.
+        marker's y axis), the rotation vector ``rx ry rz`` (rad, turns below 180 degrees), the time ``t``, and
+        parameters. Text or SymPy. Or a Python function ``f(p, R, t, *parameters)`` of position (3,) and rotation matrix
+        (3, 3), traced once like that of a `CustomJoint`.
     parameters : dict of str to float
     definitions : dict of str to formula
-        Named parts that formulas use.
+        Named subexpressions of the formulas.
     names : sequence of str
-        Of the rows; ``f1``, ``f2`` ... if left out.
+        Names of the rows; ``f1``, ``f2`` ... if left out.
     units : str or sequence of str
-        ``"m"`` or ``"rad"`` of the residuals, which scales what counts as closed.
+        Units ``"m"`` or ``"rad"`` of the residuals, for the closure tolerance.
     tables : dict of str to Table
-        Functions that formulas call by name, as of a `CustomJoint`.
+        Functions that formulas call by name, as in a `CustomJoint`.
 
     Each residual is a row P_y y' + P_oy = 0 and so on (Sol 1983, (3.3.4)-(3.3.10)), with all derivatives found from the
-    formulas. The load is P_y^T times the multipliers. Rows that become dependent are dealt with as for other loops.
-    An angle is best bound by entries of the rotation matrix, which are smooth in every attitude. A drive of
-    ``"name.f1"`` lets a formula follow a law of time instead of staying zero.
+    formulas. The load is P_y^T times the multipliers. Dependent rows are treated as in other loops. Angles are best
+    constrained by entries of the rotation matrix, which are smooth in every orientation. A drive of ``"name.f1"`` lets
+    a formula follow a time law instead of staying zero.
 
     Examples
     --------
@@ -191,9 +191,9 @@ class PfaffianConstraint(_RowsByFormula):
     Parameters
     ----------
     rows : formula, or sequence of one to six
-        What has to be zero: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second
-        marker seen from the first, in axes of the first, with coefficients that may use the pose (as in
-        `CustomConstraint`), the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
+        Residuals: of the velocity ``vx vy vz`` (m/s) and angular velocity ``wx wy wz`` (rad/s) of the second marker
+        relative to the first, in axes of the first, with coefficients that may use the pose (as in `CustomConstraint`),
+        the time ``t`` and parameters. Or a Python function ``f(p, R, v, w, t, *parameters)``.
     parameters, definitions, names, units, tables
         As in `CustomConstraint`.
 
@@ -231,7 +231,7 @@ _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
 
 def _pose_inputs() -> tuple[ProgramBuilder, Vector, Matrix, Vector, Vector, int, dict[str, int]]:
-    """Return a program with the inputs of custom rows: places of p, R, omega, v and t, and those that have names."""
+    """Return a program with the inputs of custom rows, p, R, omega, v and t, and the indices of named ones."""
     program = Program((*_PLACE, *_ENTRIES, TIME, *(f"{name}'" for name in (*_RATES[3:], *_RATES[:3]))))
     inputs = [program.emit("input", k) for k in range(19)]
     k = ProgramBuilder(program)

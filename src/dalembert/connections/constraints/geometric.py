@@ -1,11 +1,11 @@
-"""Constraints: equations between two markers that leave no coordinates of their own.
+"""Geometric constraints: equations between two markers, without coordinates.
 
-A constraint is described by its rows. In frame A (the first marker, turned by ``frames()[0]``), with R and p the
-attitude and position of frame B (the second marker, turned by ``frames()[1]``), every row has a residual that is zero
-where the constraint holds. Rows marked nonholonomic bind velocities only and have no residual. Joints close loops by
-rows of the same kind (see `joints`), so everything said of loops holds for constraints too.
+A constraint is described by its rows. In frame A (the first marker, rotated by ``frames()[0]``), with R and p the
+orientation and position of frame B (the second marker, rotated by ``frames()[1]``), every row has a residual that is
+zero where the constraint is satisfied. Nonholonomic rows constrain velocities only and have no residual. Joints close
+loops by rows of the same kind (see `joints`), so all properties of loop constraints apply to constraints too.
 
-Reactions act on the second marker and do no work, except along a motion that time prescribes.
+Reactions act on the second marker and do no work, except along a prescribed motion.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ _LENGTH_ROWS = frozenset({"x", "y", "z", "distance", "side", "slip", "slip_x", "
 class Constraint:
     """Base of all constraints.
 
-    rows : names of the equations; holonomic : whether each binds positions too
+    rows : names of the equations; holonomic : True for each that constrains positions
     holds : names of rows that hold while a stop does
-    form, kernel : how the core has its rows: a constraint or joint of its library, by name; rows or a chain by programs
-    length_field : name of the positive length that the compiled rows need; none if empty
+    form, kernel : form of the rows in the core: a constraint or joint of its library, by name; rows or a chain by
+    programs
+    length_field : name of the positive length of the compiled rows; empty if none
     directions, z_axes : fields that are unit vectors; those of them that are the z axes of the frames of the rows
     drivable : whether a drive may prescribe the quantities that the rows hold
     limits : what these may be, between two numbers
@@ -80,11 +81,11 @@ class Constraint:
 
     @property
     def start(self) -> float:
-        """Value of the row while it is not driven, m or rad; a drive by speed starts there."""
+        """Value of the row while it is not driven, m or rad; initial value of a drive by speed."""
         return 0.0
 
     def angle_branch(self, value: float) -> int:
-        """Return the branch of a driven value: how many values at which the row is ambiguous it has passed."""
+        """Return the branch of a driven value: the number of ambiguous values passed."""
         return 0
 
     @property
@@ -94,12 +95,12 @@ class Constraint:
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom that it leaves between two bodies."""
+        """Degrees of freedom left between two bodies."""
         return 6 - len(self.rows)
 
     @property
     def parameter(self) -> float:
-        """The one number that the compiled rows need."""
+        """Scalar parameter of the compiled rows."""
         return float(getattr(self, self.length_field)) if self.length_field else 0.0
 
     @property
@@ -113,7 +114,7 @@ class Constraint:
         return first, second
 
     def table(self) -> PiecewisePolynomial | None:
-        """Return the pieces of the curve that the compiled rows need, in axes of ``frames()[0]``; None without one."""
+        """Return the curve pieces for the compiled rows, in axes of ``frames()[0]``; None without a curve."""
         return None
 
     def _positive(self, field: str) -> None:
@@ -125,7 +126,7 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Distance(Constraint):
-    """The origins of the markers keep a distance: a rigid massless bar between two ball joints.
+    """Keep a distance between the marker origins: a rigid massless bar between two ball joints.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ class Distance(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnPoint(Constraint):
-    """The origins of the markers coincide: a ball joint that is always an equation, never a joint.
+    """Let the marker origins coincide: a ball joint that is always a constraint, never a tree joint.
 
     Rows: x, y, z of the second marker's origin in axes of the first. A drive of ``"name.x"`` and so on prescribes a
     coordinate of the point instead: with all three it follows any path. The force is the multiplier.
@@ -165,7 +166,7 @@ class PointOnPoint(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnLine(Constraint):
-    """The second marker's origin stays on a line of the first marker; the bodies may turn in any way.
+    """Keep the second marker's origin on a line of the first marker; relative rotation is free.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ class PointOnLine(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class PointOnPlane(Constraint):
-    """The second marker's origin stays in a plane of the first marker.
+    """Keep the second marker's origin in a plane of the first marker.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ class PointOnPlane(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class Parallel(Constraint):
-    """An axis of the second marker stays parallel to an axis of the first.
+    """Keep an axis of the second marker parallel to an axis of the first.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ class Parallel(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class AxisAngle(Constraint):
-    """An axis of the second marker keeps an angle to an axis of the first.
+    """Keep an angle between an axis of the second marker and an axis of the first.
 
     Parameters
     ----------
@@ -240,15 +241,15 @@ class AxisAngle(Constraint):
     angle : float, rad
         Strictly between 0 and pi; for 0 use `Parallel`, which takes two equations. With `about`, any.
     about : str or (3,)
-        An axis of the first marker, about which the angle is a turn, from the first axis to the second seen along it.
+        Axis of the first marker about which the angle is a rotation, from the first axis to the second, right-handed.
 
-    Row: cos(angle between the axes) = cos(angle), or with `about` the turn itself, whole turns apart: neither
-    of the axes may come to lie along it. A drive prescribes the angle. Where joints between the two bodies let them
-    turn about one axis only, and both axes are perpendicular to it, a driven angle is a turn about that axis, to the
-    side that start values are nearer to (where they say nothing, as the first joint turns), and may pass 0, pi and any
-    number of turns. Elsewhere, as at a ball joint, two axes that meet do not tell on which side to go on; there a run
-    ends with an error that says so, or with a note if it turned back: keep the angle between 0 and pi, or give
-    `about`.
+    Row: cos(angle between the axes) = cos(angle), or with `about` the rotation angle, modulo full revolutions: neither
+    axis may become parallel to `about`. A drive prescribes the angle. If the joints between the two bodies allow
+    rotation about one axis only, and both axes are perpendicular to it, a driven angle is a rotation about that axis.
+    Its sense is the one nearer to the start values (without any, the positive sense of the first joint), and it may
+    pass 0, pi and any number of revolutions. Otherwise, as at a ball joint, the sense is ambiguous where the two axes
+    meet. A run ends there with an error, or adds a note if the motion reversed: keep the angle between 0 and pi, or
+    give `about`.
     """
 
     axis_1: Any = "x"
@@ -268,19 +269,24 @@ class AxisAngle(Constraint):
             about = unit_vector(self.about, item=self.kind, field="about")
             object.__setattr__(self, "about", about)
             if 1.0 - abs(float(about @ self.axis_1)) < 1e-6:
-                raise ModelError(self.kind, "about", self.about, "axis_1 lies along it and turns about it nowhere")
+                raise ModelError(
+                    self.kind,
+                    "about",
+                    self.about,
+                    "axis_1 is parallel to it, so the angle about it is undefined; choose another axis",
+                )
         elif not 1e-3 < angle < math.pi - 1e-3:
             raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
 
     def turning(self, about: Array) -> AxisAngle:
-        """Return the same as a turn about an axis (3,) of the first marker."""
+        """Return the same constraint as a rotation about an axis (3,) of the first marker."""
         twin = copy(self)
         object.__setattr__(twin, "about", about)
         return twin
 
     @property
     def kernel(self) -> str:  # type: ignore[override]
-        """The struct of the compiled rows."""
+        """Name of the compiled rows."""
         return "angle" if self.about is None else "turn"
 
     @property
@@ -313,7 +319,7 @@ class AxisAngle(Constraint):
 
 
 class Perpendicular(AxisAngle):
-    """An axis of the second marker stays perpendicular to an axis of the first.
+    """Keep an axis of the second marker perpendicular to an axis of the first.
 
     Parameters
     ----------
@@ -326,14 +332,14 @@ class Perpendicular(AxisAngle):
 
 @dataclass(frozen=True, eq=False)
 class KnifeEdge(Constraint):
-    """The second marker's origin moves only along its blade, as a skate, a knife edge or a wheel without radius does.
+    """Let the second marker's origin move only along its blade: a skate, or a wheel without radius.
 
     Parameters
     ----------
     side : str or (3,)
         Direction across the blade, in axes of the second marker; velocity along it is zero.
 
-    Row (nonholonomic): no velocity along `side`, regular in every attitude. Keeping the skate on the ice takes
+    Row (nonholonomic): no velocity along `side`, regular in every orientation. Keeping the skate on the ice takes
     another constraint, such as `PointOnPlane`.
     """
 
@@ -349,7 +355,7 @@ class KnifeEdge(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class RollingSphere(Constraint):
-    """A sphere about the second marker's origin rolls without slip on a plane of the first marker.
+    """Sphere about the second marker's origin that rolls without slip on a plane of the first marker.
 
     Parameters
     ----------
@@ -372,7 +378,7 @@ class RollingSphere(Constraint):
 
 @dataclass(frozen=True, eq=False)
 class RollingDisc(Constraint):
-    """A thin disc about the second marker rolls on its edge, without slip, on a plane of the first marker.
+    """Thin disc about the second marker that rolls without slip on a plane of the first marker.
 
     Parameters
     ----------
@@ -383,8 +389,8 @@ class RollingDisc(Constraint):
         Normal of the plane through the first marker's origin, towards the disc.
 
     Rows: lowest point of the rim in the plane; no velocity of the point of contact (nonholonomic). The slip is taken
-    along directions of the plane, so the rows keep their rank whichever way the disc leans or heads; only a disc that
-    lies flat has no single point of contact.
+    along directions of the plane, so the rows keep their rank in every orientation of the disc, except lying flat,
+    where there is no single contact point.
     """
 
     radius: float = 1.0

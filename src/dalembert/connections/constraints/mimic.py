@@ -1,4 +1,4 @@
-"""Mimic rules: one joint that follows another."""
+"""Mimic rules of joints."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["Mimic"]
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint's coordinate as a linear function of another joint's: q = multiplier * q_joint + offset.
+    """Joint coordinate as a linear function of another one: q = multiplier * q_joint + offset.
 
-    Kept in ``System.mimics`` under the name of the joint that follows, as it came with a model file. A compiled model
-    obeys it: a coupling of the two coordinates, called ``"follower.mimic"``. Delete it from ``System.mimics`` before
+    Stored in ``System.mimics`` under the name of the following joint, as read from a model file. A compiled model
+    contains it as a coupling of the two coordinates, ``"follower.mimic"``. Delete it from ``System.mimics`` before
     compiling to let the joint move freely.
 
     Attributes
     ----------
     joint : str
-        Name of the joint that leads.
+        Name of the leading joint.
     multiplier : float
         Follower per leader, in units of their coordinates (rad or m).
     offset : float, rad or m
-        Follower's coordinate where the leader's is zero.
+        Follower's coordinate at zero of the leader's.
     """
 
     joint: str
@@ -44,7 +44,7 @@ class Mimic:
 
     @property
     def ratio(self) -> float:
-        """The multiplier, as a coupling calls it."""
+        """Multiplier, under the name that couplings use."""
         return self.multiplier
 
     @property

@@ -1,4 +1,4 @@
-"""Chains of polynomial pieces: the form in which the compiled core knows a curve."""
+"""Piecewise polynomial curves, the form used by the compiled core."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DEGREE = 5
 
 @dataclass(frozen=True, eq=False)
 class PiecewisePolynomial:
-    """Polynomials c(u) = sum of coefficients[k] u^k, 0 <= u <= 1, one after the other.
+    """Successive polynomials c(u) = sum of coefficients[k] u^k, 0 <= u <= 1.
 
     Attributes
     ----------
@@ -49,20 +49,20 @@ class PiecewisePolynomial:
         return PiecewisePolynomial(self.coefficients @ axes, self.closed)
 
     def reversed(self) -> PiecewisePolynomial:
-        """Return the same curve run backwards: c(1 - u), last piece first."""
+        """Return the same curve in the reverse direction: c(1 - u), last piece first."""
         flip = np.array([[math.comb(j, k) * (-1.0) ** k for j in range(_DEGREE + 1)] for k in range(_DEGREE + 1)])
         return PiecewisePolynomial(np.einsum("kj,njx->nkx", flip, self.coefficients)[::-1].copy(), self.closed)
 
     def box(self) -> Array:
-        """Return the lower and the upper corner (2, 3) of a box that holds the curve."""
+        """Return the lower and upper corners (2, 3) of a bounding box of the curve."""
         points = self._control_points().reshape(-1, 3)
         return np.array([points.min(0), points.max(0)])
 
     def spheres(self) -> tuple[Array, Array]:
-        """Return centres (n, 3) and radii (n,) of spheres that hold the pieces."""
+        """Return centres (n, 3) and radii (n,) of bounding spheres of the pieces."""
         points = self._control_points()
         centre = 0.5 * (points.min(1) + points.max(1))
-        # a little more than the farthest, so that rounding leaves nothing outside
+        # slightly enlarged against rounding
         return centre, (1 + 1e-9) * np.linalg.norm(points - centre[:, None], axis=2).max(1)
 
     def _control_points(self) -> Array:
@@ -76,13 +76,13 @@ class PiecewisePolynomial:
 
 
 def hermite_pieces(values: Array, slopes: Array, seconds: Array) -> Array:
-    """Return coefficients (n, 6, 3) of quintics through n + 1 points, with slopes and second derivatives by u there.
+    """Return coefficients (n, 6, 3) of quintics through n + 1 points with slopes and second derivatives.
 
     Of a smooth curve the error is f6 / 46080 in position and about f6 / 1900 in the second derivative, f6 the sixth
     derivative by u.
     """
     c0, c1, c2 = values[:-1], slopes[:-1], 0.5 * seconds[:-1]
-    # what the quintic still lacks at u = 1, in value, slope and second derivative
+    # remainder of the quintic at u = 1, in value, slope and second derivative
     f = values[1:] - c0 - c1 - c2
     g = slopes[1:] - c1 - 2 * c2
     h = seconds[1:] - 2 * c2

@@ -16,19 +16,20 @@ __all__ = ["Rope"]
 
 @dataclass(frozen=True, eq=False)
 class Rope(Constraint):
-    """The origins of the markers come no further apart than a length: a rope without mass, or a chain of links.
+    """Limit the distance of the marker origins to a length: a massless rope, or a chain of links.
 
     Parameters
     ----------
     length : float, m
     restitution : float
-        Part of the speed that it gives back when it is pulled taut, 0 to 1.
+        Coefficient of restitution when it is pulled taut, 0 to 1.
     pushes : bool
-        The other way round: the markers come no nearer than the length.
+        Minimum instead of maximum distance: the markers come no nearer than the length.
 
-    While it is slack nothing acts. It is pulled taut with an impulse, together with all other stops that are reached,
-    holds as a rigid bar while that pulls, and lets go when it would push; what `simulate` is told of stops
-    (``stops="off"``) goes for ropes too. `equilibrium` hangs things on it; linear equations are those of a slack one.
+    A slack rope exerts no force. It is pulled taut with an impulse, together with all other stops that are reached. It
+    acts as a rigid bar while in tension, and goes slack when it would push. Options of `simulate` for stops
+    (``stops="off"``) apply to ropes too. `equilibrium` includes taut ropes; linearized equations are those of a slack
+    one.
 
     Examples
     --------
@@ -55,7 +56,9 @@ class Rope(Constraint):
         super().__post_init__()
         part = finite_number(keep_expression(self, "restitution"), item=self.kind, field="restitution")
         if not 0.0 <= part <= 1.0:
-            raise ModelError(self.kind, "restitution", part, "it is a part of the speed: from 0 to 1")
+            raise ModelError(
+                self.kind, "restitution", part, "it is a coefficient of restitution: use a number from 0 to 1"
+            )
         object.__setattr__(self, "restitution", part)
 
     @property

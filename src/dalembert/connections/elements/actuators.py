@@ -1,9 +1,9 @@
 """Active elements: servos, motors, muscles and cylinders, built on `Element`.
 
-Each is an `Element` with a law that is made of a few numbers. Inputs (setpoints, voltages, excitations, flows) are
-numbers, or expressions of the time ``t``, such as ``"0.5*sin(2*t)"``, of what the element measures, and of `sources`.
-What an active element does not store counts as work from outside, heat of its own included, so that the energy balance
-of a run closes.
+Each is an `Element` with a law of a few parameters. Inputs (setpoints, voltages, excitations, flows) are numbers, or
+expressions of the time ``t``, such as ``"0.5*sin(2*t)"``, of the measures of the element, and of `sources`. Work of an
+active element that is not stored counts as external work, including its heat, so that the energy balance of a run
+closes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["DCMotor", "HillMuscle", "HydraulicCylinder", "PositionServo", "Veloc
 
 @checked("sources")
 class PositionServo(Element):
-    """A PID servo at a joint: effort = stiffness (setpoint - s) + integral * I - damping ds, within its limit.
+    """PID servo at a joint: effort = stiffness (setpoint - s) + integral * I - damping ds, limited.
 
     Parameters
     ----------
@@ -31,11 +31,11 @@ class PositionServo(Element):
     stiffness : float, N m/rad or N/m
         Gain of the error.
     damping : float, N m s/rad or N s/m
-        Gain of the speed; the rate of the setpoint is not fed forward.
+        Gain of the velocity; the rate of the setpoint is not fed forward.
     integral : float, N m/(rad s) or N/(m s)
         Gain of the integral of the error, which is the state ``I``.
     limit : float, N m or N
-        Largest effort. The integral stands still while the effort is at the limit and the error would drive it further
+        Largest effort. The integral is frozen while the effort is at the limit and the error would drive it further
         (anti-windup).
     sources : dict of str to source
         Further names that the setpoint may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
@@ -75,7 +75,7 @@ class PositionServo(Element):
 
 @checked("sources")
 class VelocityServo(Element):
-    """A PI servo of the speed at a joint: effort = gain (setpoint - ds) + integral * I, within its limit.
+    """PI velocity servo at a joint: effort = gain (setpoint - ds) + integral * I, limited.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class VelocityServo(Element):
 def _limited(
     item: str, numbers: dict[str, float], definitions: dict[str, Any], state: str, error: str, limit: float | None
 ) -> dict[str, Any]:
-    """Return the parts of a servo whose integral stands still while the error pushes its effort beyond the limit."""
+    """Return the parts of a servo with integrator anti-windup at its effort limit."""
     if limit is None:
         return _servo("wanted", numbers, {state: (0.0, error)}, definitions)
     numbers = numbers | positive(item, limit=limit)
@@ -140,26 +140,26 @@ def _servo(
 
 @checked("sources")
 class DCMotor(Element):
-    """A DC motor at a joint: effort = gear k i, with L di/dt = u - R i - gear k ds.
+    """DC motor at a joint: effort = gear k i, with L di/dt = u - R i - gear k ds.
 
     Parameters
     ----------
     voltage : number or expression of t, V
-        May use the angle ``s``, the speed ``ds`` and the current ``i`` too: a controller.
+        May use the angle ``s``, the velocity ``ds`` and the current ``i`` too: a controller.
     resistance : float, ohm
     constant : float, N m/A = V s/rad
-        Of torque and of back-emf, which in SI units are one number.
+        Torque constant and back-emf constant, equal in SI units.
     inductance : float, H
     gear : float
-        Turns of the rotor for one of the joint. The inertia of the rotor is not part of the element: add gear^2 times
-        it to the body it turns.
+        Revolutions of the rotor per revolution of the joint. The inertia of the rotor is not part of the element: add
+        gear^2 times it to the driven body.
     current : float, A
         At the start; the state is ``i``.
     sources : dict of str to source
         Further names that the voltage may use, as ``inputs`` of an `Element`: outputs, signals, sensors, laws, or
         numbers that are set during a run.
 
-    The energy stored is L i^2/2; u i comes from outside, of which R i^2 leaves as heat.
+    The energy stored is L i^2/2; u i is external work, of which R i^2 is heat.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class DCMotor(Element):
 
 @checked("sources")
 class HillMuscle(Element):
-    """A muscle of Hill's type along the line between two markers; its tendon is rigid.
+    """Hill-type muscle along the line between two markers, with a rigid tendon.
 
     Parameters
     ----------
@@ -213,13 +213,13 @@ class HillMuscle(Element):
     strength : float, N
         Largest isometric force F0.
     optimal_length : float, m
-        Fibre length l0 at which it has that force.
+        Fibre length l0 at that force.
     slack_length : float, m
-        Length of the tendon; the fibre is the distance less this.
+        Length of the tendon; the fibre length is the distance minus this.
     fastest : float, 1/s
-        Speed of shortening without load at full activation, in optimal lengths.
+        Velocity of unloaded shortening at full activation, in optimal lengths.
     rise, fall : float, s
-        Time constants of activation and of its end.
+        Time constants of activation and deactivation.
     start : float
         Activation at the start, 0.01 to 1; the state is ``a``.
     sources : dict of str to source
@@ -288,7 +288,7 @@ class HillMuscle(Element):
 
 @checked("stroke", "sources")
 class HydraulicCylinder(Element):
-    """A hydraulic cylinder between two markers, with the pressures of both chambers as states.
+    """Hydraulic cylinder between two markers, with the pressures of both chambers as states.
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ __all__ = ["BeamElement", "ElasticBar"]
 
 
 class ElasticBar(Element):
-    """An elastic bar along the line between two markers: it pulls and pushes, and does not bend.
+    """Elastic bar along the line between two markers: axial force only, no bending.
 
     Parameters
     ----------
     stiffness : float, N
         E A: force per unit of strain.
     length : float, m
-        l, free of force but for the preload.
+        l, unloaded except for the preload.
     preload : float, N
         Tension at this length.
     damping : float, N s
@@ -51,11 +51,11 @@ class ElasticBar(Element):
 
 @checked("bending", "shear")
 class BeamElement(Element):
-    """A straight, massless beam between two markers, for large motions and small strains.
+    """Straight massless beam between two markers, for large motions and small strains.
 
-    The beam leaves the first marker along its x axis and arrives at the second along the x axis of that; free of force
-    the second is at (length, 0, 0) of the first, with the same axes. Bodies carry the mass; a slender member is a row
-    of bodies and beams.
+    The beam leaves the first marker along its x axis and arrives at the second along the x axis of that. Unloaded, the
+    second is at (length, 0, 0) of the first, with the same axes. The beam is massless; a slender member is a row of
+    bodies and beams.
 
     Parameters
     ----------
@@ -69,25 +69,24 @@ class BeamElement(Element):
     shear : float or (2,) N
         G A_s along y and z; infinite, as in the beam of Euler and Bernoulli, if left out.
     damping : float, s
-        Each part of the stiffness, times this, resists the rate of its strain.
+        Each stiffness term times this resists the rate of its strain.
 
-    Strains are seen from a frame half way between the two ends: with the rotation vector phi of the second marker, in
-    axes of the first, it is turned by phi/2. So both ends are alike, and rigid motion strains nothing, exactly. In this
-    frame, with d = (dx, dy, dz) from end to end, the stiffness matrix of the beam (12 by 12, e.g. J. S. Przemieniecki,
-    Theory of Matrix Structural Analysis, 1968, ch. 5) has no cross terms left, and the energy is half of
+    Strains are measured in a frame midway between the two ends: with the rotation vector phi of the second marker, in
+    axes of the first, it is rotated by phi/2. Both ends are treated alike, and rigid motion causes exactly zero strain.
+    In this frame, with d = (dx, dy, dz) from end to end, the stiffness matrix of the beam (12 by 12, e.g. J. S.
+    Przemieniecki, Theory of Matrix Structural Analysis, 1968, ch. 5) has no cross terms left, and the energy is half of
 
         E A/L u^2 + 12 E Iz/(L^3 (1 + sy)) dy^2 + 12 E Iy/(L^3 (1 + sz)) dz^2
         + G J/L phix^2 + E Iy/L phiy^2 + E Iz/L phiz^2,       sy = 12 E Iz/(G A_y L^2), sz = 12 E Iy/(G A_z L^2)
         u = dx - L + 3/(5 L) (dy^2 + dz^2) + L/24 (phiy^2 + phiz^2)
 
-    The last two terms are the shortening of the loop constraint of a bent beam: a beam rolls up without being
-    stretched, tension stiffens it, pressure makes it buckle. Forces are the slopes of the energy, by the half rotation
-    H = exp(phi/2), whose angular velocity is (omega - tan(|phi|/4)/|phi| phi x omega)/2, and the tangent map of
-    rotations (see `Bushing`). The ends turn by less than half a turn against each other, and strains are good for bends
-    of half a radian or so: in pure bending the loop constraint is off by the share phi^4/1920. Use more elements where
-    a member bends more.
+    The last two terms are the shortening of the chord of a bent beam: a beam rolls up without being stretched, tension
+    stiffens it, pressure makes it buckle. Forces are the gradient of the energy, by the half rotation H = exp(phi/2),
+    whose angular velocity is (omega - tan(|phi|/4)/|phi| phi x omega)/2, and the tangent map of rotations (see
+    `Bushing`). The relative rotation of the ends stays below 180 degrees, and strains are accurate for bends of about
+    half a radian: in pure bending the relative error of the chord is phi^4/1920. Use more elements for larger bending.
 
-    Parameters that runs may change: length, EA, EIy, EIz, GJ, sy, sz, damping.
+    Parameters that can change during a run: length, EA, EIy, EIz, GJ, sy, sz, damping.
 
     Examples
     --------
@@ -118,7 +117,7 @@ class BeamElement(Element):
             numbers[name] = 0.0 if stiffness is None else 12 * bend / (stiffness * length**2)
         numbers |= not_negative(item, damping=damping)
         force = tuple(f"-G{i}" for i in "xyz")
-        # moments: of the force by way of the half rotation, and of the change of the rotation vector
+        # moments: of the force through the half rotation, and of the change of the rotation vector
         moment = tuple(f"-((m{i} + quarter*c{i})/2 + h{i} + k{i}/2 + tangent*l{i})" for i in "xyz")
         super().__init__("pose", (*force, *moment), numbers, energy=_ENERGY, definitions=_beam_parts())
 
@@ -135,7 +134,7 @@ def _pair(item: str, field: str, given: float | Sequence[float]) -> tuple[float,
 
 
 def _cross(name: str, a: str, b: str) -> dict[str, str]:
-    """Return the definitions of name = a x b; vectors are named by a format with a place for the axis."""
+    """Return the definitions of name = a x b; vectors are named by a format with a field for the axis."""
     axes = ("x", "y", "z")
     return {
         name.format(axes[i]): f"{a.format(axes[j])}*{b.format(axes[k])} - {a.format(axes[k])}*{b.format(axes[j])}"
@@ -144,7 +143,7 @@ def _cross(name: str, a: str, b: str) -> dict[str, str]:
 
 
 def _series(name: str, coefficients: Sequence[str], closed: str) -> dict[str, str]:
-    """Return the definition of a function of turn = |phi|^2: a power series about zero, and its closed form beyond."""
+    """Return the definition of a function of turn = |phi|^2: a power series near zero, closed form beyond."""
     nested = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         nested = f"{c} + turn*({nested})"
@@ -162,7 +161,7 @@ def _beam_parts() -> dict[str, str]:
         ("1/12", "1/720", "1/30240", "1/1209600", "1/47900160"),
         "(1 - angle/2*cos(angle/2)/sin(angle/2))/angle**2",
     )
-    # place d and its rate in the frame half way: H^T p, H^T (v - half x p)
+    # position d and its rate in the midway frame: H^T p, H^T (v - half x p)
     parts |= _cross("wr{}", "r{}", "w{}") | _cross("wrr{}", "r{}", "wr{}")
     parts |= {f"half{i}": f"(w{i} - quarter*wr{i})/2" for i in "xyz"}
     parts |= _cross("swept{}", "half{}", "{}")

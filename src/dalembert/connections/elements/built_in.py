@@ -1,6 +1,6 @@
-"""Force elements: springs, dampers, loads and limits, between markers or at the coordinate of a joint.
+"""Built-in force elements: springs, dampers, loads and limits, between markers or at a joint coordinate.
 
-Every element knows its energy: springs store it, dampers dissipate it, laws of time bring it from outside. The compiled
+Every element defines its energy: springs store it, dampers dissipate it, time laws do external work. The compiled
 element of the same name is in core/elements.
 """
 
@@ -39,7 +39,7 @@ class ForceElement:
 
     ends : number of markers it acts between; 0 for elements at a joint coordinate
     fields : the numbers that an event may change, in the order of the compiled parameters
-    law_form : name of its compiled law (core/elements/library.hpp); none: the element brings a law of its own
+    law_form : name of its compiled law (core/elements/built_in_laws.hpp); empty for a user-written law
     """
 
     ends: ClassVar[int] = 0
@@ -57,7 +57,7 @@ class ForceElement:
 
     @property
     def given(self) -> dict[str, Law]:
-        """Laws of time that its forces are, by name, one for each number that it measures."""
+        """Time laws of its forces by name, one for each measured quantity."""
         return {}
 
     @property
@@ -78,14 +78,14 @@ class ForceElement:
 
 @dataclass(frozen=True, eq=False)
 class SpringDamper(ForceElement):
-    """A spring and a damper along the line between the origins of two markers.
+    """Spring and damper along the line between the origins of two markers.
 
     Parameters
     ----------
     stiffness : float, N/m
     damping : float, N s/m
     length : float, m
-        At which the spring is free of force.
+        Unloaded length.
 
     The tension is stiffness (distance - length) + damping * rate of the distance; it pulls the markers together.
     """
@@ -108,7 +108,7 @@ class SpringDamper(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class JointSpring(ForceElement):
-    """A spring and a damper at a joint coordinate: effort = -stiffness (position - rest) - damping * speed.
+    """Spring and damper at a joint coordinate: effort = -stiffness (position - rest) - damping * velocity.
 
     Parameters
     ----------
@@ -130,18 +130,18 @@ class JointSpring(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class TorsionSpring(JointSpring):
-    """A `JointSpring` about an axis; N m/rad, N m s/rad and rad."""
+    """`JointSpring` about an axis; N m/rad, N m s/rad and rad."""
 
 
 @checked("lower", "upper")
 @dataclass(frozen=True, eq=False)
 class Limits(ForceElement):
-    """Stops at a joint coordinate: springs and dampers that act beyond the limits and never pull.
+    """Compliant stops at a joint coordinate: springs and dampers beyond the limits that never pull.
 
     Parameters
     ----------
     lower, upper : float, rad or m
-        None: there is none on that side.
+        None: no stop on that side.
     stiffness : float, N m/rad or N/m
     damping : float, N m s/rad or N s/m
     """
@@ -168,7 +168,7 @@ class Limits(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class Effort(ForceElement):
-    """A joint force or moment that follows a law of time.
+    """Joint force or moment given by a time law.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class Effort(ForceElement):
 @checked("axes")
 @dataclass(frozen=True, eq=False)
 class Load(ForceElement):
-    """A force and a moment on a marker, constant or by laws of time.
+    """Force and moment on a marker, constant or by time laws.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Load(ForceElement):
     moment : (3,) N m
         Each component is a number, a callable of t, or a law.
     axes : str
-        ``"world"``, or ``"marker"`` (``"body"`` is the same) for the axes of the marker, which turn with its body.
+        ``"world"``, or ``"marker"`` (``"body"`` is the same) for the axes of the marker, which rotate with its body.
     """
 
     force: Any = (0.0, 0.0, 0.0)
@@ -235,16 +235,16 @@ class Load(ForceElement):
 
 @dataclass(frozen=True, eq=False)
 class ForceConnection:
-    """A force element and what it acts on.
+    """Force element and its ends.
 
     Attributes
     ----------
     name : str
     element : ForceElement
     ends : tuple of Marker
-        Of an element between markers; a `Load` has one.
+        Markers of an element between markers; a `Load` has one.
     places : tuple of (Connection, int)
-        Joints and their coordinates that an element acts at.
+        Joints and indices of their coordinates at which an element acts.
     """
 
     name: str
@@ -254,31 +254,31 @@ class ForceConnection:
 
     @property
     def first(self) -> Marker | None:
-        """The marker that others are seen from."""
+        """Reference marker of the measures."""
         return self.ends[0] if len(self.ends) > 1 else None
 
     @property
     def second(self) -> Marker | None:
-        """The marker that forces are counted on."""
+        """Marker on which forces are counted positive."""
         return self.ends[1] if len(self.ends) > 1 else self.ends[0] if self.ends else None
 
     @property
     def actuates(self) -> bool:
-        """Whether the element is an actuator: its forces are given by time laws or inputs."""
+        """True if the element is an actuator: its forces are given by time laws or inputs."""
         return bool(self.element.given) or bool(getattr(self.element, "active", False))
 
     @property
     def joint(self) -> Connection | None:
-        """The joint that it acts at."""
+        """Joint at which the element acts."""
         return self.places[0][0] if self.places else None
 
     @property
     def coordinate(self) -> int:
-        """The coordinate of the joint that it acts at."""
+        """Coordinate of the joint at which the element acts."""
         return self.places[0][1] if self.places else 0
 
     def acts_at(self, connection: Connection) -> bool:
-        """Return whether it acts at a coordinate of a joint."""
+        """Return whether the element acts at a coordinate of a joint."""
         return any(joint is connection for joint, _ in self.places)
 
     def __repr__(self) -> str:

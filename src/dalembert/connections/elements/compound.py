@@ -1,13 +1,13 @@
-"""Compounds: several elements and massless nodes between them, as one element (Sol 1983, chapter 7).
+"""Compounds: elements joined at massless nodes, as one element (Sol 1983, chapter 7).
 
-Nodes are where members meet; nothing but the members acts on them, so that their loads balance at every instant:
+Members meet at nodes. Only the members act on a node, so that their loads balance at every instant:
 
     members' forces do not depend on rates      positions of the node are unknowns, found in every evaluation (7.3)
     they do, in every direction of the node     positions are states, their rates are the unknowns (7.4)
     they do, in some directions only            positions are unknowns, what these members measure are states, and the
                                                 rates of that are unknowns too
 
-All of it becomes one law in axes of the first end, with exact derivatives (`assembling`).
+The result is one law in axes of the first end, with exact derivatives (`compound_program`).
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ __all__ = ["Compound"]
 
 @checked("ends", "members", "nodes", "loads", "parameters", "starts")
 class Compound(Element):
-    """An element made of elements that meet at massless nodes.
+    """Element composed of elements that meet at massless nodes.
 
     Parameters
     ----------
     ends : sequence of str
         Names of the ends, two or more, in the order in which ``connect`` takes markers. Positions of nodes are in axes
         of the first.
-    members : dict of str to (element, place, place, ...)
-        Elements that measure distances, places or poses, between as many ends or nodes as they have ends. A place is a
-        name, or ``(name, position)`` or ``(name, position, rotation)``: where the end of the member is fixed in axes of
-        a node or an end that has some. Laws are expressions, tables, elements of the library, or Python functions
-        without branches, which are read once with names in place of numbers.
+    members : dict of str to (element, end, end, ...)
+        Elements that measure distances, positions or poses, between as many ends or nodes as they have ends. An end is
+        a name, or ``(name, position)`` or ``(name, position, rotation)``: the pose of the member's end in axes of a
+        node or an end that has axes. Laws are expressions, tables, elements of the library, or Python functions without
+        branches, which are traced once with symbolic arguments.
     nodes : dict of str to (kind, start)
         ``"line"``: on the straight line between the first two ends, at a distance from the first, m, which is its only
         coordinate; members at it are distances. ``"point"``: at a position (3,) m; no moments act on it. ``"pose"``:
@@ -50,35 +50,34 @@ class Compound(Element):
         expressions of the measures; where forces resist rates in every direction of the node, numbers.
     loads : dict of str to (1,), (3,) or (6,)
         Loads on nodes in axes of the first end: a force along the line, a force, or force and moment, N and N m:
-        expressions of t and parameters. What they act against is the first end: name ground as the first end, with or
-        without members at it, for loads from outside in axes of the world.
+        expressions of t and parameters. Their opposites act on the first end: use ground as the first end, with or
+        without members at it, for external loads in world axes.
     parameters : dict of str to float
         For `loads` and starts.
     starts : dict of str to float
-        Start values of states. Needed for members whose length is one (``"fibre_s"``, below) unless both of their ends
-        are at nodes or the first end, which say where they start.
+        Start values of states. Required for members whose length is a state (``"fibre_s"``, below), unless both of
+        their ends are at nodes or the first end, which determine it.
 
-    What members have by name they have here with the member's name before it: parameters ``tendon_k``, states
-    ``fibre_a``, inputs, signals. Positions of nodes are states ``middle`` or ``middle_x`` ..., or signals ``middle_at``
+    Names of members are prefixed with the member's name: parameters ``tendon_k``, states ``fibre_a``, inputs, signals.
+    Positions of nodes are states ``middle`` or ``middle_x`` ..., or signals ``middle_at``
     ... Of each member that measures a distance ``tendon_force`` and ``tendon_distance`` are signals, of others their
     loads ``joint_fx`` ... ``joint_mz``, in axes of their first end.
 
-    Where members resist rates in some directions of a node only (two fibres and a tendon at a point), what they measure
-    are states, ``fibre_s``, and the node is where these lengths and the balance of forces put it: no further dampers
-    are needed.
+    Where members resist rates in some directions of a node only (two fibres and a tendon at a point), their measures
+    are states, ``fibre_s``, and these lengths and the force balance determine the node: no further dampers are needed.
 
-    Where several positions of a node are in balance, the one is taken that Newton's method finds from its start and a
-    shift from there, parameters ``middle_shift`` or ``middle_x_shift`` ..., which are zero: a state and the parameters
-    have one answer. A run keeps to the solution that it has followed: where the search would leave it, it changes the
-    shifts from then on, as an event changes parameters, and its results know when. A bare state of such a run has the
-    same answer with the parameters of that time (``result.conditions``). At a fold, where the solution ends and the
-    node would snap, a run ends with a `SingularityError`.
+    If several positions of a node are in balance, the one found by Newton's method from its start plus an offset is
+    used. The offsets are parameters, ``middle_shift`` or ``middle_x_shift`` ..., zero by default, so that a state and
+    the parameters have one solution. A run follows its solution: where the search would leave it, the run changes the
+    offsets from then on, as an event changes parameters, and the result records the time. A single state of such a run
+    has the same solution with the parameters of that time (``result.conditions``). At a fold, where the solution ends
+    and the node would snap, a run ends with a `SingularityError`.
 
-    A parameter that is zero and alone would make forces depend on rates (a damping) stays zero for good.
+    A zero parameter that alone would make forces depend on rates (a damping) stays zero permanently.
 
     Examples
     --------
-    A muscle with an elastic tendon: the fibre, whose force depends on its speed, and the tendon meet at a node.
+    A muscle with an elastic tendon: the fibre, whose force depends on its velocity, and the tendon meet at a node.
 
     >>> import dalembert as da
     >>> fibre = da.HillMuscle(0.5, strength=1000.0, optimal_length=0.1)
@@ -122,18 +121,18 @@ class Compound(Element):
 
     @property
     def turning_members(self) -> dict[str, Element]:
-        """Members that measure an attitude."""
+        """Members that measure an orientation."""
         parts: CompoundProgram = self._parts  # type: ignore[attr-defined]
         return {name: m.element for name, m in parts.members.items() if "pose" in m.element.each_measure}
 
     def turns_of(self, member: str, port: int, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the rotation vector (n, 3) that a member measures of a further end, for inputs and unknowns.
+        """Return the rotation vector (n, 3) that a member measures at a further end, for inputs and unknowns.
 
         Parameters
         ----------
         member : str
         port : int
-            Which of the member's measures.
+            Index of the member's measure.
         inputs : (n, len(takes) + len(unknowns))
         """
         parts: CompoundProgram = self._parts  # type: ignore[attr-defined]

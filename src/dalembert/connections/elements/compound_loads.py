@@ -14,7 +14,7 @@ __all__ = ["Frame", "energy_of_member", "node_balance"]
 
 @dataclass
 class Frame:
-    """An end or a node within a program: where it is, how it moves, and what acts on it.
+    """End or node within a program: its pose, its motion and the load on it.
 
     s, rate : its distance from the first end along the line of the compound, and the rate of that, if it is on it
     along : forces along the line
@@ -31,7 +31,7 @@ class Frame:
     along: list[int] = field(default_factory=list)
 
     def line(self, on: ProgramBuilder) -> Vector:
-        """Return the direction from the first end to it."""
+        """Return the direction from the first end to the frame."""
         return on.scaled(on.divide(on.one, self.s), self.p)
 
     def push(self, on: ProgramBuilder, at: Vector, force: Vector, moment: Vector) -> None:
@@ -50,14 +50,14 @@ def energy_of_member(
     rates: dict[int, int] | None = None,
     line: Sequence[str] = (),
 ) -> tuple[int, list[int]]:
-    """Add the law of a member and its loads; return the place of its energy, and those of what it measures.
+    """Add the law of a member and its loads; return the indices of its energy and its measures.
 
     Parameters
     ----------
     rates : dict of int to int
-        Of a member that is tracked: places of the rates that its law uses.
+        Of a tracked member: indices of the rates that its law uses.
     line : sequence of str
-        Of a member along the line of the compound: the places on that, in order.
+        Of a member along the line of the compound: its positions on the line, in order.
     """
     element, name = member.element, member.name
     ends = [_fixed(on, end, frames[end.place]) for end in member.ends]
@@ -92,7 +92,7 @@ def energy_of_member(
 
 
 def node_balance(on: ProgramBuilder, node: str, kind: str, frame: Frame, results: dict[str, list[int]]) -> None:
-    """Add what must vanish at a node, its place and its rates."""
+    """Add the equilibrium residuals of a node, its position and its rates."""
     if kind == "line":
         balance, place, rate = [on.total(frame.along)], [frame.s], [frame.rate]
     else:
@@ -122,7 +122,7 @@ def _in_order(member: Member, frames: dict[str, Frame], line: Sequence[str]) -> 
 
 
 def _measured(on: ProgramBuilder, measure: str, A: Frame, B: Frame) -> tuple[list[int], list[int]]:
-    """Return what a member measures of B seen from A, and the rates."""
+    """Return the measures of a member, of B in A, and their rates."""
     r, u = on.difference(B.p, A.p), on.difference(B.v, A.v)
     if measure == "distance":
         length = on.program.emit("root", on.dot(r, r))
@@ -144,7 +144,7 @@ def _push(
     measures: Sequence[int],
     outputs: Sequence[int],
 ) -> None:
-    """Put the loads of a member on its further ends, and their opposites, at the same points, on its first."""
+    """Apply the loads of a member to its further ends, and the opposite loads, at the same points, to its first."""
     A, first = ends[0], frames[member.ends[0].place]
     place = 0
     for measure, end, B in zip(member.element.each_measure, member.ends[1:], ends[1:], strict=True):

@@ -1,7 +1,7 @@
-"""Members of compounds: any element between ends and nodes, at an offset and turned if need be, as a program.
+"""Members of compounds: elements between ends and nodes, with offset and rotation, as programs.
 
-Elements of the library become their formulas, functions are read once with names in place of numbers, and numbers that
-are zero and alone make a force depend on rates are taken for good.
+Elements of the library are replaced by their formulas, and functions are traced once with symbolic arguments. Zero
+parameters that alone make a force depend on rates are fixed permanently.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MemberEnd:
-    """An end of a member: an end or a node of the compound, and its marker there.
+    """End of a member: an end or node of the compound, and its marker there.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class MemberEnd:
 
     @property
     def apart(self) -> bool:
-        """Whether the end is offset from its node."""
+        """True if the end is offset from its node."""
         return bool(self.position.any()) or not np.array_equal(self.rotation, np.eye(3))
 
     @classmethod
     def of(cls, what: str, given: Any) -> MemberEnd:
-        """Return what was given: a name, or a name with a position and perhaps a rotation."""
+        """Return a member end from a name, or a name with a position and optionally a rotation."""
         if isinstance(given, str):
             return cls(given)
         if not isinstance(given, (tuple, list)) or not 2 <= len(given) <= 3 or not isinstance(given[0], str):
@@ -62,18 +62,18 @@ class MemberEnd:
 
 
 class Member:
-    """An element of a compound, and the places of its ends.
+    """Element of a compound and the names of its ends.
 
     Attributes
     ----------
     element : Element
-        By expressions.
+        Element with expressions.
     ends : tuple of MemberEnd
-        The first, from which all others are seen, and one for each measure.
+        The first end is the reference of all others; then one for each measure.
     fixed : tuple of str
-        Parameters that are zero for good.
+        Parameters that stay zero.
     rates : tuple of int
-        Numbers of the measures whose rates forces or rates of states depend on.
+        Indices of the measures whose rates forces or rates of states depend on.
     """
 
     def __init__(self, name: str, given: Any) -> None:
@@ -90,16 +90,16 @@ class Member:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Names of the ends and nodes that it is between."""
+        """Names of the ends and nodes between which the member acts."""
         return tuple(end.place for end in self.ends)
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Parameters that may change."""
+        """Parameters that can be changed."""
         return {name: value for name, value in self.element.parameters.items() if name not in self.fixed}
 
     def states_of_rates(self) -> tuple[int, ...]:
-        """Return the measures that are states where the nodes have no rates: attitudes as a whole."""
+        """Return the measures that are states where the nodes have no rates; orientations as a whole."""
         found = set(self.rates)
         first = 0
         for measure in self.element.each_measure:
@@ -126,11 +126,11 @@ def _by_expressions(what: str, element: ForceElement) -> Element:
 
 
 def _read(what: str, element: Element) -> Element:
-    """Return an element whose law is a function with what the function does as expressions."""
+    """Return an element with a function law as the same element with expressions."""
     function = element.written
     if function is None:
         raise ModelError(
-            "Compound", what, element.kind, "its law is machine code: write it in expressions, or as a Python function"
+            "Compound", what, element.kind, "its law is compiled: write it in expressions, or as a Python function"
         )
     item = f"Compound: {what}"
     answer, parts = traced(function, element.input_names, item=item)
@@ -154,7 +154,7 @@ def _read(what: str, element: Element) -> Element:
 
 
 def _rates_of(element: Element) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return parameters that have to stay zero, and the measures whose rates matter."""
+    """Return parameters that have to stay zero, and the measures whose rates the law depends on."""
     used = _used(element, ())
     zeros = [name for name, value in element.parameters.items() if value == 0.0]
     if used:
@@ -172,12 +172,12 @@ def _used(element: Element, fixed: tuple[str, ...]) -> tuple[int, ...]:
     places = [on.zero if name in fixed else program.emit("input", k) for k, name in enumerate(names)]
     outputs = on.graft(element.program, places)
     m, n, k = element.measures, len(element.states), len(element.signals)
-    kept = [*outputs[: m + n], *outputs[m + n + 1 + k :]]  # whose energy and signals push nothing
+    kept = [*outputs[: m + n], *outputs[m + n + 1 + k :]]  # energy and signals cause no loads
     return tuple(sorted(j - 1 - m for j in inputs_of(program, kept) if m < j <= 2 * m))
 
 
 def offsets(on: ProgramBuilder, end: MemberEnd) -> tuple[list[int], list[list[int]]]:
-    """Return position and rotation of an end's marker as places of a program."""
+    """Return position and rotation of an end's marker as indices of a program."""
     return on.numbers(end.position), on.matrix(end.rotation.tolist())
 
 

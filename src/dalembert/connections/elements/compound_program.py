@@ -1,8 +1,8 @@
 """Program of the law of a compound, from its members and nodes (Sol 1983, sections 7.3 and 7.4).
 
-A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Others
-are *found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: what it measures
-is a state, its rate an unknown, and that the states are what the unknown positions make of them are equations:
+A node is *paced* if members resist its rates in every direction: its position is a state, its rate an unknown. Other
+nodes are *found*: their positions are unknowns. A member with rates in its law at a found node is *tracked*: its
+measure is a state, its rate an unknown. The equations equate these states to the measures at the unknown positions:
 
     unknowns    positions of found nodes, rates of tracked members, rates of paced nodes
     equations   balance at found nodes, measures = states, balance at paced nodes
@@ -55,7 +55,7 @@ class CompoundProgram:
                 )
         self._built: tuple[Program, dict[str, list[int]]] | None = None
 
-    # ---- what is refused
+    # ---- checks
 
     def _check_names(self) -> None:
         names = [*self.ends, *self.nodes]
@@ -72,7 +72,7 @@ class CompoundProgram:
                 raise ModelError("Compound", f"start of node {name!r}", node[1], f"give {SIZES[node[0]]} of them")
 
     def _check(self) -> None:
-        """Refuse what cannot be put together."""
+        """Raise `ModelError` for members and nodes that do not form a valid compound."""
         for member in self.members.values():
             self._check_member(member)
         for name in self.nodes:
@@ -102,22 +102,24 @@ class CompoundProgram:
         for end in member.ends:
             if end.apart and self.kind(end.place) == "point":
                 raise ModelError(
-                    "Compound", what, end.place, "a point has no attitude for an offset: make the node a 'pose'"
+                    "Compound", what, end.place, "a point has no orientation for an offset: make the node a 'pose'"
                 )
         for measure, end in zip(member.element.each_measure, others, strict=True):
             if measure == "pose" and "point" in (self.kind(first.place), self.kind(end.place)):
-                raise ModelError("Compound", what, kind, "a point has no attitude: make the node a 'pose'")
+                raise ModelError("Compound", what, kind, "a point has no orientation: make the node a 'pose'")
             if measure == "place" and self.kind(first.place) == "point":
-                raise ModelError("Compound", what, kind, "a point has no axes to measure in: turn the member around")
+                raise ModelError(
+                    "Compound", what, kind, "a point has no axes to measure in: exchange the ends of the member"
+                )
 
-    # ---- what is where
+    # ---- kinds and measures
 
     def kind(self, place: str) -> str:
-        """Return the kind of a node; nothing for an end."""
+        """Return the kind of a node; empty for an end."""
         return str(self.nodes[place][0]) if place in self.nodes else ""
 
     def on_line(self, place: str) -> bool:
-        """Return whether a place is on the line between the first two ends."""
+        """Return whether an end or node is on the line between the first two ends."""
         return place in self.ends[:2] or self.kind(place) == "line"
 
     def _start(self, node: str) -> tuple[Any, ...]:
@@ -125,7 +127,7 @@ class CompoundProgram:
         return tuple(start) if isinstance(start, (tuple, list, np.ndarray)) else (start,)
 
     def _sorted(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the nodes that are paced, and the members that are tracked."""
+        """Return the paced nodes and the tracked members."""
         paced = {name for name in self.nodes if any(name in m.places and m.rates for m in self.members.values())}
         while True:
             tracked = [
@@ -143,7 +145,7 @@ class CompoundProgram:
             paced -= poor
 
     def measures(self) -> tuple[str, ...]:
-        """Return what the compound measures of each further end: its pose if attitudes there play a part."""
+        """Return the measures of the compound at each further end: its pose if orientations enter."""
         found = []
         for end in self.ends[1:]:
             turns = False
@@ -167,17 +169,17 @@ class CompoundProgram:
         return [(f"{name}_{measures[k]}", f"{name}_{rates[k]}", k) for k in member.states_of_rates()]
 
     def all_parameters(self) -> dict[str, float]:
-        """Return parameters by name, those of members with the member's name before them, and shifts of searches."""
+        """Return parameters by name, those of members prefixed with the member's name, and search offsets."""
         of_members = {f"{name}_{k}": x for name, member in self.members.items() for k, x in member.parameters.items()}
         return {**self.parameters, **of_members, **dict.fromkeys(self.shifts.values(), 0.0)}
 
     @property
     def shifts(self) -> dict[str, str]:
-        """Unknown positions of nodes, and the parameters by which their searches begin beyond the starts."""
+        """Unknown positions of nodes, and the parameters that offset their initial guesses."""
         return {c: f"{c}_shift" for node in self.nodes if node not in self.paced for c in self._coordinates(node)}
 
     def inputs(self) -> dict[str, Any]:
-        """Return inputs of members."""
+        """Return the inputs of members."""
         return {f"{name}_{k}": source for name, m in self.members.items() for k, source in m.element.sources.items()}
 
     def states(self) -> dict[str, tuple[float, Any]]:
@@ -218,7 +220,7 @@ class CompoundProgram:
         return found
 
     def _begin(self, coordinate: str, value: Any) -> Formula:
-        """Return where the search for a position begins: where the node starts, and its shift from there."""
+        """Return the initial guess of a position: the start of the node plus its offset."""
         start, what = float(value) if isinstance(value, np.number) else value, f"Compound: start of {coordinate!r}"
 
         def begin(program: Program, names: Mapping[str, int]) -> int:
@@ -243,7 +245,7 @@ class CompoundProgram:
         return {name: each for name, each in found.items() if name not in taken}
 
     def _loads_of(self, member: Member) -> list[tuple[str, str, int]]:
-        """Return names, results and numbers of what a member lets through and how long it is."""
+        """Return names, results and numbers of the transmitted loads and the length of a member."""
         found: list[tuple[str, str, int]] = []
         several, first = len(member.element.each_measure) > 1, 0
         for place, measure in enumerate(member.element.each_measure):
@@ -263,7 +265,7 @@ class CompoundProgram:
         return Formula(lambda program, names: self.build(program, names)[what][k])
 
     def build(self, program: Program, names: Mapping[str, int]) -> dict[str, list[int]]:
-        """Return the places of all results in a program, which they are added to once."""
+        """Return the indices of all results in a program; they are added to it once."""
         if self._built is not None and self._built[0] is program:
             return self._built[1]
         results: dict[str, list[int]] = {}
@@ -321,13 +323,13 @@ class CompoundProgram:
         frames: dict[str, Frame],
         results: dict[str, list[int]],
     ) -> int:
-        """Add the law of a member, put its loads on what it is between, and return the place of its energy."""
+        """Add the law of a member, apply its loads at its ends, and return the index of its energy."""
         member = self.members[name]
         given: dict[int, int] | None = None
         if name in self.tracked:
             given = {k: names[rate] for _, rate, k in self._tracked_names(name)}
         order: list[str] = []
-        if "line" in map(self.kind, member.places):  # ahead is away from the first end, in the order of the nodes
+        if "line" in map(self.kind, member.places):  # positive is away from the first end, in the order of the nodes
             order = [self.ends[0], *self.nodes, self.ends[1]]
         energy, measures = energy_of_member(on, names, member, frames, results, rates=given, line=order)
         if given is not None:
@@ -338,7 +340,7 @@ class CompoundProgram:
         return energy
 
     def _tracking(self, on: ProgramBuilder, member: Member, states: dict[int, int], given: dict[int, int]) -> list[int]:
-        """Return the rates of what a tracked member measures; rotation vectors turn as they do."""
+        """Return the rates of the measures of a tracked member; rotation vectors by their own kinematics."""
         found = dict(given)
         first = 0
         for measure in member.element.each_measure:

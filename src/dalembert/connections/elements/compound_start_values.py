@@ -19,12 +19,12 @@ Array = NDArray[np.float64]
 
 
 def measured_at_start(member: Member, first: str, nodes: Mapping[str, Any], state: str, number: int) -> float:
-    """Return what a member measures where its nodes start.
+    """Return the measures of a member at the start positions of its nodes.
 
     Raises
     ------
     ModelError
-        If an end of it is at a body that may be anywhere.
+        If an end of it is at a body whose pose is unknown.
     """
     poses = []
     for end in member.ends:
@@ -34,7 +34,7 @@ def measured_at_start(member: Member, first: str, nodes: Mapping[str, Any], stat
                 "Compound",
                 f"start of {state!r}",
                 None,
-                f"its end {end.place!r} may be anywhere: starts={{'{state}': ...}}",
+                f"its end {end.place!r} has no known pose: give starts={{'{state}': ...}}",
             )
         poses.append(pose)
     R, p = poses[0]

@@ -1,14 +1,14 @@
-"""Compliant contacts: a point, a sphere or a cylinder on a plane, and two spheres, with damping and friction.
+"""Compliant contacts of points, spheres and cylinders, with damping and friction.
 
-The push is that of Hunt and Crossley: with the depth d and its rate d'
+The normal force follows Hunt and Crossley: with the depth d and its rate d'
 
     N = stiffness d^exponent (1 + 3/2 dissipation d'),   never below zero
 
-so that it neither jumps at the touch nor pulls at the release. For an approach at a speed v that is not too high the
-coefficient of restitution is about 1 - dissipation v. It stores stiffness d^(exponent + 1) / (exponent + 1).
+so that it is continuous at contact and does not pull at release. For an approach at a moderate speed v the coefficient
+of restitution is about 1 - dissipation v. It stores stiffness d^(exponent + 1) / (exponent + 1).
 
-Friction, if wanted, is friction * N against the sliding velocity u at the point of contact, regularised by
-u / sqrt(|u|^2 + slip_speed^2): below the slip speed it creeps.
+Friction, if given, is friction * N against the sliding velocity u at the contact point, regularised by u / sqrt(|u|^2 +
+slip_speed^2): below the slip speed it creeps.
 
 Sources: K. H. Hunt, F. R. E. Crossley, J. Appl. Mech. 42 (1975) 440-445; H. Hertz, J. reine angew. Math. 92 (1882)
 156-171: exponent 3/2 and stiffness 4/3 E sqrt(R) with 1/R = 1/r1 + 1/r2 and 1/E = (1 - nu1^2)/E1 + (1 - nu2^2)/E2.
@@ -33,7 +33,7 @@ _STORED = "stiffness*d**(exponent + 1)/(exponent + 1)"
 
 
 class PointPlaneContact(Element):
-    """A point, the origin of the second marker, on the plane z = 0 of the first; free where z > 0.
+    """Contact of the second marker's origin with the plane z = 0 of the first; free for z > 0.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class PointPlaneContact(Element):
         Coefficient of friction.
     slip_speed : float, m/s
 
-    See `connections.contact` for the law.
+    See `connections.elements.contacts` for the law.
 
     Examples
     --------
@@ -75,7 +75,9 @@ class PointPlaneContact(Element):
 
 
 class SpherePlaneContact(Element):
-    """A sphere about the origin of the second marker on the plane z = 0 of the first; free where z > radius.
+    """Contact of a sphere about the second marker's origin with the plane z = 0 of the first.
+
+    It is free for z > radius.
 
     Parameters
     ----------
@@ -87,10 +89,10 @@ class SpherePlaneContact(Element):
     exponent : float
         3/2 of Hertz.
     friction : float
-        Coefficient of friction; it acts where the plane is, below the centre of the sphere, so that it makes it roll.
+        Coefficient of friction; it acts at the plane, below the centre of the sphere, and causes rolling.
     slip_speed : float, m/s
 
-    See `connections.contact` for the law.
+    See `connections.elements.contacts` for the law.
     """
 
     def __init__(
@@ -118,14 +120,14 @@ class SpherePlaneContact(Element):
 
 
 class CylinderPlaneContact(Element):
-    """A cylinder about the z axis of the second marker on the plane z = 0 of the first.
+    """Contact of a cylinder about the z axis of the second marker with the plane z = 0 of the first.
 
     Parameters
     ----------
     length, radius : float, m
         As of `cylinder`. The origin of the second marker is the middle of the cylinder.
     stiffness : float, N/m^exponent
-        Of the whole line, as the cylinder lies flat.
+        Of the whole line, for a cylinder lying flat.
     dissipation : float, s/m
         The coefficient of restitution is about 1 - dissipation * speed of approach.
     exponent : float
@@ -138,10 +140,11 @@ class CylinderPlaneContact(Element):
     in the middle (Simpson's rule): lying, the cylinder has stiffness d^exponent for the depth d, and with exponent 1 it
     resists tilting by stiffness * length^2/12, as a line on an elastic bed does as long as all of it touches.
     Tilted, it stands on the lowest point of one rim. Each point has the law and the friction of
-    `connections.contact` by its own depth and velocity, so that the cylinder rolls, skids, spins and rocks.
+    `connections.elements.contacts` by its own depth and velocity, so that the cylinder rolls, skids, spins and rocks.
 
-    The mantle has no lowest line once the axis is upright: within some thousandths of a radian of it the rim fades to
-    the middle of the face. Let a cylinder that stands on its face touch by several `PointPlaneContact` of its rim.
+    The mantle has no lowest line when the axis is upright: within some thousandths of a radian of it the contact point
+    moves smoothly from the rim to the middle of the face. For a cylinder that stands on its face, use several
+    `PointPlaneContact` at its rim.
 
     Examples
     --------
@@ -209,7 +212,7 @@ class CylinderPlaneContact(Element):
 
 
 class SphereSphereContact(Element):
-    """Two spheres about the origins of two markers.
+    """Contact of two spheres about the origins of two markers.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ class SphereSphereContact(Element):
         Coefficient of friction; it acts on the line of the centres, half the depth below both surfaces.
     slip_speed : float, m/s
 
-    See `connections.contact` for the law.
+    See `connections.elements.contacts` for the law.
     """
 
     def __init__(
@@ -274,7 +277,7 @@ CONTACTS = (PointPlaneContact, SpherePlaneContact, CylinderPlaneContact, SphereS
 
 
 def contact_depth(contact: Element, energy: float) -> float:
-    """Return the depth, m, at which a contact stores an energy, J; of a tilted cylinder the depth of a flat one."""
+    """Return the depth, m, at which a contact stores an energy, J; for a tilted cylinder that of a flat one."""
     power = contact.parameters["exponent"] + 1.0
     depth: float = (power * max(energy, 0.0) / contact.parameters["stiffness"]) ** (1.0 / power)
     return depth

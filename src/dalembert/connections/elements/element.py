@@ -1,7 +1,7 @@
 """Elements with user-written laws: forces, rates of states and signals as functions of measures.
 
-An element measures something between two markers, or at a joint, and answers with a force for every measure, conjugate
-to its rate. It may have states of its own, which are integrated with the motion, and it says what it stores:
+An element has measures between two markers, or at a joint, and returns a force for every measure, conjugate to its
+rate. It may have states, which are integrated with the motion, and a stored energy:
 
     measure     names of what is measured            forces on the second marker, in axes of the first
     joint       s, ds                                effort at the coordinate
@@ -9,9 +9,9 @@ to its rate. It may have states of its own, which are integrated with the motion
     place       x y z, vx vy vz                      force
     pose        x y z rx ry rz, vx vy vz wx wy wz    force and moment
 
-The first marker's axes are the frame of reference: rates are seen from them, (rx, ry, rz) is the rotation vector of the
-second marker, (wx, wy, wz) its angular velocity. What an element does not store it dissipates, or, if it is active,
-brings from outside; so the power balance closes without another word.
+The first marker's axes are the frame of reference: rates are relative to them, (rx, ry, rz) is the rotation vector of
+the second marker, (wx, wy, wz) its angular velocity. Work that an element does not store is dissipated, or, for an
+active element, external work; so the power balance closes.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ Array = NDArray[np.float64]
 @checked("definitions")
 @dataclass(frozen=True, eq=False)
 class Element(ForceElement):
-    """An element with a law of its own.
+    """Force element with a user-written law.
 
     Parameters
     ----------
     measure : str, or several
         ``"joint"``, ``"distance"``, ``"place"`` or ``"pose"``. Several, ``("place", "place")``, make an element with
-        more ends: each measures another marker seen from the same first one, or another joint, and names get the
-        number of the measure: ``x1 ... vz1, x2 ... vz2``. None, ``()``: see `Block`.
+        more ends: each measures another marker relative to the same first one, or another joint, and names get the
+        number of the measure: ``x1 ... vz1, x2 ... vz2``. None, ``()``: see `SignalBlock`.
     force : expression, or one for each measure, or a function, or None
         Text such as ``"-k*(s - l)**3 - c*ds"``, SymPy expressions, or numbers. A Python function
         ``f(t, *measures, *rates, *states, *parameters, *inputs)`` returns the forces, then the rates of the states,
@@ -64,31 +64,31 @@ class Element(ForceElement):
         ``address`` (of signature ``void(double*, double*)``) is called directly. None: minus the gradient of the
         energy.
     parameters : dict of str to float
-        Numbers that expressions use by name; events and ensembles may change them (``"k1.k"``).
+        Numbers used by name in expressions; events and ensembles may change them (``"k1.k"``).
     states : dict of str to (float, expression)
         Start value and rate of each state.
     energy : expression
-        What the element stores, J: of measures, states and parameters.
+        Stored energy, J: of measures, states and parameters.
     definitions : dict of str to expression
-        Named parts that other expressions use.
+        Named subexpressions.
     active : bool
-        What it does not store counts as work from outside instead of as dissipated.
+        Work that is not stored counts as external work instead of dissipation.
     inputs : dict of str to source
         Further names: a number (which may be changed as a parameter), a law or function of time, the name of an output
         (``"joint.speed"``, ``"controller.u"``), a `Sensor`, a `Reaction` or a `Delay`.
     signals : dict of str to expression
-        What others may take as inputs, and a `Result` knows as ``"name.signal"``.
+        Outputs that other elements may take as inputs; in a `Result` as ``"name.signal"``.
     unknowns : dict of str to (start, residual)
-        Numbers that the law finds itself: those that make the residuals vanish, by Newton's method from the starts.
-        All are expressions; residuals and everything else may use the unknowns by name.
+        Unknowns of the law: the residuals are zero, by Newton's method from the starts. All are expressions; residuals
+        and everything else may use the unknowns by name.
     strains : dict of str to expression
         Functions of the measures. Then `force` gives a force for each strain, conjugate to its rate, which has the name
         of the strain with a ``d`` before it; forces on the ends follow from the derivatives of the strains.
     tables : dict of str to Table
         Functions of one to three variables that expressions call by name.
     breaks : (k,) s
-        Times at which a law that is a function jumps or has a kink, in order: no step goes over them. Expressions tell
-        theirs by themselves, where time alone decides.
+        Times at which a law that is a function jumps or has a kink, in order: no step passes over them. For
+        expressions, discontinuity times that depend on time alone are found automatically.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Element(ForceElement):
             raise ModelError(item, "measure", self.measure, "an element acts at joints or between markers, not both")
 
     def _take_inputs(self) -> None:
-        """Sort inputs: numbers are parameters that may be changed during a run."""
+        """Sort inputs; numbers become parameters that can be changed during a run."""
         item = self.kind
         for label in ("inputs", "signals", "unknowns", "strains", "tables", "definitions"):
             if not isinstance(getattr(self, label), Mapping):
@@ -206,7 +206,7 @@ class Element(ForceElement):
 
     @property
     def core_law(self) -> tuple[str, int] | None:
-        """The compiled law that gives the same as the formula (core/elements/library.hpp), and its number, if any."""
+        """Equivalent compiled law (core/elements/built_in_laws.hpp) and its number, if any."""
         return None
 
     @property
@@ -216,7 +216,7 @@ class Element(ForceElement):
 
     @property
     def measured(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Names of what is measured and of the rates."""
+        """Names of the measured quantities and of their rates."""
         numbered = isinstance(self.measure, tuple)
         names: tuple[list[str], list[str]] = ([], [])
         for k, measure in enumerate(self.each_measure):
@@ -231,7 +231,7 @@ class Element(ForceElement):
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """Names of what the law takes, in order."""
+        """Names of the inputs of the law, in order."""
         return ("t", *self.measured[0], *self.measured[1], *self.states, *self.parameters, *self.sources)
 
     @property
@@ -241,11 +241,11 @@ class Element(ForceElement):
 
     @property
     def function(self) -> Callable[..., Any] | Any | None:
-        """The function that is the law, if it is one."""
+        """Python function of the law, or None."""
         return None if self.program is not None else self.force
 
     def answers(self, inputs: Array) -> Array:
-        """Return what the law gives, (n, gives), for inputs (n, len(element.input_names)); in Python, one by one."""
+        """Return the results of the law (n, gives) for inputs (n, len(element.input_names)); in Python."""
         inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
         if self.program is not None:
             if self.unknowns:
@@ -260,7 +260,7 @@ class Element(ForceElement):
         return result
 
     def between(self, twin: Callable[[Marker], Marker]) -> Element:
-        """Return the same element for a copy of its system, whose markers `twin` finds."""
+        """Return the same element for a copy of its system, whose markers `twin` returns."""
         sensed = {
             k: source.between(twin) if isinstance(source, Sensor) else source for k, source in self.inputs.items()
         }
@@ -271,20 +271,20 @@ class Element(ForceElement):
 
     @property
     def at_joint(self) -> bool:
-        """Whether the element acts at joint coordinates."""
+        """True if the element acts at joint coordinates."""
         return self.each_measure[:1] == ("joint",)
 
 
 @checked("inputs", "states", "parameters", "definitions", "unknowns", "tables")
 class SignalBlock(Element):
-    """An element that acts on nothing: a controller, a filter, a source of signals for others.
+    """Element without forces: a controller, a filter, a source of signals.
 
     Parameters
     ----------
     signals : dict of str to expression
-        What it gives: of t, states, parameters and inputs.
+        Signals: of t, states, parameters and inputs.
     inputs, states, parameters, definitions, unknowns, tables
-        As of an `Element`.
+        As in `Element`.
     function : callable
         In place of expressions: ``f(t, *states, *parameters, *inputs)`` returns the rates of the states, zero (it
         stores nothing), then the signals.

@@ -22,8 +22,8 @@ __all__ = ["law_program"]
 def law_program(element: Element) -> Program:
     """Return the program of an element's law.
 
-    Its inputs are ``element.takes`` and the unknowns. It gives forces, rates of states, energy, signals, then the
-    residuals, their derivatives by the unknowns, row by row, and where to begin.
+    Its inputs are ``element.input_names`` and the unknowns. Its outputs are forces, rates of states, energy, signals,
+    then the residuals, their derivatives by the unknowns, row by row, and the initial guesses.
     """
     item = element.kind
     names = (*element.input_names, *element.unknowns)
@@ -59,7 +59,7 @@ def law_program(element: Element) -> Program:
 def _forces(
     element: Element, program: Program, energy: int, slopes: list[list[int]], add: Callable[[object], int]
 ) -> list[int]:
-    """Return the places of the forces, one for each measure."""
+    """Return the indices of the forces, one for each measure."""
     if element.force is None:
         if program.value_of(energy) is not None:
             raise ModelError(element.kind, "force", None, "give forces, or an energy that they are the gradient of")
@@ -80,12 +80,12 @@ def _forces(
 
 
 def _gradient(element: Element, program: Program, place: int) -> list[int]:
-    """Return the places of the derivatives of a result by the measures."""
+    """Return the indices of the derivatives of a result with respect to the measures."""
     return [derivative(program, place, 1 + k) for k in range(element.measures)]
 
 
 def _conjugate(element: Element, program: Program, gradient: list[int]) -> list[int]:
-    """Return factors of the rates of the measures, from derivatives by the measures; attitudes have others."""
+    """Return factors of the measure rates from derivatives by the measures; orientations are transformed."""
     result: list[int] = []
     for measure in element.each_measure:
         first = len(result)
@@ -103,7 +103,7 @@ def _rate(element: Element, program: Program, slopes: Sequence[int]) -> int:
 
 
 def _check_rank(element: Element, program: Program, slopes: list[list[int]]) -> None:
-    """Refuse strains that are not independent functions of the measures (Sol 1983, after (3.4.12))."""
+    """Raise `ModelError` for strains that are dependent functions of the measures (Sol 1983, after (3.4.12))."""
     if not slopes:
         return
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Fields and media: any field, drag, and attraction with the inverse square of a distance."""
+"""Force fields and media: general fields, drag, and inverse-square attraction."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["Drag", "Field", "InverseSquare"]
 
 @checked("force", "moment", "parameters")
 class Field(Element):
-    """A field of forces: a force on a marker by its place, its velocity and the time.
+    """Force field: a force on a marker from its position, its velocity and the time.
 
     Parameters
     ----------
     force : three expressions, N
-        Of the place x, y, z, m, the velocity vx, vy, vz, m/s, and the time t, in axes of the first marker. With the
+        Of the position x, y, z, m, the velocity vx, vy, vz, m/s, and the time t, in axes of the first marker. With the
         ground's own marker first these are axes of the world: ``s.connect("wind", field, s.ground, sail)``.
     moment : three expressions, N m
         Likewise; with a moment also of the rotation vector rx, ry, rz and the angular velocity wx, wy, wz.
     parameters : dict of str to float
     energy : expression, J
-        Of the place: what force and moment are the falling slope of. What else they do is dissipated, and has to resist
-        the motion. Without an energy, all their work counts as from outside.
+        Potential energy, of the position: force and moment include its negative gradient. Other work is dissipated and
+        must resist the motion. Without an energy, all work counts as external.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Field(Element):
 
 
 class Drag(Element):
-    """Drag of a marker in a fluid that is at rest, or streams, as seen from the first marker (ground, as a rule).
+    """Drag of a marker in a fluid at rest or streaming, in axes of the first marker (usually ground).
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class Drag(Element):
     stream : (3,) m/s
         Velocity of the fluid, axes of the first marker.
 
-    The force on the second marker is -(linear + quadratic |w|) w, with w its velocity less that of the fluid. In a
-    stream the fluid may bring energy; it then counts as work from outside. Parameters: linear, quadratic, ux, uy, uz.
+    The force on the second marker is -(linear + quadratic |w|) w, with w its velocity relative to the fluid. In a
+    stream the fluid may supply energy, which counts as external work. Parameters: linear, quadratic, ux, uy, uz.
 
     Examples
     --------
@@ -93,14 +93,14 @@ class Drag(Element):
         u = finite_array(stream, (3,), item=item, field="stream")
         numbers |= dict(zip(("ux", "uy", "uz"), u.tolist(), strict=True))
         parts = {f"w{i}": f"v{i} - u{i}" for i in "xyz"}
-        # below 1e-15 m/s the speed has no direction, and no slope
+        # below 1e-15 m/s the velocity has no direction, and no slope
         parts["factor"] = "linear + quadratic*sqrt(max(wx*wx + wy*wy + wz*wz, 1e-30))"
         force = tuple(f"-factor*w{i}" for i in "xyz")
         super().__init__("place", force, numbers, definitions=parts, active=bool(u.any()))
 
 
 class InverseSquare(Element):
-    """Attraction of two markers with the inverse square of their distance: gravitation, or electric charges.
+    """Inverse-square attraction of two markers: gravitation, or electric charges.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Friction at a joint coordinate.
 
-Regularised laws creep while they should stick: below the slip speed the effort grows in proportion to the speed. The
-law of LuGre sticks, on bristles.
+Regularised laws creep instead of sticking: below the slip speed the effort is proportional to the speed. The LuGre law
+sticks.
 
 Sources: B. Armstrong-Hélouvry, P. Dupont, C. Canudas de Wit, Automatica 30 (1994) 1083-1138; C. Canudas de Wit,
 H. Olsson, K. J. Åström, P. Lischinsky, IEEE Trans. Autom. Control 40 (1995) 419-425.
@@ -21,7 +21,7 @@ __all__ = ["CoulombFriction", "JointFriction", "LuGreFriction", "StribeckFrictio
 
 
 class CoulombFriction(Element):
-    """Dry and viscous friction: effort = -coulomb tanh(ds / slip_speed) - viscous ds.
+    """Regularized dry and viscous friction: effort = -coulomb tanh(ds / slip_speed) - viscous ds.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class StribeckFriction(Element):
 
 
 class LuGreFriction(Element):
-    """Friction of bristles that bend, and slip when they are bent enough: it sticks, creeps before it slides, and lags.
+    """LuGre bristle friction with sticking, presliding displacement and frictional lag.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class LuGreFriction(Element):
 
 @checked("axis")
 class JointFriction(Element):
-    """Dry friction in proportion to the load that a joint transmits across its axis.
+    """Dry friction proportional to the load that a joint transmits across its axis.
 
     Parameters
     ----------
@@ -143,15 +143,15 @@ class JointFriction(Element):
     axis : str
         The axis of the joint in its second marker, ``"x"``, ``"y"`` or ``"z"``; F is what it transmits across it.
     collar : float, m
-        Mean radius of a thrust collar, at which the load along the axis rubs too; for a slide, left out.
+        Mean radius of a thrust collar, at which the axial load causes friction too; not for a slide.
     half_length : float, m
-        Of a bearing that holds moments across the axis too: they press with M / half_length at its two ends.
+        For a bearing that also carries moments across the axis: they press with M / half_length at its two ends.
     viscous : float, N m s/rad or N s/m
     slip_speed : float, rad/s or m/s
         At 2.65 of it friction has 99 % of its value.
 
-    Smooth: it creeps. For friction that sticks see `load_friction` of joints (`LoadFriction`). The load depends on the
-    friction; both are found together at every evaluation (`Reaction`; Sol 1983, section 9.3).
+    Regularised: it creeps. For friction that sticks see `load_friction` of joints (`LoadFriction`). The load depends on
+    the friction; both are solved together at every evaluation (`Reaction`; Sol 1983, section 9.3).
 
     Examples
     --------

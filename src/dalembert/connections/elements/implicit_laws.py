@@ -1,4 +1,4 @@
-"""Laws with unknowns in NumPy: as core/unknowns.hpp, one set of inputs after the other."""
+"""Implicit laws in NumPy: the method of core/elements/implicit_laws.hpp, one set of inputs at a time."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ __all__ = [
 Array = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
-MAX_CONTRACTION = 0.25  # of a correction may be left in the next
+MAX_CONTRACTION = 0.25  # fraction of a correction that may remain in the next
 SAFE_SLOPE_CHANGE = 0.5  # relative change of the slopes below which they cannot become singular in between
 MIN_STEP_LENGTH = 1e-6  # part of a Newton step below which the search stops
 
 
 def solve_unknowns(element: Element, inputs: Array) -> Array:
-    """Return inputs (n, len(element.takes)) with the unknowns after them; NaN where there is no solution."""
+    """Return inputs (n, len(element.takes)) with the unknowns appended; NaN where there is no solution."""
     found = np.array([_solve(element, row) for row in inputs])
     return np.concatenate([inputs, found.reshape(len(inputs), len(element.unknowns))], axis=1)
 
 
 def solved_from(element: Element, given: Array, start: Array) -> Array:
-    """Return the unknowns (n,) that are found from a start (n,), for inputs (takes,); NaN if there are none."""
+    """Return the unknowns (n,) found from an initial guess (n,) for inputs (takes,); NaN if none."""
     return _solve(element, given, start)
 
 
 def jacobian_nearly_constant(J: Array, then: Array) -> NDArray[np.bool_]:
-    """Return whether slopes (..., n, n) have changed so little that they were singular nowhere between."""
+    """Return whether a Jacobian (..., n, n) changed so little that it was regular in between."""
     changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
     like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= SAFE_SLOPE_CHANGE
     return like
@@ -51,9 +51,9 @@ LawEvaluation = Callable[[Array, Array], tuple[Array, Array]]
 
 
 def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: Array) -> Array:
-    """Return the unknowns (n,) to which those at some inputs lead while these go straight to others; NaN at a fold.
+    """Return the unknowns (n,) continued along a straight line between two inputs; NaN at a fold.
 
-    Newton's method from the last place, on parts of the way so short that it contracts (Deuflhard 2004, section 5.1).
+    Newton's method from the last solution, in steps so short that it contracts (Deuflhard 2004, section 5.1).
 
     Parameters
     ----------
@@ -99,14 +99,14 @@ def continue_unknowns(look: LawEvaluation, given: Array, then: Array, unknowns: 
 
 
 def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = None) -> Array:
-    """Return the derivatives of the residuals by the unknowns (n, n); NaN if these are not found.
+    """Return the derivatives of the residuals by the unknowns (n, n); NaN without a solution.
 
     Parameters
     ----------
     element : Element
     given : (takes,)
     unknowns : (n,)
-        Those that are found from where the law begins, if left out.
+        Default: the solution from the initial guess of the law.
     """
     program, n = element.program, len(element.unknowns)
     assert program is not None
@@ -116,14 +116,14 @@ def slopes_of_unknowns(element: Element, given: Array, unknowns: Array | None = 
 
 
 def weakest_direction(J: Array, usual: Array) -> tuple[float, int]:
-    """Return what is left of slopes (n, n) where they are least, of 1, and the unknown that moves most there.
+    """Return the smallest relative singular value of a Jacobian (n, n) and the unknown that moves most there.
 
     Parameters
     ----------
     J : (n, n)
     usual : (k, n, n)
-        Slopes elsewhere: their largest are the units of equations and unknowns. (Those of J itself would not do: an
-        unknown that stands alone in its equation is as large as itself everywhere.)
+        Jacobians at other states: their largest entries are the units of equations and unknowns. (Those of J itself are
+        not suitable: a single unknown in its own equation would always be scaled to one.)
     """
     size = np.abs(np.concatenate([J[None], usual])).max(axis=0)
     for axis in (1, 0):

@@ -1,4 +1,4 @@
-"""Linear systems as elements: state space and transfer functions, from expressions to forces and signals."""
+"""Linear systems as elements: state space models and transfer functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["StateSpace", "TransferFunction"]
 
 @checked("A", "B", "C", "D", "measure", "sources")
 class StateSpace(Element):
-    """A linear system x' = A x + B u, y = C x + D u, from expressions u to the forces y.
+    """Linear system x' = A x + B u, y = C x + D u, from expressions u to the forces y.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class StateSpace(Element):
         State matrices, as from ``scipy.signal.tf2ss``; n may be 0. There are k forces: one at a joint or along a
         distance, where C and D may be rows (n,) and (m,), three for a place, six for a pose.
     inputs : sequence of m expressions
-        u, of the time t and of what is measured: ``["0.5 - s", "-ds"]`` at a joint.
+        u, of the time t and of the measures: ``["0.5 - s", "-ds"]`` at a joint.
     measure : str
         ``"joint"``, ``"distance"``, ``"place"`` or ``"pose"``.
     start : (n,)
@@ -34,8 +34,8 @@ class StateSpace(Element):
     sources : dict of str to source
         Further names that the inputs may use, as ``inputs`` of an `Element`: other outputs, sensors, laws of time.
 
-    The states are ``x0``, ``x1`` ...; the forces are signals, too: ``y``, or ``y0``, ``y1`` ... What it does counts as
-    work from outside.
+    The states are ``x0``, ``x1`` ...; the forces are also signals: ``y``, or ``y0``, ``y1`` ... All work counts as
+    external.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class StateSpace(Element):
 
 @checked("numerator", "denominator", "measure", "sources")
 class TransferFunction(StateSpace):
-    """A transfer function from one expression to the force at a joint or along a distance.
+    """Transfer function from one expression to the force at a joint or along a distance.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ class TransferFunction(StateSpace):
     sources : dict of str to source
         Further names that the input may use, as of `StateSpace`.
 
-    The states ``x0``, ``x1`` ... are those of the controllable canonical form, zero at the start: x0 is what the input
-    drives, each other one the integral of that before.
+    The states ``x0``, ``x1`` ... are those of the controllable canonical form, zero at the start: the input drives x0,
+    each other one is the integral of that before.
 
     Examples
     --------

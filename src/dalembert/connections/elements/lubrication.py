@@ -1,7 +1,7 @@
-"""Films of oil between surfaces: a journal bearing, and the traction of a roller on a cam.
+"""Oil films: a journal bearing, and the traction of a roller on a cam.
 
-Both take from motion what oil dissipates and store nothing; the pressure that keeps the surfaces apart does the rest.
-The formulas, with their sources, are those of `dalembert.tribology`.
+Both dissipate energy in the oil and store none, except in contact of the walls. The formulas, with their sources, are
+those of `dalembert.tribology`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ __all__ = ["JournalBearing", "TractionFilm"]
 
 @checked("friction")
 class JournalBearing(Element):
-    """A hydrodynamic journal bearing of finite length: the impedance method, with a film on one half (pi-bearing).
+    """Hydrodynamic journal bearing of finite length: impedance method, half film (pi-bearing).
 
-    The axis is z of the first marker; the bearing is centred where the second marker's origin is on it. Which of the
-    two carries the journal and which the sleeve makes no difference.
+    The axis is z of the first marker; the bearing is centred where the second marker's origin is on it. Journal and
+    sleeve may be on either marker.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class JournalBearing(Element):
     stiffness : float, N/m
         Of the walls, which touch beyond the limit. Left out: pi/4 E' L of steel, a line contact's order of magnitude.
 
-    With the place e of the second marker across the axis, its velocity e' and its angular velocity w about the axis,
+    With the position e of the second marker across the axis, its velocity e' and its angular velocity w about the axis,
     all seen from the first, the squeeze velocity is V = e' - (w/2) z x e, and the force on the second
 
         F = -2 viscosity L (R/c)^3 |V| W(e/c, V/|V|, L/2R)  along V turned by an angle
@@ -55,19 +55,19 @@ class JournalBearing(Element):
 
         M = -viscosity R^3 L J w / c - (e x F)_z / 2,   J = 2 pi / sqrt(1 - (e/c)^2)  all around (Petroff's is 2 pi)
 
-    or J = (pi + 2 atan((e . V) / (c |V| sqrt(1 - (e/c)^2)))) / sqrt(1 - (e/c)^2) on the half that V heads for. The
+    or J = (pi + 2 atan((e . V) / (c |V| sqrt(1 - (e/c)^2)))) / sqrt(1 - (e/c)^2) on the half in the direction of V. The
     power of the film is F . V - viscosity R^3 L J w^2 / c, never above zero.
 
-    How good it is: against numerical solutions of Reynolds' equation whose film breaks by itself, for all directions of
-    V, the force is within 4 % for L/D up to 1/2 and an eccentricity ratio up to 0.5, 13 % for L/D up to 1 and ratios
-    up to 0.7, 28 % up to 0.9; at L/D = 2 within 36 %. If the film is made to end a quarter turn on both sides of V (the
-    pi-bearing proper): 13 %, 29 % and 50 %, and 40 % at L/D = 2. The greatest deviations are those of forces that are
-    small beside what the same film bears against V towards the wall.
+    Accuracy: against numerical solutions of Reynolds' equation with free film rupture, for all directions of V, the
+    force is within 4 % for L/D up to 1/2 and an eccentricity ratio up to 0.5, 13 % for L/D up to 1 and ratios up to
+    0.7, 28 % up to 0.9; at L/D = 2 within 36 %. With film boundaries fixed at 90 degrees on both sides of V (the
+    pi-bearing proper): 13 %, 29 % and 50 %, and 40 % at L/D = 2. The largest deviations occur for forces that are small
+    compared with those of the same film for V towards the wall.
 
-    Towards contact the force grows as (1 - e/c)^(-3/2) to (-5/2). Beyond the `limit` the film stays what it is there,
-    and the walls push back with stiffness (|e| - limit c), which is stored: so every eccentricity has a force, and one
-    at or above the clearance means that the walls have touched. Tilting of the axes has no effect, nor has motion along
-    them; there is no force without motion, no oil supply, no heating and no inertia of the oil.
+    Towards contact the force grows as (1 - e/c)^(-3/2) to (-5/2). Beyond the `limit` the film force stays constant, and
+    the walls push back with stiffness (|e| - limit c), which is stored: so every eccentricity has a force, and one at
+    or above the clearance means that the walls have touched. Tilting of the axes and axial motion have no effect. Not
+    modelled: static force, oil supply, heating and inertia of the oil.
 
     Parameters by name: radius, clearance, length, viscosity, limit, stiffness. Signals, known to a `Result` by name:
     ``ratio``, the eccentricity over the clearance, and ``film``, m, the least thickness.
@@ -150,15 +150,15 @@ class TractionFilm(Element):
     ----------
     profile : float, or sequence of Line and Arc
         Radius (m) of a cylinder about z of the first marker; or the closed profile of a cam in the plane z = 0 of the
-        first marker, without hollows, counterclockwise as for `Curve.path`. At most one arc takes half a turn or more.
+        first marker, without hollows, counterclockwise as for `Curve.path`. At most one arc takes 180 degrees or more.
     radius : float, m
         Of the roller about z of the second marker.
     length : float, m
         Of the line of contact.
     load : float, N; or str or Connection
-        That presses the surfaces together; without pressure, zero or less, there is no traction. The name of the
-        constraint that holds the roller on the cam (a `CamFollower` between the same markers): its load along the
-        normal, found at every evaluation together with the traction that depends on it (see `Reaction`).
+        Load that presses the surfaces together; at zero or below there is no traction. Or the name of the constraint
+        that keeps the roller on the cam (a `CamFollower` between the same markers): its normal load, solved at every
+        evaluation together with the traction that depends on it (see `Reaction`).
     viscosity : float, Pa s
         eta0, at ambient pressure.
     pressure_coefficient : float, 1/Pa
@@ -170,8 +170,8 @@ class TractionFilm(Element):
     least_film : float, m
         Thickness below which the film does not fall when the surfaces come to rest: their roughness.
     slip_speed : float, m/s
-        Slip below which the stress grows no faster than in proportion: under high pressure the oil is nearly solid, and
-        would stick.
+        Slip below which the stress grows at most in proportion: under high pressure the oil is nearly solid, and would
+        stick.
 
     Seen from the first marker, with the tangent t where a roller about the second marker touches (or would, were it
     nearer), the velocity v of its centre, its angular velocity w about z, and the curvature k of the profile, the slip
@@ -184,7 +184,7 @@ class TractionFilm(Element):
     sqrt(s^2 + slip_speed^2), f is f(S) s/S. It dissipates force times slip. Isothermal, without elastic shear; the
     film's thickness changes no geometry.
 
-    The element presses nothing together itself. A load that is a number is a parameter by name, ``"film.load"``.
+    The element exerts no normal force. A load that is a number is a parameter by name, ``"film.load"``.
     Signals, known to a `Result` by name: ``slip`` and ``rolling``, m/s; ``normal``, N; ``film``, m, in the middle of
     the contact; ``least``, m, the minimum of `tribology.minimum_film`; ``pressure``, Pa, Hertz's greatest;
     ``traction``, the coefficient f.
@@ -274,7 +274,7 @@ _SIGNALS = {
 
 
 def _touch(item: str, profile: Any) -> dict[str, Any]:
-    """Return the parts tx, ty (tangent, counterclockwise) and bend (curvature, 1/m) where a roller at x, y touches."""
+    """Return the parts tx, ty (tangent, counterclockwise) and bend (curvature, 1/m) at the contact of a roller."""
     if not isinstance(profile, (list, tuple)):
         R = positive(item, profile=profile)["profile"]
         far = "sqrt(x*x + y*y + 1e-30)"
@@ -283,7 +283,7 @@ def _touch(item: str, profile: Any) -> dict[str, Any]:
     segments = list(profile)
     wide = [k for k, part in enumerate(segments) if isinstance(part, Arc) and part.end - part.start >= math.pi - 1e-9]
     if len(wide) > 1:
-        raise ModelError(item, "profile", "two arcs of half a turn", "divide one of them")
+        raise ModelError(item, "profile", "two arcs of 180 degrees or more", "divide one of them")
     for k, part in enumerate(segments):
         if isinstance(part, Arc) and part.end < part.start:
             raise ModelError(item, "profile", f"segment {k} runs clockwise", "run counterclockwise, without hollows")
@@ -317,7 +317,7 @@ def _touch(item: str, profile: Any) -> dict[str, Any]:
 
 
 def _segment(name: str, part: Line | Arc, found: dict[str, Any]) -> tuple[str, str, str]:
-    """Return the texts of tangent and curvature on a segment, with parts of their own."""
+    """Return the texts of tangent and curvature on a segment, and their parts."""
     if isinstance(part, Line):
         (_, _), (dx, dy) = _end(part, 0)
         return repr(dx), repr(dy), "0"
@@ -328,7 +328,7 @@ def _segment(name: str, part: Line | Arc, found: dict[str, Any]) -> tuple[str, s
 
 
 def _end(part: Line | Arc, which: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return place and direction of a segment at its start (0) or end (1)."""
+    """Return position and direction of a segment at its start (0) or end (1)."""
     if isinstance(part, Line):
         d = (part.end - part.start) / np.linalg.norm(part.end - part.start)
         at = part.end if which else part.start

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "Delay", "Reaction", "Sensor", "Source", "as_source", "parts_in"]
 
 _POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
-# in the order of core/model.hpp: Measure
+# in the order of core/model/element_data.hpp: Measure
 MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "joint": (("s",), ("ds",)),
     "distance": (("s",), ("ds",)),
@@ -36,14 +36,14 @@ class Sensor:
     Parameters
     ----------
     first, second : Body or Marker
-        The second is seen from the first, in its axes.
+        Measures of the second relative to the first, in its axes.
     quantity : str
-        ``"s"``, ``"ds"``: their distance and its rate; ``"x" ... "z"``, ``"vx" ... "vz"``: place and velocity;
+        ``"s"``, ``"ds"``: their distance and its rate; ``"x" ... "z"``, ``"vx" ... "vz"``: position and velocity;
         ``"rx" ... "rz"``, ``"wx" ... "wz"``: rotation vector and angular velocity.
 
     Examples
     --------
-    A damper that acts on a flywheel in proportion to how fast a mass elsewhere moves:
+    A damper that acts on a flywheel in proportion to the velocity of a mass elsewhere:
 
     >>> import dalembert as da
     >>> s = da.System("sensed", gravity=(0, 0, 0))
@@ -75,7 +75,7 @@ class Sensor:
 
     @property
     def part(self) -> int:
-        """Its place among measures and rates."""
+        """Index among measures and rates."""
         names = MEASURES[self.measure]
         return (*names[0], *names[1]).index(self.quantity)
 
@@ -96,10 +96,10 @@ class Reaction:
     part : str
         ``"force.x" ... "moment.z"``: at the second marker's origin, in its axes.
 
-    The loads depend on the forces that depend on them; both are found together at every evaluation, by Newton's method
-    (Sol 1983, section 9.3). So friction can be proportional to the load that presses parts together. In mechanisms that
-    are over-constrained loads are not unique, and friction by them is not either: some choice is made; give connections
-    compliance (`Bushing`) to make it that of mechanics.
+    The loads depend on the forces that depend on them; both are solved together at every evaluation, by Newton's method
+    (Sol 1983, section 9.3). So friction can be proportional to the load that presses parts together. In
+    over-constrained mechanisms loads are not unique, and neither is friction that depends on them: one solution is
+    chosen. Give connections compliance (`Bushing`) to make it unique.
 
     Examples
     --------
@@ -129,12 +129,12 @@ class Reaction:
 
     @property
     def number(self) -> int:
-        """Its place in [moment; force]."""
+        """Index in [moment; force]."""
         return _PARTS.index(self.part)
 
 
 def parts_in(formula: str) -> dict[str, str]:
-    """Return the parts of a reaction that a formula names ``Fx`` ... ``Mz``, by these names.
+    """Return the components of a reaction that a formula names ``Fx`` ... ``Mz``, by these names.
 
     >>> parts_in("sqrt(Fx**2 + Fz**2)")
     {'Fx': 'force.x', 'Fz': 'force.z'}
@@ -155,8 +155,8 @@ class Delay:
     before : number or callable of t
         Its value before the run began.
 
-    Steps are no longer than the shortest delay, and what was is read from the motion itself, interpolated as closely as
-    it was computed.
+    Steps are no longer than the shortest delay. Past values are interpolated from the motion with the accuracy of the
+    integration.
     """
 
     output: str
@@ -177,7 +177,7 @@ Source = Law | Sensor | Reaction | Delay | str
 
 
 def as_source(given: Any, *, item: str, name: str) -> Source:
-    """Return where an input comes from: a law of time, a sensor, a reaction, a delay, or the name of an output."""
+    """Return an input source: a time law, a sensor, a reaction, a delay, or the name of an output."""
     if isinstance(given, (Sensor, Reaction, Delay)):
         return given
     if isinstance(given, str):

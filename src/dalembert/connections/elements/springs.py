@@ -1,4 +1,4 @@
-"""Springs with laws of their own: nonlinear, one-sided, gas, and bushings.
+"""Nonlinear springs: polynomials, formulas, cables, stops, gas and oil springs, bushings.
 
 All but the bushing act at a joint coordinate (``measure="joint"``) or along the line between two markers
 (``measure="distance"``). Their parameters may be changed by name: ``"k1.rest"``.
@@ -33,7 +33,7 @@ ALONG = ("joint", "distance")
 
 @checked("parameters", "measure")
 class NonlinearSpring(Element):
-    """A spring whose force is a polynomial or any formula of the elongation u = s - rest.
+    """Spring whose force is a polynomial or any formula of the elongation u = s - rest.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class NonlinearSpring(Element):
         Force at u = 0 against elongation.
     damping : float, N s/m or N m s/rad
     parameters : dict of str to float
-        That the formula uses.
+        Parameters of the formula.
     measure : str
         ``"joint"`` or ``"distance"``.
 
@@ -103,7 +103,7 @@ class NonlinearSpring(Element):
 
 @checked("measure")
 class Cable(Element):
-    """A cable: it pulls when it is longer than its length, and never pushes.
+    """Cable: pulls when longer than its length, never pushes.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Cable(Element):
 
 
 class Ligament(Cable):
-    """A ligament: a `Cable` given by strains.
+    """Ligament: a `Cable` given by strains.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Ligament(Cable):
 
 @checked("measure")
 class BumpStop(Element):
-    """A stop that pushes when it is shorter than its length, and never pulls.
+    """Stop that pushes when shorter than its length, never pulls.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ class BumpStop(Element):
 
 @checked("measure")
 class GasSpring(Element):
-    """A gas in a cylinder, with a polytropic change of state: p V^n = p0 V0^n.
+    """Gas in a cylinder with a polytropic change of state: p V^n = p0 V0^n.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ class GasSpring(Element):
 
 @checked("measure")
 class HydraulicSpring(Element):
-    """Oil that is shut up behind a piston: stiff in compression, and no pull once it cavitates.
+    """Oil enclosed behind a piston: stiff in compression, no tension after cavitation.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class HydraulicSpring(Element):
 
 
 class Bushing(Element):
-    """A bushing: a 6 by 6 stiffness and a 6 by 6 damping between two markers, for large rotations.
+    """Bushing: 6 by 6 stiffness and damping between two markers, for large rotations.
 
     Parameters
     ----------
@@ -380,14 +380,14 @@ class Bushing(Element):
     damping : (6,) or (6, 6)
         Of (vx, vy, vz, wx, wy, wz): N s/m, N s/rad, N m s/rad; likewise.
 
-    It stores E = s^T K s / 2 of s = (p, phi): the place of the second marker and its rotation vector, in axes of the
-    first. The force is -dE/dp. The moment that belongs to the angular velocity is
+    It stores E = s^T K s / 2 of s = (p, phi): the position of the second marker and its rotation vector, in axes of the
+    first. The force is -dE/dp. The moment conjugate to the angular velocity is
 
         -T^-T dE/dphi,   T^-T g = g + phi x g / 2 + a phi x (phi x g),   a = (1 - |phi|/2 cot(|phi|/2)) / |phi|^2
 
     since phi' = T^-1 omega. (T: tangent map of rotations, e.g. A. Cardona, M. Geradin, Int. J. Numer. Methods Eng. 26
-    (1988) 2403-2438.) So the stiffness takes no energy from any motion, whatever the cross terms. Rotations stay below
-    a half turn. Parameters: k11, k12, ... k66 and c11, ... c66, those that are not zero, of the upper triangles.
+    (1988) 2403-2438.) So the stiffness is conservative, whatever the cross terms. Rotations stay below 180 degrees.
+    Parameters: k11, k12, ... k66 and c11, ... c66, those that are not zero, of the upper triangles.
 
     Examples
     --------
@@ -419,7 +419,7 @@ class Bushing(Element):
 
     @property
     def core_law(self) -> tuple[str, int] | None:
-        """That of matrices that are diagonal, with a bit for each entry that is not zero."""
+        """Compiled law for diagonal matrices, with a bit for each nonzero entry."""
         names = [f"{letter}{i}{i}" for letter in "kc" for i in range(1, 7)]
         if not self.parameters.keys() <= set(names):
             return None
@@ -443,12 +443,12 @@ def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64
     scale = np.sqrt(np.maximum(np.diag(matrix), 0.0))
     scaled = matrix / np.outer(*2 * (np.where(scale > 0, scale, np.sqrt(largest) or 1.0),))
     if np.linalg.eigvalsh(scaled).min() < -1e-10:
-        raise ModelError(item, field, given, "it must be positive semidefinite, or it would bring energy")
+        raise ModelError(item, field, given, "it must be positive semidefinite, or it would generate energy")
     return (matrix + matrix.T) / 2
 
 
 def _entries(letter: str, matrix: NDArray[np.float64], names: tuple[str, ...]) -> tuple[dict[str, float], list[str]]:
-    """Return the entries that are not zero, by name, and the product of each row with the named numbers."""
+    """Return the nonzero entries by name, and the product of each row with the named numbers."""
 
     def name(i: int, j: int) -> str:
         return f"{letter}{min(i, j) + 1}{max(i, j) + 1}"

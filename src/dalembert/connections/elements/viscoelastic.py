@@ -1,4 +1,4 @@
-"""Viscoelastic elements: springs and dampers in parallel and in series, with memory.
+"""Viscoelastic elements: springs and dampers in parallel and in series.
 
 They act at a joint coordinate (``measure="joint"``) or along the line between two markers (``measure="distance"``), on
 the elongation u = s - rest. A spring in series with a damper has a state: the elongation of that spring, z, zero at the
@@ -25,7 +25,7 @@ ALONG = ("joint", "distance")
 
 @checked("measure")
 class KelvinVoigt(Element):
-    """A spring and a damper side by side: force = -stiffness u - damping u'.
+    """Spring and damper in parallel: force = -stiffness u - damping u'.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class KelvinVoigt(Element):
 
 @checked("measure")
 class Maxwell(Element):
-    """A spring and a damper in a row: it holds no lasting force.
+    """Spring and damper in series: the force relaxes to zero.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ class Maxwell(Element):
     measure : str
         ``"joint"`` or ``"distance"``.
 
-    Held at an elongation, the force falls as exp(-k t / c). It has no rest length: it starts free of force, unless
-    `start` says otherwise. State: z.
+    Held at an elongation, the force decays as exp(-k t / c). It has no rest length: it starts without force, unless
+    `start` is given. State: z.
     """
 
     def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: str = "joint") -> None:
@@ -78,14 +78,14 @@ class Maxwell(Element):
 
 @checked("measure")
 class Zener(Element):
-    """The standard linear solid: a spring beside a spring and a damper in a row.
+    """Standard linear solid: a spring in parallel with a spring and a damper in series.
 
     Parameters
     ----------
     stiffness : float, N/m or N m/rad
-        What is left after a long time.
+        Long-term stiffness.
     branch_stiffness : float, N/m or N m/rad
-        What is added for quick motions.
+        Additional stiffness for fast motions.
     branch_damping : float, N s/m or N m s/rad
     rest : float, m or rad
     measure : str
@@ -119,12 +119,12 @@ class Zener(Element):
 
 @checked("measure")
 class GeneralizedMaxwell(Element):
-    """A Prony series: a spring beside several springs and dampers in a row.
+    """Prony series: a spring in parallel with several springs and dampers in series.
 
     Parameters
     ----------
     stiffness : float, N/m or N m/rad
-        What is left after a long time.
+        Long-term stiffness.
     terms : sequence of (float, float), up to 19
         Stiffness k_i, N/m or N m/rad, and relaxation time tau_i, s, of each branch.
     rest : float, m or rad
@@ -174,23 +174,23 @@ class GeneralizedMaxwell(Element):
         rest: float = 0.0,
         measure: str = "joint",
     ) -> GeneralizedMaxwell:
-        """Return the series that comes nearest to any relaxation function G(t) (Fung's, a power law, a measured one).
+        """Return the Prony series fitted to a relaxation function G(t) (Fung's, a power law, measured data).
 
         Parameters
         ----------
         relaxation : function of t, s, or (n,) N/m or N m/rad
-            G at the times: the force that is left of a unit elongation after so long.
+            G at the times: the remaining force of a unit elongation.
         times : (n,) s
             Positive and increasing, from the shortest to the longest that matter.
         terms : int
             Branches, whose times are spread evenly in their logarithm; those that come out as zero are left out.
         tolerance : float
-            Of the largest misfit, as a part of the largest value; an error says if it is not met.
+            Limit of the largest misfit, as a fraction of the largest value; an error is raised if it is exceeded.
         rest, measure
             As of the element.
 
-        Stiffnesses are found by least squares and are not negative, so that the element never brings energy. How
-        far it misses, as a part of the largest value, is `misfit` of the element.
+        Stiffnesses are found by least squares and are not negative, so that the element is passive. The misfit, as a
+        fraction of the largest value, is `misfit` of the element.
 
         Examples
         --------
@@ -218,7 +218,10 @@ class GeneralizedMaxwell(Element):
         kept = [(float(k), float(tau)) for k, tau in zip(found[1:], taus, strict=True) if k > 1e-12 * size]
         if tolerance is not None and misfit > tolerance:
             raise ModelError(
-                item, "tolerance", tolerance, f"{len(kept)} branches miss by the part {misfit:.3g}: use more terms"
+                item,
+                "tolerance",
+                tolerance,
+                f"{len(kept)} branches have a relative misfit of {misfit:.3g}: use more terms",
             )
         if not kept:
             raise ModelError(item, "relaxation", G.tolist()[:4], "it does not relax: use a spring")

@@ -1,4 +1,4 @@
-"""Laws given as Python functions, compiled by Numba where it is installed."""
+"""Laws given as Python functions, compiled by Numba if it is installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["NumbaLaw", "law"]
 
 
 class NumbaLaw:
-    """A function that becomes a law; see `law`."""
+    """Function used as a law; see `law`."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function):
@@ -23,11 +23,11 @@ class NumbaLaw:
         self._bound: dict[tuple[int, int], Any] = {}
 
     def __call__(self, *numbers: float) -> Any:
-        """Call the function itself."""
+        """Call the Python function."""
         return self.function(*numbers)
 
     def bound(self, takes: int, gives: int) -> Any:
-        """Return what the core calls for a law of so many numbers: compiled, or the function itself without Numba."""
+        """Return the callable for the core, for a law of so many numbers: compiled, or the plain function."""
         if importlib.util.find_spec("numba") is None:
             return self.function
         if (takes, gives) not in self._bound:
@@ -60,11 +60,11 @@ class NumbaLaw:
 
 
 def law(function: Callable[..., Any]) -> NumbaLaw:
-    """Make a function the law of an `Element`, compiled by Numba if that is installed (``pip install numba``).
+    """Make a function the law of an `Element`, compiled by Numba if it is installed (``pip install numba``).
 
-    The function takes t, measures, rates, states, parameters and inputs, and returns what a law gives: forces, rates of
-    states, perhaps the energy, and signals. Compiled, it costs a few nanoseconds more than a law of the library;
-    without Numba it is called as it is.
+    The function takes t, measures, rates, states, parameters and inputs, and returns the results of a law: forces,
+    rates of states, optionally the energy, and signals. Compiled, it costs a few nanoseconds more than a law of the
+    library; without Numba the Python function is called.
 
     Examples
     --------

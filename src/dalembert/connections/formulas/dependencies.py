@@ -1,4 +1,4 @@
-"""Dependencies of the results of a program, and reduced programs for some of them."""
+"""Dependencies of program results, and reduced programs for some of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["extract_subprogram", "inputs_of", "operands", "required_instructions
 
 
 def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
-    """Return the places that an operation works on."""
+    """Return the indices of the operands of an operation."""
     code, a, b, c, d = instruction
     name = OPERATIONS[code]
     if name in ("constant", "input"):
@@ -24,7 +24,7 @@ def operands(instruction: tuple[int, int, int, int, int]) -> tuple[int, ...]:
 
 
 def required_instructions(program: Program, places: Sequence[int]) -> set[int]:
-    """Return all places that some places depend on, these included."""
+    """Return all indices on which some indices depend, including these."""
     found: set[int] = set()
     waiting = list(places)
     while waiting:
@@ -36,13 +36,13 @@ def required_instructions(program: Program, places: Sequence[int]) -> set[int]:
 
 
 def inputs_of(program: Program, places: Sequence[int]) -> set[int]:
-    """Return the numbers of the inputs that results of a program depend on."""
+    """Return the numbers of the inputs on which results of a program depend."""
     used = (program.instructions[place] for place in required_instructions(program, places))
     return {a for code, a, *_ in used if OPERATIONS[code] == "input"}
 
 
 def extract_subprogram(program: Program, outputs: Sequence[int]) -> Program:
-    """Return a program that computes some places of another one, and nothing else."""
+    """Return a program that computes only some results of another one."""
     part = Program(program.inputs)
     moved: dict[int, int] = {}
     for place in sorted(required_instructions(program, outputs)):

@@ -1,7 +1,7 @@
-"""Derivatives of programs, which are programs again.
+"""Symbolic differentiation of programs; derivatives are programs.
 
-The rate of every operation follows by the chain rule from the rates of what it works on. So derivatives of any order
-run in the core as the formulas themselves do, for single states, for packs of states and for dual numbers.
+The rate of every operation follows by the chain rule from the rates of its operands. Derivatives of any order are
+therefore evaluated in the core like the formulas themselves: for single states, SIMD batches and dual numbers.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["Rate", "derivative"]
 
 
 def derivative(program: Program, place: int, by: int) -> int:
-    """Return the place of the derivative of one result of a program by another, which is added to it.
+    """Return the index of the derivative of one result by another, which is added to the program.
 
     Parameters
     ----------
     program : Program
     place : int
-        Of the result.
+        Index of the result.
     by : int
-        Of an input, or of a result before it.
+        Index of an input, or of an earlier result.
 
     Examples
     --------
@@ -39,13 +39,13 @@ def derivative(program: Program, place: int, by: int) -> int:
 
 
 class Rate:
-    """Rates of places of a program while its inputs change at given rates.
+    """Rates of program results while the inputs change at given rates.
 
     Parameters
     ----------
     calculus : Calculus
     rates : mapping of int to int
-        Place of an input, and of its rate; what is left out is constant.
+        Index of an input, and of its rate; inputs left out are constant.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Rate:
         self._known = dict(rates)
 
     def __call__(self, place: int) -> int:
-        """Return the place of the rate of a place."""
+        """Return the index of the rate of a result."""
         instructions = self.calculus.program.instructions
         waiting = [place]
         while waiting:

@@ -1,8 +1,8 @@
-"""Expressions: formulas as text or from SymPy, turned into programs for the core.
+"""Expressions: formulas as text or from SymPy, translated to programs for the core.
 
-A program is a list of operations on numbers, each on results of earlier ones; equal parts are computed once. It runs
-in the core for single states, for packs of states and for dual numbers, so that derivatives are exact and nobody has to
-give them.
+A program is a list of operations on numbers, each on results of earlier ones; equal subexpressions are computed once.
+It is evaluated in the core for single states, SIMD batches and dual numbers, so that derivatives are exact and need not
+be given.
 
 Text is Python: ``+ - * / **``, comparisons within ``where(a < b, x, y)``, and the functions
 
@@ -83,20 +83,20 @@ _ONE = ("negate", "root", "sine", "cosine", "arctangent", "absolute")  # of thes
 
 @dataclass
 class Program:
-    """Operations in order, their constants, and which results the outputs are.
+    """Operations in order, their constants, and the indices of the outputs.
 
     Attributes
     ----------
     inputs : tuple of str
     instructions : list of (int, int, int, int, int)
-        Code and up to four places.
+        Code and up to four indices.
     constants : list of float
     outputs : list of int
     tables : list of Table
         Those that ``lookup`` uses.
     own : dict of int to str
-        Constants, by their places in `constants`, that are numbers of a description with a name: they may be given
-        other values, so that nothing is concluded from theirs.
+        Named parameters among the constants, by index in `constants`. Their values can change, so they are not used in
+        simplification.
     """
 
     inputs: tuple[str, ...]
@@ -106,10 +106,10 @@ class Program:
     tables: list[Table] = field(default_factory=list)
     own: dict[int, str] = field(default_factory=dict)
     _known: dict[tuple[int, int, int, int, int], int] = field(default_factory=dict, repr=False)
-    _places: dict[float, int] = field(default_factory=dict, repr=False)  # of constants, by value
+    _places: dict[float, int] = field(default_factory=dict, repr=False)  # index of constants, by value
 
     def emit(self, name: str, *places: int) -> int:
-        """Add an operation, unless its result is known; return the place of the result."""
+        """Add an operation unless its result exists; return the index of the result."""
         a, b, c, d = (*places, 0, 0, 0, 0)[:4]
         row = (_CODES[name], a, b, c, d)
         if row not in self._known:
@@ -118,14 +118,14 @@ class Program:
         return self._known[row]
 
     def constant(self, value: float) -> int:
-        """Return the place of a constant."""
+        """Return the index of a constant."""
         if value not in self._places:
             self._places[value] = len(self.constants)
             self.constants.append(value)
         return self.emit("constant", self._places[value])
 
     def number(self, name: str, value: float) -> int:
-        """Return the place of a number of the description."""
+        """Return the index of a parameter of the description."""
         for k, known in self.own.items():
             if known == name:
                 return self.emit("constant", k)
@@ -134,7 +134,7 @@ class Program:
         return self.emit("constant", len(self.constants) - 1)
 
     def constant_of(self, other: Program, k: int) -> int:
-        """Return the place of constant k of another program."""
+        """Return the index of constant k of another program."""
         name = other.own.get(k)
         return self.constant(other.constants[k]) if name is None else self.number(name, other.constants[k])
 
@@ -147,12 +147,12 @@ class Program:
         return len(self.tables) - 1
 
     def value_of(self, place: int) -> float | None:
-        """Return the number at a place, if it is a constant."""
+        """Return the number at an index if it is a constant."""
         code, a, *_ = self.instructions[place]
         return self.constants[a] if code == _CODES["constant"] and a not in self.own else None
 
     def power(self, base: int, exponent: int) -> int:
-        """Return the place of a power; small whole and half exponents become products and roots."""
+        """Return the index of a power; small integer and half exponents become products and roots."""
         number = self.value_of(exponent)
         if number is None or (number != int(number) and number not in (0.5, -0.5)) or abs(number) > 8:
             return self.emit("power", base, exponent)
@@ -172,7 +172,7 @@ class Program:
         return self.emit("divide", self.constant(1.0), result) if number < 0 else result
 
     def numbers(self, inputs: Sequence[float]) -> list[float]:
-        """Return the outputs for inputs that are numbers: as `evaluate` but for rounding, in a fraction of its time."""
+        """Return the outputs for scalar inputs: as `evaluate` up to rounding, but faster."""
         values: list[float] = []
         add = values.append
         try:
@@ -187,12 +187,12 @@ class Program:
                     add(float(inputs[a]))
                 else:
                     return [float(x) for x in self.evaluate(inputs)]
-        except (ArithmeticError, ValueError):  # infinite, or no number
+        except (ArithmeticError, ValueError):  # infinite, or not a number
             return [float(x) for x in self.evaluate(inputs)]
         return [values[place] for place in self.outputs]
 
     def evaluate(self, inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
-        """Return the outputs in NumPy; each input is a number or an array, as the core computes them one by one."""
+        """Return the outputs in NumPy for inputs that are numbers or arrays."""
         values: list[Any] = []
         names = OPERATIONS
         with np.errstate(all="ignore"):
@@ -210,12 +210,12 @@ class Program:
 
 @dataclass(frozen=True)
 class Formula:
-    """An expression that adds itself to a program.
+    """Expression that adds itself to a program.
 
-    build : from a program, and places by name, to the place of the result
+    build : from a program, and indices by name, to the index of the result
     """
 
-    build: Callable[[Program, Mapping[str, int]], int] = field(compare=False)  # the program that it makes says it all
+    build: Callable[[Program, Mapping[str, int]], int] = field(compare=False)  # compared by the resulting program
 
 
 def compile_expressions(
@@ -234,11 +234,11 @@ def compile_expressions(
     inputs : sequence of str
         Names that expressions may use.
     definitions : dict of str to expression
-        Named parts, in order: each may use inputs and earlier parts.
+        Named subexpressions, in order: each may use inputs and earlier ones.
     tables : dict of str to Table
         Functions that expressions may call by name.
     item : str
-        What errors should call this.
+        Name for errors.
 
     Examples
     --------
@@ -259,20 +259,20 @@ def compile_expressions(
 
 
 def check_name(name: str, taken: Collection[str], item: str, field: str) -> None:
-    """Refuse a name that is taken, or is none."""
+    """Raise an error for an invalid or already used name."""
     if not name.isidentifier() or name in taken or name in _FUNCTIONS or name in _CONSTANTS:
         raise ModelError(item, field, name, "use a name that is free")
 
 
 def is_symbolic(expression: Any) -> bool:
-    """Return whether something comes from SymPy."""
+    """Return whether an object is a SymPy expression."""
     return any(part.__module__.partition(".")[0] == "sympy" for part in type(expression).__mro__ if part.__module__)
 
 
 def add_expression(
     program: Program, expression: Any, names: Mapping[str, int], tables: Mapping[str, Table], item: str
 ) -> int:
-    """Add an expression to a program, in which names stand for places; returns the place of its result."""
+    """Add an expression to a program, with indices by name; return the index of its result."""
     if isinstance(expression, Formula):
         return expression.build(program, names)
     try:
@@ -283,7 +283,7 @@ def add_expression(
         if is_symbolic(expression):
             return _symbolic(program, names, item, expression)
     except SyntaxError as error:
-        raise ModelError(item, "expression", expression, f"it is no formula: {error.msg}") from None
+        raise ModelError(item, "expression", expression, f"it is not a formula: {error.msg}") from None
     except (RecursionError, MemoryError):  # Python's parser raises either
         given = expression if isinstance(expression, str) else f"a {type(expression).__name__} of SymPy"
         remedy = "it is nested too deeply: split it into parts with names of their own (definitions, signals)"
@@ -357,7 +357,7 @@ _ARGUMENTS = {"atan2": (2, 2), "mod": (2, 2), "min": (1, 99), "max": (1, 99), "w
 
 
 class _FormulaParser(ast.NodeVisitor):
-    """From the syntax tree of a formula to places in a program."""
+    """Translate the syntax tree of a formula to instructions of a program."""
 
     def __init__(
         self, program: Program, names: Mapping[str, int], tables: Mapping[str, Table], item: str, text: str
@@ -368,7 +368,7 @@ class _FormulaParser(ast.NodeVisitor):
         return ModelError(self.item, what, self.text, remedy)
 
     def generic_visit(self, node: ast.AST) -> Any:
-        raise self.refuse("expression", f"{type(node).__name__} has no place in a formula")
+        raise self.refuse("expression", f"{type(node).__name__} is not allowed in a formula")
 
     def visit_Constant(self, node: ast.Constant) -> int:
         if isinstance(node.value, bool) or not isinstance(node.value, (int, float)) or not math.isfinite(node.value):
@@ -380,9 +380,7 @@ class _FormulaParser(ast.NodeVisitor):
             return self.names[node.id]
         if node.id in _CONSTANTS:
             return self.program.constant(_CONSTANTS[node.id])
-        raise self.refuse(
-            "formula", f"the name {node.id!r} in it means nothing here; known are {', '.join(self.names)}"
-        )
+        raise self.refuse("formula", f"the name {node.id!r} in it is unknown here; known are {', '.join(self.names)}")
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> int:
         place: int = self.visit(node.operand)
@@ -418,7 +416,10 @@ class _FormulaParser(ast.NodeVisitor):
         least, most = _ARGUMENTS.get(name, (1, 1))
         if (name not in _FUNCTIONS and name != "where") or node.keywords or not least <= len(node.args) <= most:
             known = ", ".join((*_FUNCTIONS, "where(a < b, x, y)", *self.tables))
-            raise self.refuse("formula", f"the function {name!r} in it is not known so; known are {known}")
+            raise self.refuse(
+                "formula",
+                f"the function {name!r} in it is unknown or has another number of arguments; known are {known}",
+            )
         if name == "where":
             return self.where(*node.args)
         return _FUNCTIONS[name](self.program, *(self.visit(argument) for argument in node.args))
@@ -442,7 +443,7 @@ class _FormulaParser(ast.NodeVisitor):
 
 
 def _symbolic(program: Program, names: Mapping[str, int], item: str, expression: Any) -> int:
-    """Return the place of a SymPy expression."""
+    """Return the index of a SymPy expression."""
     import sympy
 
     def refuse(part: Any) -> ModelError:
@@ -496,5 +497,5 @@ def _symbolic(program: Program, names: Mapping[str, int], item: str, expression:
 
 
 def check_expression(item: str, field: str, expression: Any, *names: str) -> None:
-    """Refuse what is no expression of the given names, default the time."""
+    """Raise `ModelError` unless a value is an expression of the given names, default the time."""
     compile_expressions([expression], names or ("t",), item=f"{item}: {field}")

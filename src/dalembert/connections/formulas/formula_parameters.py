@@ -1,4 +1,4 @@
-"""Checks of the parameters, names and tables that come with user-written formulas."""
+"""Checks of the parameters, names and tables of user-written formulas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_TABLES: Mapping[str, Table] = MappingProxyType({})
 
 
 def checked_names(item: str, what: str, names: Any, *, reserved: bool = True) -> tuple[str, ...]:
-    """Return names as a tuple, if formulas can use them."""
+    """Return names as a tuple; raise `ModelError` if formulas cannot use them."""
     if not isinstance(names, Iterable):
         raise ModelError(item, what, names, "give names that formulas can use")
     listed = (names,) if isinstance(names, str) else tuple(names)
@@ -49,7 +49,7 @@ def changed(item: str, parameters: Mapping[str, float], numbers: Mapping[str, fl
 
 
 def checked_parameters(item: str, parameters: Any, owner: Any = None) -> dict[str, float]:
-    """Return parameters by name, if they are numbers; expressions that they follow from are kept with an owner."""
+    """Return parameters by name, checked; expressions that they follow from are kept with an owner."""
     if not isinstance(parameters, Mapping):
         raise ModelError(item, "parameters", parameters, "give a dict of numbers by name")
     follow = {str(name): value for name, value in parameters.items() if isinstance(value, Expression)}
@@ -62,7 +62,7 @@ def checked_parameters(item: str, parameters: Any, owner: Any = None) -> dict[st
 
 
 def as_parameters(parameters: Mapping[str, float]) -> dict[str, Formula]:
-    """Return parameters as definitions of formulas that may be given other values once all is compiled."""
+    """Return parameters as definitions of formulas whose values can change after compilation."""
 
     def number(name: str, value: float) -> Formula:
         return Formula(lambda program, _: program.number(name, value))
@@ -79,7 +79,7 @@ def compile_into(
     item: str,
     tables: Mapping[str, Table] = NO_TABLES,
 ) -> list[int]:
-    """Return the places of formulas in a program that has named places already."""
+    """Return the indices of formulas in a program that already has named indices."""
     known = dict(names)
     for name, part in definitions.items():
         check_name(name, (*known, *tables), item, "definition")
@@ -88,7 +88,7 @@ def compile_into(
 
 
 def checked_tables(item: str, tables: Any) -> dict[str, Table]:
-    """Return tables by name, if they are some."""
+    """Return tables by name, checked."""
     if not isinstance(tables, Mapping):
         raise ModelError(item, "tables", tables, "give a dict of da.Table by name")
     for name, table in tables.items():

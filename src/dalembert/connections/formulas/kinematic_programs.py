@@ -1,7 +1,7 @@
 """Programs of relative poses: user formulas of a joint and the derivatives that the core needs.
 
 From C(q) and c(q), pose of one frame in another, follow by differentiation (Sol 1983, (3.3.21)-(3.3.36), in axes of the
-turned frame):
+rotated frame):
 
     w_j = axial(C^T dC/dq_j)     v_j = C^T dc/dq_j     bias = [axial(C^T C')'; C^T c''] at constant q'            (1)
 """
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PosePrograms:
-    """A pose as a function of n coordinates, in one direction.
+    """Programs of a pose as a function of n coordinates, in one direction.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class PosePrograms:
         Parameters
         ----------
         calculus : Calculus
-        C, c : places of the pose
+        C, c : indices of the pose
         n : int
         inverse : bool
-            Of the pose of the first frame in the second instead.
-        columns : n pairs of places
+            Use the pose of the first frame in the second instead.
+        columns : n pairs of indices
             w_j and v_j, if they are known.
         """
         k = calculus
@@ -90,7 +90,7 @@ class PosePrograms:
         """Return C (3, 3), c (3,) and H (6, n), [omega; v] in axes of the first frame."""
         out = np.array(self.pose.numbers(q.tolist() if isinstance(q, np.ndarray) else list(q)))
         C = out[3:12].reshape(3, 3)
-        with np.errstate(invalid="ignore"):  # formulas that are not finite are refused by name
+        with np.errstate(invalid="ignore"):  # formulas that are not finite raise an error elsewhere
             H = out[12:].reshape(self.n, 2, 3) @ C.T
         return C, out[:3], H.reshape(self.n, 6).T.copy()
 
@@ -110,10 +110,10 @@ class PosePrograms:
         most: int = 100,
         free: NDArray[np.bool_] | None = None,
     ) -> tuple[Array, float]:
-        """Return the coordinates whose pose is nearest to (R, p), from a start, and what they miss of it, m or rad.
+        """Return the coordinates of the pose nearest to (R, p), from a start, and the error, m or rad.
 
-        Out of reach, it ends where a step gains less than the part `settled` of the square of what is missed. At most
-        `most` steps are tried. Coordinates that are not `free` (n,) stay as they are.
+        For an unreachable pose the search ends where the gain of a step is below the fraction `settled` of the squared
+        error. At most `most` steps are tried. Coordinates that are not `free` (n,) stay constant.
         """
 
         def error(q: Array) -> tuple[Array, Array]:
@@ -138,7 +138,7 @@ class PosePrograms:
                 continue
             gained = float(e @ e - e_trial @ e_trial)
             q, e, H, damping = trial, e_trial, H_trial, max(1e-12, 0.1 * damping)
-            if gained < settled * float(e @ e):  # out of reach, and as near as it gets
+            if gained < settled * float(e @ e):  # unreachable, at the nearest pose
                 break
         C, c, _ = self.at(q)
         return q, float(max(np.abs(C - R).max(), np.abs(c - p).max()))
@@ -155,13 +155,13 @@ def motion_columns(k: ProgramBuilder, C: Matrix, c: Vector, q: Vector) -> list[t
 
 
 def axial_rate(k: ProgramBuilder, C: Matrix, rate: Rate) -> Vector:
-    """Return axial(C^T C'): the angular velocity in axes of the turned frame."""
+    """Return axial(C^T C'): the angular velocity in axes of the rotated frame."""
     axes, rates = transposed(C), transposed(rate.matrix(C))
     return [k.dot(axes[(i + 2) % 3], rates[(i + 1) % 3]) for i in range(3)]
 
 
 def named_inputs(coordinates: Sequence[str]) -> tuple[str, ...]:
-    """Return the inputs of a pose's program: coordinates, and their rates under names that no formula can use."""
+    """Return the inputs of a pose's program: coordinates, and rates under names that formulas cannot use."""
     return (*coordinates, *(f"{name}'" for name in coordinates))
 
 
@@ -173,19 +173,19 @@ def expressed_pose(
     definitions: Mapping[str, Any],
     tables: Mapping[str, Table] = NO_TABLES,
 ) -> tuple[ProgramBuilder, Matrix, Vector]:
-    """Return the pose that formulas describe, as places of a program with the inputs of `named_inputs`.
+    """Return the pose given by formulas, as indices of a program with the inputs of `named_inputs`.
 
     Parameters
     ----------
     item : str
-        What errors should call this.
+        Name for errors.
     coordinates : sequence of str
     position : (3,) formulas, m; None for zero
     rotation : formulas
-        A (3, 3) matrix; a sequence of turns (axis, angle), each about the axes that the turns before it have left; or a
+        A (3, 3) matrix; a sequence of rotations (axis, angle), each about the axes rotated by those before; or a
         rotation vector (3,). None for no rotation.
     definitions : mapping of str to formula
-        Parameters, and names for parts.
+        Parameters, and named subexpressions.
     tables : mapping of str to Table
         Functions that formulas may call.
     """
@@ -220,8 +220,8 @@ def _listed(item: str, field: str, formulas: Any, size: int) -> list[Any]:
 
 
 def _rotation_form(item: str, rotation: Any) -> tuple[str, list[Any], list[Array]]:
-    """Return how a rotation is given, its formulas, and the axes of its turns."""
-    remedy = 'give a (3, 3) matrix of formulas, a sequence of turns such as [("z", "a")], or a rotation vector (3,)'
+    """Return the form of a rotation, its formulas, and its rotation axes."""
+    remedy = 'give a (3, 3) matrix of formulas, a sequence of rotations such as [("z", "a")], or a rotation vector (3,)'
     if rotation is None:
         return "turns", [], []
     try:
@@ -256,13 +256,13 @@ def posed(
 
 
 def shifts(n: int) -> list[Array]:
-    """Return a few shifts of n coordinates, the same every time."""
+    """Return a few fixed offsets of n coordinates."""
     rng = np.random.default_rng(7)
     return [rng.uniform(-1.5, 1.5, n) for _ in range(8)]
 
 
 def typical_length(programs: PosePrograms, samples: Iterable[Array]) -> float:
-    """Return the root mean square of the displacement over samples, m; one if there is none."""
+    """Return the root mean square of the displacement over samples, m; 1 if it is zero."""
     squares = [float(c @ c) for _, c, _ in (programs.at(q) for q in samples) if np.isfinite(c).all()]
     size = math.sqrt(float(np.mean(squares))) if squares else 0.0
     return size if size > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""Arithmetic on programs, simplified on the way: numbers, vectors, matrices and rotations."""
+"""Simplifying arithmetic on programs: scalars, vectors, matrices and rotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Matrix = list[list[int]]
 
 
 class ProgramBuilder:
-    """Arithmetic on places of a program, with vectors and matrices of them.
+    """Arithmetic on indices of a program, with vectors and matrices of them.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class ProgramBuilder:
     # ---- numbers
 
     def constant(self, value: float) -> int:
-        """Return the place of a constant."""
+        """Return the index of a constant."""
         return self.program.constant(value)
 
     def _numbers(self, *places: int) -> list[float] | None:
-        """Return the numbers at places, if all are constants."""
+        """Return the numbers at indices if all are constants."""
         found = [self.program.value_of(place) for place in places]
         return None if any(number is None for number in found) else [x for x in found if x is not None]
 
@@ -155,7 +155,7 @@ class ProgramBuilder:
         return [self.numbers(row) for row in values]
 
     def graft(self, part: Program, inputs: Sequence[int]) -> list[int]:
-        """Copy another program, with places that stand for its inputs; return the places of its outputs."""
+        """Copy another program with given indices for its inputs; return the indices of its outputs."""
         simple = {"add": self.add, "subtract": self.subtract, "multiply": self.multiply, "divide": self.divide}
         moved: list[int] = []
         for instruction in part.instructions:
@@ -197,7 +197,7 @@ class ProgramBuilder:
         return result
 
     def turn_by_vector(self, r: Vector) -> Matrix:
-        """Return the rotation whose axis and angle a rotation vector gives; regular at zero."""
+        """Return the rotation of a rotation vector; regular at zero."""
         square = self.dot(r, r)
         small = 1e-2
         near = self.program.emit("smaller", square, self.constant(small))
@@ -225,7 +225,7 @@ class ProgramBuilder:
         ]
 
     def vector_of_turn(self, R: Matrix) -> Vector:
-        """Return the rotation vector of a rotation matrix; regular at zero, not at half a turn."""
+        """Return the rotation vector of a rotation matrix; regular at zero, singular at 180 degrees."""
         half = self.constant(0.5)
         s = [
             self.multiply(half, self.subtract(R[(k + 2) % 3][(k + 1) % 3], R[(k + 1) % 3][(k + 2) % 3]))
@@ -252,7 +252,7 @@ class ProgramBuilder:
         return self._turning(phi, w, -0.5)
 
     def turning_moment(self, phi: Vector, gradient: Vector) -> Vector:
-        """Return what is conjugate to w, from what is conjugate to phi': the transpose of `turning_rate`."""
+        """Return the conjugate of w from the conjugate of phi': the transpose of `turning_rate`."""
         return self._turning(phi, gradient, 0.5)
 
     def _turning(self, phi: Vector, a: Vector, half: float) -> Vector:
@@ -288,15 +288,15 @@ def transposed(A: Matrix) -> Matrix:
 
 
 def extracted(program: Program, into: Program, places: Sequence[int], inputs: Mapping[int, int]) -> list[int]:
-    """Add to another program what results of a program depend on; returns their places there.
+    """Add to another program the operations that results depend on; return their indices there.
 
     Parameters
     ----------
     program, into : Program
     places : sequence of int
-        Of results in `program`.
+        Indices of results in `program`.
     inputs : dict of int to int
-        For each input of `program` that is needed, the place in `into` that stands for it.
+        For each required input of `program`, its index in `into`.
     """
     part = extract_subprogram(program, places)
     return ProgramBuilder(into).graft(part, [inputs.get(k, 0) for k in range(1 + max(inputs, default=-1))])

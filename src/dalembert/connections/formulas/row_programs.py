@@ -1,4 +1,4 @@
-"""Constraint rows from formulas: residuals, coefficients of rates, drifts, biases, all as programs."""
+"""Constraint rows from formulas: programs of residuals, velocity coefficients, drifts and biases."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ def row_programs(
     names: Sequence[str],
     what: str,
 ) -> tuple[Program, Program]:
-    """Return two programs: residuals, coefficients of the speeds row by row, drifts; and biases.
+    """Return two programs: residuals, velocity coefficients row by row, drifts; and biases.
 
     Parameters
     ----------
     k : Calculus
     formulas : sequence
-        As users wrote them, for what is said of them.
+        User formulas, for errors.
     places : sequence of int
-        Of the formulas in the program.
+        Indices of the formulas in the program.
     moving : Rate
-        How the inputs change.
+        Rates of the inputs.
     speeds : sequence of int
-        Places of the inputs that are speeds.
+        Indices of the inputs that are velocities.
     by_rates : bool
-        The formulas bind rates alone; else positions.
+        True if the formulas constrain rates only, else positions.
     names : sequence of str
-        Of the speeds.
+        Names of the velocities.
     what : str
-        What a row has to depend on.
+        Inputs on which a row must depend.
     """
     if by_rates:
         rates, residuals = list(places), [k.zero] * len(places)
@@ -63,6 +63,6 @@ def row_programs(
 
 
 def _without(k: ProgramBuilder, place: int, gone: set[int]) -> int:
-    """Return a place with some inputs put to zero."""
+    """Return a result with some inputs set to zero."""
     inputs = [k.zero if at in gone else at for at in (k.program.emit("input", i) for i in range(len(k.program.inputs)))]
     return k.graft(extract_subprogram(k.program, [place]), inputs)[0]

@@ -1,11 +1,10 @@
-"""Switching functions of formulas: the numbers by which they choose between branches while a system moves.
+"""Switching functions of formulas: expressions whose sign selects a branch during motion.
 
-Each comparison, absolute value, smaller or larger of two and whole number has one, and each table one for every
-variable, unless time and parameters alone decide it: those are known beforehand (see `switches`), but for functions
-of time such as ``exp(-t*t)`` that may pass zero and return in less time than is looked at there. Operations that
-compare the same two numbers have one switching function. Where a root, a logarithm or a power below one is taken of a
-number that reaches zero there, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no
-slope.
+Each comparison, absolute value, minimum, maximum and rounding has one, and each table one for every variable. Switches
+that depend on time and parameters only are located beforehand instead (see `switching_times`), except functions of time
+such as ``exp(-t*t)`` that may cross zero and return between two samples there. Operations that compare the same two
+numbers share one switching function. Where a root, a logarithm or a power below one is taken of a number that reaches
+zero at the switch, no branch is held (`FOLLOW`): a step that ended there would end where the formula has no slope.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ def thresholds_of(
     never: Collection[int] = (),
     follow: bool = False,
 ) -> dict[int, int]:
-    """Return the switching functions of operations by their places.
+    """Return the switching functions of operations, by index.
 
-    Numbers count from 1 on, negative where seen from the other side; a table has one for each variable, from the number
-    on. `FOLLOW` is added to the size of those whose branch is not held.
+    Numbers count from 1, negative for the opposite sign; a table has one for each variable, consecutively. `FOLLOW` is
+    added to the magnitude of those whose branch is not held.
 
     Parameters
     ----------
     program : Program
-    outputs : places of results that matter
+    outputs : indices of results that matter
     fixed : numbers of inputs that are constant, or known for all times
     never : of inputs that a switching function must not depend on, because they depend on the branch themselves
     follow : no branch is held
@@ -83,7 +82,7 @@ def thresholds_of(
 
 
 def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int]) -> bool:
-    """Return whether a function of time alone may pass zero and return between the times at which `switches` looks."""
+    """Return whether a function of time may cross zero and return between the sample times of `switching_times`."""
     if _TIME not in used:
         return False
     for code, _, b, _, _ in (program.instructions[place] for place in required_instructions(program, arguments)):
@@ -94,9 +93,9 @@ def _may_hide(program: Program, arguments: Sequence[int], used: Collection[int])
 
 
 def _steep(program: Program, outputs: Sequence[int], fixed: set[int]) -> set[tuple[int, ...]]:
-    """Return the pairs that choose what roots, logarithms and powers below one are taken of, where it may be zero.
+    """Return the pairs that select the argument of roots, logarithms and powers below one, where it may be zero.
 
-    A sum with a parameter or a constant, as ``sqrt(u*u + e*e)``, is taken to keep away from zero.
+    A sum with a parameter or a constant, as ``sqrt(u*u + e*e)``, is assumed not to reach zero.
     """
     found: set[tuple[int, ...]] = set()
     for place in required_instructions(program, outputs):
@@ -119,7 +118,7 @@ def _steep(program: Program, outputs: Sequence[int], fixed: set[int]) -> set[tup
 
 
 def _is_regular(program: Program, place: int, fixed: set[int]) -> bool:
-    """Return whether a result is a sum of which one part is a parameter or a constant that is not tiny."""
+    """Return whether a result is a sum with a parameter or a constant that is not tiny."""
     code, a, b, _, _ = program.instructions[place]
     if OPERATIONS[code] != "add":
         return False
@@ -131,7 +130,7 @@ def _is_regular(program: Program, place: int, fixed: set[int]) -> bool:
 
 
 def _pair(program: Program, name: str, a: int, b: int) -> tuple[int, ...]:
-    """Return the places whose difference decides; -1 stands for zero."""
+    """Return the indices whose difference selects the branch; -1 stands for zero."""
     if name == "floor":
         return (a,)
     second = -1 if name == "absolute" or program.value_of(b) == 0.0 else b

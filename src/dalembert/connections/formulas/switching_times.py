@@ -1,9 +1,9 @@
-"""Times at which formulas of time alone switch: levels, kinks, whole numbers, knots of tables.
+"""Switching times of formulas that depend on time only: levels, kinks, integers, table knots.
 
-A switch is an operation that is smooth but where its argument passes certain levels: a comparison, an absolute value,
-the smaller or larger of two, a whole number, a table. Arguments that depend on nothing but time are followed through
-the run; they are looked at between nodes, among which are all breaks found before and, for what goes round, the quarter
-turns. Where a level lies between two values, bisection finds the time to the last digit.
+A switch is an operation that is smooth except where its argument passes certain levels: a comparison, an absolute
+value, a minimum or maximum, a rounding, a table. Arguments that depend on time only are sampled over the run. The
+samples include all discontinuity times found before and, for periodic functions, the quarter periods. Where a level
+lies between two values, bisection locates the time to the last digit.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["Switch", "merge_close_times", "switch_times", "switches_of"]
 Array = NDArray[np.float64]
 TimeFunction = Callable[[Array], Array]
 
-N_SAMPLES = 256  # pieces of a run in which arguments are looked at, at least
-MAX_SWITCHES = 100_000  # breaks of one switch in a run: one that has more is left to the control of errors
-SIDE_OFFSET = 4e-15  # relative: on which side of a node
+N_SAMPLES = 256  # minimum number of intervals of a run in which arguments are sampled
+MAX_SWITCHES = 100_000  # switching times of one switch in a run; beyond this number the error control handles them
+SIDE_OFFSET = 4e-15  # relative offset to either side of a node
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class _Levels:
     level: TimeFunction
 
 
-ZERO_TOL = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
+ZERO_LEVEL = _Levels(lambda g: np.where(g >= 0, 1.0, 0.0), lambda k: 0.0 * k)
 _WHOLE = _Levels(np.floor, lambda k: k)
 _QUARTERS = _Levels(lambda g: np.floor(g / (np.pi / 2)), lambda k: k * (np.pi / 2))
 
 
 @dataclass(frozen=True)
 class Switch:
-    """An argument that time moves, one place of a program or the difference of two, and the levels that matter."""
+    """Time-dependent argument, one result or the difference of two, and its switching levels."""
 
     program: Program
     arguments: tuple[int, ...]
@@ -50,12 +50,12 @@ class Switch:
 
     @property
     def inputs(self) -> set[int]:
-        """Numbers of the inputs that it depends on."""
+        """Numbers of the inputs on which the argument depends."""
         return inputs_of(self.program, self.arguments)
 
 
 def switches_of(program: Program, moving: Collection[int], known: Collection[int]) -> list[Switch]:
-    """Return what switches with time, in order.
+    """Return the switches that depend on time, in order.
 
     Parameters
     ----------
@@ -75,19 +75,19 @@ def switches_of(program: Program, moving: Collection[int], known: Collection[int
 def switch_times(
     switches: Sequence[Switch], inputs: Mapping[int, TimeFunction | float], breaks: Array, t_start: float, t_end: float
 ) -> Array:
-    """Return the times from one up to another at which switches are passed.
+    """Return the times in an interval at which switches are passed.
 
     Parameters
     ----------
     switches : sequence of Switch
-        Of one program, as `switches_of` gives them.
+        Switches of one program, from `switches_of`.
     inputs : dict of int to function or float
         By number: from times (n,) to values, or a constant.
     breaks : (k,) s
-        Where the functions break.
+        Discontinuity times of the functions.
     """
     found = np.zeros(0)
-    beyond = 3e-13 * max(abs(t_start), abs(t_end))  # for what switches at the two ends
+    beyond = 3e-13 * max(abs(t_start), abs(t_end))  # margin for switches at the two ends
     evenly = np.linspace(t_start, t_end, N_SAMPLES + 1)
     nodes = np.union1d(np.concatenate([[t_start - beyond], evenly, [t_end + beyond]]), breaks)
     for switch in switches:
@@ -99,13 +99,13 @@ def switch_times(
 
 
 def _switches(program: Program, instruction: tuple[int, int, int, int, int]) -> list[tuple[tuple[int, ...], _Levels]]:
-    """Return the arguments of an operation, one or the difference of two, and the levels at which it switches."""
+    """Return the arguments of an operation, one or the difference of two, and its switching levels."""
     code, a, b, c, d = instruction
     match OPERATIONS[code]:
         case "less" | "smaller" | "larger":
-            return [((a, b), ZERO_TOL)]
+            return [((a, b), ZERO_LEVEL)]
         case "absolute":
-            return [((a,), ZERO_TOL)]
+            return [((a,), ZERO_LEVEL)]
         case "floor":
             return [((a,), _WHOLE)]
         case "sine" | "cosine":
@@ -154,7 +154,7 @@ def _passed(argument: TimeFunction, levels: _Levels, nodes: Array) -> Array:
 
 
 def _bisected(argument: TimeFunction, level: Array, a: Array, b: Array) -> Array:
-    """Return where an argument reaches levels (n,) between times a and b (n,), on whose sides of them it is."""
+    """Return the times between a and b (n,) at which an argument reaches levels (n,), by bisection."""
     above = argument(a) >= level
     while True:
         middle = 0.5 * (a + b)
@@ -167,7 +167,7 @@ def _bisected(argument: TimeFunction, level: Array, a: Array, b: Array) -> Array
 
 
 def merge_close_times(times: Array) -> Array:
-    """Return times in order, those no further apart than rounding put together."""
+    """Return sorted times; times equal up to rounding are merged."""
     times = np.unique(times)
     if len(times) < 2:
         return times

@@ -1,4 +1,4 @@
-"""Tables: functions of one to three variables by numbers, for the laws of elements."""
+"""Tables: gridded functions of one to three variables, for force laws."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Array = NDArray[np.float64]
 @record_makers
 @dataclass(frozen=True, eq=False, init=False)
 class Table:
-    """A function of one, two or three variables, given by its values on a grid.
+    """Function of one, two or three variables, given by its values on a grid.
 
     Parameters
     ----------
     *axes : (n,) each
-        Increasing places along each variable; two or more.
+        Increasing knots along each variable; two or more.
     values : (n, ...)
         One for each point of the grid.
     kind : str
         ``"cubic"``: a spline with two continuous derivatives (not-a-knot ends) in each variable; ``"linear"``.
     outside : str
-        ``"refuse"``: a run that leaves the table ends with an error; ``"hold"``: values beyond an end are those at it;
-        ``"repeat"``: the table begins again, in every variable, with splines that are smooth across the ends; first
-        and last values must agree.
+        ``"refuse"``: a run that leaves the table ends with an error; ``"hold"``: end values are extended; ``"repeat"``:
+        the table is periodic in every variable, with splines that are smooth across the ends; first and last values
+        must agree.
 
-    Laws call it by the name it is given there:
+    Laws call it by its name there:
 
     >>> import dalembert as da
     >>> speed, throttle = [0.0, 100.0, 200.0], [0.0, 0.5, 1.0]
@@ -61,14 +61,14 @@ class Table:
             raise ModelError("Table", "outside", outside, "use 'refuse', 'hold' or 'repeat'")
         if not 1 <= len(axes) <= 3:
             raise ModelError("Table", "number of variables", len(axes), "a table has one to three")
-        grid = tuple(_numbers(axis, f"places along variable {k + 1}") for k, axis in enumerate(axes))
+        grid = tuple(_numbers(axis, f"knots along variable {k + 1}") for k, axis in enumerate(axes))
         for k, axis in enumerate(grid):
             if axis.ndim != 1 or len(axis) < 2 or (np.diff(axis) <= 0).any():
-                raise ModelError("Table", f"places along variable {k + 1}", axes[k], "give two or more, increasing")
+                raise ModelError("Table", f"knots along variable {k + 1}", axes[k], "give two or more, increasing")
         numbers = _numbers(values, "values")
         wanted = tuple(len(axis) for axis in grid)
         if numbers.shape != wanted:
-            raise ModelError("Table", "shape of values", numbers.shape, f"the places make it {wanted}")
+            raise ModelError("Table", "shape of values", numbers.shape, f"the knots require {wanted}")
         if outside == "repeat":
             numbers = _closed(numbers)
         degree = 3 if kind == "cubic" else 1
@@ -103,19 +103,20 @@ class Table:
             Of as many numbers as there are ranges; called once for each point.
         *ranges : (low, high) each
         tolerance : float
-            Of the values, as a part of the largest: places are doubled until the table meets the function half way
+            Relative to the largest value: the number of knots is doubled until the table meets the function midway
             between them.
         outside : str
             As of a `Table`.
         most : int
-            Places along each variable, at most.
+            Largest number of knots along each variable.
 
-        The table's `error` says by how much it misses the function half way between places, in its own unit.
+        The attribute `error` of the table is its largest deviation from the function midway between knots, in its unit.
 
         Raises
         ------
         ModelError
-            If that is above the tolerance with as many places as are allowed, or the function gives no numbers.
+            If the deviation exceeds the tolerance with the largest number of knots, or the function does not return
+            numbers.
 
         Examples
         --------
@@ -143,7 +144,7 @@ class Table:
                     "Table",
                     "tolerance",
                     tolerance,
-                    f"with {(count + 1) // 2} places it misses by {error:.3g}: ask for less",
+                    f"with {(count + 1) // 2} knots its error is {error:.3g}: increase the tolerance",
                 )
 
     error: ClassVar[float] = 0.0
@@ -154,7 +155,7 @@ class Table:
         return len(self.axes)
 
     def evaluate(self, *at: ArrayLike) -> Array:
-        """Return the values at numbers or arrays; NaN outside, unless values are held there."""
+        """Return the values at numbers or arrays; NaN outside, unless end values are extended."""
         places = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in at))
         cells, powers = [], []
         inside_all = np.ones(np.shape(places[0]), dtype=bool)
@@ -175,7 +176,7 @@ class Table:
         return np.where(inside_all, result, 0.0) if self.outside == "zero" else result
 
     def slope(self, axis: int) -> Table:
-        """Return the table of the derivative by one variable; beyond ends where values are held it is zero."""
+        """Return the table of the derivative by one variable; zero where end values are extended."""
         d = self.variables
         power = np.arange(1, self.degree + 1).reshape([-1 if k == d + axis else 1 for k in range(2 * d)])
         falling = np.zeros_like(self.coefficients)
@@ -189,7 +190,7 @@ class Table:
 
     @property
     def numbers(self) -> Array:
-        """Places of the knots, axis by axis, then the coefficients, as the core has them."""
+        """Knots, axis by axis, then the coefficients, in the order of the core."""
         return np.concatenate([*self.axes, self.coefficients.ravel()])
 
 
@@ -204,7 +205,7 @@ def _numbers(given: Any, field: str) -> Array:
 
 
 def _called(function: Callable[..., Any], axes: Sequence[Array]) -> Array:
-    """Return what a function gives on a grid."""
+    """Return the values of a function on a grid."""
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     try:
         found = np.array([float(function(*each)) for each in grid.tolist()])
@@ -217,7 +218,7 @@ def _called(function: Callable[..., Any], axes: Sequence[Array]) -> Array:
 
 
 def _closed(values: Array) -> Array:
-    """Return values whose ends along each variable agree, if they do but for rounding."""
+    """Return values whose ends along each variable are equal, if they agree up to rounding."""
     size = float(np.abs(values).max(initial=0.0))
     closed = values.copy()
     for k in range(values.ndim):

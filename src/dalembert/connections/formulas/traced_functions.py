@@ -1,7 +1,7 @@
 """Python functions as formulas: one call with symbolic arguments records the operations.
 
-So it may use arithmetic, NumPy's elementary functions and arrays, loops and functions of its own, but may not ask which
-of two numbers is larger.
+The function may use arithmetic, NumPy's elementary functions and arrays, loops and other functions, but no comparison
+of its arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FUNCTIONS = {
 
 
 class Traced:
-    """A number that is not known yet: the name of a formula's part, and the list of parts it belongs to."""
+    """Symbolic number: the name of a formula's part, and the list of parts to which it belongs."""
 
     __array_priority__ = 1000.0
 
@@ -91,7 +91,7 @@ class Traced:
         return self._part(f"atan2({self.name}, {_written(other)})")
 
     def __getattr__(self, name: str) -> Callable[[], Traced]:
-        # NumPy calls the method of that name on what it does not know
+        # NumPy calls the method of that name on unknown types
         if name in _FUNCTIONS:
             return lambda: self._part(f"{_FUNCTIONS[name]}({self.name})")
         raise AttributeError(name)
@@ -109,18 +109,18 @@ class Traced:
 
 
 def traced(function: Callable[..., Any], names: Sequence[str], *, item: str) -> tuple[Any, dict[str, str]]:
-    """Return what a function of named arguments gives, in formulas, and the parts that these use.
+    """Return the results of a function of named arguments as formulas, and the parts that they use.
 
     Raises
     ------
     ModelError
-        If the function fails on names.
+        If the function fails for symbolic arguments.
     """
     parts: dict[str, str] = {}
     try:
         answer = function(*(Traced(name, parts) for name in names))
     except Exception as error:
-        remedy = f"it fails with names in place of numbers ({error}); write formulas, or a function without branches"
+        remedy = f"it fails with symbolic arguments ({error}); write formulas, or a function without branches"
         raise ModelError(item, "function", getattr(function, "__name__", "function"), remedy) from error
     try:
         return _formulas(answer), parts

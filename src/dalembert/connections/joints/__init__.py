@@ -1,4 +1,4 @@
-"""The joint library. A new joint is a file here, one in core/joints, and a line in each list."""
+"""Joint library. A new joint is a file here, one in core/joints, and a line in each list."""
 
 from .custom import CustomJoint
 from .cylindrical import Cylindrical

@@ -1,4 +1,4 @@
-"""User-written joints, given by the pose of their second marker."""
+"""User-written joints, given by the pose of the second marker."""
 
 from __future__ import annotations
 
@@ -36,45 +36,45 @@ MAX_COORDINATES = 6  # coordinates of a joint, time included
 @checked("definitions")
 @dataclass(frozen=True, eq=False)
 class CustomJoint(Joint):
-    """A joint given by the pose of its second marker in the first, c(q, t) and C(q, t).
+    """Joint given by the pose of its second marker in the first, c(q, t) and C(q, t).
 
     Parameters
     ----------
     coordinates : sequence of str
-        Names of the coordinates, one to six. A name that begins with ``angle`` means radians, others metres, in what is
-        scaled or plotted; the equations do not care.
+        Names of the coordinates, one to six. A name that begins with ``angle`` means radians, others metres, for
+        scaling and plots only.
     position : (3,) formulas, m
-        Of coordinates, parameters and the time `t`; zero if left out. Or a Python function
-        ``f(*coordinates, [t], *parameters)`` that returns position and (3, 3) rotation: it is called once, with names
-        in place of numbers, and what it does with them becomes the formulas.
+        Of coordinates, parameters and the time `t`; zero if left out. Or a Python function ``f(*coordinates, [t],
+        *parameters)`` that returns position and (3, 3) rotation: it is called once with symbolic arguments, and its
+        operations become the formulas.
     rotation : formulas
-        A (3, 3) matrix; or a sequence of turns ``("z", formula)``, each about axes that the turns before it have left
-        (an axis is a letter or three numbers); or a rotation vector (3,). No rotation if left out.
+        A (3, 3) matrix; or a sequence of rotations ``("z", formula)``, each about axes rotated by those before (an axis
+        is a letter or three numbers); or a rotation vector (3,). No rotation if left out.
     parameters : dict of str to float
-        Numbers that formulas use by name; events, ensembles and studies may change them (``"wire.r"``).
+        Numbers used by name in formulas; events, ensembles and studies may change them (``"wire.r"``).
     definitions : dict of str to formula
-        Named parts that formulas use.
+        Named subexpressions of the formulas.
     reference : (n,) or dict of str to float
-        Where the joint starts, and where it has to be regular; zero if left out.
+        Start coordinates, at which the joint must be regular; zero if left out.
     time : bool
-        Whether a Python function takes `t`; formulas show it by themselves.
+        True if a Python function takes `t`; for formulas it is detected.
     tables : dict of str to Table
-        Functions of one to three variables that formulas call by name; cubic ones, whose slopes are smooth. Functions
-        that are no formulas (measured, compiled, with branches) become some by `Table.sampled`.
+        Functions of one to three variables that formulas call by name; cubic ones, whose slopes are smooth. Other
+        functions (measured, compiled, with branches) are converted by `Table.sampled`.
 
-    Formulas are text or SymPy expressions. Speeds are the rates of the coordinates. The motion map and everything else
-    follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
+    Formulas are text or SymPy expressions. Velocities are the rates of the coordinates. The motion map and everything
+    else follow by differentiation (Sol 1983, section 3.3); [dc/dq, w] must have as many independent rows as there are
     coordinates.
 
     With time in its formulas the joint has one more coordinate, ``t``, that is driven: it is the time in `simulate` and
-    wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power that the
-    prescribed motion takes. For six coordinates on a moving base, let a joint of time alone, ``coordinates=()``, carry
-    a body without mass, and the others be on that. A joint whose loop is cut at it is obeyed by 6 - n rows, found
-    numerically (see `KinematicChain`); joints of the library are cut first.
+    wherever a time is given (``model.dynamics(t, q, v)``, `driven_motion`), and its effort is the power of the
+    prescribed motion. For six coordinates on a moving base, let a joint of time alone, ``coordinates=()``, carry a body
+    without mass, and put the other coordinates on that. As a cut joint it has 6 - n rows, found numerically (see
+    `KinematicChain`); joints of the library are cut first.
 
     Examples
     --------
-    A bead on a helix, turned along with it:
+    A bead on a helix, rotated along with it:
 
     >>> import dalembert as da
     >>> helix = da.CustomJoint(
@@ -124,7 +124,7 @@ class CustomJoint(Joint):
         self._check()
 
     def with_parameters(self, **numbers: float) -> CustomJoint:
-        """Return the same joint with other numbers for some parameters.
+        """Return the same joint with other values of some parameters.
 
         Examples
         --------
@@ -142,7 +142,7 @@ class CustomJoint(Joint):
             return self.position, self.rotation, {}
         item = self.kind
         if self.rotation is not None:
-            raise ModelError(item, "rotation", self.rotation, "the function gives it too: leave it out")
+            raise ModelError(item, "rotation", self.rotation, "the function returns it too: leave it out")
         arguments = (*names, *((TIME,) if self.time else ()), *parameters)
         answer, parts = traced(self.position, arguments, item=item)
         if not isinstance(answer, list) or len(answer) != 2:
@@ -151,17 +151,17 @@ class CustomJoint(Joint):
 
     @property
     def speeds(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the speeds: those of the coordinates."""
+        """Names of the velocities: those of the coordinates."""
         return tuple(self.coordinates)
 
     @property
     def rows(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the equations it amounts to where it closes a loop."""
+        """Names of the rows as a cut joint."""
         return tuple(f"closure_{k + 1}" for k in range(6 - self.nv))
 
     @property
     def clock(self) -> int | None:
-        """Which coordinate is the time, if one is."""
+        """Index of the coordinate that is the time, or None."""
         return len(self.coordinates) - 1 if TIME in self.coordinates else None
 
     @property
@@ -188,7 +188,7 @@ class CustomJoint(Joint):
         return finite_array(given, (self.nq,), item=item, field="reference")
 
     def _check(self) -> None:
-        """Refuse poses that are no poses, and coordinates that do not move anything by themselves."""
+        """Raise `ModelError` for invalid poses and for coordinates without independent motion."""
         item = self.kind
         at = f"reference {self.reference.tolist()}"
         C, c, H = self.programs[0].at(self.zero)
@@ -201,7 +201,7 @@ class CustomJoint(Joint):
             if np.isfinite(R).all() and (np.abs(R.T @ R - np.eye(3)).max() > 1e-9 or np.linalg.det(R) < 0):
                 where = dict(zip(self.coordinates, (self.zero + shift).tolist(), strict=True))
                 raise ModelError(
-                    item, f"rotation at {where}", R, "it is no rotation: R^T R must be 1, its determinant 1"
+                    item, f"rotation at {where}", R, "it is not a rotation: R^T R must be 1, its determinant 1"
                 )
         free = H[:, : self.nq - (self.clock is not None)]
         scaled = free * np.array([self.length] * 3 + [1.0] * 3)[:, None]
@@ -210,7 +210,11 @@ class CustomJoint(Joint):
         independent = np.linalg.svd(scaled / np.where(sizes > 0, sizes, 1.0), compute_uv=False)
         rank = int((independent > 1e-9).sum())
         if rank < free.shape[1]:
-            cause = f"{', '.join(idle)} moves nothing" if idle else f"they move the marker in only {rank} ways"
+            cause = (
+                f"{', '.join(idle)} moves nothing"
+                if idle
+                else f"they move the marker in only {rank} independent direction(s)"
+            )
             raise ModelError(
                 item,
                 f"coordinates at the {at}",

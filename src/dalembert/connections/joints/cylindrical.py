@@ -1,4 +1,4 @@
-"""A turn about an axis and a displacement along it."""
+"""Cylindrical joint: rotation about an axis and translation along it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cylindrical(Joint):
-    """A rotation about an axis and an independent translation along it.
+    """Rotation about an axis and independent translation along it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""No relative motion."""
+"""Fixed joint: no relative motion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any motion."""
+"""Free joint: six degrees of freedom."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Free(Joint):
 
     Coordinates: the unit quaternion qw, qx, qy, qz of the second marker in the first, and its
     position x, y, z in axes of the first, m.
-    Speeds: relative angular velocity wx, wy, wz (rad/s) and velocity vx, vy, vz (m/s) of the
+    Velocities: relative angular velocity wx, wy, wz (rad/s) and velocity vx, vy, vz (m/s) of the
     second marker, both in axes of the *second* marker.
     """
 

@@ -1,4 +1,4 @@
-"""The contract of a joint: relative motion of two markers as a function of a few coordinates.
+"""Joint interface: relative motion of two markers as a function of a few coordinates.
 
 In the frame of the *first* marker (Sol 1983, section 3.3):
 
@@ -8,15 +8,15 @@ In the frame of the *first* marker (Sol 1983, section 3.3):
     rates(q, v)     q' = N(q) v
     coordinates_of(C, c)     q nearest to a pose; angles within half a turn
     rows            names of the 6 - nv equations it amounts to where it closes a loop: displacements x, y, z of the
-                    second marker, tilts of its axis, components rx, ry, rz of its attitude; in axes of the first
+                    second marker, tilts of its axis, components rx, ry, rz of its orientation; in axes of the first
                     marker, turned so that the joint's axis is z (`frame`)
 
-These few lines of NumPy are the definition: readable, slow, and the oracle that the compiled joint of the same name
-(`kernel`, in core/joints) is tested against. The compiled one may walk the joint from either end and keeps the
-coordinates and signs defined here.
+These NumPy functions are the readable definition and the reference for tests of the compiled joint of the same name
+(`kernel`, in core/joints). The compiled joint may be traversed from either end and keeps the coordinates and signs
+defined here.
 
-A joint without a compiled twin needs coordinates and `pose` alone: its pose is read once, with names in place of
-numbers, and everything else follows by differentiation.
+A joint without a compiled kernel needs only coordinates and `pose`: its pose is traced once with symbolic arguments,
+and everything else follows by differentiation.
 
 Coordinates are radians and metres. All zero (quaternion (1, 0, 0, 0)) means that the two markers coincide.
 """
@@ -45,8 +45,8 @@ __all__ = ["TURN_X", "Joint", "columns", "frame_with_z", "turn_about_z"]
 Array = NDArray[np.float64]
 Axis = str | ArrayLike
 
-# Walked from its second end, a joint about or along z is again one of its kind, with the same sign, in frames turned by
-# pi about x.
+# Traversed from its second end, a joint about or along z is again one of its kind, with the same sign, in frames
+# rotated by pi about x.
 TURN_X = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, -1.0))
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -73,24 +73,24 @@ class Joint:
     Parameters
     ----------
     lower, upper : float or (nv,) rad or m
-        Stops: the coordinate stays between them. It is stopped at once when it reaches one; see `restitution`.
+        Stops: the coordinate stays between them. It is stopped instantaneously on reaching one; see `restitution`.
     max_speed : float or (nv,) rad/s or m/s
-        No force; passing it is noted.
+        Not enforced; exceeding it adds a note.
     max_effort : float or (nv,) N m or N
-        What actuators can give together: active elements at the joint and `control`. If they are asked for more, all
-        give the same part of what each is asked for. Drives are not clipped; what they need beyond it is noted.
+        Limit of the total actuator effort: active elements at the joint and `control`. If more is requested, all are
+        scaled by the same factor. Drives are not limited; exceeding it adds a note.
     damping : float or (nv,) N m s/rad or N s/m
         Viscous coefficient.
     friction : float or (nv,) N m or N
-        Dry friction: it resists motion with this effort, and holds against up to `static_friction`.
+        Dry friction: effort that resists motion; it sticks up to `static_friction`.
     armature : float or (nv,) kg m2 or kg
-        Inertia of a drive train, seen at the coordinate; part of the mass matrix.
+        Inertia of a drive train, reflected to the coordinate; part of the mass matrix.
     static_friction : float or (nv,) N m or N
-        What it takes to break away, at least the friction, which is the default.
+        Breakaway effort, at least the friction, which is the default.
     load_friction : LoadFriction
-        Dry friction that follows what the joint transmits; what `friction` says comes on top.
+        Dry friction that depends on the transmitted load, in addition to `friction`.
     restitution : float or (nv,)
-        Part of the speed with which the coordinate bounces off a stop, 0 to 1; default 0.
+        Coefficient of restitution at a stop, 0 to 1; default 0.
 
     Notes are in ``result.stats.notes``.
     """
@@ -115,11 +115,11 @@ class Joint:
     reversal: ClassVar[tuple[tuple[float, ...], ...]] = IDENTITY
     """Axes (3, 3) in which the compiled joint is of its own kind when it is walked from its second end."""
     flips: ClassVar[bool] = False
-    """Whether the rows also hold with the third axes of the two frames opposed."""
+    """True if the rows also hold with the third axes of the two frames opposed."""
     presses: ClassVar[str] = ""
     """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
     separate: ClassVar[bool] = False
-    """Whether each coordinate can be locked separately: its meaning does not depend on the others."""
+    """True if each coordinate can be locked separately: its meaning does not depend on the others."""
 
     plane: ClassVar[Any] = None
     """Normal (3,), in marker axes, of the plane in which it closes a loop; none: it closes one in space."""
@@ -161,10 +161,10 @@ class Joint:
         self._check_friction()
 
     def _check_friction(self) -> None:
-        """Refuse data of friction and stops that cannot be."""
+        """Raise `ModelError` for invalid data of friction and stops."""
         stops = [field for field in ("lower", "upper", "restitution") if getattr(self, field) is not None]
         if stops and self.nq != self.nv:
-            remedy = "an attitude has no coordinate that a stop could hold; limit it by a da.Limits at another joint"
+            remedy = "an orientation has no coordinate for a stop; limit it by a da.Limits at another joint"
             raise ModelError(self.kind, stops[0], getattr(self, stops[0]), remedy)
         if self.restitution is not None and (self.restitution > 1).any():
             raise ModelError(self.kind, "restitution", self.restitution, "use a number from 0 to 1")
@@ -176,7 +176,7 @@ class Joint:
         self._check_load_friction()
 
     def _check_load_friction(self) -> None:
-        """Refuse friction by load that does not fit the joint."""
+        """Raise `ModelError` for load-dependent friction that does not fit the joint."""
         law = self.load_friction
         if law is None:
             return
@@ -185,47 +185,47 @@ class Joint:
             raise ModelError(item, field, law, "give a da.LoadFriction(coefficient, radius=...)")
         if not self.presses:
             known = "Revolute, Prismatic, Cylindrical, Screw, Planar and Spherical"
-            raise ModelError(item, field, law, f"{known} know what presses their parts together; use joints of these")
+            raise ModelError(item, field, law, f"{known} define the load for friction; use one of these joints")
         turns, slides = "rad" in self.speed_units, "m" in self.speed_units
         if turns and law.radius is None:
-            raise ModelError(item, field, law, "it turns: give the radius at which it rubs")
+            raise ModelError(item, field, law, "it rotates: give the friction radius")
         if not turns and law.radius is not None:
-            raise ModelError(item, field, law, "it does not turn: leave the radius out")
+            raise ModelError(item, field, law, "it does not rotate: leave the radius out")
         if law.collar and (slides or self.presses != "across"):
-            raise ModelError(item, field, law, "it carries no load along an axis that it turns about: no collar")
+            raise ModelError(item, field, law, "it carries no load along its rotation axis: leave the collar out")
         if law.half_length is not None and self.presses == "all":
-            raise ModelError(item, field, law, "it holds no moments: leave half_length out")
+            raise ModelError(item, field, law, "it transmits no moments: leave half_length out")
 
     @property
     def rubs(self) -> bool:
-        """Whether the joint has dry friction."""
+        """True if the joint has dry friction."""
         given = any(f is not None and bool(f.any()) for f in (self.friction, self.static_friction))
         return given or self.load_friction is not None
 
     @property
     def has_vector_friction(self) -> bool:
-        """Whether friction is one vector opposed to the motion, not one force per velocity."""
+        """True if friction is one vector opposed to the motion, not one force per velocity."""
         return self.nv > 1 and (self.presses == "all" or self.load_friction is not None)
 
     @property
     def dry(self) -> bool:
-        """Whether the joint can stick: it has dry friction or stops."""
+        """True if the joint can stick: it has dry friction or stops."""
         return self.rubs or self.lower is not None or self.upper is not None
 
     @property
     def kept(self) -> int:
-        """Bits of those rows of its kind that it has where it closes a loop; 0: all of them."""
+        """Bits of the rows of its kind that it has as a cut joint; 0: all of them."""
         every = type(self).rows
         return 0 if self.plane is None else 1 << len(every) | sum(1 << every.index(row) for row in self.rows)
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """Names of the rows that hold its coordinates while it sticks, where it closes a loop."""
+        """Names of the rows that hold its coordinates while it sticks as a cut joint."""
         return tuple(f"hold_{speed}" for speed in self.speeds) if self.dry else ()
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Whether each row is holonomic: all rows of a joint are."""
+        """Holonomic flags of the rows: all True."""
         return (True,) * len(self.rows)
 
     @property
@@ -240,11 +240,11 @@ class Joint:
 
     @property
     def nv(self) -> int:
-        """Number of speeds, that is of degrees of freedom."""
+        """Number of velocities, equal to the degrees of freedom."""
         return len(self.speeds)
 
     def coordinate_name(self, owner: str, number: int) -> str:
-        """Return the name of a coordinate: that of the connection, `owner`, where there is only one."""
+        """Return the name of a coordinate; a single coordinate has the name of the connection, `owner`."""
         return owner if self.nq == 1 else f"{owner}.{self.coordinates[number]}"
 
     @property
@@ -254,17 +254,17 @@ class Joint:
 
     @property
     def counts_turns(self) -> bool:
-        """Whether a full turn leads to another pose."""
+        """True if coordinates that differ by a full revolution are different poses."""
         return not self.kernel
 
     @property
     def parameter(self) -> float:
-        """The one number that the compiled joint needs."""
+        """Scalar parameter of the compiled joint."""
         return 0.0
 
     @property
     def speed_units(self) -> tuple[str, ...]:
-        """Of what the speeds are rates: ``"m"`` or ``"rad"``, ``"s"`` for a clock."""
+        """Units whose rates the velocities are: ``"m"`` or ``"rad"``, ``"s"`` for a clock."""
         if self.kernel:
             return tuple("m" if speed in _LENGTH_SPEEDS else "rad" for speed in self.speeds)
         units = {TIME: "s"}
@@ -272,18 +272,18 @@ class Joint:
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Units of the coordinates: those of the speeds; ``"1"`` for a quaternion, which has none."""
+        """Units of the coordinates: those of the velocities; ``"1"`` for a quaternion."""
         if self.nq == self.nv:
             return self.speed_units
         return tuple("1" if name in _QUATERNION else "m" for name in self.coordinates)
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """Units of the rows; without a compiled twin, turns count as displacements at a length of the joint."""
+        """Units of the rows; without a compiled kernel, rotations are scaled by a length of the joint."""
         return tuple("m" if row in _LENGTH_ROWS or not self.kernel else "rad" for row in self.rows)
 
     def frame(self) -> Array:
-        """Axes in which the compiled joint works: (3, 3), columns in marker axes."""
+        """Axes of the compiled joint: (3, 3), columns in marker axes."""
         return np.eye(3)
 
     def pose(self, q: Array) -> tuple[Array, Array]:
@@ -303,14 +303,14 @@ class Joint:
         return np.array(v, dtype=float)
 
     def bracket(self, v: Array) -> Array:
-        """Return K (nv, nv) in xi' = dv + K xi, xi the small motion that leads to a neighbour whose speeds are v + dv.
+        """Return K (nv, nv) in xi' = dv + K xi, xi the small motion to a neighbour with velocities v + dv.
 
-        Zero where speeds are rates of coordinates; else turns that follow each other do not add.
+        Zero where velocities are rates of coordinates; otherwise successive rotations do not add.
         """
         return np.zeros((self.nv, self.nv))
 
     def coordinates_of(self, C: Array, c: Array) -> Array:
-        """Return the coordinates (nq,) nearest to a pose; without a compiled twin, the best of a few searches."""
+        """Return the coordinates (nq,) nearest to a pose; without a compiled kernel, the best of a few searches."""
         best: tuple[Array, float] | None = None
         for start in self.starts:
             found = self.programs[0].nearest(C, c, start, self.length)
@@ -321,23 +321,23 @@ class Joint:
         assert best is not None
         return best[0]
 
-    # ---- without a compiled twin
+    # ---- without a compiled kernel
 
     @cached_property
     def programs(self) -> tuple[PosePrograms, PosePrograms]:
-        """Of the pose of the second marker in the first, and of the inverse."""
+        """Programs of the pose of the second marker in the first, and of the inverse pose."""
         names = tuple(f"q{k}" for k in range(self.nq))
         (rotation, position), parts = traced(lambda *q: self.pose(np.array(q, dtype=object)), names, item=self.kind)
         return posed(self.kind, names, position, rotation, parts)
 
     @cached_property
     def length(self) -> float:
-        """A length of the joint, m: how far it moves the second marker for coordinates of the order of one."""
+        """Characteristic length of the joint, m: displacement of the second marker for coordinates of order one."""
         return typical_length(self.programs[0], self.starts)
 
     @property
     def starts(self) -> Array:
-        """Sets of coordinates (k, nq) from which those of a given pose are searched where it closes a loop."""
+        """Initial guesses (k, nq) of the coordinates of a cut joint at a given pose."""
         return np.array([self.zero, *(self.zero + shift for shift in shifts(self.nq))])
 
 
@@ -355,7 +355,7 @@ def frame_with_z(axis: Axis) -> Array:
 
 
 def turn_about_z(axes: Array, C: Array) -> float:
-    """Return the angle, rad, within half a turn, by which a rotation C (3, 3) turns about the third of some axes."""
+    """Return the rotation angle of C (3, 3) about the third of some axes, rad, within +-pi."""
     R = axes.T @ C @ axes
     return float(np.arctan2(R[1, 0] - R[0, 1], R[0, 0] + R[1, 1]))
 

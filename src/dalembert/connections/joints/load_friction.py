@@ -15,34 +15,34 @@ __all__ = ["LoadFriction"]
 
 Array = NDArray[np.float64]
 
-SQRT_FLOOR = "1e-300"  # under roots, so that loads which vanish have slopes
+SQRT_FLOOR = "1e-300"  # under roots, so that vanishing loads have derivatives
 
 
 @dataclass(frozen=True, eq=False)
 class LoadFriction:
-    """Dry friction of a joint by Coulomb's law: coefficient times the load that the joint transmits.
+    """Coulomb friction of a joint: coefficient times the transmitted load.
 
     Parameters
     ----------
     coefficient : float
         mu.
     radius : float, m
-        At which turns rub: the effort is mu radius |F|; of the journal, the ball, or, in a plane, the patch. Slides
-        need none: mu |F|.
+        Friction radius of rotations: the effort is mu radius |F|; of the journal, the ball, or, for a planar joint, the
+        contact patch. Not needed for translations: mu |F|.
     collar : float, m
-        Mean radius of a thrust collar, at which the load along the axis rubs too; of revolutes and screws.
+        Mean radius of a thrust collar, at which the axial load causes friction too; for revolute and screw joints.
     half_length : float, m
-        Of a bearing that holds moments across the axis too: they press with M / half_length at its two ends.
+        For a bearing that also carries moments across the axis: they press with M / half_length at its two ends.
     static_coefficient : float
-        What it takes to break away, at least the coefficient, which is the default.
+        Breakaway coefficient, at least the coefficient, which is the default.
 
-    F is the force on the second marker, of revolutes, slides, cylindrical joints and screws across the axis, of a plane
-    along its normal, of a ball joint all of it; M is the moment across the axis at the second marker. Friction and load
-    depend on each other; both are found together at every evaluation.
+    F is the force on the second marker: across the axis for revolute, prismatic, cylindrical and screw joints, along
+    the normal for a planar joint, all of it for a ball joint. M is the moment across the axis at the second marker.
+    Friction and load depend on each other; both are solved together at every evaluation.
 
     Examples
     --------
-    A block on an incline of 20 degrees stays where it is, because tan 20 degrees is less than 0.4:
+    A block on an incline of 20 degrees sticks, because tan 20 degrees is less than 0.4:
 
     >>> import dalembert as da
     >>> s = da.System("incline", gravity=(9.81 * 0.34202, 0.0, -9.81 * 0.93969))
@@ -81,7 +81,7 @@ class LoadFriction:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Numbers that the formulas of efforts use."""
+        """Parameters of the effort formulas."""
         numbers = {"radius": self.radius, "collar": self.collar or None, "half_length": self.half_length}
         return {name: number for name, number in numbers.items() if number is not None}
 
@@ -91,11 +91,11 @@ class LoadFriction:
         Parameters
         ----------
         presses : str
-            Which part of the force does: ``"across"`` the axis, ``"along"`` it, or ``"all"``.
+            Load component that causes friction: ``"across"`` the axis, ``"along"`` it, or ``"all"``.
         frame : (3, 3)
             Axes of the joint, the third along its axis, as columns in axes of the second marker.
         turns : bool
-            Whether it is that on a turn, not on a displacement.
+            True for the effort on a rotation, False on a translation.
         """
         axes = np.asarray(frame, dtype=float).T
         picked = {"across": axes[:2], "along": axes[2:], "all": np.eye(3)}[presses]
@@ -109,7 +109,7 @@ class LoadFriction:
 
 
 def _size(kind: str, directions: Array) -> str:
-    """Return the size of what a vector has along directions (n, 3) that are perpendicular to each other."""
+    """Return the norm of the components of a vector along orthogonal directions (n, 3)."""
     parts = [
         " + ".join(f"({n!r})*{kind}{axis}" for n, axis in zip(d, "xyz", strict=True) if n) for d in directions.tolist()
     ]

@@ -1,4 +1,4 @@
-"""Modal coordinates of a flexible body where coordinates of joints are taken: by elements, couplings and drives."""
+"""Modal coordinates of a flexible body, as joint coordinates for elements, couplings and drives."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["ModalCoordinates"]
 
 @dataclass(frozen=True, eq=False)
 class ModalCoordinates(Joint):
-    """The modal coordinates ``eta[0]``, ``eta[1]``, ... of a flexible body, which move nothing between two markers.
+    """Modal coordinates ``eta[0]``, ``eta[1]``, ... of a flexible body; no relative motion of markers.
 
     Attributes
     ----------
     count : int
-        How many there are.
+        Number of modes.
     """
 
     count: int = 0
@@ -32,7 +32,7 @@ class ModalCoordinates(Joint):
 
     @property
     def speed_units(self) -> tuple[str, ...]:
-        """None: shapes have the units."""
+        """Empty: the mode shapes have the units."""
         return ("1",) * self.count
 
     def coordinate_name(self, owner: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""Motion in a plane."""
+"""Planar joint: two translations and one rotation."""
 
 from __future__ import annotations
 

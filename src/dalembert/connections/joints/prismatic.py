@@ -1,4 +1,4 @@
-"""A displacement along an axis."""
+"""Prismatic joint: translation along an axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn about an axis."""
+"""Revolute joint: rotation about an axis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A turn with a proportional advance."""
+"""Screw joint: rotation with proportional translation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Screw(Joint):
-    """A rotation about an axis with a proportional translation along it.
+    """Rotation about an axis with a proportional translation along it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Any turn about a point."""
+"""Spherical joint: any rotation about a point."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Spherical(Joint):
     """Any rotation about the common origin of the two markers (ball and socket).
 
     Coordinates: the unit quaternion qw, qx, qy, qz of the second marker in the first.
-    Speeds: the relative angular velocity wx, wy, wz in axes of the *second* marker, rad/s.
+    Velocities: the relative angular velocity wx, wy, wz in axes of the *second* marker, rad/s.
     """
 
     kernel: ClassVar[str] = "Spherical"

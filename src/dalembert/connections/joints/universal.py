@@ -1,4 +1,4 @@
-"""Two turns about axes at right angles."""
+"""Universal joint: two rotations about perpendicular axes."""
 
 from __future__ import annotations
 
