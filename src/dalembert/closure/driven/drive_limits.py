@@ -1,8 +1,8 @@
-"""How far a drive can go: where the links that it moves are stretched or folded, and it takes the mechanism no further.
+"""Limits of drives: dead points at which stretched or folded links lock a driven coordinate.
 
-At such a limit the rows of the loops lose rank on the speeds that drives leave: P_f x = 0 for a motion x in which
-driven coordinates stand still, and y^T P_f = 0 for the loads with which the links lock. y^T P_d v_d, what a drive asks
-of the locked links, tells which drive it is.
+At such a limit the loop rows lose rank on the velocities that are not driven: P_f x = 0 for a motion x in which driven
+coordinates do not move, and y^T P_f = 0 for the loads with which the links lock. The power y^T P_d v_d identifies the
+drive.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ __all__ = ["limit_reached", "unreachable_drive"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_LOCKED = 1e-4  # of singular values: a limit is found to some 1e-12, where the root of that is left
-_REDUNDANT = 1e-11  # of singular values: rounding of rows that repeat others
-_SHARE = 1e-2  # of the largest part in a motion, below which a joint takes none
+_LOCKED = 1e-4  # of the singular values; a limit located to about 1e-12 leaves its square root
+_REDUNDANT = 1e-11  # of the singular values; rounding of redundant rows
+_SHARE = 1e-2  # of the largest component of a motion; a joint below it does not take part
 
 
 def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) -> str:
-    """Say which drive has come to its limit at q (nq,), v (nv,); empty if none has.
+    """Return a sentence naming the drive at its limit at q (nq,), v (nv,); empty if there is none.
 
-    `given` (nv,) marks the speeds that drives and locks prescribe.
+    `given` (nv,) is the mask of velocities that drives and locks prescribe.
     """
     scales = Scaling.of(model, t=t)
     J = scales.jacobian(model, q)
     U, s, _ = np.linalg.svd(J[:, ~given], full_matrices=False)
     if not model.joint_drives or not len(s):
         return ""
-    # of bodies without mass the model does not know its independent rows
+    # with massless bodies the model does not provide its independent rows
     independent = len(model.independent_rows) or numerical_rank(s, _REDUNDANT, 0.0)
     usual = min(independent, int((~given).sum()))
     if not usual:
@@ -58,14 +58,14 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) 
 
 
 def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]) -> str:
-    """Say which drive by position asks for more at t than the mechanism can do; empty if no single one does.
+    """Return a sentence naming the position drive that exceeds the reach at t; empty if no single one does.
 
     Parameters
     ----------
     guess : (nq,) rad or m
-        With driven coordinates where drives put them.
+        With driven coordinates at their prescribed values.
     held : dict of str to value
-        What drives hold by position.
+        Coordinates that drives hold by position.
     """
     for drive in _single(model):
         if drive.level:
@@ -81,19 +81,19 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         given = model.driven_speeds(level=0)
         s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~given])
         if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED * max(1.0, s[0]):
-            continue  # it is not the links that keep it back, but another drive
+            continue  # another drive limits it, not the links
         return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {asked:.6g}."
     return ""
 
 
 def _single(model: Model) -> list[Drive]:
-    """Return the drives of single coordinates, which have a value that can be told."""
+    """Return the drives of single coordinates, which have one value to report."""
     plain = {joint.name for joint in model.forest.joints if joint.element.nq == joint.element.nv}
     return [d for d in model.joint_drives if len(d.dofs) == 1 and d.connection.name in plain]
 
 
 def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: dict[str, Any]) -> tuple[float, Array]:
-    """Return the value nearest to the asked one that loops permit, by halving, and q (nq,) there."""
+    """Return the closable value nearest to the requested one, by bisection, and q (nq,) there."""
     farthest = q
 
     def closes(value: Array) -> bool:
@@ -110,7 +110,7 @@ def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: 
 
 
 def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
-    """Return the joints that move while what is given rests, in the motion that the rows hinder least."""
+    """Return the joints of the least constrained motion in which given coordinates do not move."""
     scales = Scaling.of(model, t=t)
     J = scales.jacobian(model, q)[:, ~given]
     if not J.size:
