@@ -103,9 +103,7 @@ def test_rates_that_contradict_each_other_are_named() -> None:
     m.point("A", 0, 0, fixed=True), m.point("1", 1, 0), m.point("2", 2, 0)
     m.link("crank", "A", "1"), m.link("rod", "1", "2")
     m.drive("2.y", 0.0), m.drive("2.x", da.Polynomial((2.0, 1.0)))
-    with pytest.raises(
-        da.SingularityError, match=r"velocities prescribed at t = 0 s contradict each other.*'(crank|rod)"
-    ):
+    with pytest.raises(da.SingularityError, match=r"velocities prescribed at t = 0 s contradict .*'(crank|rod)"):
         find_rates(m.equations(), [1.0, 0.0], free=True)
 
 

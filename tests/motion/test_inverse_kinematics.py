@@ -666,7 +666,7 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
         ({"link2.tool": (1, 1, 0)}, {"starts": 0}, "at least 1"),
         ({"link2.tool": (1, 1, 0)}, {"tolerance": -1.0}, "above zero"),
         ({"link2.tool": (1, 1, 0)}, {"path": True, "all_solutions": True}, "path"),
-        ({"link2.tool": (1, np.nan, 0)}, {"all_solutions": True}, "no end of configurations"),
+        ({"link2.tool": (1, np.nan, 0)}, {"all_solutions": True}, "configurations form a continuum"),
         ({"link2.tool": (1e300, 0, 0)}, {}, "three numbers"),
         ({"link2.tool": np.zeros((0, 3))}, {}, "three numbers"),
         ({"link2.tool": da.Target(rotation=[[1.0, 0, 0, 0], [0.0, 0, 0, 0]])}, {}, "rotation.1."),

@@ -257,7 +257,7 @@ def test_an_end_is_named_with_the_motion_so_far() -> None:
     ("options", "said"),
     [
         ({}, "give times="),
-        ({"values": [1.0]}, "say of which drive="),
+        ({"values": [1.0]}, "name its coordinate: drive="),
         ({"drive": "A"}, "give the values that 'A' is to have"),
         ({"drive": "A", "values": [0.0, 0.0]}, "two values in a row are the same"),
         ({"drive": "A", "values": [0.0, np.nan]}, "finite numbers"),

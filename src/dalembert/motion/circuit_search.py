@@ -1,8 +1,8 @@
-"""All circuits of a mechanism with one degree of freedom: connected sets of closed configurations.
+"""Circuit search: all connected sets of closed configurations of a one-DOF mechanism.
 
-A circuit consists of smooth ways (see `continuation`) that meet at bifurcations. To get from one circuit to another a
-mechanism has to be taken apart; within one it can be moved, though not always by its input: at dead points the input
-turns back.
+A circuit consists of smooth paths (see `continuation`) that meet at bifurcations. To change the circuit, a mechanism
+has to be disassembled. Within a circuit it can be moved, though not always by its input: at dead points the input
+reverses.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["circuits"]
 
 Array = NDArray[np.float64]
 
-_VALUES = 24  # values of one coordinate at which all ways to close are looked for
+_VALUES = 24  # values of one coordinate at which all assemblies are searched
 N_STARTS = 240
 _PATHS = 60
-_WIDE = 8  # starts in sets with more degrees of freedom that are looked at
-_DIRECTIONS = 16  # in which ways leave a bifurcation, at most
+_WIDE = 8  # starts examined in sets with several degrees of freedom
+_DIRECTIONS = 16  # largest number of directions at a bifurcation
 
 
 @checked("input", "hold", "limits", "q", "seed")
@@ -55,29 +55,29 @@ def circuits(
     max_arclength: float | None = None,
     seed: np.random.Generator | int | None = None,
 ) -> Circuits:
-    """Return all circuits of a mechanism with one degree of freedom, drives let go.
+    """Return all circuits of a mechanism with one degree of freedom, with drives released.
 
     Parameters
     ----------
     system : System, Model or Equations
     input : str
-        The coordinate that is thought of as driven; the first that moves if left out.
+        The input coordinate; default the first that moves.
     hold : names, or dict of name to value
-        Coordinates that keep their value at the start (or the one given), rad or m: as many as the mechanism has
-        degrees of freedom beside the one.
+        Coordinates that keep their value at the start (or the one given), rad or m: all degrees of freedom of the
+        mechanism except one.
     limits : bool
-        Whether ways end at the stops of joints (`lower`, `upper`).
+        End paths at the stops of joints (`lower`, `upper`).
     q : (nq,) rad or m
         A configuration to start from; the start values if left out. Its circuit comes first.
     t : float, s
-        Time, for what depends on it by itself.
+        Time, for explicit time dependence.
     max_step : float
         Largest change of a coordinate between two stored configurations, rad or lengths of the mechanism.
     max_arclength : float
-        Arclength after which a way that has not come back is left, rad and lengths of the mechanism; 400 if left out,
-        or as much as geared wheels need until all of them stand as they stood.
+        Arclength after which a path that has not closed is abandoned, rad and lengths of the mechanism. Default 400, or
+        the period of geared wheels.
     seed : numpy Generator or seed
-        Of the random starts of the search; default seed 0, so that results repeat.
+        Generator or seed of the random starts; default seed 0, so that results are reproducible.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def circuits(
     )
     scan = None if input is None else named(known, input, item="circuits", field="input")
     if input is not None and input in ([hold] if isinstance(hold, str) else list(hold)):
-        raise ModelError("circuits", "hold", input, "it is the input, which has to move: hold another coordinate")
+        raise ModelError("circuits", "hold", input, "this is the input and must move: hold another coordinate")
     seeds = _seeds(tracer, first, scan, random)
     if not len(seeds):
         raise problem or ModelError("circuits", "system", equations, "no closed configuration was found")
@@ -144,7 +144,7 @@ def _within(measure: CoordinateMeasure, q: Array) -> bool:
 def _closed(
     system: System | Model | Equations, fixed: Any, q: ArrayLike | None, t: float
 ) -> tuple[Equations, ScaledEquations, Array, Exception | None]:
-    """Return equations, the closed configurations, one to start from, and what hindered it from closing."""
+    """Return equations, scaled equations, a closed start, and the error that prevented closing."""
     problem: Exception | None = None
     if not isinstance(system, (System, Model, RelativeEquations)):
         if not hasattr(system, "acceleration_terms"):
@@ -203,14 +203,14 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
 
 
 def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equations) -> None:
-    """Refuse a mechanism with another number of degrees of freedom than one."""
+    """Raise an error for a mechanism whose number of degrees of freedom is not one."""
     numbers = [tracer.nullity(q) for q in seeds[:12]]
     least = min(numbers)
     if least == 1:
         return
     name = equations.model.system.name if isinstance(equations, RelativeEquations) else "mechanism"
     if least == 0:
-        remedy = f"it cannot move at all with {len(tracer.closed.held)} coordinates held: release one"
+        remedy = f"the mechanism cannot move with {len(tracer.closed.held)} coordinates held: release one"
         raise ModelError("circuits", "system", name, remedy)
     q = seeds[int(np.argmin(numbers))]
     spot = locate_bifurcation(tracer, tracer.look(q), along=False)
@@ -229,7 +229,7 @@ def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equation
 
 
 def _refuse_no_length(model: Model) -> None:
-    """Refuse bodies between two revolutes about one axis: they turn by themselves, and nothing else moves."""
+    """Raise an error for a body between two coaxial revolutes, which turns by itself."""
     for body in model.system.bodies.values():
         ends = [
             (connection, end)
@@ -255,7 +255,7 @@ def _refuse_no_length(model: Model) -> None:
 def _all_paths(
     tracer: PathTracer, seeds: list[Array]
 ) -> tuple[list[Path], list[BifurcationPoint], list[set[int]], int]:
-    """Return all ways, where they meet, which ways meet there, and how many starts had more DOF than one."""
+    """Return all paths, bifurcations, the paths that meet there, and the number of starts with several DOF."""
     closed = tracer.closed
     paths: list[Path] = []
     meetings: list[BifurcationPoint] = []
@@ -300,7 +300,7 @@ def _all_paths(
 
 
 def _off(tracer: PathTracer, q: Array, way: Array) -> Array | None:
-    """Return a closed configuration a little way off a bifurcation, in one of its directions."""
+    """Return a closed configuration near a bifurcation, in one of its directions."""
     for h in (0.02, 0.005, 0.001):
         found = tracer.correct(tracer.closed.retract(q, h * way), way)
         if found is not None and float(np.linalg.norm(tracer.closed.difference(q, found[0]))) < 2 * h:
@@ -318,7 +318,7 @@ def _gathered(
     joined: list[set[int]],
     wide: int,
 ) -> Circuits:
-    """Return circuits: ways that bifurcations connect."""
+    """Return circuits: paths connected by bifurcations."""
     owner = list(range(len(paths)))
     for ways in joined:
         numbers = {owner[k] for k in ways}

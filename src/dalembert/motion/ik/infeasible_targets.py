@@ -1,4 +1,4 @@
-"""Targets that no configuration can meet, whatever the mechanism: refused by name."""
+"""Infeasible targets: contradictions and targets that no joint can move."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["check_contradictions", "check_motion"]
 
 Array = NDArray[np.float64]
 
-_TRIALS = 3  # random configurations at which a marker is looked at
+_TRIALS = 3  # random configurations at which the motion of a marker is checked
 APART_TOL = 1e-6  # rad, or part of a distance
 
 
 def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
-    """Refuse targets of points of one rigid body that contradict each other."""
+    """Raise an error for contradicting targets of points of one rigid body."""
     for one, two in combinations(goals, 2):
         same = one.marker.body is two.marker.body and one.marker.body.flexible is None
         if not same or (one.reference is not two.reference):
@@ -40,7 +40,7 @@ def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
 
 
 def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | None:
-    """Return by how much two targets of a rigid body contradict each other (B,), the unit, and its scale."""
+    """Return the contradiction (B,) of two targets of a rigid body, the unit, and its scale."""
     kinds = (one.kind, two.kind)
     if not (one.whole and two.whole):
         return None
@@ -61,7 +61,7 @@ def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | N
 
 
 def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: str) -> None:
-    """Refuse targets that nothing moves, unless they are met at q (nq,) as it is."""
+    """Raise an error for targets that no joint moves, unless they are met at q (nq,)."""
     trials = search.scattered(np.tile(q, (_TRIALS, 1)))
     J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
     for k, goal in enumerate(reach.goals):
@@ -78,5 +78,5 @@ def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: s
         elif goal.marker.body is reach.model.system.ground:
             remedy = "it is fixed in the ground"
         else:
-            remedy = "no joint that may move changes it: free what is held, or choose another marker"
+            remedy = "no unlocked joint affects this target: release a held joint, or choose another marker"
         raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", f"{missed:.6g} {goal.unit} away", remedy)

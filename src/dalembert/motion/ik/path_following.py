@@ -1,12 +1,12 @@
-"""Targets one after another, on one branch.
+"""Path following: successive targets on one branch.
 
 From a configuration that reaches one target the next is approached along
 
-    r(q) = (1 - s) r_0,     s from 0 to 1,     r_0 what the next target is missed by at the start                    (1)
+    r(q) = (1 - s) r_0,     s from 0 to 1,     r_0 the error of the next target at the start                         (1)
 
-positions on a line, attitudes about a fixed axis. A step of s is believed if Newton's method ends near where the
-tangent points, and if it does not pass a singular position: otherwise it is halved. Where steps become too small the
-branch ends, and what follows starts afresh and is told.
+positions on a line, orientations about a fixed axis. A step of s is accepted if Newton's method ends near the tangent
+prediction without passing a singular position; otherwise it is halved. If steps become too small, the branch ends. The
+search then starts afresh, and a `Jump` is recorded.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ __all__ = ["Jump", "follow_targets"]
 
 Array = NDArray[np.float64]
 
-_MIN_VALUE = 1.0 / 256  # part of the way between two targets
-MAX_TANGENT_ERROR = 0.5  # by how much a step may differ from its tangent, as a part of it
-_SMALL = 1e-3  # rad, or characteristic lengths: a step that is believed whatever the tangent says
-_LARGE = 0.5  # a step that is not
+_MIN_VALUE = 1.0 / 256  # of the distance between two targets; the shortest step
+MAX_TANGENT_ERROR = 0.5  # relative difference of a step from its tangent
+_SMALL = 1e-3  # rad, or characteristic lengths; a shorter step is always accepted
+_LARGE = 0.5  # rad, or characteristic lengths; a longer step is always rejected
 
 
 @dataclass(frozen=True)
 class Jump:
-    """Where a path left its branch.
+    """Change of branch along a path.
 
     Attributes
     ----------
     number : int
-        Of the first target on the other branch.
+        Index of the first target on the other branch.
     size : float
         Largest change of a coordinate, rad, or m per characteristic length.
     reason : str
@@ -50,7 +50,7 @@ class Jump:
 def follow_targets(
     search: MultistartSearch, q: Array, count: int, preferred: Array | None
 ) -> tuple[SearchOutcome, tuple[Jump, ...]]:
-    """Follow targets from q (nq,), each from the one before, its posture unless one is given (B, nq)."""
+    """Follow targets from q (nq,), each from the previous one; the posture is the previous one unless given (B, nq)."""
     parts: list[SearchOutcome] = []
     jumps: list[Jump] = []
     here = q[None]
@@ -65,7 +65,7 @@ def follow_targets(
             search.posture(found, posture, which)
         else:
             found = search.solve(here, posture, which)
-            if before is not None and not found.reached[0]:  # out of reach: what is nearest from here
+            if before is not None and not found.reached[0]:  # out of reach: nearest configuration from here
                 found = search.first(here, which)
                 search.nearest(found, posture, which)
             away = _size(search, here, found.q)
@@ -78,7 +78,8 @@ def follow_targets(
 
 
 def fitted(search: MultistartSearch, begin: Array, count: int, path: bool) -> SearchOutcome:
-    """Return what misses each target by least, near starts (B, nq), or along a path near the one before."""
+    """Return the least-error configuration of each target near starts (B, nq), or along a path near the previous
+    one."""
     if not path:
         return _nearest(search, begin, np.arange(count))
     parts, here = [], begin[:1]
@@ -101,7 +102,7 @@ def _joined(parts: list[SearchOutcome]) -> SearchOutcome:
 
 
 def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
-    """Return the configuration (1, nq) that a branch leads to at the next target, and steps; None if it ends before."""
+    """Return the configuration (1, nq) on the branch at the next target, and steps; None if the branch ends before."""
     reach = search.reach
     r_0 = reach.residual(q, which)
     r_0[:, : reach.hard] = 0.0
@@ -128,13 +129,13 @@ def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tupl
 
 
 def _tangent(search: MultistartSearch, q: Array, which: NDArray[np.intp], wanted: Array) -> tuple[Array, float | None]:
-    """Return the step x (1, n) with J x = -wanted, within limits, and on which side of singular positions q is.
+    """Return the step x (1, n) with J x = -wanted, within limits, and the side of singular positions of q.
 
     The side is the sign of the determinant where there are as many rows as degrees of freedom, else None.
     """
     reach = search.reach
     J = reach.jacobian(q, which)[:, ~reach.sided]
-    kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are free
+    kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are not free
     J = J[:, kept]
     least, most = reach.room(q)
     x = -(np.linalg.pinv(J, rcond=1e-9) @ wanted[:, ~reach.sided][:, kept, None])[:, :, 0]

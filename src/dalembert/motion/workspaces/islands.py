@@ -1,4 +1,4 @@
-"""What a sweep over a grid misses: islands between the cells of its first grid, cells at which a leg turns freely."""
+"""Islands of a workspace that a grid sweep misses, and cells at which a leg turns freely."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 _SEEDS = 240  # random assemblies
-SINGULAR_TOL = (
-    1e-3  # least singular value of a way that is not isolated, or double: closing leaves the root of a tolerance
-)
-MAX_CELL_STEP = 0.5  # rad or lengths from a cell to the next
-FREE_TURN_STEP = 0.3  # rad or lengths: a step along what may turn freely
+SINGULAR_TOL = 1e-3  # least singular value of an isolated solution; closing leaves the root of a tolerance
+MAX_CELL_STEP = 0.5  # rad or lengths between neighbouring cells
+FREE_TURN_STEP = 0.3  # rad or lengths; step along a possible free rotation
 
 
 def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bool:
-    """Put ways into cells next to random assemblies that no way has reached; return whether there were any.
+    """Store solutions in cells next to random assemblies that no solution reached; return True if there were any.
 
-    The platform starts at random cells and moves along the grid to where the mechanism can be assembled: starts
-    beyond an island come to its shore.
+    The platform starts at random cells and moves along the grid to where the mechanism can be assembled. Infeasible
+    starts converge to the boundary of the region.
     """
     spans = np.ptp(poses, axis=0)
     axes = reach.places[spans[reach.places] > 0.0]
@@ -56,7 +54,7 @@ def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bo
 
 
 def _columns_of(reach: WorkspaceSweep, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the speeds that move a platform along the grid."""
+    """Return the velocities that move a platform along the grid."""
     ends = poses[[0, -1]].copy()
     step = reach.closed.difference(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
     found: NDArray[np.intp] = np.flatnonzero(np.abs(step) > 1e-12)
@@ -64,7 +62,7 @@ def _columns_of(reach: WorkspaceSweep, poses: Array, axes: NDArray[np.intp]) -> 
 
 
 def _nearest(places: Array, cells: Array) -> NDArray[np.intp]:
-    """Return the cells next to places, both (n, axes); -1 for places beyond the grid."""
+    """Return the cells next to points, both (n, axes); -1 for points beyond the grid."""
     found = np.zeros(len(places), dtype=np.intp)
     outside = np.zeros(len(places), dtype=bool)
     for k in range(places.shape[1]):
@@ -78,9 +76,9 @@ def _nearest(places: Array, cells: Array) -> NDArray[np.intp]:
 
 
 def freely_turning_cells(reach: WorkspaceSweep, ways: CellSolutions, shape: tuple[int, ...]) -> BoolArray:
-    """Return at which cells a leg whose ends coincide turns freely: infinitely many ways (cells,).
+    """Return the mask (cells,) of cells at which a leg with coincident ends turns freely.
 
-    Looked at are cells from which a way is far to that of a neighbour: around such a cell ways go in a circle.
+    Only cells with a solution far from that of a neighbour are checked: around such a cell solutions form a circle.
     """
     marks = np.zeros(int(np.prod(shape)), dtype=bool)
     numbers = np.arange(len(marks)).reshape(shape)
@@ -104,7 +102,7 @@ def freely_turning_cells(reach: WorkspaceSweep, ways: CellSolutions, shape: tupl
 
 
 def _turns_freely(reach: WorkspaceSweep, k: int, q: Array) -> BoolArray:
-    """Return where a block moves by itself from q (B, nq): along its null vector it closes again, elsewhere."""
+    """Return the mask of q (B, nq) at which a block moves by itself: it closes again along its null vector."""
     rows, columns = reach.pairs[k]
     free = np.zeros(len(q), dtype=bool)
     s, Vt = np.linalg.svd(reach.closed.jacobian(q)[:, rows[:, None], columns])[1:]

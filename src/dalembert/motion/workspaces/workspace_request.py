@@ -1,4 +1,4 @@
-"""From a system and a grid to the `Workspace` of a point or platform (see `chart`)."""
+"""Workspace of a point or platform from a system and a grid (see `reachable_workspace`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def workspace(
     characteristic_length: float | None = None,
     seed: np.random.Generator | int | None = None,
 ) -> Workspace:
-    """Return which poses of a body or point can be reached, drives let go.
+    """Return the reachable poses of a body or point, with drives released.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def workspace(
     target : str, Body or Marker
         ``"platform"``, ``"platform.P"``.
     grid : two or three sequences of m, ascending
-        Places of its origin in the world: along the axes of `plane`, or along x, y and z.
+        Positions of its origin in the world: along the axes of `plane`, or along x, y and z.
     rotation : float or any form of a rotation
-        Its attitude in the world: an angle (rad) about the normal of `plane`, or as in `Body.at`. If left out, it may
-        take any: then the places of a point are asked for.
+        Its orientation in the world: an angle (rad) about the normal of `plane`, or as in `Body.at`. If left out, any
+        orientation is allowed, and positions of a point are computed.
     plane : str
-        ``"xy"``, ``"xz"``, ``"yz"``: what a grid of two axes spans; the third coordinate stays that of the start.
+        ``"xy"``, ``"xz"``, ``"yz"``: plane of a grid with two axes; the third coordinate keeps its start value.
     actuated : name or names
         Coordinates of the actuators, for condition maps.
     limits : bool
-        Whether joints have to stay within their stops (`lower`, `upper`).
+        Keep joints within their stops (`lower`, `upper`).
     characteristic_length : float, m
-        In which motions of the platform are measured for condition numbers; the characteristic length by default.
+        Length in which motions of the platform are measured for condition numbers; default that of the model.
     seed : numpy Generator or seed
-        Of the starts of the search; default seed 0, so that results repeat.
+        Generator or seed of the starts; default seed 0, so that results are reproducible.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def workspace(
         q0_pose[span.start : span.start + 4] = quaternion_from_matrix(attitude)
     else:
         q0_pose = q0
-        if normal is not None:  # what moves in its plane only turns about its normal
+        if normal is not None:  # a planar motion rotates about the normal only
             tilts = [speeds.start + k for k in range(3) if k != normal]
             N = null_space(closed.jacobian(q0), free=closed.free)
             held[tilts] = np.abs(N[tilts]).max(initial=0.0) < 1e-9
@@ -145,7 +145,7 @@ def _grid(grid: Sequence[ArrayLike], plane: str) -> tuple[tuple[str, ...], tuple
         count = 0
     if count not in (2, 3):
         raise ModelError(
-            item, "grid", count, "give two sequences of places along the axes of the plane, or three for space"
+            item, "grid", count, "give two sequences of positions along the axes of the plane, or three for space"
         )
     values = []
     for k, one in enumerate(grid):
@@ -164,9 +164,9 @@ def _attitude(rotation: Any, normal: int | None) -> Array:
 
 
 def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
-    """Return a copy of a system in which a free joint leads the target, what it is called, and the joint's name.
+    """Return a copy of a system with a free joint to the target, the name of the target, and that of the joint.
 
-    Bodies start where the system assembles.
+    Bodies start in the assembled configuration.
     """
     item = "workspace"
     led = model.system.copy()
