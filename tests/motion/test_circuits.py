@@ -358,7 +358,7 @@ def test_sets_with_more_dofs_are_reported_and_left_out() -> None:
 
 
 def test_the_input_cannot_be_held() -> None:
-    with pytest.raises(da.ModelError, match="it is the input"):
+    with pytest.raises(da.ModelError, match="this is the input"):
         da.circuits(four_bar(), "A", hold={"A": 0.5})
 
 

@@ -167,7 +167,7 @@ def test_what_cannot_be_is_refused() -> None:
         da.tolerances(s, "C", {"coupler.B-D": 1e-3}, hold="A")
     with pytest.raises(da.ModelError, match="give the position of a point"):
         da.tolerances(s, "coupler.velocity", {"coupler.length": 1e-3}, hold="A")
-    with pytest.raises(da.ModelError, match="give positive numbers"):
+    with pytest.raises(da.ModelError, match="give non-negative numbers"):
         da.tolerances(s, "C", {"coupler.length": -1e-3}, hold="A")
     with pytest.raises(da.ModelError, match="joints at 3 points"):
         da.tolerances(andrews(), "B", {"ground.length": 1e-3}, hold="O")

@@ -212,7 +212,7 @@ class ImpulseState:
         return lam, efforts
 
     def _check_satisfied(self, G: list[Array]) -> None:
-        """Refuse locks, drives and loops that contradict each other."""
+        """Raise an error for locks, drives and loops that contradict each other."""
         request, model = self.request, self.request.model
         names = [*model.constraint_names, *(rows.name for rows in self.further for _ in rows.loads)]
         every = np.vstack([self.P, *G])

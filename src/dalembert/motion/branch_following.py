@@ -269,7 +269,8 @@ class _BranchFollower:
         if not ran.success:
             raise SingularityError(
                 f"the motion from {self.axis.at(t)} cannot be integrated beyond {float(ran.t[-1]):.9g} "
-                f"({ran.message}): velocities jump there; end the motion before it, or check the rank of the rows (Mechanism.mobility)"
+                f"({ran.message}): velocities jump there; "
+                "end the motion before it, or check the rank of the rows (Mechanism.mobility)"
             )
         found = find_position(self.equations, ran.y[:, -1], goal, **self.newton)
         self.count(found)

@@ -237,7 +237,7 @@ def tolerances(
     found = [find_deviation(model.system, name, item) for name in deviations]
     amounts = np.array([finite_number(x, item=item, field=name) for name, x in deviations.items()])
     if (amounts < 0).any():
-        raise ModelError(item, "deviations", dict(deviations), "tolerances are symmetric: give positive numbers")
+        raise ModelError(item, "deviations", dict(deviations), "tolerances are symmetric: give non-negative numbers")
     if result is not None:
         if q is not None:
             raise ModelError(item, "q", q, "a Result has its own: leave it out")

@@ -1,8 +1,9 @@
-"""Integrals over intervals of time, by nested rules with halving where they do not settle.
+"""Adaptive quadrature over time intervals, by nested rules with bisection.
 
 Lobatto's rule of four points and its extension by Kronrod to seven (Gander and Gautschi 2000): exact for polynomials up
-to degree 5 and 9. The ends of intervals are where states are known; five points lie within. What the two differ by,
-d, is the error of the first, of order 6 in the length; that of the second, of order 10, is taken for |30 d|^1.6.
+to degree 5 and 9. The states at the ends of intervals are known; five points lie within. The difference d of the two
+rules is the error of the first, of order 6 in the length. The error of the second, of order 10, is estimated by
+|30 d|^1.6.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ def over_intervals(
         From times (n,), in any order, to values (n, m).
     a, b : (k,) s
     ends : two of (k, m)
-        Values at a and at b; where a rate jumps, those on the side of the interval.
+        Values at a and at b; at a jump, those on the side of the interval.
     relative : float
         Error allowed in an interval, as part of the integral of the magnitude over all intervals.
     absolute : float
-        Error allowed besides.
+        Absolute error allowed in addition.
     """
     total, owner = np.zeros(ends[0].shape), np.flatnonzero(b > a)
     a, b, first, last = a[owner], b[owner], ends[0][owner], ends[1][owner]
@@ -57,9 +58,7 @@ def over_intervals(
         whole, less, size = (half * np.einsum("n,knm->km", w, y) for w, y in _rules(values))
         if allowed is None:
             allowed = relative * size.sum(axis=0) + absolute
-        settled = (_error(whole - less, size) <= allowed).all(axis=1) | (
-            halving == _HALVINGS
-        )  # a jump: as near as it comes
+        settled = (_error(whole - less, size) <= allowed).all(axis=1) | (halving == _HALVINGS)  # a jump: best estimate
         np.add.at(total, owner[settled], whole[settled])
         rest = ~settled
         middle, mean = (a + b)[rest] / 2, inner[rest, len(_NODES) // 2]
@@ -74,6 +73,6 @@ def _rules(values: Array) -> list[tuple[Array, Array]]:
 
 
 def _error(difference: Array, size: Array) -> Array:
-    """Return an estimate of the error of the better rule, as large as the difference at most."""
+    """Return an estimate of the error of the better rule, at most the difference."""
     part = np.abs(difference) / np.where(size > 0.0, size, 1.0)
     return size * np.minimum(part, (30 * part) ** 1.6)
