@@ -33,6 +33,7 @@ class InverseDynamicsResult(ArrayAnswer):
     ----------
     names : tuple of str
         The actuators: joint velocities, inputs and states of elements.
+    values : (n, m) N m or N, or the units of inputs
     tau : (n, nv) N m or N
         Joint forces in addition to those of elements; zero without an actuator.
     cut : dict of str to (n, number of velocities) N m or N

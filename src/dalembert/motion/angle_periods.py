@@ -21,7 +21,7 @@ __all__ = ["GearCycle", "cycle_of"]
 
 Array = NDArray[np.float64]
 
-_MAX_SIZE = 5000  # denominator of a ratio that counts as a fraction: teeth of wheels, multiplied
+_MAX_DENOMINATOR = 5000  # denominator of a ratio that counts as a fraction: teeth of wheels, multiplied
 EXACT_TOL = 1e-9  # of a ratio
 MAX_ARCLENGTH = 6000.0  # arclength followed without a request
 
@@ -80,10 +80,10 @@ def _cycle(closed: ScaledEquations, moving: list[CoordinateMeasure], ratios: Arr
             return GearCycle(0, np.inf, f"{moves}, and never returns to its value")
     whole = 1
     for measure, ratio in zip(moving, ratios.tolist(), strict=True):
-        near = Fraction(ratio).limit_denominator(_MAX_SIZE)
+        near = Fraction(ratio).limit_denominator(_MAX_DENOMINATOR)
         if abs(float(near) - ratio) > EXACT_TOL * max(1.0, abs(ratio)):
             never = f"{measure.name} makes {abs(ratio):.9g} turns in one of {lead.name}, which is not a fraction"
-            return GearCycle(0, np.inf, f"{never} of whole numbers up to {_MAX_SIZE}: they do not meet again")
+            return GearCycle(0, np.inf, f"{never} of whole numbers up to {_MAX_DENOMINATOR}: they do not meet again")
         whole = lcm(whole, near.denominator)
     scales = np.array([closed.scales[m.column] for m in moving])
     length = 2 * np.pi * whole * float(np.linalg.norm(ratios / scales))

@@ -36,8 +36,8 @@ __all__ = ["FollowedMotion", "follow_branch", "predict_position"]
 Array = NDArray[np.float64]
 
 MAX_PREDICTION_ERROR = 0.25  # of the length of a step; error of the predictions from either end
-_SMALL = 0.01  # of a length; shorter steps need no accurate prediction if Newton's method converges
-_FINE = 2000  # times at which laws are evaluated on an interval that is split
+_SHORT = 0.01  # of a length; shorter steps need no accurate prediction if Newton's method converges
+_N_FINE_TIMES = 2000  # times at which laws are evaluated on an interval that is split
 MIN_STEP = 1e-7  # of the interval between two times; the shortest step
 
 
@@ -50,8 +50,8 @@ class FollowedMotion(ArrayAnswer):
     t : (k,) s
     q : (k, nq)
     v, a, j : (k, nv)
-        `j` is None if jerks were not asked for.
-    `j` is None unless jerks were requested.
+        `j` is None unless jerks were requested.
+    iterations, factorisations, splits : int
         Of Newton's method; steps that were split.
     """
 
@@ -179,8 +179,8 @@ def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> KinematicSweep
     found: KinematicSweep = equations.sweep(times, q, jerk=jerk)
     while found.status in ("ended", "contradicted") and found.t.size:
         row = len(found.t) - 1
-        inner = np.linspace(times[row], times[row + 1], _FINE + 1)
-        fine: KinematicSweep = equations.sweep(inner, found.q[-1], jerk=False, most=_FINE)
+        inner = np.linspace(times[row], times[row + 1], _N_FINE_TIMES + 1)
+        fine: KinematicSweep = equations.sweep(inner, found.q[-1], jerk=False, most=_N_FINE_TIMES)
         if fine.status != "finished":
             return replace(found, status=fine.status, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
         rest: KinematicSweep = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
@@ -244,7 +244,7 @@ class _BranchFollower:
         way = float(np.linalg.norm(equations.difference(q, found.q) / scale))
         for start, rates, span, end in ((q, here, h, found.q), (found.q, there, -h, q)):
             off = equations.difference(predict_position(equations, start, rates, span, 2), end) / scale
-            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * way and not (way < _SMALL and found.iterations <= 3):
+            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * way and not (way < _SHORT and found.iterations <= 3):
                 return None
         return there
 

@@ -35,11 +35,11 @@ __all__ = ["circuits"]
 
 Array = NDArray[np.float64]
 
-_VALUES = 24  # values of one coordinate at which all assemblies are searched
+_N_SCAN_VALUES = 24  # values of one coordinate at which all assemblies are searched
 N_STARTS = 240
-_PATHS = 60
-_WIDE = 8  # starts examined in sets with several degrees of freedom
-_DIRECTIONS = 16  # largest number of directions at a bifurcation
+_MAX_PATHS = 60
+_N_WIDE_STARTS = 8  # starts examined in sets with several degrees of freedom
+_MAX_DIRECTIONS = 16  # largest number of directions at a bifurcation
 
 
 @checked("input", "hold", "limits", "q", "seed")
@@ -183,11 +183,11 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
     column = scan.column if scan is not None and scan.column >= 0 else int(columns[0])
     held[column] = True
     if closed.periods[column] > 0:
-        shifts = np.linspace(-np.pi, np.pi, _VALUES, endpoint=False) + 0.37 * np.pi / _VALUES
+        shifts = np.linspace(-np.pi, np.pi, _N_SCAN_VALUES, endpoint=False) + 0.37 * np.pi / _N_SCAN_VALUES
     elif len(found):
         place = closed.difference(first, found)[:, column]
         low, high = np.quantile(place, (0.0, 1.0))
-        shifts = low + (high - low) * (np.arange(_VALUES) + 0.5) / _VALUES
+        shifts = low + (high - low) * (np.arange(_N_SCAN_VALUES) + 0.5) / _N_SCAN_VALUES
     else:
         shifts = np.zeros(0)
     if len(shifts):
@@ -262,7 +262,7 @@ def _all_paths(
     joined: list[set[int]] = []
     left, wide = np.array(seeds), 0
     queue: list[tuple[Array, int | None]] = []
-    while (queue or len(left)) and len(paths) < _PATHS:
+    while (queue or len(left)) and len(paths) < _MAX_PATHS:
         if not queue:
             queue, left = [(left[0], None)], left[1:]
         q, origin = queue.pop(0)
@@ -272,7 +272,7 @@ def _all_paths(
                 joined[origin].add(known)
             continue
         if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
-            spots = [locate_bifurcation(tracer, tracer.look(q), along=False)] if wide < _WIDE else [None]
+            spots = [locate_bifurcation(tracer, tracer.look(q), along=False)] if wide < _N_WIDE_STARTS else [None]
         else:
             paths.append(tracer.trace(q))
             left = left[~tracer.strewn(paths[-1], left)]
@@ -282,7 +282,7 @@ def _all_paths(
         for spot in spots:
             if spot is None:
                 continue
-            if len(spot.directions) > _DIRECTIONS:  # part of a set with more degrees of freedom
+            if len(spot.directions) > _MAX_DIRECTIONS:  # part of a set with more degrees of freedom
                 wide += 1
                 continue
             near = [float(np.abs(closed.difference(m.q, spot.q)).max()) < 1e-4 for m in meetings]

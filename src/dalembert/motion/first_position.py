@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 Follow = Callable[[KinematicRequest, Array], KinematicSweep]
 """Function that follows the motion of a request from a first position (nq,)."""
 
-ASIDE = 0.01  # rad or m; offset of the drives from a singular first position
+SINGULAR_OFFSET = 0.01  # rad or m; offset of the drives from a singular first position
 ROWS = ("t", "q", "v", "a", "slack")
 
 
@@ -58,7 +58,7 @@ def _from_beside(request: KinematicRequest, follow: Follow) -> KinematicSweep | 
     rates = [abs(drive.law(t)[1]) for drive in request.model.drives]
     if max(rates) == 0.0:
         return None
-    beside = t + min(ASIDE / max(rates), 0.25 * float(times[1] - t) if len(times) > 1 else np.inf)
+    beside = t + min(SINGULAR_OFFSET / max(rates), 0.25 * float(times[1] - t) if len(times) > 1 else np.inf)
     at = _led(request, beside, follow)
     if at is None:
         return None

@@ -21,8 +21,8 @@ __all__ = ["explain_end", "step_too_long_message"]
 
 Array = NDArray[np.float64]
 
-CLOSED = 1e-9  # scaled residual of closed loops
-SINGULAR = 1e-4  # singular values at a closed singular position; the root of rounding
+CLOSED_TOL = 1e-9  # scaled residual of closed loops
+SINGULAR_TOL = 1e-4  # singular values at a closed singular position; the root of rounding
 
 
 def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, type[AssemblyError | SingularityError]]:
@@ -34,8 +34,8 @@ def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, 
         return _left_open(model, found, axis.at(found.t_last)), SingularityError
     if found.status == "open":
         gaps = np.abs(Scaling.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
-        if float(gaps.max(initial=0.0)) <= CLOSED:  # closed, but Newton's method does not converge where J loses rank
-            return _left_open(model, found, axis.at(found.t_last), SINGULAR), SingularityError
+        if float(gaps.max(initial=0.0)) <= CLOSED_TOL:  # closed, but Newton's method stalls where J loses rank
+            return _left_open(model, found, axis.at(found.t_last), SINGULAR_TOL), SingularityError
         return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
     where = f"kinematics: the motion ends at {axis.at(found.t_last, '.9g')}"
     if found.status == "far":

@@ -27,7 +27,7 @@ __all__ = ["KinematicRequest", "axis_of_one", "in_order", "law_of_one", "laws_of
 Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
-_MAX_SIZE = 1e12  # rad, m or s; the spacing of numbers is 1e-4 there
+_MAX_DRIVE_VALUE = 1e12  # rad, m or s; the spacing of numbers is 1e-4 there
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +119,8 @@ def _numbers(name: str, values: ArrayLike) -> Array:
         raise ModelError(_ITEM, f"values of {name!r}", values, "give numbers, rad or m") from None
     if found.ndim > 1 or not found.size or not np.isfinite(found).all():
         raise ModelError(_ITEM, f"values of {name!r}", values, "give a sequence of finite numbers")
-    if float(np.abs(found).max()) > _MAX_SIZE:
-        remedy = f"give numbers up to {_MAX_SIZE:.0e}: larger ones have too few digits"
+    if float(np.abs(found).max()) > _MAX_DRIVE_VALUE:
+        remedy = f"give numbers up to {_MAX_DRIVE_VALUE:.0e}: larger ones have too few digits"
         raise ModelError(_ITEM, f"values of {name!r}", values, remedy)
     return found
 

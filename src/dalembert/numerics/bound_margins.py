@@ -19,7 +19,7 @@ BoolArray = NDArray[np.bool_]
 
 MAX_NARROWING = 0.9  # of `wide`; largest narrowing of bounds, a smaller r has no use
 DUALITY_GAP_TOL = 1e-12  # of 1 + |r|; gap between r and its dual at a solution
-MAX_DISTANCE = 1e6  # of `wide`: bound on |lam| that keeps the search finite
+MAX_FORCE_RATIO = 1e6  # of `wide`: bound on |lam| that keeps the search finite
 MAX_ITERATIONS = 60
 
 
@@ -60,7 +60,7 @@ class _Problems:
             B = np.where(known[:, :, None], sign * slope / wide[:, :, None], 0.0)
             parts.append((a, B, np.where(known, -1.0, 0.0)))
         far = np.tile(np.eye(m), (count, 1, 1))
-        none, limit = np.zeros((count, m)), np.full((count, m), -MAX_DISTANCE)
+        none, limit = np.zeros((count, m)), np.full((count, m), -MAX_FORCE_RATIO)
         parts += [(limit, far, none), (limit, -far, none)]
         parts.append((np.full((count, 1), -MAX_NARROWING), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
         self.a = np.concatenate([a for a, _, _ in parts], axis=1)

@@ -28,8 +28,8 @@ Array = NDArray[np.float64]
 Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 SOLVERS = ("auto", "qr", "normal", "elimination", "sparse")
-LARGE = 200  # columns from which sparse matrices are faster, if few entries are nonzero
-FEW = 0.05
+MIN_SPARSE_COLUMNS = 200  # columns from which sparse matrices are faster, if few entries are nonzero
+MAX_SPARSE_DENSITY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +68,9 @@ def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Fa
     """
     if solver in ("auto", "sparse"):
         n, entries = J.shape[1], pattern[0].size if pattern is not None else -1
-        if solver == "sparse" or n >= LARGE:
+        if solver == "sparse" or n >= MIN_SPARSE_COLUMNS:
             entries = int(np.count_nonzero(J)) if entries < 0 else entries
-            if solver == "sparse" or entries <= FEW * J.size:
+            if solver == "sparse" or entries <= MAX_SPARSE_DENSITY * J.size:
                 found = _by_sparse(J, pattern)
                 if found is not None:
                     return found

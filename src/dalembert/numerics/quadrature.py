@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 
 _NODES = np.array([-np.sqrt(2 / 3), -1 / np.sqrt(5), 0.0, 1 / np.sqrt(5), np.sqrt(2 / 3)])
 _WEIGHTS = np.array([77, 432, 625, 672, 625, 432, 77]) / 1470
-_LESS = np.array([1, 0, 5, 0, 5, 0, 1]) / 6
-_HALVINGS = 12
+_LOBATTO_WEIGHTS = np.array([1, 0, 5, 0, 5, 0, 1]) / 6
+_MAX_HALVINGS = 12
 
 
 def over_intervals(
@@ -49,7 +49,7 @@ def over_intervals(
     total, owner = np.zeros(ends[0].shape), np.flatnonzero(b > a)
     a, b, first, last = a[owner], b[owner], ends[0][owner], ends[1][owner]
     allowed: Array | None = None
-    for halving in range(_HALVINGS + 1):
+    for halving in range(_MAX_HALVINGS + 1):
         if not len(owner):
             break
         half = ((b - a) / 2)[:, None]
@@ -58,7 +58,9 @@ def over_intervals(
         whole, less, size = (half * np.einsum("n,knm->km", w, y) for w, y in _rules(values))
         if allowed is None:
             allowed = relative * size.sum(axis=0) + absolute
-        settled = (_error(whole - less, size) <= allowed).all(axis=1) | (halving == _HALVINGS)  # a jump: best estimate
+        settled = (_error(whole - less, size) <= allowed).all(axis=1) | (
+            halving == _MAX_HALVINGS
+        )  # a jump: best estimate
         np.add.at(total, owner[settled], whole[settled])
         rest = ~settled
         middle, mean = (a + b)[rest] / 2, inner[rest, len(_NODES) // 2]
@@ -69,7 +71,7 @@ def over_intervals(
 
 
 def _rules(values: Array) -> list[tuple[Array, Array]]:
-    return [(_WEIGHTS, values), (_LESS, values), (_WEIGHTS, np.abs(values))]
+    return [(_WEIGHTS, values), (_LOBATTO_WEIGHTS, values), (_WEIGHTS, np.abs(values))]
 
 
 def _error(difference: Array, size: Array) -> Array:

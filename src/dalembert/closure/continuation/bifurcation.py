@@ -32,7 +32,7 @@ __all__ = ["BifurcationPoint", "locate_bifurcation"]
 Array = NDArray[np.float64]
 
 ZERO_TOL = 1e-6
-_SAMPLES = 64
+_N_SPHERE_STARTS = 64
 
 
 @dataclass(eq=False)
@@ -150,9 +150,9 @@ def _around(tracer: PathTracer, q: Array, N: Array) -> Array:
     """Return directions (k, nv) to closed configurations on a small sphere around q, found from many starts."""
     radius, random = 0.02, np.random.default_rng(0)
     sphere = _SphereEquations(tracer, q, radius)
-    kicks = random.normal(size=(_SAMPLES, N.shape[1]))
+    kicks = random.normal(size=(_N_SPHERE_STARTS, N.shape[1]))
     kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
-    starts = sphere.retract(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
+    starts = sphere.retract(np.broadcast_to(q, (_N_SPHERE_STARTS, len(q))), kicks @ N.T)
     everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
     ends, worst = levenberg_marquardt(sphere, starts, [everything], tolerance=1e-10)
     ends = ends[worst[:, 0] < 1e-10]

@@ -28,9 +28,9 @@ __all__ = ["limit_reached", "unreachable_drive"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_LOCKED = 1e-4  # of the singular values; a limit located to about 1e-12 leaves its square root
-_REDUNDANT = 1e-11  # of the singular values; rounding of redundant rows
-_SHARE = 1e-2  # of the largest component of a motion; a joint below it does not take part
+_LOCKED_TOL = 1e-4  # of the singular values; a limit located to about 1e-12 leaves its square root
+_REDUNDANT_TOL = 1e-11  # of the singular values; rounding of redundant rows
+_MIN_SHARE = 1e-2  # of the largest component of a motion; a joint below it does not take part
 
 
 def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) -> str:
@@ -44,7 +44,7 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) 
     if not model.joint_drives or not len(s):
         return ""
     # with massless bodies the model does not provide its independent rows
-    independent = len(model.independent_rows) or numerical_rank(s, _REDUNDANT, 0.0)
+    independent = len(model.independent_rows) or numerical_rank(s, _REDUNDANT_TOL, 0.0)
     usual = min(independent, int((~given).sum()))
     if not usual:
         return ""
@@ -80,7 +80,7 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         limit, q = _farthest(model, t, q, place, asked, {**others, drive.name: None})
         given = model.driven_speeds(level=0)
         s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~given])
-        if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED * max(1.0, s[0]):
+        if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED_TOL * max(1.0, s[0]):
             continue  # another drive limits it, not the links
         return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {asked:.6g}."
     return ""
@@ -121,7 +121,7 @@ def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
     sizes = np.concatenate([1.0 / scales.columns[everything.columns], everything.cut_scales])
     parts = np.abs(sizes * (everything.rows(q) @ (scales.columns * x)))
     order = list(model.system.connections)
-    found = [name for name, part in zip(everything.names, parts, strict=True) if part > _SHARE * parts.max()]
+    found = [name for name, part in zip(everything.names, parts, strict=True) if part > _MIN_SHARE * parts.max()]
     return sorted(found, key=lambda name: next((k for k, c in enumerate(order) if name.startswith(c)), len(order)))
 
 

@@ -42,8 +42,8 @@ __all__ = [
 Array = NDArray[np.float64]
 
 SINGULAR_TOL = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
-_CLOSED = 1e-9  # scaled residual of a start
-_FAR_FROM_SINGULAR = 4.0  # times the distance, in rad or characteristic lengths; J changes by about as much as q
+_CLOSED_TOL = 1e-9  # scaled residual of a start
+_SINGULAR_DISTANCE_FACTOR = 4.0  # times the distance, in rad or characteristic lengths; J changes by about as much as q
 MAX_DRIVE_STEP = 0.05  # rad or m; step along the drives past configurations in which rows do not determine the branch
 
 
@@ -149,12 +149,12 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
             return q, ()
     assert begin is not None
     scales = Scaling.of(model, t=t)
-    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED:
+    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED_TOL:
         return direct, ()
     if direct is not None:
         step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
         slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
-        if slack.min(initial=np.inf) > _FAR_FROM_SINGULAR * step:
+        if slack.min(initial=np.inf) > _SINGULAR_DISTANCE_FACTOR * step:
             return direct, ()
     if q is None:
         way = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))

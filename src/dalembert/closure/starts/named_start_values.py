@@ -28,7 +28,7 @@ __all__ = ["named_count", "named_starts"]
 
 Array = NDArray[np.float64]
 
-_PLACES = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
+_POSE_FIELDS = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
 _MODES = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed))?$")
 
 
@@ -197,8 +197,8 @@ def _is_start_of_angles(ending: str) -> bool:
 
 def _of_body(model: Model, owner: str, rest: str) -> _Target | None:
     """Return the target of the ending of a name at a body."""
-    if rest in _PLACES:
-        return _Target("place", owner, "", rest, _PLACES[rest])
+    if rest in _POSE_FIELDS:
+        return _Target("place", owner, "", rest, _POSE_FIELDS[rest])
     if _is_start_of_angles(rest):
         return _Target("angles", owner, rest, "rotation", (3,))
     modes = _MODES.match(rest)
@@ -232,7 +232,7 @@ def _remedy(model: Model, name: str) -> str:
         return "for whole arrays give a da.State(q=..., v=...)"
     joints = [c.name for c in model.system.connections.values() if isinstance(c.element, Joint) and c.element.nv]
     known = [*joints, *(f"{h}.speed" for h in joints), *model.coordinate_names, *model.state_names]
-    known += [f"{body}.{field}" for body in model.system.bodies for field in _PLACES]
+    known += [f"{body}.{field}" for body in model.system.bodies for field in _POSE_FIELDS]
     known += [f"{body}.eta" for body in model.flexible_names]
     known = list(dict.fromkeys(known))
     close = difflib.get_close_matches(name, known, n=3)

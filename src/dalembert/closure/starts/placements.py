@@ -28,9 +28,9 @@ Pose = tuple[Array, Array]
 
 N_STARTS = 8  # starting points; the first is read off the poses
 N_NEAR_STARTS = 3  # of these, if the solution is near the lower bound; branches that meet nearby
-NEAR_BOUND = 2.0  # ratio of |r_w| found and its lower bound below which other branches are farther away
-SAME_DISTANCE = 1e-6  # relative difference of |r_w| between starts that led to equally near configurations
-KICKS = (0.1, np.pi)  # rad, or characteristic lengths: sizes of the first and last random displacement
+NEAR_BOUND_RATIO = 2.0  # ratio of |r_w| found and its lower bound below which other branches are farther away
+SAME_DISTANCE_TOL = 1e-6  # relative difference of |r_w| between starts that led to equally near configurations
+DISPLACEMENT_RANGE = (0.1, np.pi)  # rad, or characteristic lengths: sizes of the first and last random displacement
 
 
 def nearest_closure(
@@ -75,8 +75,8 @@ def _nearest(
     """Return the best local solution of (1) from several starts around a base (nq,)."""
     best, least, bound = None, np.inf, np.inf
     compromise = closure.with_rows(wishes.loop_constraints)
-    for k, size in enumerate([0.0, *np.linspace(*KICKS, N_STARTS - 1)]):
-        if k >= N_NEAR_STARTS and least <= NEAR_BOUND * bound:
+    for k, size in enumerate([0.0, *np.linspace(*DISPLACEMENT_RANGE, N_STARTS - 1)]):
+        if k >= N_NEAR_STARTS and least <= NEAR_BOUND_RATIO * bound:
             break
         fitted = compromise.iterate(closure.perturbed(base, given, size, random), ~given)
         bound = min(bound, float(np.linalg.norm(compromise.residual(fitted.q))))
@@ -86,7 +86,7 @@ def _nearest(
         if trial.closed:
             trial = closure.settle(trial, wishes, ~held)
             missed = float(np.linalg.norm(wishes.residual(trial.q)))
-            if missed < (1.0 - SAME_DISTANCE) * least:
+            if missed < (1.0 - SAME_DISTANCE_TOL) * least:
                 best, least = trial, missed
     return best
 

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Pair = tuple[str, str]
 
 _ITEM = "clearance"
-_STEPS = 60  # of a bisection between rows
+_N_BISECTIONS = 60  # of a bisection between rows
 
 
 class Closest(NamedTuple):
@@ -92,7 +92,7 @@ class Clearance(KinematicResult):
             return best
         low, high = (float(self.t[min(max(row + d, 0), len(self.t) - 1)]) for d in (-1, 1))
         golden = (5**0.5 - 1) / 2
-        for _ in range(_STEPS):
+        for _ in range(_N_BISECTIONS):
             a, b = high - golden * (high - low), low + golden * (high - low)
             one, two = self._at(a, k), self._at(b, k)
             best = min(best, one, two, key=lambda c: c.distance)

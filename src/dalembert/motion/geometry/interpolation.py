@@ -28,11 +28,11 @@ __all__ = ["Extremes", "differentiate", "extremes", "refine", "roots", "sign_cha
 
 Array = NDArray[np.float64]
 
-_FINE = 361
-_ENOUGH = 7  # rows for which the last rate alone determines the next
+_N_FINE_ROWS = 361
+_N_RATE_ROWS = 7  # rows for which the last rate alone determines the next
 
 
-def refine(result: Result, rows: int = _FINE) -> Result:
+def refine(result: Result, rows: int = _N_FINE_ROWS) -> Result:
     """Return a motion with additional rows, if it has dense output."""
     if result.dense is None or not 1 < len(result) < rows:
         return result
@@ -55,9 +55,9 @@ def differentiate(t: Array, *known: Array) -> Array:
     found = np.full(values.shape[1:], np.nan)
     for rows in _stretches(t):
         if len(rows) > 1:
-            lean = len(rows) >= _ENOUGH
+            lean = len(rows) >= _N_RATE_ROWS
             used = values[-1:, rows] if lean else values[:, rows]
-            found[rows] = _next_rate(t[rows], used, _ENOUGH if lean else min(len(rows), 3))
+            found[rows] = _next_rate(t[rows], used, _N_RATE_ROWS if lean else min(len(rows), 3))
     return found.reshape(n, *shape)
 
 

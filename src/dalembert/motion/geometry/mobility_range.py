@@ -28,7 +28,7 @@ __all__ = ["MobilityRange", "mobility_range"]
 
 Array = NDArray[np.float64]
 
-_PARTS = 4096
+_BATCH_SIZE = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,7 +138,7 @@ def mobility_range(
     prescribed = Prescribed.of(model)
     free = ~prescribed.clocks
     scales = Scaling.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
-    for part in np.array_split(np.arange(len(q)), 1 + len(q) // _PARTS):
+    for part in np.array_split(np.arange(len(q)), 1 + len(q) // _BATCH_SIZE):
         J = scales.jacobian(model, q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
         rows = [_row(measure, q[part], scales.columns)[:, None, free] for measure in driven]

@@ -16,9 +16,9 @@ __all__ = ["distinct", "find_all_solutions"]
 Array = NDArray[np.float64]
 
 DUPLICATE_TOL = 1e-6  # rad, or characteristic lengths; nearer configurations are one solution
-_ROUND = 48  # starts per target that are tried at once
+_STARTS_PER_ROUND = 48  # starts per target that are tried at once
 SINGULAR_MERGE_FACTOR = 10.0  # roots of the tolerance within which singular configurations are one
-DIFFERENCE_STEP = 0.2  # rad or characteristic lengths; step along a possible degree of freedom
+FREE_MOTION_STEP = 0.2  # rad or characteristic lengths; step along a possible degree of freedom
 MAX_EMPTY_ROUNDS = 3  # rounds without anything new after which a target is done
 
 
@@ -36,7 +36,7 @@ def find_all_solutions(
     idle, used = np.where(found.reached, 0, MAX_EMPTY_ROUNDS), 1
     while used < search.starts and (idle < MAX_EMPTY_ROUNDS).any():
         left = np.flatnonzero(idle < MAX_EMPTY_ROUNDS)
-        each = min(_ROUND, search.starts - used)
+        each = min(_STARTS_PER_ROUND, search.starts - used)
         place = np.repeat(left, each)
         starts = search.perturbed(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
         down = solve_bounded(reach, starts, which[place], iterations=search.iterations)
@@ -111,13 +111,13 @@ def _free(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> NDArra
     J = reach.jacobian(q, which)[:, rows]
     away = np.linalg.svd(J)[2][:, -1]
     found = np.zeros(len(q), dtype=bool)
-    for sign in (DIFFERENCE_STEP, -DIFFERENCE_STEP):
+    for sign in (FREE_MOTION_STEP, -FREE_MOTION_STEP):
         down = solve_bounded(reach, reach.retract(q, sign * away), which, iterations=search.iterations)
         gone = np.linalg.norm(reach.away(down.q, q), axis=1) if len(q) else np.zeros(0)
         at = np.linalg.svd(reach.jacobian(down.q, which)[:, rows], compute_uv=False)
         n = len(reach.columns)
         singular = at[:, n - 1] < 1e-6 * at[:, 0] if at.shape[1] >= n else np.ones(len(q), dtype=bool)
-        found |= down.done & (gone > 0.3 * DIFFERENCE_STEP) & singular
+        found |= down.done & (gone > 0.3 * FREE_MOTION_STEP) & singular
     return found
 
 

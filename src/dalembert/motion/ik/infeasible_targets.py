@@ -17,8 +17,8 @@ __all__ = ["check_contradictions", "check_motion"]
 
 Array = NDArray[np.float64]
 
-_TRIALS = 3  # random configurations at which the motion of a marker is checked
-APART_TOL = 1e-6  # rad, or part of a distance
+_N_TRIALS = 3  # random configurations at which the motion of a marker is checked
+CONTRADICTION_TOL = 1e-6  # rad, or part of a distance
 
 
 def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
@@ -32,7 +32,7 @@ def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
             continue
         apart, unit, size = gap
         worst = int(apart.argmax())
-        if apart[worst] > APART_TOL * size:
+        if apart[worst] > CONTRADICTION_TOL * size:
             what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
             where = f" of target {worst}" if len(apart) > 1 else ""
             remedy = "both are on one rigid body: free one of them"
@@ -62,8 +62,8 @@ def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | N
 
 def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: str) -> None:
     """Raise an error for targets that no joint moves, unless they are met at q (nq,)."""
-    trials = search.scattered(np.tile(q, (_TRIALS, 1)))
-    J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
+    trials = search.scattered(np.tile(q, (_N_TRIALS, 1)))
+    J = reach.jacobian(trials, np.zeros(_N_TRIALS, dtype=int))
     for k, goal in enumerate(reach.goals):
         span = slice(reach.hard + 3 * k, reach.hard + 3 * k + 3)
         if np.abs(J[:, span]).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():

@@ -22,10 +22,10 @@ __all__ = ["MultistartSearch", "SearchOutcome"]
 
 Array = NDArray[np.float64]
 
-_NARROW = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
+_RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
 POSTURE_WEIGHT = 1e-8  # weight of the posture for targets out of reach; selects among equal errors only
 N_RANDOM_CANDIDATES = 24  # random configurations; the nearest are used as starts
-_TOGETHER = 1024  # least number of starts in a batch
+_MIN_BATCH_SIZE = 1024  # least number of starts in a batch
 
 
 @dataclass(eq=False)
@@ -101,7 +101,7 @@ class MultistartSearch:
         used = 1
         while used < self.starts and not found.reached.all():
             left = np.flatnonzero(~found.reached)
-            each = int(np.clip(_TOGETHER // len(left), 1, self.starts - used))
+            each = int(np.clip(_MIN_BATCH_SIZE // len(left), 1, self.starts - used))
             starts = self.promising(q[left], which[left], each, used)
             place = np.repeat(left, each)
             down = solve_bounded(self.reach, starts, which[place], iterations=self.iterations)
@@ -232,7 +232,7 @@ class MultistartSearch:
         reach = self.reach
         J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
-        rank = significant(s, _NARROW, 1e-12).sum(1)
+        rank = significant(s, _RANK_TOL, 1e-12).sum(1)
         left: IndexArray = len(reach.columns) - rank
         return left
 

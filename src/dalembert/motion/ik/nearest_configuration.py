@@ -27,10 +27,10 @@ __all__ = ["minimize_on_constraints", "project_onto_rows"]
 Array = NDArray[np.float64]
 
 AT_LIMIT_TOL = 1e-11  # of x; a nearer coordinate is at its limit
-_NARROW = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
+_RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
 MAX_RELEASED_LIMITS = 4  # limits released per step
-_DIFFERENCE = 1e-6  # of x, for differences of J
-_HELD = 1e-12  # residual of satisfied firm rows
+_DIFFERENCE_STEP = 1e-6  # of x, for differences of J
+_FIRM_ROW_TOL = 1e-12  # residual of satisfied firm rows
 
 
 def minimize_on_constraints(
@@ -131,7 +131,7 @@ def _frame(A: Array, bound: BoolArray, g: Array) -> tuple[Array, Array]:
     order = np.argsort(~bound, axis=1, kind="stable")[:, :most]
     units = np.eye(n)[order] * np.take_along_axis(bound, order, axis=1)[:, :, None]
     U, s, Vt = np.linalg.svd(np.concatenate([A, units], axis=1))
-    real = significant(s, _NARROW, 1e-6)
+    real = significant(s, _RANK_TOL, 1e-6)
     inverse = np.where(real, 1.0 / np.where(real, s, 1.0), 0.0)
     size = s.shape[1]
     nu = -(U[:, :, :size] @ (inverse * (Vt[:, :size] @ g[:, :, None])[:, :, 0])[:, :, None])[:, :, 0]
@@ -156,7 +156,7 @@ def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int
     held = np.ones(len(q), dtype=bool)
     for _ in range(8):
         gaps = np.abs(reach.violated(r)[:, :firm])
-        held = np.asarray((gaps <= np.maximum(reach.tolerances[:firm] * 0.1, _HELD)).all(axis=1))
+        held = np.asarray((gaps <= np.maximum(reach.tolerances[:firm] * 0.1, _FIRM_ROW_TOL)).all(axis=1))
         live = np.flatnonzero(~held)
         if not live.size:
             break
@@ -190,11 +190,11 @@ def curvature(reach: IkEquations, q: Array, which: IndexArray, loads: Array, J: 
     """
     b, n = len(q), len(reach.columns)
     step = np.zeros((b, n, reach.model.nv))
-    step[:, np.arange(n), reach.columns] = _DIFFERENCE * reach.metric
+    step[:, np.arange(n), reach.columns] = _DIFFERENCE_STEP * reach.metric
     around = reach.model.integrate(np.repeat(q, n, axis=0), step.reshape(b * n, -1))
     near = reach.jacobian(around, np.repeat(which, n)).reshape(b, n, *J.shape[1:])
     pulled = (near.swapaxes(2, 3) - J.swapaxes(1, 2)[:, None]) @ loads[:, None, :, None]
-    H: Array = pulled[:, :, :, 0] / _DIFFERENCE
+    H: Array = pulled[:, :, :, 0] / _DIFFERENCE_STEP
     for turns, moves in reach.floating:
         H[:, turns[:, None], moves] = H[:, moves[:, None], turns].swapaxes(1, 2)
     return 0.5 * (H + H.swapaxes(1, 2))

@@ -23,10 +23,10 @@ __all__ = ["Jump", "follow_targets"]
 
 Array = NDArray[np.float64]
 
-_MIN_VALUE = 1.0 / 256  # of the distance between two targets; the shortest step
+_MIN_PATH_STEP = 1.0 / 256  # of the distance between two targets; the shortest step
 MAX_TANGENT_ERROR = 0.5  # relative difference of a step from its tangent
-_SMALL = 1e-3  # rad, or characteristic lengths; a shorter step is always accepted
-_LARGE = 0.5  # rad, or characteristic lengths; a longer step is always rejected
+_SMALL_ERROR = 1e-3  # rad, or characteristic lengths; a smaller difference from the tangent is always accepted
+_MAX_STEP = 0.5  # rad, or characteristic lengths; a longer step is always rejected
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def follow_targets(
                 found = search.first(here, which)
                 search.nearest(found, posture, which)
             away = _size(search, here, found.q)
-            if before is not None and found.reached[0] and (before.reached[0] or away > _LARGE):
+            if before is not None and found.reached[0] and (before.reached[0] or away > _MAX_STEP):
                 why = "the branch ends before it" if before.reached[0] else "the one before is out of reach"
                 jumps.append(Jump(k, away, why))
         parts.append(found)
@@ -115,7 +115,7 @@ def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tupl
         down = solve_bounded(reach, ahead, which, shift=shift, iterations=20, patience=6)
         steps += int(down.iterations[0])
         bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
-        good = bool(down.done[0]) and (bent <= MAX_TANGENT_ERROR * size or bent <= _SMALL) and size <= _LARGE
+        good = bool(down.done[0]) and (bent <= MAX_TANGENT_ERROR * size or bent <= _SMALL_ERROR) and size <= _MAX_STEP
         if good and side is not None:
             other = _tangent(search, down.q, which, r_0)[1]
             good = other is None or other == side
@@ -123,7 +123,7 @@ def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tupl
             q, way, part = down.q, way + part, 2.0 * part
             continue
         part *= 0.5
-        if part < _MIN_VALUE:
+        if part < _MIN_PATH_STEP:
             return None
     return q, steps
 

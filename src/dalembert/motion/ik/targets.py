@@ -22,7 +22,7 @@ __all__ = ["Target", "goals_of"]
 Array = NDArray[np.float64]
 Named = str | Marker | Body
 
-MAX_DISTANCE = 1e100  # larger numbers have squares that overflow
+MAX_TARGET_VALUE = 1e100  # larger numbers have squares that overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
         numbers.ndim not in (1, 2)
         or numbers.shape[-1] != 3
         or not numbers.size
-        or (np.abs(numbers) > MAX_DISTANCE).any()
+        or (np.abs(numbers) > MAX_TARGET_VALUE).any()
     ):
         raise ModelError(what, kind, given, "give three numbers, or (B, 3) of them; NaN where it is free")
     return numbers.reshape(-1, 3), numbers.ndim == 2

@@ -9,12 +9,12 @@ __all__ = ["enclosed_cells", "neighbour_cells", "strides"]
 
 BoolArray = NDArray[np.bool_]
 
-_COARSE = 8  # cells along an axis of the first grid, at least
+_MIN_COARSE_CELLS = 8  # cells along an axis of the first grid, at least
 
 
 def strides(shape: tuple[int, ...]) -> list[int]:
     """Return the strides of the first grid, so that it has about a dozen cells along an axis."""
-    most = _COARSE if len(shape) == 2 else 6
+    most = _MIN_COARSE_CELLS if len(shape) == 2 else 6
     return [int(np.ceil(n / (1.5 * most))) for n in shape]
 
 

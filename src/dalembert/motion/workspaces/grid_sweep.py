@@ -38,13 +38,13 @@ __all__ = ["CellSolutions", "WorkspaceSweep"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_TOLERANCE = 1e-8
+_CLOSED_TOL = 1e-8
 N_STARTS = 12  # of a block of two columns, at each cell of the first grid
 MAX_BRANCH_STEP = 0.1  # rad or lengths; a longer step may change the branch
 NEAR_SINGULAR_GAIN = 8.0  # G of (1) above which a leg is nearly stretched or folded
-_REGULAR = 1e-3  # least singular value of a followed solution; stretched legs close to the root of the tolerance only
+_REGULAR_TOL = 1e-3  # least singular value of a followed solution; stretched legs close to the root of the tolerance
 MAX_CONTINUUM_SOLUTIONS = 4  # solutions kept of a continuum
-_PARTS = 16384  # states in a batch
+_BATCH_SIZE = 16384  # states in a batch
 POSE_TOL = 1e-6  # of poses; error due to the tolerance of closing
 
 
@@ -140,7 +140,7 @@ class WorkspaceSweep:
         if seed_islands(self, ways, poses):
             ways = self._filled(ways, poses, shape)
         for slot in range(ways.closed.shape[1] if self.stops else 0):
-            for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _PARTS):
+            for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _BATCH_SIZE):
                 ways.closed[part, slot] &= self.within(ways.q[part, slot])
         return ways
 
@@ -153,7 +153,7 @@ class WorkspaceSweep:
         else:
             q, owner = parents, np.arange(len(parents))
             for step in self.steps:
-                q, mine = block_solutions(self.closed, q, step, self.random, tolerance=_TOLERANCE)
+                q, mine = block_solutions(self.closed, q, step, self.random, tolerance=_CLOSED_TOL)
                 owner = owner[mine]
                 unlike = self._unlike(q, owner, self.pattern(0, q)[0])
                 q, owner = q[unlike], owner[unlike]
@@ -187,7 +187,7 @@ class WorkspaceSweep:
         J = self.closed.jacobian(q)
         for rows, columns in self._of_block(k):
             if len(rows):
-                good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR
+                good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR_TOL
         return good
 
     def _of_block(self, k: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -203,10 +203,10 @@ class WorkspaceSweep:
         for _, columns in self.pairs:
             kicks[:, columns] = spread_starts(len(columns), each, len(parents), self.random)
         starts = self.closed.retract(parents[owner], kicks)
-        q, worst = levenberg_marquardt(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
+        q, worst = levenberg_marquardt(self.system, starts, self.pairs, tolerance=_CLOSED_TOL, iterations=20)
         found = []
         for k, block in enumerate(self.blocks):
-            good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
+            good = np.flatnonzero(worst[:, k] <= _CLOSED_TOL)
             good = good[self._single(k, q[good])] if self.isolated else good
             kept = []
             for parent in np.unique(owner[good]):
@@ -305,7 +305,7 @@ class WorkspaceSweep:
             steep = np.abs(G).max((1, 2), initial=0.0) > NEAR_SINGULAR_GAIN
             chosen = np.flatnonzero(some[source])
             q[:, slot] = self.put(self.q0, poses)
-            for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
+            for part in np.array_split(chosen, 1 + len(chosen) // _BATCH_SIZE):
                 if not len(part):
                     continue
                 origin = source[part]
@@ -386,8 +386,8 @@ class WorkspaceSweep:
         blocks)."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
-        found, worst = levenberg_marquardt(self.system, q, self.pairs, tolerance=_TOLERANCE, iterations=iterations)
-        return found, worst <= _TOLERANCE
+        found, worst = levenberg_marquardt(self.system, q, self.pairs, tolerance=_CLOSED_TOL, iterations=iterations)
+        return found, worst <= _CLOSED_TOL
 
     def within(self, q: Array) -> BoolArray:
         """Return the mask of blocks (B, blocks) with coordinates within their stops at states q (B, nq)."""
@@ -403,7 +403,7 @@ class WorkspaceSweep:
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(limit_violation(measure, q)) <= 2 * _TOLERANCE * measure.scale
+            good &= np.abs(limit_violation(measure, q)) <= 2 * _CLOSED_TOL * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:

@@ -17,7 +17,7 @@ __all__ = ["freely_turning_cells", "seed_islands"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_SEEDS = 240  # random assemblies
+_N_SEEDS = 240  # random assemblies
 SINGULAR_TOL = 1e-3  # least singular value of an isolated solution; closing leaves the root of a tolerance
 MAX_CELL_STEP = 0.5  # rad or lengths between neighbouring cells
 FREE_TURN_STEP = 0.3  # rad or lengths; step along a possible free rotation
@@ -33,7 +33,7 @@ def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bo
     axes = reach.places[spans[reach.places] > 0.0]
     if not len(axes) or not reach.blocks:
         return False
-    closed, count = reach.closed, min(_SEEDS, 4 * len(poses))
+    closed, count = reach.closed, min(_N_SEEDS, 4 * len(poses))
     columns = _columns_of(reach, poses, axes)
     cells = reach.random.integers(0, len(poses), count)
     moving = np.unique(np.concatenate([*(c for _, c in reach.pairs), columns]))
