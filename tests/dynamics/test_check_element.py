@@ -124,7 +124,7 @@ def test_elements_with_several_ends_and_inputs() -> None:
     wrong = da.Element(("joint", "joint"), ("-s1 + s2", "-s2"), energy="(s1**2 + s2**2)/2")
     assert "creates energy" in str(da.check_element(wrong))
     fed = da.Element("joint", "-k*u", {"k": 2.0}, inputs={"u": "other.speed"}, active=True)
-    assert "takes u from elsewhere" in str(da.check_element(fed))
+    assert "outputs of others, u" in str(da.check_element(fed))
 
 
 def test_a_block_has_answers_alone() -> None:
@@ -134,7 +134,7 @@ def test_a_block_has_answers_alone() -> None:
 
 
 def test_jumps_at_half_a_turn_are_noted() -> None:
-    assert "half a turn" in str(da.check_element(da.Bushing([1.0] * 6)))
+    assert "jump at 180°" in str(da.check_element(da.Bushing([1.0] * 6)))
     assert not da.check_element(da.CylinderPlaneContact(1.0, 0.5, 1.0)).notes
 
 

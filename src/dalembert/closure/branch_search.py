@@ -190,7 +190,7 @@ def block_solutions(
         closes = np.flatnonzero(np.abs(system.residual(parents)[:, block.rows]).max(1) < 1e3 * tolerance)
         return parents[closes], closes
     each = max(starts, 16 if n <= 2 else min(240, 24 * n))
-    ways = np.empty((0, parents.shape[1]))
+    solutions = np.empty((0, parents.shape[1]))
     owners, seen = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
     searched = np.arange(len(parents))
     for number in range(MAX_ROUNDS):
@@ -203,7 +203,7 @@ def block_solutions(
             q, worst = levenberg_marquardt(system, begin, [(block.rows, block.columns)], tolerance=tolerance)
             closed = worst[:, 0] <= tolerance
             new.append((q[closed], owner[part][closed]))
-        q = np.concatenate([ways, *(item[0] for item in new)])
+        q = np.concatenate([solutions, *(item[0] for item in new)])
         owner = np.concatenate([owners, *(item[1] for item in new)])
         weight = np.concatenate([seen, np.ones(len(q) - len(seen), dtype=np.intp)])
         kept_q, kept_owner, kept_seen, unsure = [], [], [], []
@@ -226,12 +226,12 @@ def block_solutions(
             if (count < 2).any() or (n > 2 and number and len(first) > before[parent]) or (n > 2 and not number):
                 unsure.append(parent)
         if not kept_q:
-            return ways[:0], owners[:0]
-        ways, owners, seen = np.concatenate(kept_q), np.concatenate(kept_owner), np.concatenate(kept_seen)
+            return solutions[:0], owners[:0]
+        solutions, owners, seen = np.concatenate(kept_q), np.concatenate(kept_owner), np.concatenate(kept_seen)
         searched = np.array(unsure, dtype=np.intp)
         if not len(searched):
             break
-    return ways, owners
+    return solutions, owners
 
 
 def spread_starts(n: int, each: int, parents: int, random: np.random.Generator) -> Array:

@@ -21,7 +21,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Limits of coordinates: tree by velocity index (nv,), cut joints by index (n,); infinite where absent."""
+    """Limits of coordinates: tree by velocity index (nv,), cut joints by index (n,).
+
+    Infinite where absent.
+    """
 
     lower: Array
     upper: Array
@@ -73,9 +76,9 @@ class Bounds:
         sizes = {low.size, high.size} - {1, len(found)}
         if sizes or low.ndim > 1 or high.ndim > 1:
             raise ModelError(item, f"limits[{name!r}]", pair, f"give numbers, or {len(found)} of each")
-        for places, lower, upper in (
+        for indices, lower, upper in (
             (found.columns, self.lower, self.upper),
             (found.cut, self.cut_lower, self.cut_upper),
         ):
-            if places:
-                lower[places], upper[places] = low, high
+            if indices:
+                lower[indices], upper[indices] = low, high

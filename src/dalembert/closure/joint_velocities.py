@@ -31,10 +31,10 @@ def speed_rows(dofs: NamedVelocities, q: Array) -> Array:
 
 
 def cut_speeds_of_twist(model: Model, q: Array, name: str) -> Array:
-    """Return the velocities of a cut joint per motion of its second marker relative to the first, (n, nv of it, 6).
+    """Return the velocities of a cut joint per relative motion of its markers, (n, nv of it, 6).
 
-    The motion is [rotation; translation] at the second marker, world axes. The transpose maps an effort at the joint to
-    the load on the second marker.
+    The motion is [rotation; translation] of the second marker relative to the first, at the second, world axes. The
+    transpose maps an effort at the joint to the load on the second marker.
     """
     loop_constraint = model.system.connections[name]
     assert isinstance(loop_constraint.element, Joint)

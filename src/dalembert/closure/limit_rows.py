@@ -113,18 +113,18 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
         if not isinstance(element, Joint) or (element.lower is None and element.upper is None):
             continue
         cut = name in names.cut_v
-        places, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)
+        spans, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)
         initial = model.system.initials.get(name)
         for k, angle in enumerate(unit == "rad" for unit in element.speed_units):
-            place, column = places[name].start + k, columns[name].start + k
+            index, column = spans[name].start + k, columns[name].start + k
             lower = float((bounds.cut_lower if cut else bounds.lower)[column])
             upper = float((bounds.cut_upper if cut else bounds.upper)[column])
             start = np.nan if initial is None or initial.meant is None else float(initial.meant[k])
-            start = start if cut else float(q[place])
+            start = start if cut else float(q[index])
             if {name, element.coordinate_name(name, k)} & {*given} and (start < lower or start > upper):
                 continue
             if cut or not driven[column]:
-                rows.append((cut, place, column, lower, upper, angle, angle and cut and not element.counts_turns))
+                rows.append((cut, index, column, lower, upper, angle, angle and cut and not element.counts_turns))
     if not rows:
         return None
     rows.sort(key=lambda row: row[0])

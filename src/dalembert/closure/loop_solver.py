@@ -103,7 +103,10 @@ class SoftTargets:
         return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.cut_targets)])
 
     def jacobian(self, q: Array) -> Array:
-        """Return its derivatives with respect to the velocities, (k, nv); for orientations, near the preferred ones."""
+        """Return its derivatives with respect to the velocities, (k, nv).
+
+        For orientations, near the preferred ones.
+        """
         rows = np.eye(self.model.nv)[self.columns] / self.scales.columns
         length = self.scales.length
         return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.cut_targets)])
@@ -157,7 +160,10 @@ class LoopSolver:
         return self.model.apart(self.model.constraint_residual(q, t=self.t), self.scales.targets[0])
 
     def residual(self, q: Array) -> Array:
-        """Return the scaled residual, rows of coordinate targets last; of one configuration, or of a batch (B, nq)."""
+        """Return the scaled residual, rows of coordinate targets last.
+
+        Of one configuration, or of a batch (B, nq).
+        """
         r = self.scales.residual(self.model, q)
         length = self.scales.length
         return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)], -1)
@@ -328,8 +334,8 @@ class LoopSolver:
         for _ in range(30):
             null = null_space(self.jacobian(found.q, free), STEP_RANK_TOL, 0.0)
             G = wishes.jacobian(found.q)[:, free] * columns @ null
-            way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
-            size = float(np.abs(way).max(initial=0.0))
+            direction = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
+            size = float(np.abs(direction).max(initial=0.0))
             # the deviation is stationary at the end: its norm does not resolve steps below the root of rounding
             near = size < MIN_USEFUL_STEP
             if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13 or (near and size > 0.5 * before):
@@ -337,7 +343,7 @@ class LoopSolver:
             part, before = min(1.0, 0.3 / size), size
             while part * size > 1e-12:
                 step = np.zeros(self.model.nv)
-                step[free] = part * columns * way
+                step[free] = part * columns * direction
                 trial = self.iterate(self.model.integrate(found.q, step), free)
                 still = wishes.residual(trial.q) if trial.closed else missed
                 if np.linalg.norm(still) < np.linalg.norm(missed) or (near and trial.closed):
@@ -352,9 +358,9 @@ class LoopSolver:
     def unwrap_angles(self, q: Array, guess: Array, held: BoolArray) -> Array:
         """Return q with full turns removed, so that angles are within 180° of the guess."""
         q = q.copy()
-        places, columns = periodic_angles(self.model)
-        places = places[~held[columns]]
-        q[..., places] -= 2 * np.pi * np.round((q[..., places] - guess[..., places]) / (2 * np.pi))
+        indices, columns = periodic_angles(self.model)
+        indices = indices[~held[columns]]
+        q[..., indices] -= 2 * np.pi * np.round((q[..., indices] - guess[..., indices]) / (2 * np.pi))
         return q
 
 
@@ -364,7 +370,7 @@ def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
     Angles in couplings are not periodic: a turn of a wheel is part of a turn of the other.
     """
-    places: list[int] = []
+    indices: list[int] = []
     columns: list[int] = []
     bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
     for joint in model.forest.joints:
@@ -374,9 +380,9 @@ def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         span, rates = model.q_slice(joint.name), model.v_slice(joint.name)
         for k, name in enumerate(element.coordinates):
             if name.startswith("angle") and (joint.name, k) not in bound:
-                places.append(span.start + k)
+                indices.append(span.start + k)
                 columns.append(rates.start + k)
-    return np.array(places, dtype=np.intp), np.array(columns, dtype=np.intp)
+    return np.array(indices, dtype=np.intp), np.array(columns, dtype=np.intp)
 
 
 def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:

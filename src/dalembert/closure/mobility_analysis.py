@@ -295,8 +295,8 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     clocks = [drive.name for drive in prescribed.clock_drives]
     q_given = model.drive_motion(t)[0]
     for drive in prescribed.clock_drives:
-        place = model.q_slice(drive.connection.name).start + drive.coordinate
-        at[place] = q_given[place]
+        index = model.q_slice(drive.connection.name).start + drive.coordinate
+        at[index] = q_given[index]
     return assemble(model, q=at, hold=clocks, t=t).q if model.nc else at
 
 

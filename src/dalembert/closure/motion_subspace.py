@@ -207,8 +207,7 @@ def _fields(space: MotionSpace) -> dict[str, Any]:
 
 
 def equations_of(system: Any) -> Equations:
-    """Return the closure equations of a system, a model or a mechanism in natural coordinates; equations pass
-    through."""
+    """Return the closure equations of a system, model or natural mechanism, or the equations themselves."""
     if hasattr(system, "residual") and hasattr(system, "velocity_terms"):
         found: Equations = system
         return found
@@ -359,7 +358,10 @@ def _space(
 
 
 def _again(space: MotionSpace, q: ArrayLike, t: float, v: ArrayLike | None) -> MotionSpace | None:
-    """Return the space at another configuration with the same B and rows; None if redundant rows became independent."""
+    """Return the space at another configuration with the same B and rows.
+
+    None if redundant rows became independent.
+    """
     equations = space.equations
     at = start_of(equations, q)
     J = equations.jacobian(at, t)

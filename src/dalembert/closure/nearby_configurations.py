@@ -43,7 +43,10 @@ def closed_neighbours(model: Model, q: Array, scales: Scaling, free: BoolArray) 
 def general_mobility(
     model: Model, q: Array, here: int, *, scales: Scaling | None = None, free: BoolArray | None = None
 ) -> int:
-    """Return the mobility at closed configurations near q: the least found at a few neighbours; 0 without any."""
+    """Return the mobility at closed configurations near q: the least found at a few neighbours.
+
+    0 without any.
+    """
     scales = Scaling.of(model) if scales is None else scales
     moving = np.ones(model.nv, dtype=bool) if free is None else free
     found = [

@@ -51,7 +51,10 @@ def planar_count(model: Model, q: Array, scales: Scaling, free: BoolArray) -> in
 
 
 def _normal(model: Model, q: Array, motions: Array) -> Array | None:
-    """Return the normal of the plane of motion of all bodies for velocities (nv, k); None if there is none."""
+    """Return the normal of the plane of motion of all bodies for velocities (nv, k).
+
+    None if there is none.
+    """
     J = np.array([model.jacobian(name, q) for name in model.body_names]) @ motions
     rest = np.zeros((3, 3))  # ensures three singular values
     turns = np.hstack([J[:, :3].swapaxes(0, 1).reshape(3, -1), rest])
@@ -95,15 +98,20 @@ def _in_plane(model: Model, q: Array, scales: Scaling, n: Array) -> list[int]:
         found.append(_of_joint(joint.element, q[model.q_slice(joint.name)], model.pose(first, q).rotation.T @ n))
     for loop_constraint in model.forest.loop_constraints:
         if isinstance(loop_constraint.element, Joint):
-            place = cut_q[model.compiled.names.cut_q[loop_constraint.name]]
-            found.append(_of_joint(loop_constraint.element, place, model.pose(loop_constraint.first, q).rotation.T @ n))
+            values = cut_q[model.compiled.names.cut_q[loop_constraint.name]]
+            found.append(
+                _of_joint(loop_constraint.element, values, model.pose(loop_constraint.first, q).rotation.T @ n)
+            )
         else:
             found.append(3 - _taken(model, q, scales, loop_constraint, n))
     return found
 
 
 def _of_joint(joint: Joint, q: Array, n: Array) -> int:
-    """Return the number of motions in the plane normal to n of a joint at q (nq,); n in axes of its first marker."""
+    """Return the number of motions in the plane normal to n of a joint at q (nq,).
+
+    n in axes of its first marker.
+    """
     H = joint.motion(q)[:, [unit != "s" for unit in joint.speed_units]]
     if not H.size:
         return 0

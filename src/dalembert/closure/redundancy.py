@@ -129,15 +129,15 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
 def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
     """Return messages on nearly dependent loops at t (n,), q (n, nq), and the connections that share the loads."""
     scales = Scaling.of(model, prescribed=False)
-    P = np.array([model.constraint_jacobian(place, t=time) for place, time in zip(q, t.tolist(), strict=True)])
+    P = np.array([model.constraint_jacobian(index, t=time) for index, time in zip(q, t.tolist(), strict=True)])
     J = scales.rows[:, None] * P * scales.columns
     s = np.linalg.svd(J, compute_uv=False)
     part = s / np.maximum(s[:, :1], 1.0)
     near = (part > RANK_GAP[0]) & (part < RANK_GAP[1])
     if not near.any():
         return []
-    k, place = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
-    smallest, y = float(part[k, place]), np.linalg.svd(J[k])[0][:, place]
+    k, index = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
+    smallest, y = float(part[k, index]), np.linalg.svd(J[k])[0][:, index]
     names = connections_sharing_load(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
     return [
         f"at t = {t[k]:.6g} s the loops are nearly dependent (condition {1 / smallest:.2g}): reactions of "

@@ -268,7 +268,10 @@ class ScaledEquations:
         return np.asarray(self.equations.retract(q, x * self.scales))
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one may be a single configuration."""
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed.
+
+        One may be a single configuration.
+        """
         x = self.equations.difference(*np.broadcast_arrays(q0, q1)) / self.scales
         turns = self.periods > 0
         x[..., turns] -= TWO_PI * np.round(x[..., turns] / TWO_PI)

@@ -83,8 +83,8 @@ class Scaling:
 
     def rates(self, model: Model, q: Array) -> Array:
         """Return the target of P v (nc,), m/s or rad/s."""
-        wanted: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
-        return wanted
+        target: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
+        return target
 
 
 MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid

@@ -61,13 +61,13 @@ def consistent_velocities(
     q = model.checked_configuration(item, q)
     held = named_velocities(model, hold, item=f"{item}: hold")
     scales = Scaling.of(model, t=t)
-    wanted = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
+    target = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
     free = ~held.marks
     x = v / scales.columns
     J = np.vstack([scales.jacobian(model, q), held.cut_scales[:, None] * held.cut_rows(q) * scales.columns])
-    rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * wanted])
+    rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * target])
     if (np.abs(J @ x - rates) <= np.finfo(float).eps * (np.abs(J) @ np.abs(x) + np.abs(rates))).all():
         return v
     size = float(np.linalg.norm(J, 2))
@@ -162,9 +162,9 @@ def _body_velocity_targets(
                 rates.append(given)
                 units.append(np.full(3, size))
     for chain in chains:
-        of_chain, wanted = chain.rows(model, q)
+        of_chain, rates_of_chain = chain.rows(model, q)
         rows.append(of_chain)
-        rates.append(wanted)
+        rates.append(rates_of_chain)
         units.append(chain.scales(model.length))
     return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
 
@@ -196,16 +196,16 @@ def consistent_accelerations(
     a = finite_array(a, (model.nv,), item=item, field="a").copy()
     held = named_velocities(model, hold, item=f"{item}: fixed")
     scales = Scaling.of(model, t=t)
-    wanted = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
+    target = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
     free = ~held.marks
     P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
     C = held.cut_rows(q)
-    beyond = held.cut_accelerations(q, v, a) - wanted if held.cut else np.zeros(0)
+    beyond = held.cut_accelerations(q, v, a) - target if held.cut else np.zeros(0)
     rows = np.concatenate([scales.rows, held.cut_scales])
     gap = rows * np.concatenate([P @ a + bias - scales.targets[2], beyond])
-    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(bias), np.abs(C) @ np.abs(a) + np.abs(wanted)])
+    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(bias), np.abs(C) @ np.abs(a) + np.abs(target)])
     if (np.abs(gap) <= np.finfo(float).eps * terms).all():
         return a
     J = (rows[:, None] * np.vstack([P, C]) * scales.columns)[:, free]
@@ -225,17 +225,20 @@ def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array,
     """Insert given values into the velocities (nv,), or accelerations; return those of cut joints, (k,)."""
     if not isinstance(fixed, Mapping):
         return cut
-    wanted = cut.copy()
+    target = cut.copy()
     for name, value in fixed.items():
         one = named_velocities(held.model, name, item=item)
         numbers = finite_array(np.atleast_1d(np.asarray(value, dtype=float)), (len(one),), item=item, field=name)
         speeds[one.columns] = numbers[: len(one.columns)]
-        wanted[[held.cut.index(k) for k in one.cut]] = numbers[len(one.columns) :]
-    return wanted
+        target[[held.cut.index(k) for k in one.cut]] = numbers[len(one.columns) :]
+    return target
 
 
 def _root_of_inertia(model: Model, q: Array, scales: Scaling, free: NDArray[np.bool_]) -> Array:
-    """Return L of M = L L^T in scaled free velocities; DOF without inertia get a small one, so that they follow."""
+    """Return L of M = L L^T in scaled free velocities.
+
+    DOF without inertia get a small one, so that they follow.
+    """
     M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
     M = M[np.ix_(free, free)]
     try:

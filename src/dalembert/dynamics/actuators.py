@@ -107,8 +107,7 @@ class Actuators:
     # ---- values by name
 
     def values_of(self, given: Any, default: float, item: str, field: str) -> Array:
-        """Return a number for each actuator, (m,), from numbers, or from a dict by name of an actuator or of its
-        owner."""
+        """Return a number for each actuator, (m,), from numbers or a dict by actuator or owner."""
         if given is None:
             return np.full(len(self), default)
         if not isinstance(given, Mapping):
@@ -133,8 +132,8 @@ class Actuators:
                 ends = np.array([np.nan, np.nan])
             if np.isnan(ends).any() or ends[0] > ends[1]:
                 raise ModelError(item, f"bounds of {name!r}", pair, "give (lowest, highest)")
-            places = self.places(name, item, "bounds")
-            low[places], high[places] = ends
+            indices = self.places(name, item, "bounds")
+            low[indices], high[indices] = ends
         return low, high
 
     def places(self, name: str, item: str, field: str) -> list[int]:
@@ -209,10 +208,10 @@ def _of_element(model: Model, name: str, inputs: list[str], states: list[str], i
         return
     mine = [known for known in model.input_names if known.rpartition(".")[0] == name]
     if len(mine) != 1:
-        words = (
+        remedy = (
             f"it has the inputs {', '.join(map(repr, mine))}: name those that act"
             if mine
             else ("it has no input with a time law: add one, inputs={'u': da.laws.Constant(0)}, or name a state")
         )
-        raise ModelError(item, "actuator", name, words)
+        raise ModelError(item, "actuator", name, remedy)
     inputs.append(mine[0])

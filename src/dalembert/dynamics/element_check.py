@@ -149,14 +149,14 @@ def check_element(
             raise ModelError("check_element", name, number, "it must be positive")
     if not isinstance(points, int) or points < 1:
         raise ModelError("check_element", "points", points, "give a positive whole number")
-    places = {}
+    centers = {}
     for name, number in (center or {}).items():
         if name not in (*element.measured[0], *element.states):
             known = ", ".join((*element.measured[0], *element.states))
             raise ModelError("check_element", "center", name, f"give values of {known}")
-        places[name] = finite_number(number, item="check_element", field=f"around {name!r}")
+        centers[name] = finite_number(number, item="check_element", field=f"center[{name!r}]")
     random = random_generator(seed, item="check_element", field="seed")
-    return _Check(element, measure_amplitude, rate_amplitude, places, points, random).report()
+    return _Check(element, measure_amplitude, rate_amplitude, centers, points, random).report()
 
 
 class _Check:
@@ -399,10 +399,10 @@ class _Check:
     def _check_rotation_wrap(self) -> None:
         """Add a note on forces that differ on both sides of 180°, where the rotation vector wraps."""
         for turn in self._turns():
-            rows, place = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
-            rows[:, place] *= np.pi / np.linalg.norm(rows[:, place], axis=1, keepdims=True)
+            rows, columns = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
+            rows[:, columns] *= np.pi / np.linalg.norm(rows[:, columns], axis=1, keepdims=True)
             ahead = self._raw(rows)
-            rows[:, place] *= -1
+            rows[:, columns] *= -1
             if np.abs(self._raw(rows) - ahead).max() > 1e-6 * (1.0 + np.abs(ahead).max()):
                 self.notes.append("its forces jump at 180°: keep rotations of the markers below that")
                 return

@@ -61,11 +61,14 @@ class Trial:
         for kind in self.element.each_measure:
             if kind == "distance":
                 direction, turn = rng.normal(size=(2, 3))
-                place = given[first] * direction / np.linalg.norm(direction)
+                position = given[first] * direction / np.linalg.norm(direction)
             else:
-                place, turn = given[first : first + 3], given[first + 3 : first + 6] if kind == "pose" else np.zeros(3)
+                position, turn = (
+                    given[first : first + 3],
+                    given[first + 3 : first + 6] if kind == "pose" else np.zeros(3),
+                )
             first += {"distance": 1, "place": 3, "pose": 6}[kind]
-            poses.append(_free(R @ _rotation(turn), p + R @ place))
+            poses.append(_free(R @ _rotation(turn), p + R @ position))
         return np.concatenate(poses), rng.normal(size=6 * len(poses)) * np.abs(
             self.inputs[:, 1 + self.m :][:, : self.m]
         ).max()

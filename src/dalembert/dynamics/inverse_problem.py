@@ -65,7 +65,9 @@ def inverse_dynamics(
     x: ArrayLike | None = None,
     bare: bool = False,
 ) -> InverseDynamicsResult:
-    """Return the efforts of chosen actuators, in addition to elements, for a motion that keeps all loops closed.
+    """Return the efforts of chosen actuators for a motion that keeps all loops closed.
+
+    Efforts act in addition to the forces of elements.
 
     Parameters
     ----------
@@ -201,8 +203,8 @@ class Problem:
                 [C.swapaxes(1, 2), np.broadcast_to(slopes, (len(s), s.model.nv, u.shape[1] - k))], 2
             )
             # the required force is linear in inputs: (C^T, slopes) u = force + slopes u_now
-            wanted = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
-            A, b = self.loops.allowed(supplied), self.loops.allowed(wanted[..., None])[..., 0]
+            target = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
+            A, b = self.loops.allowed(supplied), self.loops.allowed(target[..., None])[..., 0]
             new = share_efforts(A, b, self.weights, self.power, self.low, self.high, ROW_RANK_TOL)
             change = np.abs(new - u)[:, k:] / np.maximum(1.0, np.abs(new[:, k:]))
             u = new
@@ -302,8 +304,8 @@ def _check_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: 
 
 def _out_of_reach(problem: Problem, u: Array, lack: Array, worst: int) -> SingularityError:
     model, s, motion = problem.samples.model, problem.samples, lack[worst] * problem.loops.columns**2
-    places = np.argsort(-np.abs(motion))[:4]
-    along = ", ".join(f"{model.speed_names[k]!r}" for k in places if abs(motion[k]) > 0.1 * abs(motion[places[0]]))
+    indices = np.argsort(-np.abs(motion))[:4]
+    along = ", ".join(f"{model.speed_names[k]!r}" for k in indices if abs(motion[k]) > 0.1 * abs(motion[indices[0]]))
     dofs = int(problem.loops.dofs[worst])
     count = int((np.abs(lack).max(axis=1) > 0).sum())
     when = f" at t = {s.t[worst]:.6g} s, and at {count} of {len(s)} states" if len(s) > 1 else ""

@@ -59,8 +59,8 @@ class MomentArms(ArrayAnswer):
         arms = self.arms.reshape(-1, len(self.elements), len(self.coordinates))
         lines = [self._headline()]
         for j, element in enumerate(self.elements):
-            told = (f"{name} {range_text(arms[:, j, k], 'm')}" for k, name in enumerate(self.coordinates))
-            lines.append(f"  {element:{width}}  {list_text(told, 8)}")
+            parts = (f"{name} {range_text(arms[:, j, k], 'm')}" for k, name in enumerate(self.coordinates))
+            lines.append(f"  {element:{width}}  {list_text(parts, 8)}")
         return "\n".join(lines)
 
     def __getitem__(self, names: tuple[str, str]) -> Array:

@@ -108,7 +108,10 @@ class LoopProjection:
 
 
 def row_targets(model: Model, t: Array) -> Array:
-    """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,); else zero."""
+    """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,).
+
+    Zero for other rows.
+    """
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, len(t), model.nc))
     return np.array([model.row_motion(float(one)) for one in t]).swapaxes(0, 1)

@@ -145,9 +145,9 @@ def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, opti
 def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> list[str]:
     """Return a note on DOF that marker positions leave undetermined; other targets count as whole poses."""
     rows = []
-    for marker, told in markers.items():
-        place = not hasattr(told, "position") and np.shape(told)[-1:] == (3,)
-        rows.append(model.jacobian(marker, q)[3 if place else 0 :])
+    for marker, target in markers.items():
+        is_position = not hasattr(target, "position") and np.shape(target)[-1:] == (3,)
+        rows.append(model.jacobian(marker, q)[3 if is_position else 0 :])
     free = ~model.driven_speeds()
     J = np.vstack([np.vstack(rows) / model.length, model.constraint_jacobian(q, t=t)])[:, free]
     loose = null_space(J * model.compiled.tables["column_scale"][free]).T

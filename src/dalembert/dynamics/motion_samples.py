@@ -73,9 +73,9 @@ class MotionSamples:
                 part[:, span.start] = column
             return
         samples = _samples(name, values, len(t), width)
-        for place in (a.place - span.start for a in attitudes(model.coordinate_names, model.speed_names)):
-            if 0 <= place < width:
-                samples[:, place : place + 4] = _continuous(name, samples[:, place : place + 4])
+        for index in (a.place - span.start for a in attitudes(model.coordinate_names, model.speed_names)):
+            if 0 <= index < width:
+                samples[:, index : index + 4] = _continuous(name, samples[:, index : index + 4])
         if smoothing.cutoff is None and smoothing.residual is None:
             self.notes.extend(_looks_noisy(name, t, samples))
         *smooth, off = smoothing(name, t, samples, _ITEM)
@@ -113,27 +113,26 @@ class MotionSamples:
         model, q, r, s = self.model, self.positions.copy(), self.rates, self.seconds
         v, a = np.zeros((len(q), model.nv)), np.zeros((len(q), model.nv))
         turned = {each.place: each for each in attitudes(model.coordinate_names, model.speed_names)}
-        place = speed = 0
-        while place < model.nq:
-            if place not in turned:
-                v[:, speed], a[:, speed] = r[:, place], s[:, place]
-                place, speed = place + 1, speed + 1
+        index = speed = 0
+        while index < model.nq:
+            if index not in turned:
+                v[:, speed], a[:, speed] = r[:, index], s[:, index]
+                index, speed = index + 1, speed + 1
                 continue
-            e, w, dw = _turning(q[:, place : place + 4], r[:, place : place + 4], s[:, place : place + 4])
-            q[:, place : place + 4], v[:, speed : speed + 3], a[:, speed : speed + 3] = e, w, dw
-            place, speed = place + 4, speed + 3
-            if turned[place - 4].free:  # x' = C u, x'' = C (u' + w x u)
+            e, w, dw = _turning(q[:, index : index + 4], r[:, index : index + 4], s[:, index : index + 4])
+            q[:, index : index + 4], v[:, speed : speed + 3], a[:, speed : speed + 3] = e, w, dw
+            index, speed = index + 4, speed + 3
+            if turned[index - 4].free:  # x' = C u, x'' = C (u' + w x u)
                 C = quaternion_matrices(e)
-                u = np.einsum("nij,ni->nj", C, r[:, place : place + 3])
+                u = np.einsum("nij,ni->nj", C, r[:, index : index + 3])
                 v[:, speed : speed + 3] = u
-                a[:, speed : speed + 3] = np.einsum("nij,ni->nj", C, s[:, place : place + 3]) - np.cross(w, u)
-                place, speed = place + 3, speed + 3
+                a[:, speed : speed + 3] = np.einsum("nij,ni->nj", C, s[:, index : index + 3]) - np.cross(w, u)
+                index, speed = index + 3, speed + 3
         return q, v, a
 
 
 def _looks_noisy(name: str, t: Array, samples: Array) -> list[str]:
-    """Return a note if second differences of samples (n, width) are dominated by noise, which makes accelerations
-    noisy.
+    """Return a note if second differences of samples (n, width), and so accelerations, are mostly noise.
 
     From one difference to the next, white noise grows by sqrt(20 / 6); differences of a resolved motion shrink.
     """
@@ -157,9 +156,9 @@ def _samples(name: str, values: Any, n: int, width: int) -> Array:
         found = np.array(values, dtype=float)
     except (TypeError, ValueError):
         found = np.zeros(0)
-    wanted = (n,) if width == 1 else (n, width)
-    if found.shape not in (wanted, (n, width)):
-        remedy = f"give one row for each time: {wanted}"
+    shape = (n,) if width == 1 else (n, width)
+    if found.shape not in (shape, (n, width)):
+        remedy = f"give one row for each time: {shape}"
         raise ModelError(_ITEM, f"the shape of coordinates[{name!r}]", found.shape, remedy)
     return found.reshape(n, width)
 

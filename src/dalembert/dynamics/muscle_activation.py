@@ -43,9 +43,9 @@ class ActivationLimits:
             raise ModelError(item, "activation_dynamics", True, "no activation of a muscle is among the actuators")
         if len(t) > 1 and (np.diff(t) <= 0.0).any():
             raise ModelError(item, "t", t, "times must increase for activations to follow each other")
-        places = [acting.names.index(name) for name in muscles]
+        indices = [acting.names.index(name) for name in muscles]
         rise, fall = (np.array([m.parameters[part] for m in muscles.values()]) for part in ("rise", "fall"))
-        return cls(acting, t, places, rise, fall)
+        return cls(acting, t, indices, rise, fall)
 
     def after(self, before: Array, h: float) -> tuple[Array, Array]:
         """Return the lowest and highest values (m,) of all actuators a step h (s) after values (m,)."""
@@ -70,7 +70,7 @@ class ActivationLimits:
         u = a.copy()
         m, rate = 0.5 * (a[1:] + a[:-1]), np.diff(a, axis=0) / np.diff(self.t)[:, None]
         u[1:] = m + rate * np.where(rate > 0.0, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
-        return {self.acting.names[place]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, place in enumerate(self.places)}
+        return {self.acting.names[index]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, index in enumerate(self.places)}
 
 
 def _root(a: Array, b: Array, c: Array) -> Array:

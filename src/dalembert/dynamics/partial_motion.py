@@ -36,8 +36,8 @@ def driven_motion_of(
         elif law.ndim == 1:
             described.drive(name, position=Spline(t, law, 5))
         else:
-            place = tuple(Spline(t, column, 5) for column in law[:, 4:].T) or None
-            described.drive(name, position=place, rotation=AttitudeSpline(t, law[:, :4], 5))
+            position = tuple(Spline(t, column, 5) for column in law[:, 4:].T) or None
+            described.drive(name, position=position, rotation=AttitudeSpline(t, law[:, :4], 5))
     driven = described.compile()
     left = _dof(driven, t)
     if left == 0 and not driven.flexible_names:

@@ -43,12 +43,12 @@ def samples_of(
 
 def _rows(value: Any, n: int, size: int, item: str, field: str) -> Array:
     """Return (n, size) numbers, or (n,) for size 0, from one row or many."""
-    wanted = (size,) if size else ()
-    many = (n, *wanted)
+    shape = (size,) if size else ()
+    many = (n, *shape)
     if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == many and np.isfinite(value).all():
         return np.ascontiguousarray(value)
-    if np.ndim(value) == len(wanted):
-        return np.tile(finite_array(value, wanted, item=item, field=field), (n, 1) if size else n)
+    if np.ndim(value) == len(shape):
+        return np.tile(finite_array(value, shape, item=item, field=field), (n, 1) if size else n)
     return finite_array(value, many, item=item, field=field)
 
 

@@ -94,8 +94,8 @@ class Smoothing:
         if known.sum() < MIN_SAMPLES:
             raise ModelError(item, what, f"{known.sum()} known", f"give at least {MIN_SAMPLES}")
         if not (known[0] and known[-1]):
-            place = "first" if not known[0] else "last"
-            raise ModelError(item, what, np.nan, f"the {place} is missing: a motion begins and ends with a sample")
+            end = "first" if not known[0] else "last"
+            raise ModelError(item, what, np.nan, f"the {end} is missing: a motion begins and ends with a sample")
         gaps = np.diff(t[known])
         steps = np.diff(np.flatnonzero(known))
         wide = np.flatnonzero((steps > 1) & (gaps > self.bridge))
@@ -142,12 +142,12 @@ class _Basis:
         ends = np.unique(self.knots)
         nodes, weights = np.polynomial.legendre.leggauss(3)
         half = 0.5 * np.diff(ends)
-        places = (ends[:-1, None] + half[:, None] * (1.0 + nodes)).ravel()
+        points = (ends[:-1, None] + half[:, None] * (1.0 + nodes)).ravel()
         third = self.spline(self.knots, np.eye(len(self.t)), _DEGREE).derivative(3) if len(self.t) <= 64 else None
-        D = csc_array(third(places)) if third is not None else self._third(places)
+        D = csc_array(third(points)) if third is not None else self._third(points)
         return (D.T @ diags_array((half[:, None] * weights).ravel()) @ D).tocsc()
 
-    def _third(self, places: Array) -> Any:
+    def _third(self, points: Array) -> Any:
         """Return third derivatives of all functions at given points, sparse, by differences of lower degree."""
         from scipy.sparse import csc_array, diags_array
 
@@ -159,7 +159,7 @@ class _Basis:
             first = diags_array([-slope, slope], offsets=[0, 1], shape=(n - 1, n)).tocsc()
             D = first if D is None else first @ D
             knots, degree, n = knots[1:-1], degree - 1, n - 1
-        low = self.spline.design_matrix(places, knots, degree)
+        low = self.spline.design_matrix(points, knots, degree)
         return csc_array(low @ D)
 
     def fitted(self, samples: Array, strength: float) -> Array:

@@ -39,7 +39,9 @@ RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square; 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OperationalSpace(ArrayAnswer):
-    """Equations of motion (1) of a marker; a leading axis n for many states. k = 6, or 3 for position or rotation.
+    """Equations of motion (1) of a marker.
+
+    A leading axis n for many states. k = 6, or 3 for position or rotation.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ def operational_space(
     t: ArrayLike = 0.0,
     x: ArrayLike | None = None,
 ) -> OperationalSpace:
-    """Return inertia, bias and dynamically consistent inverse of a marker's motion, loops and elements included.
+    """Return inertia, bias and dynamically consistent inverse of a marker, with loops and elements.
 
     Parameters
     ----------
@@ -138,7 +140,10 @@ def operational_space(
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
-    """Velocity ellipsoid of unit inputs: half axes (..., 3), largest first, along the columns of axes (..., 3, 3)."""
+    """Velocity ellipsoid of unit inputs.
+
+    Half axes (..., 3), largest first, along the columns of axes (..., 3, 3).
+    """
 
     radii: Array
     axes: Array

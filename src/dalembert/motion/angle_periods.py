@@ -57,10 +57,10 @@ def cycle_of(tracer: PathTracer, seeds: list[Array], known: dict[str, Coordinate
         return None
     names = {f"{joint.name}": None for coupling in model.forest.couplings for joint, _ in coupling.places}
     bound = [m for name, m in known.items() if m.column >= 0 and name.split(".")[0] in names]
-    places = [tracer.look(q) for q in seeds[:4] if tracer.nullity(q) == 1]
-    if not places:
+    points = [tracer.look(q) for q in seeds[:4] if tracer.nullity(q) == 1]
+    if not points:
         return None
-    rates = np.array([p.tangent * tracer.closed.scales for p in places])
+    rates = np.array([p.tangent * tracer.closed.scales for p in points])
     moving = [m for m in bound if np.abs(rates[:, m.column]).max() > 1e-6 * m.scale]
     if not moving:
         return None

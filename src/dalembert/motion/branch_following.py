@@ -141,8 +141,8 @@ def follow_branch(
         here = find_rates(equations, at, t, jerk=jerk)
         kept.append((at, here))
         for goal in ts[1:]:
-            way = run.roll(at, t, float(goal)) if rolling else run.steps(at, here, t, float(goal))
-            *_, at = way
+            positions = run.roll(at, t, float(goal)) if rolling else run.steps(at, here, t, float(goal))
+            *_, at = positions
             t = float(goal)
             here = find_rates(equations, at, t, jerk=jerk)
             kept.append((at, here))
@@ -172,7 +172,7 @@ def _in_core(equations: Any, times: Array, first: PositionResult, jerk: bool, ax
 
 
 def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> KinematicSweep:
-    """Follow in the core; where steps are split, laws are evaluated at so many times that interpolation is exact.
+    """Follow in the core; where steps are split, evaluate laws at enough times for exact interpolation.
 
     Driven points that leave their circle between two times could not be followed.
     """
@@ -241,10 +241,12 @@ class _BranchFollower:
         except DalembertError:
             return None
         scale = equations.column_scales
-        way = float(np.linalg.norm(equations.difference(q, found.q) / scale))
+        length = float(np.linalg.norm(equations.difference(q, found.q) / scale))
         for start, rates, span, end in ((q, here, h, found.q), (found.q, there, -h, q)):
             off = equations.difference(predict_position(equations, start, rates, span, 2), end) / scale
-            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * way and not (way < _SHORT and found.iterations <= 3):
+            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * length and not (
+                length < _SHORT and found.iterations <= 3
+            ):
                 return None
         return there
 

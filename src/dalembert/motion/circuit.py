@@ -107,8 +107,10 @@ class Circuit(Answer):
         model = getattr(self._tracer.closed.equations, "model", None)
         if not self.has_result:
             raise ModelError("circuit", "result", None, "only a circuit of a system has one; take paths[k].q")
-        way = self._path(path)
-        return Result(model, way.s, way.q, way.tangents * self._tracer.closed.scales, axis=Axis("arclength", "1"))
+        points = self._path(path)
+        return Result(
+            model, points.s, points.q, points.tangents * self._tracer.closed.scales, axis=Axis("arclength", "1")
+        )
 
     # ---- input
 
@@ -121,8 +123,8 @@ class Circuit(Answer):
             period = self._measure.period
             if period:
                 middle = 0.5 * (w.min() + w.max())
-                wanted = 0.0 if not found else 0.5 * (found[0].min() + found[0].max())
-                w = w - period * np.round((middle - wanted) / period)
+                target = 0.0 if not found else 0.5 * (found[0].min() + found[0].max())
+                w = w - period * np.round((middle - target) / period)
             found.append(w)
         return found
 
@@ -153,7 +155,10 @@ class Circuit(Answer):
         return low, high
 
     def at(self, value: float) -> Array:
-        """Return the configurations (k, nq) of this circuit at a value of the input, rad or m; none if out of reach."""
+        """Return the configurations (k, nq) of this circuit at a value of the input, rad or m.
+
+        Empty if out of reach.
+        """
         value = finite_number(value, item="circuit", field=self.input)
         measure, found = self._measure, []
         for path in self.paths:
@@ -165,8 +170,8 @@ class Circuit(Answer):
                 off = w - target
                 last = len(path) - 1
                 for k in np.flatnonzero((off[:-1] * off[1:] < 0) | (off[:-1] == 0)):
-                    place = None if off[k] == 0 else self._tracer.refined(path, int(k), _missing(measure, value))
-                    found.append(path.q[k] if place is None else place.q)
+                    point = None if off[k] == 0 else self._tracer.refined(path, int(k), _missing(measure, value))
+                    found.append(path.q[k] if point is None else point.q)
                 if off[last] == 0 and not path.closed:
                     found.append(path.q[last])
         if not found:
@@ -220,15 +225,15 @@ class Circuit(Answer):
                 continue
             if b - a == 2:  # the point between them is a turning point
                 k = (a + 1) % (len(path) - 1) if path.closed else a + 1
-                place: SolutionPoint | None = self._tracer.look(path.q[k], path.tangents[k])
+                point: SolutionPoint | None = self._tracer.look(path.q[k], path.tangents[k])
             else:
-                place = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
-            if place is None:
+                point = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
+            if point is None:
                 continue
-            s = float(path.s[a] + np.linalg.norm(closed.difference(path.q[a], place.q)))
-            better = best_drives(closed, place.q, tuple(self._measures.values()))
-            value = measure.usual(float(measure.values(place.q)))
-            found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), place.q, number, s, better))
+            s = float(path.s[a] + np.linalg.norm(closed.difference(path.q[a], point.q)))
+            better = best_drives(closed, point.q, tuple(self._measures.values()))
+            value = measure.usual(float(measure.values(point.q)))
+            found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), point.q, number, s, better))
         return found
 
     def singularities(self, output: str) -> list[Singularity]:
@@ -254,8 +259,8 @@ class Circuit(Answer):
     def __str__(self) -> str:
         m = self._measure
         how = "turns fully" if self.turns else f"from {_span(m, self.range)}"
-        ways = "" if len(self.paths) == 1 else f", {len(self.paths)} paths that meet"
-        lines = [f"{m.name} {how}{ways}"]
+        meeting = "" if len(self.paths) == 1 else f", {len(self.paths)} paths that meet"
+        lines = [f"{m.name} {how}{meeting}"]
         lines += [f"  ends: {end}" for path in self.paths for end in path.ends if end]
         for name, points in self.dead_points.items():
             listed = ", ".join(f"{p.value:.6g}" for p in points[:6]) + ", ..." * (len(points) > 6)

@@ -185,8 +185,8 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
     if closed.periods[column] > 0:
         shifts = np.linspace(-np.pi, np.pi, _N_SCAN_VALUES, endpoint=False) + 0.37 * np.pi / _N_SCAN_VALUES
     elif len(found):
-        place = closed.difference(first, found)[:, column]
-        low, high = np.quantile(place, (0.0, 1.0))
+        offsets = closed.difference(first, found)[:, column]
+        low, high = np.quantile(offsets, (0.0, 1.0))
         shifts = low + (high - low) * (np.arange(_N_SCAN_VALUES) + 0.5) / _N_SCAN_VALUES
     else:
         shifts = np.zeros(0)
@@ -278,7 +278,7 @@ def _all_paths(
             left = left[~tracer.strewn(paths[-1], left)]
             if origin is not None:
                 joined[origin].add(len(paths) - 1)
-            spots = [locate_bifurcation(tracer, place) for place in paths[-1].singular]
+            spots = [locate_bifurcation(tracer, point) for point in paths[-1].singular]
         for spot in spots:
             if spot is None:
                 continue
@@ -290,8 +290,8 @@ def _all_paths(
             if number == len(meetings):
                 meetings.append(spot)
                 joined.append(set())
-                for way in spot.directions:
-                    seed = _off(tracer, spot.q, way)
+                for direction in spot.directions:
+                    seed = _off(tracer, spot.q, direction)
                     if seed is not None:
                         queue.insert(0, (seed, number))
             if tracer.nullity(q) == 1:
@@ -299,10 +299,10 @@ def _all_paths(
     return paths, meetings, joined, wide
 
 
-def _off(tracer: PathTracer, q: Array, way: Array) -> Array | None:
+def _off(tracer: PathTracer, q: Array, direction: Array) -> Array | None:
     """Return a closed configuration near a bifurcation, in one of its directions."""
     for h in (0.02, 0.005, 0.001):
-        found = tracer.correct(tracer.closed.retract(q, h * way), way)
+        found = tracer.correct(tracer.closed.retract(q, h * direction), direction)
         if found is not None and float(np.linalg.norm(tracer.closed.difference(q, found[0]))) < 2 * h:
             return found[0]
     return None
@@ -320,8 +320,8 @@ def _gathered(
 ) -> Circuits:
     """Return circuits: paths connected by bifurcations."""
     owner = list(range(len(paths)))
-    for ways in joined:
-        numbers = {owner[k] for k in ways}
+    for group in joined:
+        numbers = {owner[k] for k in group}
         owner = [min(numbers) if own in numbers else own for own in owner]
     measure = scan if scan is not None else _leading(tracer, known, paths)
     held = {m.name for m in tracer.closed.held}
@@ -334,17 +334,17 @@ def _gathered(
                 m.q,
                 measure.usual(float(measure.values(m.q))),
                 m.mobility,
-                tuple(mine.index(k) for k in sorted(ways)),
+                tuple(mine.index(k) for k in sorted(group)),
                 m.directions,
             )
-            for m, ways in zip(meetings, joined, strict=True)
-            if ways & set(mine)
+            for m, group in zip(meetings, joined, strict=True)
+            if group & set(mine)
         ]
         found.append(Circuit(tracer, [paths[k] for k in mine], spots, measure, moving))
     alone = [
         Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, (), m.directions)
-        for m, ways in zip(meetings, joined, strict=True)
-        if not ways
+        for m, group in zip(meetings, joined, strict=True)
+        if not group
     ]
     model = equations.model if isinstance(equations, RelativeEquations) else None
     return Circuits(found, measure, model, tracer, isolated=alone, wide=wide > 0)

@@ -63,7 +63,7 @@ class Displacements:
         self._bodies = bodies
 
     def of(self, marker: Marker, end: tuple[str, int] | None = None) -> Array:
-        """Return the displacements (n, k, 6) [rotation; translation] of a marker, or of a connection's end there."""
+        """Return the displacements (n, k, 6) [rotation; translation] of a marker, or of a connection's end."""
         twists: Array = self._bodies[self.model.forest.number[marker.body.name]].copy()
         for i, deviation in enumerate(self.deviations):
             if (end in deviation.ends) if end is not None else deviation.moves(marker):
@@ -159,7 +159,7 @@ def _held_changes(moved: Displacements, held: NamedVelocities) -> Array:
     spans = model.compiled.names.cut_v
     every = np.zeros((len(moved.q), max((span.stop for span in spans.values()), default=0), len(moved.deviations)))
     for name, span in spans.items():
-        if any(span.start <= place < span.stop for place in held.cut):
+        if any(span.start <= index < span.stop for index in held.cut):
             every[:, span] = moved.of_cut_joint(name)
     still = np.zeros((len(moved.q), len(held.columns), len(moved.deviations)))
     return np.concatenate([still, every[:, held.cut]], axis=1)

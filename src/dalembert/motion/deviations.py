@@ -119,15 +119,15 @@ def _of_place(system: System, marker: Marker, part: str, name: str) -> Deviation
 def _distance(system: System, body: Body, which: str, name: str, item: str) -> Deviation:
     joints = _joints(system, body)
     if which == "length":
-        places: dict[str, Marker] = {}
+        points: dict[str, Marker] = {}
         for joint, marker in joints.items():
-            if all(np.linalg.norm(marker.position - other.position) > 1e-12 for other in places.values()):
-                places[joint] = marker
-        if len(places) != 2:
+            if all(np.linalg.norm(marker.position - other.position) > 1e-12 for other in points.values()):
+                points[joint] = marker
+        if len(points) != 2:
             pair = "-".join(list(joints)[:2])
-            remedy = f"it has joints at {len(places)} points: name two of them, such as '{body.name}.{pair}'"
+            remedy = f"it has joints at {len(points)} points: name two of them, such as '{body.name}.{pair}'"
             raise ModelError(item, "deviation", name, remedy)
-        one, two = places
+        one, two = points
     else:
         pairs = [(which[:k], which[k + 1 :]) for k, letter in enumerate(which) if letter == "-"]
         found = next(((a, b) for a, b in pairs if a in joints and b in joints and a != b), None)
@@ -146,7 +146,10 @@ def _distance(system: System, body: Body, which: str, name: str, item: str) -> D
 
 
 def _common_axis(system: System, joints: dict[str, Marker]) -> Array | None:
-    """Return the common direction (3,), in body axes, of parallel joint axes; None if they are not parallel."""
+    """Return the common direction (3,), in body axes, of parallel joint axes.
+
+    None if they are not parallel.
+    """
     axes = []
     for name, marker in joints.items():
         element = system.connections[name].element

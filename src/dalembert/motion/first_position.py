@@ -58,14 +58,14 @@ def _from_beside(request: KinematicRequest, follow: Follow) -> KinematicSweep | 
     rates = [abs(drive.law(t)[1]) for drive in request.model.drives]
     if max(rates) == 0.0:
         return None
-    beside = t + min(SINGULAR_OFFSET / max(rates), 0.25 * float(times[1] - t) if len(times) > 1 else np.inf)
-    at = _led(request, beside, follow)
+    near = t + min(SINGULAR_OFFSET / max(rates), 0.25 * float(times[1] - t) if len(times) > 1 else np.inf)
+    at = _led(request, near, follow)
     if at is None:
         return None
-    back = follow(replace(request, times=np.array([beside, t]), corners=[]), at)
+    back = follow(replace(request, times=np.array([near, t]), corners=[]), at)
     if back.status != "finished":
         return None
-    onward = back if len(times) == 1 else follow(replace(request, times=np.array([beside, *times[1:]])), at)
+    onward = back if len(times) == 1 else follow(replace(request, times=np.array([near, *times[1:]])), at)
     rows: dict[str, Any] = {
         name: np.concatenate([getattr(back, name)[1:], *([getattr(onward, name)[1:]] if len(times) > 1 else [])])
         for name in ROWS
@@ -74,11 +74,14 @@ def _from_beside(request: KinematicRequest, follow: Follow) -> KinematicSweep | 
 
 
 def _led(request: KinematicRequest, t: float, follow: Follow) -> Array | None:
-    """Return the position (nq,) at t reached along the drives from the start values; None if it is not reached."""
+    """Return the position (nq,) at t reached along the drives from the start values.
+
+    None if it is not reached.
+    """
     model = request.model
-    led = led_model(model, _start_values(model), t)
-    way = follow(KinematicRequest(led, np.array([0.0, 1.0])), driven_positions(led, 0.0))
-    return way.q[-1] if way.status == "finished" else None
+    driven = led_model(model, _start_values(model), t)
+    sweep = follow(KinematicRequest(driven, np.array([0.0, 1.0])), driven_positions(driven, 0.0))
+    return sweep.q[-1] if sweep.status == "finished" else None
 
 
 def _start_values(model: Model) -> dict[str, float]:

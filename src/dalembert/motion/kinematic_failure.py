@@ -44,8 +44,8 @@ def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, 
             SingularityError,
         )
     if found.status == "contradicted":
-        asked = drives_at(model, found.t_last, 1)
-        return f"{where}: {asked} prescribe velocities or accelerations that the loops do not permit", SingularityError
+        drives = drives_at(model, found.t_last, 1)
+        return f"{where}: {drives} prescribe velocities or accelerations that the loops do not permit", SingularityError
     given = model.driven_speeds()
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
     nowhere = f"beyond it no nearby position satisfies the loops and the {drives_at(model, found.t_last, 0)}."
@@ -73,7 +73,10 @@ def _better(model: Model, q: Array, t: float) -> str:
 
 
 def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1e-9) -> str:
-    """Return the message on DOF left by drives, or on a singular start; singular values below `least` are zero."""
+    """Return the message on DOF left by drives, or on a singular start.
+
+    Singular values below `least` are zero.
+    """
     J = Scaling.of(model, t=found.t_last).jacobian(model, found.q_last)
     given = model.driven_speeds()
     free = np.flatnonzero(~given)

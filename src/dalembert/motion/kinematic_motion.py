@@ -139,11 +139,11 @@ class DenseKinematics:
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             order = mine[np.argsort(times[mine], kind="stable")]
-            wanted, places = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
-            found = _follow_drives(self.model, wanted, self.q[row], self.held)
+            points, inverse = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
+            found = _follow_drives(self.model, points, self.q[row], self.held)
             if found.status != "finished":
-                raise SingularityError(f"the motion at t = {wanted[len(found.t)]:.6g} s could not be found")
-            q[order], v[order] = found.q[places[1:]], found.v[places[1:]]
+                raise SingularityError(f"the motion at t = {points[len(found.t)]:.6g} s could not be found")
+            q[order], v[order] = found.q[inverse[1:]], found.v[inverse[1:]]
         return q, v, np.tile(self.model.element_start_values(), (len(times), 1))
 
 
@@ -192,8 +192,8 @@ def _across(model: Model, found: KinematicSweep, held: Conditions | None) -> Kin
         sides = follow_drives(model, times, found.q[row - 1], held)
         if sides.status != "finished" or not sides.slack[[1, 3]].all():
             continue
-        way = model.difference(sides.q[1], sides.q[3])
-        v[row] = 15 / 8 * way / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
+        step = model.difference(sides.q[1], sides.q[3])
+        v[row] = 15 / 8 * step / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
         a[row] = 3 / 4 * (sides.v[3] - sides.v[1]) / d - 1 / 4 * (sides.a[1] + sides.a[3])
     return replace(found, v=v, a=a)
 

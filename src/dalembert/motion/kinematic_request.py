@@ -151,9 +151,9 @@ def law_of_one(
         raise ModelError(_ITEM, "speed", speed, "give a positive number; the order of the values gives the direction")
     steps = np.diff(points)
     if (steps == 0.0).any():
-        place = int(np.flatnonzero(steps == 0.0)[0])
+        index = int(np.flatnonzero(steps == 0.0)[0])
         raise ModelError(
-            _ITEM, f"values of {name!r}", float(points[place]), "two values in a row are the same: leave one out"
+            _ITEM, f"values of {name!r}", float(points[index]), "two values in a row are the same: leave one out"
         )
     if (steps > 0.0).all():
         return Polynomial((0.0, pace)), points / pace, []

@@ -78,17 +78,17 @@ def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Arra
     for start in [*(key for key, near in neighbours.items() if len(near) < 2), *neighbours]:
         if start not in left:
             continue
-        way = [start]
+        curve = [start]
         del left[start]
         while True:
-            ahead = [key for key in neighbours[way[-1]] if key in left]
+            ahead = [key for key in neighbours[curve[-1]] if key in left]
             if not ahead:
                 break
-            way.append(ahead[0])
+            curve.append(ahead[0])
             del left[ahead[0]]
-        if len(way) > 2 and start in neighbours[way[-1]]:
-            way.append(start)
-        curves.append(np.array([crossings[key] for key in way]))
+        if len(curve) > 2 and start in neighbours[curve[-1]]:
+            curve.append(start)
+        curves.append(np.array([crossings[key] for key in curve]))
     return sorted(curves, key=len, reverse=True)
 
 

@@ -1,4 +1,4 @@
-"""Factorization of Jacobians, shared by corrections, velocities, accelerations, jerks, predictors and subspaces.
+"""Factorization of Jacobians, for corrections, rates, predictors and subspaces.
 
     minimise |J x - b|, and among those |x|                                                                       (1)
 
@@ -80,8 +80,8 @@ def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Fa
                         "solver='qr'"
                     )
         return _by_qr(J)
-    ways = {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}
-    return ways[one_of("position", "solver", solver, ("auto", "sparse", *ways))](J)
+    solvers = {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}
+    return solvers[one_of("position", "solver", solver, ("auto", "sparse", *solvers))](J)
 
 
 def _by_sparse(J: Array, pattern: Pattern | None) -> Factors | None:

@@ -52,7 +52,7 @@ def levenberg_marquardt(
     tolerance: float = 1e-10,
     iterations: int = 60,
 ) -> tuple[Array, Array]:
-    """Return the minima reached from starts q (B, nq) by (1), and the largest residual (B, blocks) of each block.
+    """Return the minima reached from starts q (B, nq), and the largest residuals (B, blocks).
 
     A start stops where its residual cannot be reduced.
 

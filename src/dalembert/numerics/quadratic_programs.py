@@ -115,9 +115,9 @@ def _settle_free(A: Array, b: Array, lower: Array, upper: Array, x: Array, free:
             x[free] = z
             return
         x[free] += max(part, 0.0) * step
-        for place in sorted(np.flatnonzero(room <= part), reverse=True):
-            k = free.pop(int(place))
-            x[k] = upper[k] if step[place] > 0 else lower[k]
+        for index in sorted(np.flatnonzero(room <= part), reverse=True):
+            k = free.pop(int(index))
+            x[k] = upper[k] if step[index] > 0 else lower[k]
 
 
 def solve_ellipsoid_qp(

@@ -69,7 +69,10 @@ def numerical_rank(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_
 def null_space(
     J: Array, tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0, free: BoolArray | None = None
 ) -> Array:
-    """Return an orthonormal basis (n, k) of the x with J x = 0, J (m, n); entries of x that are not `free` are zero."""
+    """Return an orthonormal basis (n, k) of the x with J x = 0, J (m, n).
+
+    Entries of x that are not `free` are zero.
+    """
     moving = np.ones(J.shape[1], dtype=bool) if free is None else free
     if not len(J) or not moving.any():
         return np.eye(J.shape[1])[:, moving]

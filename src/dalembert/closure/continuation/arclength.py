@@ -119,90 +119,93 @@ class PathTracer:
         """Return the closed configuration nearest to a nearly closed one, by shortest steps."""
         return project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
 
-    def ahead(self, place: SolutionPoint, h: float) -> SolutionPoint | None:
+    def ahead(self, point: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the path whose distance along the tangent is h."""
-        found = self.correct(self.closed.retract(place.q, h * place.tangent), place.tangent)
-        return None if found is None else self.look(found[0], place.tangent)
+        found = self.correct(self.closed.retract(point.q, h * point.tangent), point.tangent)
+        return None if found is None else self.look(found[0], point.tangent)
 
     # ---- paths
 
     def trace(self, q: Array, along: Array | None = None) -> Path:
         """Return the path through q (nq,), closed or to both its ends."""
         start = self.look(q, along)
-        places, lengths, end, singular = self._run(start)
+        points, lengths, end, singular = self._run(start)
         if end == "closed":
-            return self._path(places, lengths, True, ("", ""), singular)
+            return self._path(points, lengths, True, ("", ""), singular)
         back = SolutionPoint(start.q, -start.tangent, start.sigma, start.basis, start.jacobian)
         behind, before, begin, more = self._run(back)
-        for place in (*behind, *more):
-            place.tangent = -place.tangent
-        places = [*behind[:0:-1], *places]
+        for point in (*behind, *more):
+            point.tangent = -point.tangent
+        points = [*behind[:0:-1], *points]
         lengths = [*(-length for length in before[:0:-1]), *lengths]
-        return self._path(places, lengths, False, (begin, end), [*more, *singular])
+        return self._path(points, lengths, False, (begin, end), [*more, *singular])
 
     def follow(self, q: Array, along: Array) -> Path:
         """Return the path from q (nq,) in the direction of a tangent, closed or to its end."""
-        places, lengths, end, singular = self._run(self.look(q, along))
-        return self._path(places, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
+        points, lengths, end, singular = self._run(self.look(q, along))
+        return self._path(points, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
 
     def _path(
         self,
-        places: list[SolutionPoint],
+        points: list[SolutionPoint],
         lengths: list[float],
         closed: bool,
         ends: tuple[str, str],
         singular: list[SolutionPoint],
     ) -> Path:
         s = np.array(lengths) - lengths[0]
-        columns = [np.array([getattr(place, name) for place in places]) for name in ("q", "tangent", "sigma")]
+        columns = [np.array([getattr(point, name) for point in points]) for name in ("q", "tangent", "sigma")]
         path = Path(columns[0], columns[1], s, columns[2], closed, ends, singular)
-        path.singular += self._touching(places, path)
+        path.singular += self._touching(points, path)
         return path
 
     def _run(self, start: SolutionPoint) -> tuple[list[SolutionPoint], list[float], str, list[SolutionPoint]]:
-        """Step until the path closes or ends; return points, arclengths, the reason of the end, and singular points."""
-        places, lengths = [start], [0.0]
+        """Step until the path closes or ends.
+
+        Return points, arclengths, the reason of the end, and singular points.
+        """
+        points, lengths = [start], [0.0]
         singular: list[SolutionPoint] = []
         here, h = start, 0.3 * self._longest(start)
-        sound = here  # the last point with a clear rank
+        regular = here  # the last point with a clear rank
         while lengths[-1] < self.length:
             h = min(h, self._longest(here))
             step = self._step(here, h)
             if step is None:
                 h *= 0.5
                 if h < MIN_STEP:
-                    return places, lengths, "it ends in a point beyond which nothing closes", singular
+                    return points, lengths, "it ends in a point beyond which nothing closes", singular
                 continue
-            place, iterations, turn, arc = step
-            stop = self._stopped(here, place, h)
+            point, iterations, turn, arc = step
+            stop = self._stopped(here, point, h)
             if stop is not None:
-                places.append(stop[0])
+                points.append(stop[0])
                 lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.difference(here.q, stop[0].q))))
-                return places, lengths, stop[1], singular
-            if len(places) > 2 and self._back(start, here, place, h):
-                last = self.closed.shift(start.q, place.q)
+                return points, lengths, stop[1], singular
+            if len(points) > 2 and self._back(start, here, point, h):
+                last = self.closed.shift(start.q, point.q)
                 lengths.append(lengths[-1] + float(np.linalg.norm(self.closed.difference(here.q, last))))
-                places.append(SolutionPoint(last, start.tangent, start.sigma, start.basis, start.jacobian))
-                crossing = self._crossing(sound, places[-1])
+                points.append(SolutionPoint(last, start.tangent, start.sigma, start.basis, start.jacobian))
+                crossing = self._crossing(regular, points[-1])
                 singular += [crossing] if crossing is not None else []
-                return places, lengths, "closed", singular
-            if place.sigma > SINGULAR_TOL:
-                crossing = self._crossing(sound, place)
+                return points, lengths, "closed", singular
+            if point.sigma > SINGULAR_TOL:
+                crossing = self._crossing(regular, point)
                 if crossing is not None and crossing.sigma > BRANCH_JUMP_TOL:
                     h *= 0.5  # no rank drop: the step jumped to a nearby branch
                     if h > MIN_STEP:
                         continue
                 elif crossing is not None:
                     singular.append(crossing)
-                sound = place
-            places.append(place)
+                regular = point
+            points.append(point)
             lengths.append(lengths[-1] + arc)
-            here = place
+            here = point
             h *= min(1.6, max(0.5, TARGET_TURN / max(turn, 1e-9))) * (0.7 if iterations > 4 else 1.0)
-        return places, lengths, f"it has not come back after {self.length:g}{self.reason}", singular
+        return points, lengths, f"it has not come back after {self.length:g}{self.reason}", singular
 
-    def _longest(self, place: SolutionPoint) -> float:
-        return self.largest / float(np.abs(place.tangent).max())
+    def _longest(self, point: SolutionPoint) -> float:
+        return self.largest / float(np.abs(point.tangent).max())
 
     def _step(self, here: SolutionPoint, h: float) -> tuple[SolutionPoint, int, float, float] | None:
         """Return the next point, iterations, turn of the tangent and arclength; None if the step is too long."""
@@ -213,22 +216,22 @@ class PathTracer:
         off = float(np.linalg.norm(self.closed.difference(guess, found[0])))
         if off > 0.2 * h:
             return None
-        place = self.look(found[0], here.tangent)
-        cosine = min(1.0, float(place.tangent @ here.tangent))
+        point = self.look(found[0], here.tangent)
+        cosine = min(1.0, float(point.tangent @ here.tangent))
         turn = float(np.arccos(max(-1.0, cosine)))
         if turn > MAX_TURN:
             return None
         # the chord of an arc that turns by `turn`
         arc = float(np.hypot(h, off)) * (turn / 2 / np.sin(turn / 2) if turn > 1e-6 else 1.0)
-        return place, found[1], turn, arc
+        return point, found[1], turn, arc
 
-    def _back(self, start: SolutionPoint, here: SolutionPoint, place: SolutionPoint, h: float) -> bool:
-        """Return True if the step from here to place passes the start in its direction."""
-        to, beyond = self.closed.difference(here.q, start.q), self.closed.difference(place.q, start.q)
-        if float(np.linalg.norm(to)) > 2.0 * h or place.tangent @ start.tangent < 0.7:
+    def _back(self, start: SolutionPoint, here: SolutionPoint, point: SolutionPoint, h: float) -> bool:
+        """Return True if the step from here to a point passes the start in its direction."""
+        to, beyond = self.closed.difference(here.q, start.q), self.closed.difference(point.q, start.q)
+        if float(np.linalg.norm(to)) > 2.0 * h or point.tangent @ start.tangent < 0.7:
             return False
         ahead = float(to @ here.tangent)
-        if ahead < -1e-9 or float(beyond @ place.tangent) > 1e-9:
+        if ahead < -1e-9 or float(beyond @ point.tangent) > 1e-9:
             return False
         exact = self.correct(self.closed.retract(here.q, ahead * here.tangent), here.tangent)
         if exact is None or float(np.abs(self.closed.difference(exact[0], start.q)).max()) > 1e-6:
@@ -239,20 +242,20 @@ class PathTracer:
             float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < BRANCH_JUMP_TOL
         )
 
-    def _stopped(self, here: SolutionPoint, place: SolutionPoint, h: float) -> tuple[SolutionPoint, str] | None:
+    def _stopped(self, here: SolutionPoint, point: SolutionPoint, h: float) -> tuple[SolutionPoint, str] | None:
         """Return the point within a step at which a stop is reached, and the stop."""
         first: tuple[float, SolutionPoint, str] | None = None
         for measure in self.stops:
-            value = float(measure.values(place.q))
+            value = float(measure.values(point.q))
             for bound, sign, word in ((measure.lower, -1.0, "lower"), (measure.upper, 1.0, "upper")):
                 if not sign * (value - bound) > 1e-12 * measure.scale:
                     continue
                 found = self.located(here, h, lambda p, m=measure, b=bound: float(m.values(p.q)) - b)  # type: ignore[misc]
-                at = place if found is None else found
-                way = float(self.closed.difference(here.q, at.q) @ here.tangent)
-                if first is None or way < first[0]:
+                at = point if found is None else found
+                distance = float(self.closed.difference(here.q, at.q) @ here.tangent)
+                if first is None or distance < first[0]:
                     unit = f" {measure.unit}" if measure.unit else ""
-                    first = way, at, f"{measure.name} is at its {word} stop, {bound:.6g}{unit}"
+                    first = distance, at, f"{measure.name} is at its {word} stop, {bound:.6g}{unit}"
         return None if first is None else first[1:]
 
     # ---- special points
@@ -264,11 +267,11 @@ class PathTracer:
         last: list[SolutionPoint] = []
 
         def value(length: float) -> float:
-            place = self.ahead(here, length) if length > 0.0 else here
-            if place is None:
+            point = self.ahead(here, length) if length > 0.0 else here
+            if point is None:
                 return float("nan")
-            last[:] = [place]
-            return function(place)
+            last[:] = [point]
+            return function(point)
 
         found = illinois_root(value, 0.0, h)
         if found is None:
@@ -276,30 +279,30 @@ class PathTracer:
         value(found)
         return last[0]
 
-    def _crossing(self, sound: SolutionPoint, place: SolutionPoint) -> SolutionPoint | None:
+    def _crossing(self, sound: SolutionPoint, point: SolutionPoint) -> SolutionPoint | None:
         """Return the rank drop between two points, or else the change of branch; None if there is neither."""
-        if place.signed(sound, self.free) >= 0:
+        if point.signed(sound, self.free) >= 0:
             return None
-        ahead = float(self.closed.difference(sound.q, place.q) @ sound.tangent)
+        ahead = float(self.closed.difference(sound.q, point.q) @ sound.tangent)
         found = self.located(sound, ahead, lambda p: p.signed(sound, self.free) if p.sigma > 1e-12 else 0.0)
-        found = place if found is None else found
+        found = point if found is None else found
         return SolutionPoint(found.q, found.tangent, found.sigma, sound.basis, found.jacobian)
 
-    def _touching(self, places: list[SolutionPoint], path: Path) -> list[SolutionPoint]:
+    def _touching(self, points: list[SolutionPoint], path: Path) -> list[SolutionPoint]:
         """Return the points at which the smallest singular value touches zero without a change of sign."""
         found = []
         level = 0.3 * float(np.median(path.sigma)) if len(path) > 4 else 0.0
-        known = [place.q for place in path.singular]
+        known = [point.q for point in path.singular]
         for k in range(1, len(path) - 1):
             if not (path.sigma[k] < level and path.sigma[k - 1] >= path.sigma[k] <= path.sigma[k + 1]):
                 continue
             reach = 2.0 * (path.s[k + 1] - path.s[k - 1])
             if any(float(np.linalg.norm(self.closed.difference(q, path.q[k]))) < reach for q in known):
                 continue
-            place = self._least(places[k - 1], float(path.s[k + 1] - path.s[k - 1]))
-            if place is not None and place.sigma < BRANCH_JUMP_TOL:
-                found.append(SolutionPoint(place.q, place.tangent, place.sigma, places[k - 1].basis, place.jacobian))
-                known.append(place.q)
+            point = self._least(points[k - 1], float(path.s[k + 1] - path.s[k - 1]))
+            if point is not None and point.sigma < BRANCH_JUMP_TOL:
+                found.append(SolutionPoint(point.q, point.tangent, point.sigma, points[k - 1].basis, point.jacobian))
+                known.append(point.q)
         return found
 
     def _least(self, here: SolutionPoint, h: float) -> SolutionPoint | None:
@@ -334,7 +337,10 @@ class PathTracer:
         return on
 
     def on(self, path: Path, q: Array, *, candidates: int = 4) -> int | None:
-        """Return the index of the path point next to a configuration on the path; None if it is not on the path."""
+        """Return the index of the path point next to a configuration on the path.
+
+        None if it is not on the path.
+        """
         away = self.closed.difference(path.q, q)
         distance = np.linalg.norm(away, axis=1)
         spacing = float(np.diff(path.s).max(initial=self.largest))

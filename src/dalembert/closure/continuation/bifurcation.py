@@ -71,7 +71,10 @@ def locate_bifurcation(tracer: PathTracer, near: SolutionPoint, *, along: bool =
 
 
 def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | None]:
-    """Solve (1) by Newton's method from a point; return q and y, or the point itself and None if that fails."""
+    """Solve (1) by Newton's method from a point.
+
+    Return q and y, or the point itself and None if that fails.
+    """
     closed, free, n = tracer.closed, tracer.free, tracer.n
     B, q, h = near.basis, near.q, 1e-5
     columns = np.flatnonzero(free)
@@ -118,8 +121,8 @@ def _second_order(tracer: PathTracer, q: Array, N: Array, y: Array) -> Array | N
         return np.zeros((0, len(one)))
     # a u^2 + 2 c u v + b v^2 = 0, without cancellation
     root = -(c + np.copysign(np.sqrt(discriminant), c))
-    ways = [u * one + v * two for u, v in ((root, a), (b, root))]
-    return np.array([sign * x / np.linalg.norm(x) for x in ways for sign in (1.0, -1.0)])
+    directions = [u * one + v * two for u, v in ((root, a), (b, root))]
+    return np.array([sign * x / np.linalg.norm(x) for x in directions for sign in (1.0, -1.0)])
 
 
 class _SphereEquations:

@@ -48,13 +48,13 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) 
     usual = min(independent, int((~given).sum()))
     if not usual:
         return ""
-    asked = np.abs((U[:, usual - 1] @ J) * v / scales.columns)
-    pull = {d: float(asked[model.v_slice(d.connection.name).start + d.coordinate]) for d in _single(model)}
+    power = np.abs((U[:, usual - 1] @ J) * v / scales.columns)
+    pull = {d: float(power[model.v_slice(d.connection.name).start + d.coordinate]) for d in _single(model)}
     drive = max(pull, key=lambda d: pull[d], default=None)
     if drive is None or not pull[drive] > 0.0:
         return ""
-    place = model.q_slice(drive.connection.name).start + drive.coordinate
-    return _sentence(model, drive, float(q[place]), _stretched(model, q, given, t))
+    index = model.q_slice(drive.connection.name).start + drive.coordinate
+    return _sentence(model, drive, float(q[index]), _stretched(model, q, given, t))
 
 
 def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]) -> str:
@@ -71,18 +71,18 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         if drive.level:
             continue
         others = {name: value for name, value in held.items() if name != drive.name}
-        place = model.q_slice(drive.connection.name).start + drive.coordinate
-        asked = float(guess[place])
+        index = model.q_slice(drive.connection.name).start + drive.coordinate
+        requested = float(guess[index])
         try:
-            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), guess, others, {drive.name: asked}, []).q
+            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), guess, others, {drive.name: requested}, []).q
         except AssemblyError:
             continue
-        limit, q = _farthest(model, t, q, place, asked, {**others, drive.name: None})
+        limit, q = _farthest(model, t, q, index, requested, {**others, drive.name: None})
         given = model.driven_speeds(level=0)
         s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~given])
         if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED_TOL * max(1.0, s[0]):
             continue  # another drive limits it, not the links
-        return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {asked:.6g}."
+        return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {requested:.6g}."
     return ""
 
 
@@ -92,21 +92,23 @@ def _single(model: Model) -> list[Drive]:
     return [d for d in model.joint_drives if len(d.dofs) == 1 and d.connection.name in plain]
 
 
-def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: dict[str, Any]) -> tuple[float, Array]:
+def _farthest(
+    model: Model, t: float, q: Array, index: int, requested: float, held: dict[str, Any]
+) -> tuple[float, Array]:
     """Return the closable value nearest to the requested one, by bisection, and q (nq,) there."""
     farthest = q
 
     def closes(value: Array) -> bool:
         nonlocal farthest
         trial = farthest.copy()
-        trial[place] = value
+        trial[index] = value
         try:
             farthest = close_loops(LoopSolver(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
         except AssemblyError:
             return False
         return True
 
-    return float(bisect(closes, float(q[place]), asked)[0]), farthest
+    return float(bisect(closes, float(q[index]), requested)[0]), farthest
 
 
 def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:

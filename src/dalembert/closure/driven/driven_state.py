@@ -126,9 +126,9 @@ def driven_motion(
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
     guess, notes = _on_branch(model, t, guess)
 
-    def speeds_at(at: Array, paced: dict[str, float]) -> Array:
+    def speeds_at(at: Array, prescribed: dict[str, float]) -> Array:
         _check_not_singular(model, at, t)
-        return _nearest_speeds(model, at, speeds, paced, t)
+        return _nearest_speeds(model, at, speeds, prescribed, t)
 
     return replace(driven_state_from(model, t, guess, speeds_at), notes=notes)
 
@@ -157,21 +157,25 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         if slack.min(initial=np.inf) > _SINGULAR_DISTANCE_FACTOR * step:
             return direct, ()
     if q is None:
-        way = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
+        sweep = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
     else:
         values = {d.name: float(q[model.q_slice(d.connection.name)][d.coordinate]) for d in model.drives}
-        led = led_model(model, values, t)
-        way = follow_drives(led, np.array([0.0, 1.0]), begin, undeformed(led))
-    if way.status == "finished":
-        return way.q[-1], ()
-    if way.status not in ("ended", "far", "contradicted"):  # drives leave degrees of freedom, or the start is singular
+        driven = led_model(model, values, t)
+        sweep = follow_drives(driven, np.array([0.0, 1.0]), begin, undeformed(driven))
+    if sweep.status == "finished":
+        return sweep.q[-1], ()
+    if sweep.status not in (
+        "ended",
+        "far",
+        "contradicted",
+    ):  # drives leave degrees of freedom, or the start is singular
         return direct, ()
-    place = ", ".join(
-        f"{d.name} = {way.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
+    end = ", ".join(
+        f"{d.name} = {sweep.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
         for d in model.drives[:4]
     )
     return direct, (
-        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {place}; the position is of a "
+        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {end}; the position is of a "
         "nearby branch",
     )
 
@@ -193,9 +197,9 @@ def driven_state_from(
     at = driven_positions(model, t, guess, starts, limits=limits)
     a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
-    paced = _drive_velocities(model, t)
+    prescribed = _drive_velocities(model, t)
     try:
-        speeds = speeds_at(at, paced)
+        speeds = speeds_at(at, prescribed)
         if model.nc:
             everything = [name for drive in model.joint_drives for name in drive.speed_names]
             rates = consistent_accelerations(model, at, speeds, rates, hold=everything, t=t)
@@ -310,28 +314,28 @@ def _from_starts(closure: LoopSolver, guess: Array, held: dict[str, Any], starts
     return close_loops(closure, guess, held, everything, placed, limits=limits).q
 
 
-def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:
+def _nearest_speeds(model: Model, q: Array, v: Array, prescribed: dict[str, float], t: float) -> Array:
     """Return velocities that satisfy loops and drives; modes keep their own if joints alone can follow."""
     if model.flexible_names and model.nc:
         still = {name: v[model.v_slice(name)] for name in model.flexible_names}
         try:
-            return consistent_velocities(model, q, v, hold={**paced, **still}, t=t)
+            return consistent_velocities(model, q, v, hold={**prescribed, **still}, t=t)
         except AssemblyError:
             pass
-    return consistent_velocities(model, q, v, hold=paced, t=t)
+    return consistent_velocities(model, q, v, hold=prescribed, t=t)
 
 
 def drives_at(model: Model, t: float, order: int) -> str:
     """Return the prescribed positions, velocities or accelerations: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
-    asked = []
+    values = []
     for drive in model.drives:
         if isinstance(drive, PoseDrive):
-            asked.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
+            values.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
             continue
         value = drive.motion(t)[order]
         if value is not None:
-            asked.append(f"{drive.name!r} {value:.6g} {drive_unit(model, drive)}{('', '/s', '/s2')[order]}")
-    return f"drives at t = {t:.6g} s ({', '.join(asked[:8]) or 'none'}{', ...' * (len(asked) > 8)})"
+            values.append(f"{drive.name!r} {value:.6g} {drive_unit(model, drive)}{('', '/s', '/s2')[order]}")
+    return f"drives at t = {t:.6g} s ({', '.join(values[:8]) or 'none'}{', ...' * (len(values) > 8)})"
 
 
 def drive_unit(model: Model, drive: Drive) -> str:

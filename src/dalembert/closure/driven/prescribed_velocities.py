@@ -49,13 +49,13 @@ class Prescribed:
         """Return the prescribed velocities and rows of a model."""
         clocks = np.array([unit == "s" for unit in model.compiled.names.speed_units], dtype=bool)
         joints = set(model.joint_drives)
-        places = {d: tuple(int(f) for f in model.driven_dof(d)) for d in model.joint_drives}
-        drives = tuple(d for d in model.drives if d not in joints or not clocks[list(places[d])].any())
-        columns = tuple(places.get(d, ()) for d in drives)
+        indices = {d: tuple(int(f) for f in model.driven_dof(d)) for d in model.joint_drives}
+        drives = tuple(d for d in model.drives if d not in joints or not clocks[list(indices[d])].any())
+        columns = tuple(indices.get(d, ()) for d in drives)
         numbers = np.array([-1 if d in joints else model.driven_row(d) for d in drives], dtype=np.intp)
         rows = np.zeros(model.nc, dtype=bool)
         rows[numbers[numbers >= 0]] = True
-        time = tuple(d for d in model.joint_drives if clocks[list(places[d])].any())
+        time = tuple(d for d in model.joint_drives if clocks[list(indices[d])].any())
         return cls(drives, time, clocks, columns, numbers, rows)
 
     def leave(self, J: Array) -> tuple[int, tuple[str, ...]]:

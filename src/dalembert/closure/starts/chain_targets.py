@@ -196,15 +196,15 @@ def chain_target(model: Model, loop_constraint: Connection, inner: str, value: A
     assert isinstance(chain, KinematicChain)
     if value is None:
         initial = model.system.initials.get(loop_constraint.name)
-        asked = None if initial is None else initial.position
-        if asked is not None and inner:
-            asked = np.where([name == inner for name in chain.inner_names], asked, np.nan)
-        if asked is None or np.isnan(asked).all():
+        values = None if initial is None else initial.position
+        if values is not None and inner:
+            values = np.where([name == inner for name in chain.inner_names], values, np.nan)
+        if values is None or np.isnan(values).all():
             raise ModelError(item, "value", None, f"give its value by system.initial({loop_constraint.name!r}, ...)")
     elif inner:
-        asked = chain.asked(item, {inner: np.asarray(value).item()})
+        values = chain.asked(item, {inner: np.asarray(value).item()})
     elif isinstance(value, np.ndarray) and value.shape == (len(chain.inner_names),):
-        asked = value
+        values = value
     else:
-        asked = chain.asked(item, value)
-    return ChainTarget(loop_constraint, chain, asked)
+        values = chain.asked(item, value)
+    return ChainTarget(loop_constraint, chain, values)

@@ -96,7 +96,7 @@ class StartValues:
         beside: StartValues | None,
         kind: str,
     ) -> Values:
-        asked: Values = {}
+        targets: Values = {}
         for name, initial in initials.items():
             values = _of_kind(initial, kind)
             if values is None or (kind == "speeds" and _chain(model, name) is not None):
@@ -110,16 +110,16 @@ class StartValues:
             ]
             joint, chain = _joint(model, name), _chain(model, name)
             if len(free) == len(values) or (chain is not None and free and before is None):
-                asked[name] = values  # all coordinates of a chain together
+                targets[name] = values  # all coordinates of a chain together
             elif chain is not None:
                 if free and before is not None:  # consistent with those of higher priority
-                    asked[f"{name}.{ALL_COORDINATES}"] = np.where(np.isnan(before), values, before)
+                    targets[f"{name}.{ALL_COORDINATES}"] = np.where(np.isnan(before), values, before)
             elif joint is None or kind == "speeds" or joint.nq == joint.nv:  # an orientation is held as a whole
                 names = _part_names(model, name, kind)
-                asked |= {names[k]: values[k : k + 1] for k in free}
+                targets |= {names[k]: values[k : k + 1] for k in free}
             elif free and name in model.compiled.names.cut_q and len({*free} & {*range(4)}) in (0, 4):
-                asked[name] = np.where(np.isin(np.arange(len(values)), free), values, np.nan)
-        return asked
+                targets[name] = np.where(np.isin(np.arange(len(values)), free), values, np.nan)
+        return targets
 
 
 def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[str, str]]:
@@ -128,7 +128,7 @@ def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[
     A coordinate that is not given starts at zero, or at the nearest limit.
     """
     driven = {(d.connection.name, k) for d in model.joint_drives if d.level == 0 for k in d.places}
-    initials, words = dict(starts.initials), {}
+    initials, notes = dict(starts.initials), {}
     for name in model.joint_names:
         joint, old = _joint(model, name), initials.get(name, Initial())
         if joint is None or (joint.lower is None and joint.upper is None):
@@ -147,11 +147,11 @@ def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[
         labels = _labels(name, joint, joint.nq)[0]
         for k in np.flatnonzero(moved):
             label, unit = labels[k]
-            words[label] = (
+            notes[label] = (
                 f"{label} starts at its limit, {nearest[k]:.6g}{unit}: no start was given, and {start[k]:.6g} is "
                 "outside its limits"
             )
-    return (replace(starts, initials=initials) if words else starts), words
+    return (replace(starts, initials=initials) if notes else starts), notes
 
 
 def _limit(given: Array | None, none: float, size: int) -> Array:
@@ -188,27 +188,27 @@ def unmet_start_values(model: Model, q: Array, v: Array, starts: StartValues | N
             position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
         else:
             continue
-        places, rates = _labels(name, joint, len(position))
+        coordinates, rates = _labels(name, joint, len(position))
         if initial.meant is not None:
-            missed += _missed(places, initial.meant, position, _off(joint, initial.meant, position), why)
+            missed += _missed(coordinates, initial.meant, position, _off(joint, initial.meant, position), why)
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
-    for paced in starts.paced_chains(model):
-        used, labels = paced.used(model, q, v), _inner(paced.element)
-        rates = [(f"{paced.loop_constraint.name}.{inner}", f" {unit}/s") for inner, unit in labels]
-        missed += _missed(rates, paced.rates, used, np.abs(used - paced.rates))
+    for target in starts.paced_chains(model):
+        used, labels = target.used(model, q, v), _inner(target.element)
+        rates = [(f"{target.loop_constraint.name}.{inner}", f" {unit}/s") for inner, unit in labels]
+        missed += _missed(rates, target.rates, used, np.abs(used - target.rates))
     return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
 
 
-def _missed_inner(model: Model, name: str, asked: Array | None, q: Array) -> list[str]:
+def _missed_inner(model: Model, name: str, requested: Array | None, q: Array) -> list[str]:
     """Return notes on inner coordinates of a chain that a start at q (nq,) does not have."""
     connection, chain = model.system.connections[name], _chain(model, name)
-    if chain is None or asked is None:
+    if chain is None or requested is None:
         return []
     seen = relative(model, connection.first, connection.second, q)
-    used = chain.toward(seen.rotation, seen.position, asked)
+    used = chain.toward(seen.rotation, seen.position, requested)
     labels = [(f"{name}.{inner}", "" if unit == "1" else f" {unit}") for inner, unit in _inner(chain)]
-    return _missed(labels, asked, used, np.abs(used - asked))
+    return _missed(labels, requested, used, np.abs(used - requested))
 
 
 def _inner(chain: KinematicChain) -> list[tuple[str, str]]:
@@ -244,37 +244,37 @@ def _labels(name: str, joint: Joint | None, modes: int) -> tuple[list[tuple[str,
     if joint is None:
         labels = [f"{name}.eta[{k}]" for k in range(modes)]
         return [(label, "") for label in labels], [(label, "/s") for label in labels]
-    places = zip(full_names(name, joint.coordinates), joint.coordinate_units, strict=True)
+    coordinates = zip(full_names(name, joint.coordinates), joint.coordinate_units, strict=True)
     rates = zip(full_names(name, joint.speeds), joint.speed_units, strict=True)
-    return [(label, "" if unit == "1" else f" {unit}") for label, unit in places], [
+    return [(label, "" if unit == "1" else f" {unit}") for label, unit in coordinates], [
         (label, f" {unit}/s") for label, unit in rates
     ]
 
 
 def _missed(
     labels: list[tuple[str, str]],
-    asked: Array,
+    requested: Array,
     used: Array,
     off: Array,
     why: str = "loops and drives permit no more",
 ) -> list[str]:
     """Return notes on numbers that differ from the requested ones by more than rounding, with the reason."""
     return [
-        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
+        f"{label} was to start at {requested[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
         for k, (label, unit) in enumerate(labels)
-        if off[k] > ROUNDOFF_TOL * (1.0 + abs(asked[k]))
+        if off[k] > ROUNDOFF_TOL * (1.0 + abs(requested[k]))
     ]
 
 
-def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, BodyPlacement]) -> list[str]:
+def _missed_places(model: Model, q: Array, v: Array, placements: Mapping[str, BodyPlacement]) -> list[str]:
     """Return notes on body poses and velocities that a start at q (nq,), v (nv,) does not have."""
     poses: list[str] = []
     rates: list[str] = []
     shifts: dict[str, float] = {}
     turns: dict[str, float] = {}
-    for name, place in places.items():
+    for name, placement in placements.items():
         pose, speeds = model.pose(name, q), model.velocity(name, q, v)
-        turn = np.eye(3) if place.rotation is None else place.rotation.T @ pose.rotation
+        turn = np.eye(3) if placement.rotation is None else placement.rotation.T @ pose.rotation
         angle = float(np.linalg.norm(rotation_vectors(turn[None])))
         if angle > 1e-7:
             turns[name] = angle
@@ -282,19 +282,19 @@ def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, BodyPl
                 f"{name!r} starts turned by {angle:.6g} rad from where it was placed: loops and drives permit no less"
             )
         for given, used, what, unit, missed in (
-            (place.position, pose.position, "position", "m", poses),
-            (place.velocity, speeds[3:], "velocity", "m/s", rates),
-            (place.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
+            (placement.position, pose.position, "position", "m", poses),
+            (placement.velocity, speeds[3:], "velocity", "m/s", rates),
+            (placement.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
         ):
             if given is not None and np.abs(given - used).max() > ROUNDOFF_TOL * (1.0 + np.abs(given).max()):
-                asked, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
+                requested, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
                 away = ""
                 if what == "position":
                     shifts[name] = float(np.linalg.norm(given - used))
                     away = f", {shifts[name]:.3g} m away"
                 missed.append(
-                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}){away}: its joints permit no "
-                    "more"
+                    f"{name!r} was to start with {what} ({requested}) {unit} and has ({got}){away}: its joints permit "
+                    "no more"
                 )
     return [*(poses if len({*shifts, *turns}) < 2 else [_largest_corrections(shifts, turns)]), *rates]
 
@@ -323,13 +323,13 @@ def _width(model: Model, name: str) -> int:
     return int(span.stop - span.start)
 
 
-def _off(joint: Joint | None, asked: Array, used: Array) -> Array:
+def _off(joint: Joint | None, requested: Array, used: Array) -> Array:
     """Return the differences of positions: angles up to full turns, quaternions up to their sign."""
-    off = np.abs(used - asked)
+    off = np.abs(used - requested)
     if joint is None:
         return off
     if "qw" in joint.coordinates:
-        unit = asked[:4] / np.linalg.norm(asked[:4])
+        unit = requested[:4] / np.linalg.norm(requested[:4])
         off[:4] = np.minimum(np.abs(used[:4] - unit), np.abs(used[:4] + unit))
     turns = np.array([unit == "rad" for unit in joint.coordinate_units]) & (not joint.counts_turns)
     return np.where(turns, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))), off)

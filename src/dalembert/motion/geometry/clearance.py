@@ -103,7 +103,10 @@ class Clearance(KinematicResult):
 
     @property
     def interference(self) -> Closest | None:
-        """The first time at which two bodies are closer than `min_distance`, or overlap; None without interference."""
+        """The first time at which two bodies are closer than `min_distance`, or overlap.
+
+        None without interference.
+        """
         bad = self.distance < self.min_distance if self.min_distance > 0.0 else self.distance == 0.0
         rows = np.flatnonzero(bad.any(axis=1))
         if not len(rows):
@@ -252,8 +255,8 @@ def _between(result: Result, q: Array, pair: Pair, parts: dict[str, list[Convex]
         for two in parts[pair[1]]:
             second = two.poses(S, r)
             # skip pieces that cannot be the nearest
-            apart = np.linalg.norm(first[:, 9:] - second[:, 9:], axis=1) - one.reach - two.reach
-            rows = np.flatnonzero(apart < best)
+            gaps = np.linalg.norm(first[:, 9:] - second[:, 9:], axis=1) - one.reach - two.reach
+            rows = np.flatnonzero(gaps < best)
             gap, near = distances(one.solid, first[rows], two.solid, second[rows])
             closer = gap < best[rows]
             best[rows[closer]], points[rows[closer]] = gap[closer], near[closer]

@@ -130,14 +130,17 @@ class CouplerCurve(KinematicResult):
         stops = [spot.t[0] for spot, _ in self._stops]  # the speed has a kink there
         t = np.unique(np.concatenate([track.t, self.t, stops]))
         h = np.diff(t)
-        places = t[:-1, None] + h[:, None] * (1 + nodes) / 2
-        speeds = np.linalg.norm(track(places.ravel(), 1), axis=1).reshape(places.shape)
+        times = t[:-1, None] + h[:, None] * (1 + nodes) / 2
+        speeds = np.linalg.norm(track(times.ravel(), 1), axis=1).reshape(times.shape)
         total = np.concatenate([[0.0], np.cumsum(h / 2 * (speeds @ weights))])
         return np.asarray(total[np.searchsorted(t, self.t)])
 
     @cached_property
     def tangent(self) -> Array:
-        """Unit vectors along the path, (n, 3); at a start from rest, in the direction of the motion that follows."""
+        """Unit vectors along the path, (n, 3).
+
+        At a start from rest, in the direction of the motion that follows.
+        """
         rest = self._at_rest
         along = np.where(rest[:, None], self.acceleration, self.velocity)
         size = np.linalg.norm(along, axis=1, keepdims=True)
@@ -254,9 +257,9 @@ class CouplerCurve(KinematicResult):
     def _headline(self) -> str:
         kind = "in a plane" if self.normal is not None else "in space"
         counts = (("cusp", self.cusps), ("inflection", self.inflections), ("double point", self.double_points))
-        told = [f"{len(spots)} {name}{'s' * (len(spots) != 1)}" for name, spots in counts]
+        numbers = [f"{len(spots)} {name}{'s' * (len(spots) != 1)}" for name, spots in counts]
         shape = "closed, " * self.closed
-        return f"{self.point} {kind}, {shape}{self.length[-1]:.6g} m, {', '.join(told)}"
+        return f"{self.point} {kind}, {shape}{self.length[-1]:.6g} m, {', '.join(numbers)}"
 
     # ---- internals
 

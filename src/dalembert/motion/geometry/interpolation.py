@@ -46,7 +46,7 @@ def refine(result: Result, rows: int = _N_FINE_ROWS) -> Result:
 
 
 def differentiate(t: Array, *known: Array) -> Array:
-    """Return the next derivative (n, ...) of a quantity with value and first rates (n, ...) known at times (n,) s.
+    """Return the next derivative (n, ...) of a quantity known with its first rates at times (n,) s.
 
     NaN where an interval between two jumps has one row only.
     """

@@ -107,11 +107,11 @@ class Polygon(KinematicResult):
         """Return an xarray Dataset over the points: their vectors and positions, with units."""
         import xarray
 
-        places = np.array([self.places[name] for name in self.vectors])
+        positions = np.array([self.places[name] for name in self.vectors])
         dims = ("point", "axis")
         data = {
             self.kind: (dims, np.array(list(self.vectors.values())), {"units": self.unit}),
-            "position": (dims, places, {"units": "m"}),
+            "position": (dims, positions, {"units": "m"}),
         }
         coords = {"point": list(self.vectors), "axis": ["x", "y", "z"]}
         return xarray.Dataset(data, coords, {"title": self._subject(), "message": self.message})
@@ -193,24 +193,24 @@ def _polygon(
     found = {name: [moment.of(marker, markers[-1]) for marker in markers] for name, markers in named}
     size = max((float(np.linalg.norm(v)) for values in found.values() for v, _ in values), default=0.0)
     vectors: dict[str, Array] = {}
-    places: dict[str, Array] = {}
+    positions: dict[str, Array] = {}
     owners: dict[str, list[str]] = {}
     slips = []
     for name, markers in named:
         values = found[name]
         together = np.linalg.norm(values[0][0] - values[-1][0]) <= 1e-7 * size
         labels = [name if together else f"{name} ({marker.body.name})" for marker in markers]
-        for label, marker, (value, place) in zip(labels, markers, values, strict=True):
-            vectors[label], places[label] = value, place
+        for label, marker, (value, position) in zip(labels, markers, values, strict=True):
+            vectors[label], positions[label] = value, position
             owners.setdefault(marker.body.name, []).append(label)
         if not together:
             slips.append(moment.slip(name, markers, labels, vectors))
     edges = []
     for body, labels in owners.items():
         if body != base.body.name:
-            edges += _image(body, labels, vectors, places, moment, size)
+            edges += _image(body, labels, vectors, positions, moment, size)
     unit = "m/s2" if moment.accelerations else "m/s"
-    return Polygon(result, k, kind, unit, base.name, vectors, places, edges + slips, base)
+    return Polygon(result, k, kind, unit, base.name, vectors, positions, edges + slips, base)
 
 
 class _Moment:
@@ -241,8 +241,8 @@ class _Moment:
             own = RelativeFrameMotion.of(self._one, marker, self._base, rates=1 + self.accelerations)
             return (own.acceleration if self.accelerations else own.velocity)[0], own.position[0]
         there = self.motion(where.body)
-        place = there.position[0] + there.rotation[0] @ where.position
-        return self._rigid(self.motion(marker.body), place, self.accelerations), place
+        position = there.position[0] + there.rotation[0] @ where.position
+        return self._rigid(self.motion(marker.body), position, self.accelerations), position
 
     def slip(self, name: str, markers: list[Marker], labels: list[str], vectors: dict[str, Array]) -> Edge:
         """Return the arrow between two coincident points of a joint that slide on each other."""
@@ -251,14 +251,14 @@ class _Moment:
         turned = np.zeros(3)
         if self.accelerations:
             first, second = (self.motion(marker.body) for marker in markers)
-            place = self.of(markers[1], markers[1])[1]
-            sliding = self._rigid(second, place, False) - self._rigid(first, place, False)
+            position = self.of(markers[1], markers[1])[1]
+            sliding = self._rigid(second, position, False) - self._rigid(first, position, False)
             turned = 2 * np.cross(first.angular_velocity[0], sliding)
         return Edge(name, tail, tip, vector, turned, vector - turned)
 
     @staticmethod
-    def _rigid(seen: RelativeFrameMotion, place: Array, accelerations: bool) -> Array:
-        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], place - seen.position[0]
+    def _rigid(seen: RelativeFrameMotion, position: Array, accelerations: bool) -> Array:
+        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], position - seen.position[0]
         if not accelerations:
             return np.asarray(seen.velocity[0] + np.cross(w, r))
         return np.asarray(seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)))

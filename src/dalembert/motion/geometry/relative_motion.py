@@ -86,7 +86,10 @@ class RelativeFrameMotion:
     def of(
         cls, result: Result, frame: Marker, relative_to: Marker | None = None, *, rates: int = 2
     ) -> RelativeFrameMotion:
-        """Return the motion from a result, relative to ground by default; accelerations are NaN unless `rates` is 2."""
+        """Return the motion from a result, relative to ground by default.
+
+        Accelerations are NaN unless `rates` is 2.
+        """
         R, p, w, v, e, a = _absolute(result, frame, rates)
         if relative_to is not None and not _is_ground(relative_to):
             A, o, W, V, E, B = _absolute(result, relative_to, rates)
@@ -161,7 +164,10 @@ class RelativeFrameMotion:
 
 
 def seen_in_plane(result: Result, body: object, relative_to: object, item: str) -> tuple[RelativeFrameMotion, Array]:
-    """Return the planar motion of a body relative to another, and its normal (3,); raise an error for others."""
+    """Return the planar motion of a body relative to another, and its normal (3,).
+
+    Raise an error for others.
+    """
     frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
     if frame.body is base.body:
         raise ModelError(item, "relative_to", base.name, "give another body")

@@ -96,8 +96,8 @@ class ScrewAxes(KinematicResult):
 
     def _headline(self) -> str:
         finite = self.pitch[np.isfinite(self.pitch)]
-        told = f", pitch {finite.min():.4g} to {finite.max():.4g} m/rad" if len(finite) else ""
-        return f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}{told}"
+        pitch = f", pitch {finite.min():.4g} to {finite.max():.4g} m/rad" if len(finite) else ""
+        return f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}{pitch}"
 
 
 def screw_axes(result: Result, body: object, *, relative_to: object = "ground") -> ScrewAxes:

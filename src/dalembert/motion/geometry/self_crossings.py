@@ -40,14 +40,17 @@ def crossings(t: Array, track: Quintic, normal: Array, size: float) -> list[tupl
         exact = _meet(track, plane, pair, size)
         if exact is None or exact[1] - exact[0] < 1e-9 * np.ptp(times):
             continue
-        place = track(np.array(exact[:1]))[0]
-        if all(np.linalg.norm(place - other) > 1e-7 * size for _, _, other in found):
-            found.append((*exact, place))
+        position = track(np.array(exact[:1]))[0]
+        if all(np.linalg.norm(position - other) > 1e-7 * size for _, _, other in found):
+            found.append((*exact, position))
     return [(a, b) for a, b, _ in found]
 
 
 def _meet(track: Quintic, plane: Array, pair: tuple[float, float], size: float) -> tuple[float, float] | None:
-    """Return the two times near `pair` at which the path is at one point; None if it does not cross itself."""
+    """Return the two times near `pair` at which the path is at one point.
+
+    None if it does not cross itself.
+    """
     x = np.array(pair)
     for _ in range(20):
         p, v = track(x) @ plane, track(x, 1) @ plane

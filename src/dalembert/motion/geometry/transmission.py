@@ -197,7 +197,10 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
 
 
 def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
-    """Return effort and load (n, 2) whose total power along the motion is zero; c and d (n, nv) are their rows."""
+    """Return effort and load (n, 2) whose total power along the motion is zero.
+
+    c and d (n, nv) are their rows.
+    """
     v = result.v / columns
     rates = np.stack([(c * v).sum(axis=1), (d * v).sum(axis=1)], axis=1)
     still = np.abs(rates).max(axis=1) <= 1e-10 * np.abs(rates).max(initial=0.0)
@@ -212,11 +215,11 @@ def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[NamedVelocities, A
     """Return efforts (n,) at cut joints as loads on bodies (n, nb, 6), and as loads of connections, (n, ..., 6)."""
     on_bodies, passed = np.zeros((len(q), model.nb, 6)), np.zeros((len(q), len(model.connection_names), 6))
     for dof, effort in efforts:
-        for place in dof.cut:
+        for index in dof.cut:
             name, span = next(
-                (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= place < span.stop
+                (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= index < span.stop
             )
-            load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, place - span.start]
+            load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, index - span.start]
             passed[:, model.connection_names.index(name)] += load
             loop_constraint = model.system.connections[name]
             point = model.pose(loop_constraint.second, q).position
@@ -269,7 +272,10 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
 
 
 def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
-    """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another; where it is zero, its rate."""
+    """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another.
+
+    Where it is zero, its rate.
+    """
     system = result.require_model().system
     bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
 

@@ -37,16 +37,16 @@ def find_all_solutions(
     while used < search.starts and (idle < MAX_EMPTY_ROUNDS).any():
         left = np.flatnonzero(idle < MAX_EMPTY_ROUNDS)
         each = min(_STARTS_PER_ROUND, search.starts - used)
-        place = np.repeat(left, each)
-        starts = search.perturbed(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
-        down = solve_bounded(reach, starts, which[place], iterations=search.iterations)
+        owner = np.repeat(left, each)
+        starts = search.perturbed(begin[owner], np.pi) if reach.closures else search.scattered(begin[owner])
+        down = solve_bounded(reach, starts, which[owner], iterations=search.iterations)
         reached = down.done & reach.reached(down.residual, down.q)
-        q = search.unwrap_angles(down.q, preferred[place])
-        np.add.at(found.iterations, place, down.iterations)
+        q = search.unwrap_angles(down.q, preferred[owner])
+        np.add.at(found.iterations, owner, down.iterations)
         found.starts[left] += each
         for k in left:
             before = len(kept[k])
-            kept[k] = _merged(reach, distinct(reach, np.concatenate([kept[k], q[(place == k) & reached]])), int(k))
+            kept[k] = _merged(reach, distinct(reach, np.concatenate([kept[k], q[(owner == k) & reached]])), int(k))
             idle[k] = 0 if len(kept[k]) > before else idle[k] + 1
         used += each
     solutions = []

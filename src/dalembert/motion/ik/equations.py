@@ -239,9 +239,9 @@ def _in_core(model: Model, goal: CheckedTarget, scale: float) -> tuple[Any, ...]
 
 def _boxes(model: Model, bounds: Bounds, columns: IndexArray) -> tuple[IndexArray, Array, Array]:
     """Return the index in q of the coordinate of each column, -1 without one, and its limits."""
-    place = np.full(model.nv, -1)
+    index = np.full(model.nv, -1)
     for name in (*model.joint_names, *model.flexible_names):
         q, v = model.q_slice(name), model.v_slice(name)
         if q.stop - q.start == v.stop - v.start:
-            place[v] = np.arange(q.start, q.stop)
-    return place[columns], bounds.lower[columns], bounds.upper[columns]
+            index[v] = np.arange(q.start, q.stop)
+    return index[columns], bounds.lower[columns], bounds.upper[columns]

@@ -30,13 +30,13 @@ def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
         gap = _gap(one, two)
         if gap is None:
             continue
-        apart, unit, size = gap
-        worst = int(apart.argmax())
-        if apart[worst] > CONTRADICTION_TOL * size:
+        distance, unit, size = gap
+        worst = int(distance.argmax())
+        if distance[worst] > CONTRADICTION_TOL * size:
             what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
-            where = f" of target {worst}" if len(apart) > 1 else ""
+            where = f" of target {worst}" if len(distance) > 1 else ""
             remedy = "both are on one rigid body: free one of them"
-            raise ModelError(what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", remedy)
+            raise ModelError(what, f"contradiction{where}", f"{distance[worst]:.6g} {unit}", remedy)
 
 
 def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | None:
@@ -45,9 +45,9 @@ def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | N
     if not (one.whole and two.whole):
         return None
     if kinds == ("position", "position"):
-        apart = np.linalg.norm(one.wanted - two.wanted, axis=-1)
+        distance = np.linalg.norm(one.wanted - two.wanted, axis=-1)
         own = float(np.linalg.norm(one.marker.position - two.marker.position))
-        return np.abs(apart - own), "m", max(own, 1e-3)
+        return np.abs(distance - own), "m", max(own, 1e-3)
     if kinds == ("rotation", "rotation"):
         R = (one.wanted @ one.marker.rotation.T) @ (two.wanted @ two.marker.rotation.T).swapaxes(-1, -2)
         return np.linalg.norm(rotation_vectors(R), axis=-1), "rad", 1.0

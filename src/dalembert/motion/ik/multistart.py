@@ -103,10 +103,10 @@ class MultistartSearch:
             left = np.flatnonzero(~found.reached)
             each = int(np.clip(_MIN_BATCH_SIZE // len(left), 1, self.starts - used))
             starts = self.promising(q[left], which[left], each, used)
-            place = np.repeat(left, each)
-            down = solve_bounded(self.reach, starts, which[place], iterations=self.iterations)
+            owner = np.repeat(left, each)
+            down = solve_bounded(self.reach, starts, which[owner], iterations=self.iterations)
             reached = down.done & self.reach.reached(down.residual, down.q)
-            np.add.at(found.iterations, place, down.iterations)
+            np.add.at(found.iterations, owner, down.iterations)
             found.starts[left] += each
             # the nearest start of each target
             size = np.where(reached, -1.0, (self.reach.violated(down.residual) ** 2).sum(1)).reshape(-1, each)
@@ -181,16 +181,16 @@ class MultistartSearch:
         turns = self.turning
         if not turns.any():
             return q
-        places, lower, upper = reach.place[turns], reach.lower[turns], reach.upper[turns]
-        at, whole = q[:, places], 2 * np.pi
+        indices, lower, upper = reach.place[turns], reach.lower[turns], reach.upper[turns]
+        at, whole = q[:, indices], 2 * np.pi
         # as near as possible, but within the limits
         least, most = np.ceil((lower - at) / whole - 1e-12), np.floor((upper - at) / whole + 1e-12)
-        back = np.clip(np.round((preferred[:, places] - at) / whole), np.minimum(least, 0), np.maximum(most, 0))
+        back = np.clip(np.round((preferred[:, indices] - at) / whole), np.minimum(least, 0), np.maximum(most, 0))
         turned = q.copy()
-        turned[:, places] = at + whole * back
+        turned[:, indices] = at + whole * back
         if reach.closures:
-            apart = np.abs(model.constraint_residual(turned, t=reach.t) - model.constraint_residual(q, t=reach.t))
-            broken = apart.max(1, initial=0.0) > 1e-9  # geared angles are not periodic
+            change = np.abs(model.constraint_residual(turned, t=reach.t) - model.constraint_residual(q, t=reach.t))
+            broken = change.max(1, initial=0.0) > 1e-9  # geared angles are not periodic
             turned[broken] = q[broken]
         return reach.within(turned)
 

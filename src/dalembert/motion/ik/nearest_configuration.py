@@ -43,7 +43,10 @@ def minimize_on_constraints(
     *,
     iterations: int = 60,
 ) -> IkOutcome:
-    """Minimise f of (1) from q (b, nq), where the first `firm` rows are satisfied; p is `preferred` (b, nq)."""
+    """Minimise f of (1) from q (b, nq), where the first `firm` rows are satisfied.
+
+    p is `preferred` (b, nq).
+    """
     b, n = len(q), len(reach.columns)
     q, r = q.copy(), reach.residual(q, which)
     damping = np.zeros(b)
@@ -63,7 +66,7 @@ def minimize_on_constraints(
         loads = np.concatenate([lam, at[:, firm:]], axis=1)
         H = soft @ reach.stiffness(at, J)[:, firm:] + curvature(reach, here, target, loads, J)
         H = H + posture * reach.bend(away)
-        x, sound = _along(V, H, g, damping[live])
+        x, positive = _along(V, H, g, damping[live])
         # the first limit ends a step
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(x > 0.0, most / x, np.where(x < 0.0, least / x, np.inf))
@@ -78,7 +81,7 @@ def minimize_on_constraints(
         )
         hoped = -((g * x).sum(1) + 0.5 * (x * (H @ x[:, :, None])[:, :, 0]).sum(1))
         largest = np.abs(x).max(1, initial=0.0)
-        good = sound & held & ~blocked & ((f - f_trial > 1e-4 * hoped) & (hoped > 0.0) | (largest < 1e-7))
+        good = positive & held & ~blocked & ((f - f_trial > 1e-4 * hoped) & (hoped > 0.0) | (largest < 1e-7))
         chosen = live[good]
         q[chosen], r[chosen] = trial[good], r_trial[good]
         count[live] += 1
@@ -146,8 +149,8 @@ def _along(V: Array, H: Array, g: Array, damping: Array) -> tuple[Array, BoolArr
     W = V.swapaxes(1, 2)
     A = W @ H @ V
     A[:, range(n), range(n)] += np.where((V * V).sum(1) > 0.5, damping[:, None] + 1e-14, 1.0)
-    y, sound = solve_symmetric(A, -(W @ g[:, :, None])[:, :, 0])
-    return (V @ y[:, :, None])[:, :, 0], sound
+    y, positive = solve_symmetric(A, -(W @ g[:, :, None])[:, :, 0])
+    return (V @ y[:, :, None])[:, :, 0], positive
 
 
 def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int) -> tuple[Array, Array, BoolArray]:

@@ -50,7 +50,10 @@ class Jump:
 def follow_targets(
     search: MultistartSearch, q: Array, count: int, preferred: Array | None
 ) -> tuple[SearchOutcome, tuple[Jump, ...]]:
-    """Follow targets from q (nq,), each from the previous one; the posture is the previous one unless given (B, nq)."""
+    """Follow targets from q (nq,), each from the previous one.
+
+    The posture is the previous one unless given (B, nq).
+    """
     parts: list[SearchOutcome] = []
     jumps: list[Jump] = []
     here = q[None]
@@ -78,8 +81,7 @@ def follow_targets(
 
 
 def fitted(search: MultistartSearch, begin: Array, count: int, path: bool) -> SearchOutcome:
-    """Return the least-error configuration of each target near starts (B, nq), or along a path near the previous
-    one."""
+    """Return the least-error configuration of each target near starts (B, nq), or near the previous one."""
     if not path:
         return _nearest(search, begin, np.arange(count))
     parts, here = [], begin[:1]
@@ -102,16 +104,19 @@ def _joined(parts: list[SearchOutcome]) -> SearchOutcome:
 
 
 def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
-    """Return the configuration (1, nq) on the branch at the next target, and steps; None if the branch ends before."""
+    """Return the configuration (1, nq) on the branch at the next target, and steps.
+
+    None if the branch ends before.
+    """
     reach = search.reach
     r_0 = reach.residual(q, which)
     r_0[:, : reach.hard] = 0.0
-    way, part, steps = 0.0, 1.0, 0
-    while way < 1.0:
-        part = min(part, 1.0 - way)
+    progress, part, steps = 0.0, 1.0, 0
+    while progress < 1.0:
+        part = min(part, 1.0 - progress)
         tangent, side = _tangent(search, q, which, r_0 * part)
         ahead = reach.retract(q, tangent)
-        shift = -(1.0 - way - part) * r_0
+        shift = -(1.0 - progress - part) * r_0
         down = solve_bounded(reach, ahead, which, shift=shift, iterations=20, patience=6)
         steps += int(down.iterations[0])
         bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
@@ -120,7 +125,7 @@ def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tupl
             other = _tangent(search, down.q, which, r_0)[1]
             good = other is None or other == side
         if good:
-            q, way, part = down.q, way + part, 2.0 * part
+            q, progress, part = down.q, progress + part, 2.0 * part
             continue
         part *= 0.5
         if part < _MIN_PATH_STEP:

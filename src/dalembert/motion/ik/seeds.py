@@ -28,14 +28,14 @@ def metric_of(model: Model, weights: Mapping[str, float] | None) -> Array:
     if weights is not None and not isinstance(weights, Mapping):
         raise ModelError(ITEM, "weights", weights, 'give a dict of names to numbers: {"A": 2.0}')
     for name, weight in dict(weights or {}).items():
-        places = named_velocities(model, name, item=f"{ITEM}: weights")
-        if places.cut:
+        selected = named_velocities(model, name, item=f"{ITEM}: weights")
+        if selected.cut:
             remedy = "a loop was cut there: weight the other joints of the loop"
             raise ModelError(ITEM, f"weights[{name!r}]", weight, remedy)
         if name not in model.joint_names and name.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz"):
             raise ModelError(ITEM, f"weights[{name!r}]", weight, "name the joint: an orientation has one weight")
         root = positive(f"{ITEM}: weights", weight=weight)["weight"] ** -0.5
-        metric[places.columns] *= root
+        metric[selected.columns] *= root
     return metric
 
 
@@ -62,8 +62,8 @@ def begin_from(
         if len(shape) == 2 and shape[0] != count and count == 1:
             several = shape[0]
         if shape not in ((model.nq,), (several or count, model.nq)):
-            wanted = f"give ({model.nq},) or ({count if count > 1 else 'B'}, {model.nq}) numbers"
-            raise ModelError(ITEM, "the shape of q", shape, wanted)
+            remedy = f"give ({model.nq},) or ({count if count > 1 else 'B'}, {model.nq}) numbers"
+            raise ModelError(ITEM, "the shape of q", shape, remedy)
         given = finite_array(q, shape, item=ITEM, field="q")
         starts = np.tile(given, (count, 1)) if given.ndim == 1 else given
         starts = model.integrate(starts, np.zeros_like(starts, shape=(len(starts), model.nv)))

@@ -75,10 +75,10 @@ def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, BoolArray]:
     b, n = rhs.shape
     L = np.ascontiguousarray(A.transpose(1, 2, 0))
     x = np.ascontiguousarray(rhs.T)
-    sound = np.ones(b, dtype=bool)
+    positive = np.ones(b, dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):  # for matrices that are not positive
         for k in range(n):
-            sound &= L[k, k] > 0.0
+            positive &= L[k, k] > 0.0
             pivot = np.where(L[k, k] > 0.0, L[k, k], 1.0)
             L[k, k] = pivot
             row = L[k, k + 1 :].copy()
@@ -89,5 +89,5 @@ def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, BoolArray]:
         for k in range(n - 1, -1, -1):
             x[k] /= L[k, k]
             x[k] -= (L[k, k + 1 :] * x[k + 1 :]).sum(0)
-        sound &= np.isfinite(x.sum(0))
-    return np.where(sound[:, None], x.T, 0.0), sound
+        positive &= np.isfinite(x.sum(0))
+    return np.where(positive[:, None], x.T, 0.0), positive

@@ -70,7 +70,7 @@ class CheckedTarget:
 
 
 def rotation_hessian(r: Array, part: float) -> Array:
-    """Return second derivatives (b, 3, 3) of phi^2 / 2 by rotations, phi n = r (b, 3) a turn (part 1/2) or tilt (1).
+    """Return second derivatives (b, 3, 3) of phi^2 / 2, phi n = r (b, 3) a turn (part 1/2) or tilt (1).
 
     One along n, part phi / tan(part phi) across.
     """

@@ -27,7 +27,9 @@ MAX_TARGET_VALUE = 1e100  # larger numbers have squares that overflow
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Target of a marker. Any part may have a leading axis (B, ...) of many targets; NaN leaves a component free.
+    """Target of a marker.
+
+    Any part may have a leading axis (B, ...) of many targets; NaN leaves a component free.
 
     Parameters
     ----------

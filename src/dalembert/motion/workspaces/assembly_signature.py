@@ -57,7 +57,7 @@ class AssemblySignature:
     def __call__(self, q: Array) -> Array:
         """Return numbers (B, k) of configurations q (B, nq), equal for equivalent assemblies."""
         R, p = self.model.poses(q)
-        places = p[:, self.rods, None] + np.einsum("bnij,nkj->bnki", R[:, self.rods], self.ends)
+        points = p[:, self.rods, None] + np.einsum("bnij,nkj->bnki", R[:, self.rods], self.ends)
         size, count = self.model.length, len(q)
-        parts = (R[:, self.whole], p[:, self.whole] / size, places / size)
+        parts = (R[:, self.whole], p[:, self.whole] / size, points / size)
         return np.concatenate([part.reshape(count, -1) for part in parts], axis=1)

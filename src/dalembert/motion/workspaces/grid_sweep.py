@@ -119,30 +119,30 @@ class WorkspaceSweep:
     def sweep(self, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
         """Return the solutions at all cells; poses (cells, nq) are configurations with the platform in place."""
         numbers = np.arange(len(poses)).reshape(shape)
-        apart = strides(shape)
-        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, apart, strict=True)]
+        spacing = strides(shape)
+        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, spacing, strict=True)]
         cells = numbers[np.ix_(*at)]
-        ways = self._coarse(poses[cells.ravel()])
+        solutions = self._coarse(poses[cells.ravel()])
         while any(len(a) < n for a, n in zip(at, shape, strict=True)):
-            apart = [max(1, s // 4) for s in apart]
+            spacing = [max(1, s // 4) for s in spacing]
             finer = [
                 np.unique(np.append(np.arange(s // 2, n, s), n - 1)) if s > 1 else np.arange(n)
-                for n, s in zip(shape, apart, strict=True)
+                for n, s in zip(shape, spacing, strict=True)
             ]
             nearest = [np.abs(a[None] - f[:, None]).argmin(1) for a, f in zip(at, finer, strict=True)]
             source = np.arange(cells.size).reshape(cells.shape)[np.ix_(*nearest)].ravel()
             before, old = poses[cells.ravel()], cells.shape
             at, cells = finer, numbers[np.ix_(*finer)]
-            ways = self._refined(ways, before, old, source, poses[cells.ravel()])
+            solutions = self._refined(solutions, before, old, source, poses[cells.ravel()])
             if cells.size < len(poses):
-                ways = self._filled(ways, poses[cells.ravel()], cells.shape)
-        ways = self._filled(ways, poses, shape)
-        if seed_islands(self, ways, poses):
-            ways = self._filled(ways, poses, shape)
-        for slot in range(ways.closed.shape[1] if self.stops else 0):
+                solutions = self._filled(solutions, poses[cells.ravel()], cells.shape)
+        solutions = self._filled(solutions, poses, shape)
+        if seed_islands(self, solutions, poses):
+            solutions = self._filled(solutions, poses, shape)
+        for slot in range(solutions.closed.shape[1] if self.stops else 0):
             for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _BATCH_SIZE):
-                ways.closed[part, slot] &= self.within(ways.q[part, slot])
-        return ways
+                solutions.closed[part, slot] &= self.within(solutions.q[part, slot])
+        return solutions
 
     def _coarse(self, poses: Array) -> CellSolutions:
         """Return all solutions at a few cells."""
@@ -215,8 +215,8 @@ class WorkspaceSweep:
                     kept.append(mine[distinct_configurations(self.closed, q[mine], block.columns)[0]])
                 else:
                     kept.append(mine[:MAX_CONTINUUM_SOLUTIONS])
-            places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
-            found.append((q[places], owner[places]))
+            indices = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
+            found.append((q[indices], owner[indices]))
         return found
 
     def _seen(self, k: int, q: Array, parents: Array, owner: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -227,8 +227,7 @@ class WorkspaceSweep:
         return self._unlike(self.closed.retract(parents, x), owner, self.pattern(k, q)[0])
 
     def _unlike(self, q: Array, owner: NDArray[np.intp], order: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the indices of configurations of each owner that differ by the pose of some body, the lowest of
-        each."""
+        """Return the lowest indices of configurations of each owner that differ by the pose of some body."""
         if self._look is None or not len(q):
             return np.arange(len(q))
         poses = self._look(q)
@@ -244,13 +243,13 @@ class WorkspaceSweep:
     def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
         """Return the slot of each solution: one for each pattern of signs of determinants, then further ones."""
         code, patterns = self.pattern(k, q)
-        places = np.zeros(len(q), dtype=np.intp)
+        slots = np.zeros(len(q), dtype=np.intp)
         for parent in range(parents):
             mine = np.flatnonzero(owner == parent)
             for value in np.unique(code[mine]):
                 same = mine[code[mine] == value]
-                places[same] = value + patterns * np.arange(len(same))
-        return places
+                slots[same] = value + patterns * np.arange(len(same))
+        return slots
 
     def pattern(self, k: int, q: Array) -> tuple[NDArray[np.intp], int]:
         """Return the pattern of signs of a block (B,) as a number, and the number of patterns.
@@ -285,20 +284,20 @@ class WorkspaceSweep:
         return found
 
     def _refined(
-        self, ways: CellSolutions, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
+        self, solutions: CellSolutions, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
     ) -> CellSolutions:
         """Return the solutions at finer cells, from those at their source or its neighbour."""
-        cells, slots, nb = ways.closed.shape
+        cells, slots, nb = solutions.closed.shape
         q = np.empty((len(poses), slots, poses.shape[1]))
         closed = np.zeros((len(poses), slots, nb), dtype=bool)
         donors_of = np.array(
-            [[neighbour_cells(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
+            [[neighbour_cells(solutions.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
         ).reshape(slots, nb, cells)
         hopeful = (donors_of >= 0).any(0).all(0)  # every block has a solution here or nearby
         for slot in range(slots):
             donors = donors_of[slot]
             some = (donors >= 0).any(0) & hopeful
-            start = self._combined(ways.q[:, slot], donors)
+            start = self._combined(solutions.q[:, slot], donors)
             G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
             if some.any():
                 G[some] = self.sensitivity(start[some])
@@ -330,60 +329,62 @@ class WorkspaceSweep:
             x[np.ix_(there, block.columns)] = away[:, block.columns]
         return self.closed.retract(base, x)
 
-    def _filled(self, ways: CellSolutions, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
+    def _filled(self, solutions: CellSolutions, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
         """Try failed cells once more from successful neighbours, as long as that helps."""
         nb = len(self.blocks)
-        for slot in range(ways.closed.shape[1]):
+        for slot in range(solutions.closed.shape[1]):
             tried = np.zeros((len(poses), nb), dtype=np.intp)
             for turn in range(40):
-                closed = ways.closed[:, slot]
+                closed = solutions.closed[:, slot]
                 donors = np.array([neighbour_cells(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
                 # nothing is gained where another block has no solution
-                hopeful = np.all((donors.T >= 0) | ways.closed.any(1), axis=1)
+                hopeful = np.all((donors.T >= 0) | solutions.closed.any(1), axis=1)
                 # a hole within the reachable set is tried from all sides
                 most = (
                     np.array([np.where(enclosed_cells(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
                 )
-                wanted = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
-                new = np.flatnonzero(wanted.any(1))
+                pending = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
+                new = np.flatnonzero(pending.any(1))
                 if not len(new):
                     break
-                tried[new] += wanted[new]
-                start = self._combined(ways.q[:, slot], donors, new)
+                tried[new] += pending[new]
+                start = self._combined(solutions.q[:, slot], donors, new)
                 start = self.put(start, poses[new])
                 q, good = self.close(start, iterations=10)
-                good &= wanted[new]
+                good &= pending[new]
                 good &= self._unchanged(slot, start, q, good, np.ones(len(q), dtype=bool))
-                self._take(ways, slot, new, q, good)
-        return ways
+                self._take(solutions, slot, new, q, good)
+        return solutions
 
-    def add(self, ways: CellSolutions, cells: NDArray[np.intp], q: Array, good: BoolArray) -> bool:
-        """Store good blocks (k, blocks) of q (k, nq) in cells (k,) where they have a slot; return True if any was."""
+    def add(self, solutions: CellSolutions, cells: NDArray[np.intp], q: Array, good: BoolArray) -> bool:
+        """Store good blocks (k, blocks) of q (k, nq) in cells (k,) where they have a slot.
+
+        Return True if any was.
+        """
         any_new = False
         for k in range(len(self.blocks)):
             code = self.pattern(k, q)[0] if self.isolated else np.zeros(len(q), dtype=np.intp)
-            for j in np.flatnonzero(good[:, k] & (code < ways.closed.shape[1])):
-                if not ways.closed[cells[j], code[j], k]:
+            for j in np.flatnonzero(good[:, k] & (code < solutions.closed.shape[1])):
+                if not solutions.closed[cells[j], code[j], k]:
                     only = np.zeros((1, len(self.blocks)), dtype=bool)
                     only[0, k] = True
-                    self._take(ways, int(code[j]), cells[j : j + 1], q[j : j + 1], only)
+                    self._take(solutions, int(code[j]), cells[j : j + 1], q[j : j + 1], only)
                     any_new = True
         return any_new
 
-    def _take(self, ways: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
+    def _take(self, solutions: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
         """Store the good blocks of q (k, nq) in the solutions at cells (k,)."""
-        before = ways.q[cells, slot]
+        before = solutions.q[cells, slot]
         away, x = self.closed.difference(before, q), np.zeros((len(q), self.closed.nv))
         for k, (_, moving) in enumerate(self.pairs):
             x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
-        ways.q[cells, slot] = self.closed.retract(before, x)
-        ways.closed[cells, slot] |= good
+        solutions.q[cells, slot] = self.closed.retract(before, x)
+        solutions.closed[cells, slot] |= good
 
     # ---- batches of states
 
     def close(self, q: Array, iterations: int = 14) -> tuple[Array, BoolArray]:
-        """Return states (B, nq) with everything except the platform closed, and the mask of closed blocks, (B,
-        blocks)."""
+        """Return states (B, nq) closed except for the platform, and the mask (B, blocks) of closed blocks."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
         found, worst = levenberg_marquardt(self.system, q, self.pairs, tolerance=_CLOSED_TOL, iterations=iterations)

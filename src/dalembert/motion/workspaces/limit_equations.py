@@ -40,7 +40,10 @@ class LimitedEquations:
 
 
 def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:
-    """Return the distance of a coordinate beyond its stops at states q (B, nq), rad or m; angles the shorter way."""
+    """Return the distance of a coordinate beyond its stops at states q (B, nq), rad or m.
+
+    Angles the shorter way.
+    """
     values = measure.values(q)
     if measure.period:
         middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0

@@ -110,8 +110,8 @@ class Workspace(ArrayAnswer):
     def mode(self) -> tuple[int, ...]:
         """Working mode of the start configuration."""
         q0 = self._reach.q0[None]
-        wanted = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
-        return wanted if wanted in self.modes or not self.modes else self.modes[0]
+        pattern = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
+        return pattern if pattern in self.modes or not self.modes else self.modes[0]
 
     def configurations(self, mode: Sequence[int] | None = None) -> tuple[Array, NDArray[np.bool_]]:
         """Return the configurations of `model` in a working mode (cells..., nq), and their mask (cells...)."""
@@ -154,9 +154,9 @@ class Workspace(ArrayAnswer):
         """Return the velocities of the platform that are degrees of freedom."""
         if not self._actuated:
             raise ModelError("workspace", "actuated", (), "name the actuated coordinates: actuated=('A', 'B')")
-        place, turn = len(self.grid), len(self._columns) - len(self.grid)
-        if self._mobility not in (place, place + turn):
-            here = f"the platform has {place} translations and {turn} rotations on this grid"
+        translations, rotations = len(self.grid), len(self._columns) - len(self.grid)
+        if self._mobility not in (translations, translations + rotations):
+            here = f"the platform has {translations} translations and {rotations} rotations on this grid"
             remedy = f"{here}, the mechanism {self._mobility} DOF: give rotation=..., or hold idle coordinates"
             raise ModelError("workspace", "condition", None, remedy)
         if len(self._actuated) < self._mobility:
@@ -170,11 +170,11 @@ class Workspace(ArrayAnswer):
         """Return K of (1) at states q (B, nq)."""
         reach, closed = self._reach, self._reach.closed
         G = reach.sensitivity(q)
-        place = np.cumsum(reach.held) - 1
+        index = np.cumsum(reach.held) - 1
         scale = np.where(np.isin(columns, self._columns[: len(self.grid)]), self._length / closed.scales[columns], 1.0)
         K = np.empty((len(q), len(self._actuated), len(columns)))
         for j, column in enumerate(columns):
-            x = G[:, :, place[column]].copy()
+            x = G[:, :, index[column]].copy()
             x[:, column] = 1.0
             v = x * closed.scales * scale[j]
             for k, measure in enumerate(self._actuated):
@@ -271,8 +271,8 @@ class Workspace(ArrayAnswer):
         lines = [f"workspace of {self.target!r} over {spans}", share]
         if self._reach.isolated:
             numbers, counts = np.unique(self.ways[self.reachable], return_counts=True)
-            words = [f"{n if n > 0 else 'infinitely many'} at {c}" for n, c in zip(numbers, counts, strict=True)]
-            lines.append(f"ways to assemble: {', '.join(words)}")
+            parts = [f"{n if n > 0 else 'infinitely many'} at {c}" for n, c in zip(numbers, counts, strict=True)]
+            lines.append(f"ways to assemble: {', '.join(parts)}")
         else:
             lines.append("infinitely many ways to assemble")
         if self._actuated and self._reach.isolated:

@@ -86,8 +86,8 @@ def workspace(
     """
     item = "workspace"
     axes, values = _grid(grid, plane)
-    led, marker, name = _led(as_model(system), target)
-    model = led.compile()
+    carried, marker, name = _led(as_model(system), target)
+    model = carried.compile()
     equations = RelativeEquations(model, driven=False)
     closed = ScaledEquations(equations, clocks=Prescribed.of(model).clocks)
     q0 = assemble(model).q
@@ -118,10 +118,10 @@ def workspace(
     columns = [speeds.start + 3 + _AXES.index(axis) for axis in axes]
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
-    places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
+    indices = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
     random = random_generator(0 if seed is None else seed, item="workspace", field="seed")
-    reach = WorkspaceSweep(closed, q0, held, places, stops, random)
-    ways = reach.sweep(poses, tuple(len(v) for v in values))
+    reach = WorkspaceSweep(closed, q0, held, indices, stops, random)
+    solutions = reach.sweep(poses, tuple(len(v) for v in values))
     size = (
         model.length
         if characteristic_length is None
@@ -130,7 +130,7 @@ def workspace(
     if size <= 0:
         raise ModelError(item, "characteristic_length", characteristic_length, "give a positive number")
     return Workspace(
-        marker, axes, values, reach, ways, poses, model, measures, np.array(columns, dtype=np.intp), mobility, size
+        marker, axes, values, reach, solutions, poses, model, measures, np.array(columns, dtype=np.intp), mobility, size
     )
 
 
@@ -169,31 +169,31 @@ def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
     Bodies start in the assembled configuration.
     """
     item = "workspace"
-    led = model.system.copy()
+    carried = model.system.copy()
     if isinstance(target, str):
-        marker = led.endpoint(item, "target", target)
+        marker = carried.endpoint(item, "target", target)
     elif isinstance(target, Body):
-        marker = led.endpoint(item, "target", target.name)
+        marker = carried.endpoint(item, "target", target.name)
     elif isinstance(target, Marker):
-        body = led.bodies.get(target.body.name)
+        body = carried.bodies.get(target.body.name)
         if body is None:
             raise ModelError(item, "target", target.name, "it is not a marker of a moving body of this system")
         marker = body.at(*target.position, rotation=target.rotation)
     else:
         raise ModelError(item, "target", target, "give the name of a body or marker")
-    if marker.body is led.ground:
+    if marker.body is carried.ground:
         raise ModelError(item, "target", marker.name, "ground does not move")
     at = assemble(model).q
-    for name, drive in list(led.drives.items()):
+    for name, drive in list(carried.drives.items()):
         if drive.of_joint:
-            del led.drives[name]
+            del carried.drives[name]
     R, p = model.poses(at)
-    led.initials.clear()
+    carried.initials.clear()
     for k, body_name in enumerate(model.body_names):
-        led.place(body_name, position=p[k], rotation=R[k])
+        carried.place(body_name, position=p[k], rotation=R[k])
     given = model.pose(model.system.endpoint(item, "target", marker.name) if isinstance(target, str) else target, at)
-    drives = led.drive(marker, position=tuple(given.position), rotation=given.rotation)
+    drives = carried.drive(marker, position=tuple(given.position), rotation=given.rotation)
     drive = drives[0] if isinstance(drives, tuple) else drives
     connection = drive.connection
     assert isinstance(connection, Connection)
-    return led, target if isinstance(target, str) else marker.name, connection.name
+    return carried, target if isinstance(target, str) else marker.name, connection.name
