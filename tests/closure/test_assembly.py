@@ -108,7 +108,7 @@ def test_a_four_bar_has_two_branches() -> None:
 
 
 def test_branches_must_be_isolated() -> None:
-    with pytest.raises(da.ModelError, match=r"can still move in 1 way \(along A, B, C\).*hold 1 more"):
+    with pytest.raises(da.ModelError, match=r"still has 1 degree of freedom \(along A, B, C\).*hold 1 more"):
         assemble(mechanisms.four_bar(), branches=True)
 
 
@@ -271,7 +271,7 @@ def test_bad_arguments_are_named() -> None:
     s = mechanisms.four_bar()
     for arguments, text in (
         ({"prefer": {"D": "far"}}, "coordinate 'D': value is"),
-        ({"hold": "X"}, "there are the coordinates 'A', 'B', 'C', 'D'"),
+        ({"hold": "X"}, "choose among the coordinates 'A', 'B', 'C', 'D'"),
         ({"prefer": {"A": "far"}}, "A is"),
         ({"weights": {"A": -1}}, "positive"),
         ({"tolerance": 0.0}, "tolerance"),

@@ -26,7 +26,7 @@ def test_a_skate_has_three_dofs_of_position_and_two_of_speed(on: str) -> None:
     report = da.mobility(skate(on))
     assert (report.positions, report.mobility, report.left) == (3, 2, 2)
     assert (report.gruebler, report.planar) == (2, 2)
-    assert "3 DOF of position, 2 of speed: edge.side bind speeds" in str(report)
+    assert "3 DOF of position, 2 of velocity: edge.side constrain velocities" in str(report)
 
 
 def test_a_rolling_sphere_has_five_dofs_of_position_and_three_of_speed() -> None:

@@ -33,9 +33,9 @@ def test_every_basis_of_a_system_is_the_same_motion() -> None:
     assert chosen.velocity([2.0]) == pytest.approx(2 * chosen.R[:, 0])
     with pytest.raises(da.ModelError, match="there are 1 degrees of freedom here"):
         da.motion_space(s, independent_coordinates=["A", "B"])
-    with pytest.raises(da.ModelError, match="name speeds: A, B, C"):
+    with pytest.raises(da.ModelError, match="name velocities: A, B, C"):
         da.motion_space(s, independent_coordinates=["rocker"])
-    with pytest.raises(da.ModelError, match="Sc needs speeds"):
+    with pytest.raises(da.ModelError, match="Sc needs velocities"):
         _ = chosen.Sc
 
 
@@ -103,7 +103,7 @@ def test_rates_that_contradict_each_other_are_named() -> None:
     m.point("A", 0, 0, fixed=True), m.point("1", 1, 0), m.point("2", 2, 0)
     m.link("crank", "A", "1"), m.link("rod", "1", "2")
     m.drive("2.y", 0.0), m.drive("2.x", da.Polynomial((2.0, 1.0)))
-    with pytest.raises(da.SingularityError, match=r"speeds asked for at t = 0 s contradict each other.*'(crank|rod)"):
+    with pytest.raises(da.SingularityError, match=r"velocities prescribed at t = 0 s contradict .*'(crank|rod)"):
         find_rates(m.equations(), [1.0, 0.0], free=True)
 
 

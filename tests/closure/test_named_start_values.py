@@ -108,7 +108,7 @@ def test_a_live_run_starts_by_names() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"Q": 1.0}, "there are joints, bodies and element states"),
+        ({"Q": 1.0}, "choose among joints, bodies and element states"),
         ({"A.sped": 1.0}, r"did you mean 'A\.speed'"),
         ({"A": 0.1, "A.position": 0.1}, "'A' gives the same"),
         ({"A": float("nan")}, "finite"),

@@ -22,8 +22,8 @@ def three_cranks(misfit: float) -> da.System:
 def test_a_third_crank_that_does_not_quite_fit_is_reported() -> None:
     result = da.simulate(three_cranks(1e-12), 0.3)
     misfit, condition = result.stats.notes
-    assert "'high2' demand the same thing but for 5e-13 m" in misfit
-    assert "at t = 0.2631" in condition and "next to dependent (condition" in condition and "'low1'" in condition
+    assert "'high2' impose the same constraint except for 5e-13 m" in misfit
+    assert "at t = 0.2631" in condition and "nearly dependent (condition" in condition and "'low1'" in condition
     force = np.abs(result["high2.force"]).max(axis=1)
     assert force.max() > 1e6  # what the notes are about
 

@@ -101,7 +101,7 @@ def test_estimates_lie_within_their_confidence(data: tuple[Array, ...]) -> None:
 
 
 def test_undetermined_inputs_are_refused() -> None:
-    with pytest.raises(da.ModelError, match="nothing moves"):
+    with pytest.raises(da.ModelError, match="without motion"):
         da.identify(np.zeros((5, 2)), np.zeros(5))
     with pytest.raises(da.ModelError, match="more than 2 numbers"):
         da.identify(np.eye(2), np.ones(2))

@@ -121,7 +121,7 @@ def test_accelerations_of_modes_that_no_joint_can_cause_are_refused() -> None:
     state = model.random_state(rng)
     a = np.zeros(model.nv)
     a[model.v_slice(model.flexible_names[0])] = 1.0
-    with pytest.raises(da.SingularityError, match=r"missing acts along '.*eta"):
+    with pytest.raises(da.SingularityError, match=r"missing force acts along '.*eta"):
         da.inverse_dynamics(model, state.q, state.v, a)
     told = da.inverse_dynamics(model, state.q, state.v, a, on_infeasible="report")
     force = model._supplied(state.q, state.v, a)

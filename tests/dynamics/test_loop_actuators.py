@@ -109,7 +109,7 @@ def test_motions_that_open_the_loop_are_refused() -> None:
     v, a = motion(model, q, 2.0, -1.5)
     with pytest.raises(da.ModelError, match=r"D\.[xy] at q.*assemble"):
         inverse_dynamics(model, q + 0.01, v, a, actuators="A")
-    with pytest.raises(da.ModelError, match=r"D\.[xy] at v.*consistent_speeds"):
+    with pytest.raises(da.ModelError, match=r"D\.[xy] at v.*consistent_velocities"):
         inverse_dynamics(model, q, v + 0.1, a, actuators="A")
     with pytest.raises(da.ModelError, match=r"D\.[xy] at a.*consistent_accelerations"):
         inverse_dynamics(model, q, v, a + 0.1, actuators="A")

@@ -183,9 +183,9 @@ def test_markers_that_leave_dofs_untold_name_them() -> None:
     t = np.linspace(0, 1, 11)
     elbow, wrist = (np.stack([r * np.cos(t), r * np.sin(t), 0 * t], -1) for r in (0.4, 0.7))
     notes = da.measured_motion(s, t, markers={"fore": elbow}).stats.notes
-    assert any("leave 1 DOF untold, along 'elbow'" in note for note in notes)
+    assert any("leave 1 DOF undetermined, along 'elbow'" in note for note in notes)
     notes = da.measured_motion(s, t, markers={"fore": elbow, "fore.wrist": wrist}).stats.notes
-    assert not any("untold" in note for note in notes)
+    assert not any("undetermined" in note for note in notes)
 
 
 @pytest.mark.parametrize("far", [1e12, 1e20, 1e160, 1e300])

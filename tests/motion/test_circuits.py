@@ -358,7 +358,7 @@ def test_sets_with_more_dofs_are_reported_and_left_out() -> None:
 
 
 def test_the_input_cannot_be_held() -> None:
-    with pytest.raises(da.ModelError, match="it is the input"):
+    with pytest.raises(da.ModelError, match="this is the input"):
         da.circuits(four_bar(), "A", hold={"A": 0.5})
 
 
@@ -411,7 +411,7 @@ def test_motion_that_never_closes_is_reported_with_the_reason() -> None:
         s.connect(name.upper(), da.Revolute("z"), s.ground.at(place, 0, 0), s.body(name, mass=1, inertia=(1, 1, 1)))
     s.connect("belt", da.Coupling(math.sqrt(2)), "A", "B")
     (way,) = da.circuits(s, max_arclength=50.0)
-    assert not way.closed and "1.41421356 turns in one of A, which is no fraction" in way.paths[0].ends[1]
+    assert not way.closed and "1.41421356 turns in one of A, which is not a fraction" in way.paths[0].ends[1]
     (rack,) = da.circuits(rack_drive(Gear(0.002, 20)), max_arclength=50.0)
     assert "slide moves by 0.125664 m in every turn of shaft" in rack.paths[0].ends[0]
 

@@ -153,7 +153,7 @@ def test_bad_input_is_named() -> None:
         da.clearance(motion, [("crank", "frame")])
     with pytest.raises(da.ModelError, match="pairs of two bodies"):
         da.clearance(motion, ["crank"])
-    with pytest.raises(da.ModelError, match="a distance to be kept"):
+    with pytest.raises(da.ModelError, match="a required distance"):
         da.clearance(motion, min_distance=-1.0)
     with pytest.raises(da.ModelError, match="give a Result"):
         da.clearance(linkage())

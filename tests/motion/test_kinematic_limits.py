@@ -69,7 +69,7 @@ def test_numbers_that_mean_nothing_are_refused(form: str, value: float) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_speeds_beyond_all_numbers_are_refused(form: str) -> None:
     make, name = FORMS[form]
-    with pytest.raises(da.SingularityError, match=r"no finite numbers|do not permit"):
+    with pytest.raises(da.SingularityError, match=r"are not finite|do not permit"):
         da.kinematics(make(), drive=name, values=[0.4, 0.5], times=[0.0, 1e-300])
 
 

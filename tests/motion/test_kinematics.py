@@ -257,8 +257,8 @@ def test_an_end_is_named_with_the_motion_so_far() -> None:
     ("options", "said"),
     [
         ({}, "give times="),
-        ({"values": [1.0]}, "say of which drive="),
-        ({"drive": "A"}, "give the values that 'A' is to have"),
+        ({"values": [1.0]}, "name its coordinate: drive="),
+        ({"drive": "A"}, "give the values of 'A'"),
         ({"drive": "A", "values": [0.0, 0.0]}, "two values in a row are the same"),
         ({"drive": "A", "values": [0.0, np.nan]}, "finite numbers"),
         ({"drive": "A", "values": [0.0, 1.0], "speed": -1.0}, "give a positive number"),

@@ -155,7 +155,7 @@ def test_what_cannot_be_is_refused() -> None:
     result = turn(four_bar(), rows=5)
     with pytest.raises(da.ModelError, match="one of 'A', 'B', 'C', 'D'"):
         da.transmission_angle(result, "Z", "D")
-    with pytest.raises(da.ModelError, match="say which one is driven"):
+    with pytest.raises(da.ModelError, match="give the driven one"):
         da.transmission_angle(result, "B", "D")
     with pytest.raises(da.ModelError, match="give one number"):
         da.velocity_ratio(result, "coupler.position", "A")

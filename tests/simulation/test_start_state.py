@@ -227,7 +227,7 @@ def test_a_start_value_beside_placed_bodies_is_changed_with_its_reason() -> None
     s.initial("A", position=q[0])
     notes = da.start_state(s).notes
     assert f"A was to start at {q[0]:.6g} rad" in notes[0]
-    assert "loops and drives beside places of bodies permit no more" in notes[0]
+    assert "loops and drives and placed bodies permit no more" in notes[0]
 
 
 def test_drives_are_met_exactly_beside_placed_bodies() -> None:

@@ -1,4 +1,4 @@
-"""All ways to assemble a model: its closure equations as `branches` takes them, and what becomes of what is found."""
+"""All assemblies of a model: adapt the closure equations to `branch_search` and filter the solutions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["all_branches"]
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
-ISOLATED_RANK_TOL = 1e-7  # of the largest singular value: below it the mechanism can move, or is next to a fold
+ISOLATED_RANK_TOL = 1e-7  # of the largest singular value; a smaller one means mobility or a nearby fold
 
 
 class _ClosureRows:
-    """The equations of a `LoopSolver`, held loop constraints included, for batches."""
+    """The equations of a `LoopSolver`, targets of cut joints included, for batches."""
 
     def __init__(self, closure: LoopSolver) -> None:
         model = closure.model
@@ -77,7 +77,7 @@ def all_branches(
 
 
 def _refuse_mobile(closure: LoopSolver, q: Array, held: BoolArray) -> None:
-    """Refuse to list configurations that form a continuum."""
+    """Raise an error if the closed configurations form a continuum."""
     free = ~held
     motions = null_space(closure.jacobian(q, free), ISOLATED_RANK_TOL, 0.0)
     left = motions.shape[1]
@@ -88,6 +88,6 @@ def _refuse_mobile(closure: LoopSolver, q: Array, held: BoolArray) -> None:
             "assemble",
             "branches",
             True,
-            f"the system can still move in {left} way{'s' * (left > 1)} (along {', '.join(names[:8])}), so its closed "
-            f"configurations are not isolated: hold {left} more of these by hold=...",
+            f"the system still has {left} degree{'s' * (left > 1)} of freedom (along {', '.join(names[:8])}), so its "
+            f"closed configurations are not isolated: hold {left} more of these by hold=...",
         )

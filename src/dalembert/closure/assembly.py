@@ -1,7 +1,7 @@
-"""From a rough guess to a configuration in which every loop is closed.
+"""Assembly: closed configurations from a rough guess.
 
-What is held, what is preferred, where to start, and what to say when nothing closes; the equations and their solution
-are in `closure`.
+Resolves held and preferred values, chooses the starting points, and explains failures. The equations and their
+solution are in `loop_solver`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ __all__ = ["Assembly", "assemble", "close_loops"]
 
 Array = NDArray[np.float64]
 
-MAX_PREFERENCE_STARTS = (
-    8  # starting points from which wishes may be met, unless there are more of them than degrees of freedom
-)
+MAX_PREFERENCE_STARTS = 8  # starting points for meeting preferences exactly, unless the preferences outnumber the DOF
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +48,7 @@ class Assembly(ArrayAnswer):
     history : list of float
         Largest scaled residual at the start and after every iteration of the last start.
     branches : list of (nq,) arrays
-        All closed configurations that were found, nearest to the guess first; only `q` unless asked for.
+        All closed configurations that were found, nearest to the guess first; only `q` unless requested.
     model : Model
     """
 
@@ -63,13 +61,13 @@ class Assembly(ArrayAnswer):
     _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
     def state(self, v: ArrayLike | None = None, *, hold: str | Iterable[str] = ()) -> State:
-        """Return a State at `q` with the speeds nearest to `v` (zero if left out) that keep the loops closed.
+        """Return a State at `q` with the velocities nearest to `v` (zero if left out) that keep the loops closed.
 
         Parameters
         ----------
         v : (nv,) rad/s or m/s
         hold : names
-            Connections or speeds that keep exactly what `v` says.
+            Connections or velocities that keep their value in `v` exactly.
         """
         wanted = np.zeros(self.model.nv) if v is None else v
         return State(q=self.q.copy(), v=consistent_velocities(self.model, self.q, wanted, hold=hold))
@@ -107,34 +105,34 @@ def assemble(
     ----------
     system : System or Model
     q : (nq,) rad or m
-        Guess; the start values of ``System.initial`` if left out, and then joints stay within their limits if the loops
-        can be closed so.
+        Guess. Default: the start values of ``System.initial``; joints then stay within their limits if the loops can
+        be closed so.
     hold : names, or dict of name to value
-        Connections or coordinates that keep the guess (or take the value) exactly; one at which a loop was cut is not
-        part of q and keeps its start value, to the tolerance.
+        Connections or coordinates that keep the guess (or take the value) exactly. A cut joint is not part of q; it
+        keeps its start value to the tolerance.
     prefer : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) if the loops can be closed so, and move
-        as little as possible otherwise. Default, if `q` is left out: those with start values that are no guesses.
+        as little as possible otherwise. Default, if `q` is left out: those with start values that are not guesses.
     weights : dict of name to float
-        Weights of the coordinates in the length of a step: the larger, the less they move. Default 1 for an angle,
-        and for a displacement measured in the characteristic length of the system.
+        Weights of the coordinates in the length of a step: the larger the weight, the smaller the motion. Default 1 for
+        an angle, and for a displacement measured in the characteristic length of the system.
     tolerance : float
-        Largest residual allowed, rad, and m per characteristic length; not below what rounding permits.
+        Largest residual allowed, rad, and m per characteristic length; at least the rounding error.
     max_iterations : int
         Per start.
     starts : int
-        Starting points to try, the guess first, then random ones ever farther from it; of branches, for each block
-        of loops at least so many.
+        Starting points: the guess first, then random ones at growing distance from it. With `branches`, the least
+        number for each block of loops.
     seed : numpy Generator or seed
-        Of the random starts; default seed 0, so that results repeat.
+        Generator or seed of the random starts; default seed 0, so that results are reproducible.
     branches : bool
-        Search for all closed configurations, loop after loop where they can be closed one after the other, from as many
-        starts as it takes until nothing new is found. They must be isolated: hold as many coordinates by `hold` as the
+        Search for all closed configurations. Loops are closed one after the other where possible, with new starts
+        until nothing new is found. The configurations must be isolated: hold as many coordinates by `hold` as the
         system has degrees of freedom.
     use_placements : bool
-        Whether bodies are wished for where `System.place` puts them; default only if `q` is left out.
+        Prefer the body poses of `System.place`; default only if `q` is left out.
     t : float, s
-        Time, for constraints that a drive prescribes. (For drives of joints see `driven_motion`.)
+        Time, for driven constraints. (For driven joints see `driven_motion`.)
 
     Returns
     -------
@@ -143,10 +141,10 @@ def assemble(
     Raises
     ------
     AssemblyError
-        If no start closes. Attributes: ``q``, the best configuration reached, and ``residuals``, the largest
-        residual of each connection by name, worst first.
+        If no start closes. Attributes: ``q``, the best configuration reached, and ``residuals``, the largest residual
+        of each connection by name, worst first.
     ModelError
-        If a name is unknown, or `branches` meets a system that can still move.
+        If a name is unknown, or `branches` is set for a system that still has degrees of freedom.
 
     Examples
     --------
@@ -169,8 +167,8 @@ def assemble(
     closure = LoopSolver(model, tolerance, max_iterations, weights, t)
     described = StartValues.of(model)
     if prefer is None:
-        # start values that were given are meant; those that were not may move
-        prefer = described.positions(model) if q is None else model.flexible_names  # as little deformed as can be
+        # given start values are preferred; the others may move
+        prefer = described.positions(model) if q is None else model.flexible_names  # smallest deformation
     placed = (
         body_pose_targets(model, described.places) if (q is None if use_placements is None else use_placements) else []
     )
@@ -205,16 +203,16 @@ def close_loops(
 
     Parameters
     ----------
-    closure : Closure
+    closure : LoopSolver
     guess : (nq,) rad or m
     fixed, prefer : dict of name to value
-        Where the value is None, that of the guess.
-    placed, firm : list of Held
-        Poses that are wished for, and those that are demanded.
+        None stands for the value of the guess.
+    placed, firm : list of CoordinateTarget
+        Preferred poses, and required poses.
     insist : bool
-        Whether to start afresh from farther away where nothing closes better.
+        Restart from farther away if no nearby configuration reduces the residual.
     limits : bool
-        Whether to close within the limits of joints, if that can be; given values outside them are kept.
+        Close within the limits of joints if possible; given values outside them are kept.
     """
     model = closure.model
     random = np.random.default_rng(0) if random is None else random
@@ -257,7 +255,7 @@ def _close_meeting_preferences(
     random: np.random.Generator,
     starts: int,
 ) -> SolverOutcome | None:
-    """Close the loops with every wish met exactly, if that can be."""
+    """Close the loops with every preference met exactly, if possible."""
     all_held = held | hopes.columns
     exact = closure.with_rows(hopes.loop_constraints)
     rows = len(exact.scales.rows) + sum(loop_constraint.count for loop_constraint in exact.extra)
@@ -265,11 +263,11 @@ def _close_meeting_preferences(
     return exact.close(guess, all_held, random, starts=tries)
 
 
-# ---- from names to numbers
+# ---- names to values
 
 
 def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
-    """Return names with values, None for those without."""
+    """Return names with values; None for those without."""
     return dict(names) if isinstance(names, Mapping) else dict.fromkeys(as_name_list(names))
 
 
@@ -290,7 +288,7 @@ def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], l
 
 
 def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -> Array:
-    """Return the guess with the given values of tree coordinates put in."""
+    """Return the guess with the given values of tree coordinates inserted."""
     guess = guess.copy()
     for name, value in values.items():
         if value is None or cut_joint_target(model, name, value) is not None:
@@ -304,11 +302,11 @@ def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -
     return guess
 
 
-# ---- failing
+# ---- failure messages
 
 
 def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_]) -> AssemblyError:
-    """Return the error that says which loops stay open, by how much, why, and what to try."""
+    """Return the error for loops that stay open: residuals, cause and remedies."""
     model, q = closure.model, outcome.q
     residual = np.abs(closure.gaps(q))
     worst: dict[str, int] = {}
@@ -324,7 +322,7 @@ def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_
         off = np.abs(loop_constraint.residual(model, q))
         if (loop_constraint.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
             unit = "rad" if loop_constraint.turns[int(off.argmax())].any() else "m"
-            shown.append(f"{loop_constraint.name!r} is off by {off.max():.3g} {unit} from where it is held")
+            shown.append(f"{loop_constraint.name!r} is off by {off.max():.3g} {unit} from its held value")
     head = f"system {model.system.name!r} does not close"
     names = [name for name, mark in zip(model.speed_names, held, strict=True) if mark]
     names += [loop_constraint.name for loop_constraint in closure.extra]
@@ -333,7 +331,7 @@ def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_
     if outcome.flipped:
         text = (
             f"{head}: the axes of {', '.join(map(repr, outcome.flipped))} close only with the second marker's axis "
-            "against the first's; turn one of the two markers by half a turn, give a better guess by "
+            "against the first's; turn one of the two markers by 180°, give a better guess by "
             "system.initial(...), or allow more starts=..."
         )
     else:
@@ -356,7 +354,7 @@ def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_
             )
         else:
             text += (
-                "The iteration had not come to rest: give a better guess by system.initial(...), hold fewer "
+                "The iteration did not converge: give a better guess by system.initial(...), hold fewer "
                 "coordinates, or allow more max_iterations=... or starts=..."
             )
     error = AssemblyError(text)
@@ -365,7 +363,7 @@ def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_
 
 
 def _open_loops(closure: LoopSolver, residuals: dict[str, float]) -> str:
-    """Return the loops whose own rows are open, in words; at most three."""
+    """Return the text for loops with open rows, at most three."""
     found = [
         ", ".join(loop) for loop in loop_connections(closure.model) if residuals.get(loop[-1], 0.0) > closure.tolerance
     ]

@@ -1,14 +1,14 @@
-"""All isolated closed configurations, from many starts at once.
+"""All isolated closed configurations, from batched starts.
 
 A batch of starts is solved together by `numerics.least_squares`.
 
-Loops that can be closed before others are closed before them: rows are grouped by connection, and a group (or a few
-together) whose rows have the rank of the columns that are still open is a block. A dyad of a linkage is one: two
-columns, two ways to close. What is found for a block is where the search for the next one starts, so that the starts
-needed grow with the ways to close, not with their number to the power of the blocks.
+Loops are closed block by block. Rows are grouped by connection. A group (or a few together) whose rows have the rank
+of the columns that are still open is a block. A dyad of a linkage is one: two columns, two solutions. The solutions of
+a block are the starts for the next one. The number of starts therefore grows with the number of solutions, not with
+their number to the power of the blocks.
 
-A block has been searched enough when a further round of starts finds nothing that is new, and everything that was
-found was found at least twice.
+The search of a block ends when a further round of starts finds nothing new and every solution was found at least
+twice.
 """
 
 from __future__ import annotations
@@ -41,42 +41,42 @@ DUPLICATE_TOL = (
     1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
 )
 MAX_ROUNDS = 12
-MAX_BLOCK_CONNECTIONS = 4  # connections that are looked at together, when blocks are sought
-MAX_ISOLATED_SINGLES = 40  # if most of more than so many ways were found once only, they are not isolated
+MAX_BLOCK_CONNECTIONS = 4  # connections combined in the search for a block
+MAX_ISOLATED_SINGLES = 40  # more solutions than this, most found once only, are not isolated
 MAX_BATCH_SIZE = 20000  # states in a batch
 
 
 class ScaledRows(LeastSquaresProblem, Protocol):
-    """Closure equations made dimensionless, for batches of configurations.
+    """Dimensionless closure equations for batches of configurations.
 
     Attributes
     ----------
     nv : int
     groups : sequence of int arrays
-        Rows that belong together: those of a connection.
+        Rows of each connection.
     """
 
     @property
     def groups(self) -> Sequence[IndexArray]:
-        """Rows that belong together."""
+        """Rows of each connection."""
         ...
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (B, nv) from q0 to q1, by the shorter way around."""
+        """Return the scaled steps (B, nv) from q0 to q1, the shorter way around."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class EquationBlock:
-    """Rows and columns that are closed together.
+    """Rows and columns that are solved together.
 
     Attributes
     ----------
     rows, columns : (k,) int
     after : (j,) int
-        Columns of blocks before it that its rows depend on.
+        Columns of earlier blocks that its rows depend on.
     determined : bool
-        Whether its ways to close are isolated.
+        True if its solutions are isolated.
     """
 
     rows: IndexArray
@@ -88,7 +88,7 @@ class EquationBlock:
 def distinct_configurations(
     system: ScaledRows, q: Array, columns: IndexArray | None = None
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the places of configurations among q (B, nq) that differ, and for each of q which of them it is like."""
+    """Return the indices of the distinct configurations among q (B, nq), and for each of q its index among them."""
     chosen = np.arange(system.nv) if columns is None else columns
     first: list[int] = []
     like = np.full(len(q), -1, dtype=np.intp)
@@ -104,9 +104,9 @@ def distinct_configurations(
 
 
 def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.Generator) -> list[EquationBlock]:
-    """Return what can be closed by itself, in the order in which it can be closed; around q (nq,).
+    """Return the blocks that can be closed one after the other, in that order, near q (nq,).
 
-    Rows that nothing moves are left out. What is not determined stands last, as one block.
+    Rows without a moving column are left out. Undetermined rows form the last block.
     """
     kicks = random.uniform(-np.pi, np.pi, (3, system.nv)) * ~held
     J = np.abs(system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks)))
@@ -156,12 +156,12 @@ def all_closed_configurations(
     blocks: Sequence[EquationBlock] | None = None,
     tolerance: float = 1e-10,
 ) -> Array:
-    """Return the closed configurations (B, nq) that differ from each other, of each parent (P, nq).
+    """Return the distinct closed configurations (B, nq) of each parent (P, nq).
 
     Parameters
     ----------
     parents : (P, nq) rad or m
-        Each with its own values of what is held.
+        Each with its own values of held coordinates.
     held : (nv,) bool
     starts : int
         Least number of starts per block and parent.
@@ -184,13 +184,13 @@ def block_solutions(
     starts: int = 0,
     tolerance: float = 1e-10,
 ) -> tuple[Array, IndexArray]:
-    """Return the ways (B, nq) to close a block, and of which parent (P, nq) each is."""
+    """Return the solutions (B, nq) of a block, and the index of the parent (P, nq) of each."""
     n = len(block.columns)
-    if not n:  # nothing moves: what remains is whether it closes
+    if not n:  # no column moves: only check the residual
         closes = np.flatnonzero(np.abs(system.residual(parents)[:, block.rows]).max(1) < 1e3 * tolerance)
         return parents[closes], closes
     each = max(starts, 16 if n <= 2 else min(240, 24 * n))
-    ways = np.empty((0, parents.shape[1]))
+    solutions = np.empty((0, parents.shape[1]))
     owners, seen = np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
     searched = np.arange(len(parents))
     for number in range(MAX_ROUNDS):
@@ -203,7 +203,7 @@ def block_solutions(
             q, worst = levenberg_marquardt(system, begin, [(block.rows, block.columns)], tolerance=tolerance)
             closed = worst[:, 0] <= tolerance
             new.append((q[closed], owner[part][closed]))
-        q = np.concatenate([ways, *(item[0] for item in new)])
+        q = np.concatenate([solutions, *(item[0] for item in new)])
         owner = np.concatenate([owners, *(item[1] for item in new)])
         weight = np.concatenate([seen, np.ones(len(q) - len(seen), dtype=np.intp)])
         kept_q, kept_owner, kept_seen, unsure = [], [], [], []
@@ -226,16 +226,16 @@ def block_solutions(
             if (count < 2).any() or (n > 2 and number and len(first) > before[parent]) or (n > 2 and not number):
                 unsure.append(parent)
         if not kept_q:
-            return ways[:0], owners[:0]
-        ways, owners, seen = np.concatenate(kept_q), np.concatenate(kept_owner), np.concatenate(kept_seen)
+            return solutions[:0], owners[:0]
+        solutions, owners, seen = np.concatenate(kept_q), np.concatenate(kept_owner), np.concatenate(kept_seen)
         searched = np.array(unsure, dtype=np.intp)
         if not len(searched):
             break
-    return ways, owners
+    return solutions, owners
 
 
 def spread_starts(n: int, each: int, parents: int, random: np.random.Generator) -> Array:
-    """Return starts (parents * each, n) within half a turn: evenly spread for few unknowns, at random for many."""
+    """Return starts (parents * each, n) within 180°: evenly spread for few unknowns, random for many."""
     if n > 2:
         return random.uniform(-np.pi, np.pi, (parents * each, n))
     side = int(np.ceil(each ** (1 / n)))

@@ -1,14 +1,14 @@
-"""The closure equations of a mechanism, in whatever coordinates they are written.
+"""Closure equations of a mechanism, independent of the choice of coordinates.
 
     Phi(q, t) = 0                                                    positions
     J v = b           J = Phi_q,  b = -Phi_t                         velocities           (1)
     J a = c           c = b' - J' v                                  accelerations        (2)
     J j = d           d = c' - J' a                                  jerks                (3)
 
-Drives are equations like the others, so that a mechanism whose degrees of freedom are all driven has as many
-independent equations as speeds. q moves on a manifold: `retract` goes along v for a unit of time, `difference`
-finds the way back. Newton's method, rank, subspaces of motion, continuation and branches need nothing but this. Garcia
-de Jalon and Bayo 1994, (3.1)-(3.8); (3.8) is misprinted there.
+Drives are equations like the others. A mechanism whose degrees of freedom are all driven has as many independent
+equations as velocities. q moves on a manifold: `retract` moves along v for a unit of time, `difference` is its inverse.
+Newton's method, rank, subspaces of motion, continuation and branches use only this interface. Garcia de Jalon and Bayo
+1994, (3.1)-(3.8); (3.8) is misprinted there.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Equations(Protocol):
     Attributes
     ----------
     nq, nv, rows : int
-        Number of coordinates, of speeds, of equations (redundant ones included).
+        Number of coordinates, of velocities, of equations (redundant ones included).
     speed_names, row_names : tuple of str
     column_scales : (nv,)
-        A step x of scaled speeds is one of column_scales * x: metres are measured in a length of the mechanism.
+        A step x of scaled velocities is one of column_scales * x: metres are measured in a length of the mechanism.
     row_scales : (rows,)
-        What makes equations dimensionless; zero where an equation binds speeds alone.
+        Factors that make equations dimensionless; zero for an equation on velocities alone.
     """
 
     nq: int
@@ -65,11 +65,11 @@ class Equations(Protocol):
         ...
 
     def retract(self, q: Array, step: Array) -> Array:
-        """Return where steps (..., nv) from q (..., nq) lead."""
+        """Return the configuration (..., nq) after steps (..., nv) from q (..., nq)."""
         ...
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the steps (..., nv) that lead from q0 to q1 (..., nq)."""
+        """Return the steps (..., nv) from q0 to q1 (..., nq)."""
         ...
 
 
@@ -80,7 +80,7 @@ class RelativeEquations:
     ----------
     model : Model
     driven : bool
-        Whether drives hold; if not, joints are let go, and driven constraints too.
+        Include drives; if False, driven joints and driven constraints are released.
     """
 
     def __init__(self, model: Model, *, driven: bool = True) -> None:
@@ -141,11 +141,11 @@ class RelativeEquations:
         return np.concatenate([c * self._closing, model.drive_motion(t)[2][self._places]])
 
     def retract(self, q: Array, step: Array) -> Array:
-        """Return where a step (nv,) from q leads, (nq,)."""
+        """Return the configuration (nq,) after a step (nv,) from q."""
         moved: Array = self.model.integrate(q, step)
         return moved
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the step (nv,) that leads from q0 to q1."""
+        """Return the step (nv,) from q0 to q1."""
         step: Array = self.model.difference(q0, q1)
         return step

@@ -21,7 +21,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """Limits of coordinates: of the tree by speed (nv,), of cut joints by place (n,); infinite where there are none."""
+    """Limits of coordinates: tree by velocity index (nv,), cut joints by index (n,).
+
+    Infinite where absent.
+    """
 
     lower: Array
     upper: Array
@@ -30,7 +33,7 @@ class Bounds:
 
     @classmethod
     def of(cls, model: Model, given: bool | Mapping[str, Any], item: str) -> Bounds:
-        """Read those of the joints, with others given by name in their place; none with False."""
+        """Return the limits of the joints, replaced by those given by name; none with False."""
         cut = model.compiled.names.cut_v
         size = max((span.stop for span in cut.values()), default=0)
         found = cls(*(np.full(n, sign * np.inf) for n in (model.nv, size) for sign in (-1.0, 1.0)))
@@ -55,7 +58,7 @@ class Bounds:
         return found
 
     def _set(self, model: Model, name: str, pair: Any, item: str) -> None:
-        """Put limits (lower, upper) of a coordinate or joint in."""
+        """Set the limits (lower, upper) of a coordinate or joint."""
         try:
             low, high = (
                 np.asarray(none if x is None else x, dtype=float)
@@ -66,16 +69,16 @@ class Bounds:
         found = named_velocities(model, name, item=f"{item}: limits")
         bad = [n for n in found.names if n.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz")]
         if bad:
-            remedy = "an attitude has no coordinate that could be limited; limit another joint"
+            remedy = "an orientation has no single coordinate to limit; limit another joint"
             raise ModelError(item, f"limits[{name!r}]", pair, remedy)
         if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
             raise ModelError(item, f"limits[{name!r}]", pair, "the lower one must not exceed the upper one")
         sizes = {low.size, high.size} - {1, len(found)}
         if sizes or low.ndim > 1 or high.ndim > 1:
             raise ModelError(item, f"limits[{name!r}]", pair, f"give numbers, or {len(found)} of each")
-        for places, lower, upper in (
+        for indices, lower, upper in (
             (found.columns, self.lower, self.upper),
             (found.cut, self.cut_lower, self.cut_upper),
         ):
-            if places:
-                lower[places], upper[places] = low, high
+            if indices:
+                lower[indices], upper[indices] = low, high

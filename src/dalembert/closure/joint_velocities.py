@@ -1,4 +1,4 @@
-"""Coordinates of joints, cut or not, at many positions at once."""
+"""Velocities of tree and cut joints at many configurations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def speed_rows(dofs: NamedVelocities, q: Array) -> Array:
-    """Return C (n, k, nv) at q (n, nq): how k named speeds follow from those of the tree, those of the tree first."""
+    """Return C (n, k, nv) at q (n, nq): k named velocities per tree velocity, those of the tree first."""
     model, n = dofs.model, len(q)
     rows = np.zeros((n, len(dofs), model.nv))
     count = len(dofs.columns)
@@ -31,10 +31,10 @@ def speed_rows(dofs: NamedVelocities, q: Array) -> Array:
 
 
 def cut_speeds_of_twist(model: Model, q: Array, name: str) -> Array:
-    """Return the speeds of a cut joint per motion of its second marker relative to the first, (n, nv of it, 6).
+    """Return the velocities of a cut joint per relative motion of its markers, (n, nv of it, 6).
 
-    The motion is [rotation; translation] at the second marker, world axes. Transposed, it gives the load on the second
-    marker that an effort at the joint is.
+    The motion is [rotation; translation] of the second marker relative to the first, at the second, world axes. The
+    transpose maps an effort at the joint to the load on the second marker.
     """
     loop_constraint = model.system.connections[name]
     assert isinstance(loop_constraint.element, Joint)

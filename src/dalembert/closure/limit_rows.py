@@ -1,4 +1,4 @@
-"""Limits of joints as rows of the closure equations, so that loops are closed within them if they can be.
+"""Joint limits as one-sided rows of the closure equations.
 
 With l <= s <= u the limits of a joint coordinate s, in the tree or where a loop is cut, the row is one-sided,
 
@@ -31,12 +31,12 @@ class HeldLimits:
     Attributes
     ----------
     places, columns : (n,) int
-        Of the n coordinates of the tree in q, and of their speeds in v.
+        Indices of the n tree coordinates in q, and of their velocities in v.
     cut_places, cut_columns : (m,) int
-        Of the m coordinates of cut joints among all of these, and of their speeds.
+        Indices of the m coordinates of cut joints among all of these, and of their velocities.
     lower, upper : (n + m,) rad or m
     angles, free_turns : (n + m,) bool
-        Which are angles, and which of these mean the same after a whole turn.
+        Masks of the angles, and of those with a period of one turn.
     """
 
     places: Places
@@ -52,17 +52,17 @@ class HeldLimits:
 
     @property
     def count(self) -> int:
-        """The number of coordinates that have limits."""
+        """The number of coordinates with limits."""
         return len(self.lower)
 
     @property
     def turns(self) -> Array:
-        """As of `CutJointTarget`: a row each, not zero for an angle."""
+        """As in `CutJointTarget`: one row each, nonzero for an angle."""
         return np.where(self.angles[:, None], 1.0, np.zeros((self.count, 3)))
 
     @property
     def wished(self) -> HeldLimits:
-        """The same as a wish."""
+        """The same limits as preferences."""
         return self
 
     def scales(self, length: float) -> Array:
@@ -75,14 +75,14 @@ class HeldLimits:
         if len(self.cut_places):
             still = np.zeros((*q.shape[:-1], model.nv))
             values = np.concatenate([values, model.cut_motion(q, still, still)[0][..., self.cut_places]], -1)
-            # the angle of a cut joint is known up to whole turns: the one nearest to the limits is meant
+            # the angle of a cut joint is known up to whole turns: take the one nearest to the limits
             away = np.where(self.free_turns, values - 0.5 * (self.lower + self.upper), 0.0)
             values = values - 2 * np.pi * np.round(np.nan_to_num(away, posinf=0.0, neginf=0.0) / (2 * np.pi))
         r: Array = values - np.clip(values, self.lower, self.upper)
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        """Return its rows on v, (n + m, nv); or (B, n + m, nv) at q (B, nq)."""
+        """Return the rows on v, (n + m, nv); or (B, n + m, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
         cut = NamedVelocities(model, [], self.cut_columns.tolist()).cut_rows(q)
@@ -91,7 +91,7 @@ class HeldLimits:
 
 
 def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | None:
-    """Return what holds joints within their limits; None if no joint has any.
+    """Return the rows for joint limits; None if no joint has any.
 
     Driven coordinates are left out, and those among `given` with a value outside their limits.
 
@@ -99,9 +99,9 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
     ----------
     model : Model
     q : (nq,) rad or m
-        With given values in their places.
+        With given values inserted.
     given : names
-        Of joints, or of their coordinates, with given values.
+        Joints or joint coordinates with given values.
     """
     bounds, names, driven = Bounds.of(model, True, "limits"), model.compiled.names, model.driven_speeds(0)
     rows: list[tuple[bool, int, int, float, float, bool, bool]] = []
@@ -113,18 +113,18 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
         if not isinstance(element, Joint) or (element.lower is None and element.upper is None):
             continue
         cut = name in names.cut_v
-        places, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)
+        spans, columns = (names.cut_q, names.cut_v) if cut else (names.q, names.v)
         initial = model.system.initials.get(name)
         for k, angle in enumerate(unit == "rad" for unit in element.speed_units):
-            place, column = places[name].start + k, columns[name].start + k
+            index, column = spans[name].start + k, columns[name].start + k
             lower = float((bounds.cut_lower if cut else bounds.lower)[column])
             upper = float((bounds.cut_upper if cut else bounds.upper)[column])
             start = np.nan if initial is None or initial.meant is None else float(initial.meant[k])
-            start = start if cut else float(q[place])
+            start = start if cut else float(q[index])
             if {name, element.coordinate_name(name, k)} & {*given} and (start < lower or start > upper):
                 continue
             if cut or not driven[column]:
-                rows.append((cut, place, column, lower, upper, angle, angle and cut and not element.counts_turns))
+                rows.append((cut, index, column, lower, upper, angle, angle and cut and not element.counts_turns))
     if not rows:
         return None
     rows.sort(key=lambda row: row[0])

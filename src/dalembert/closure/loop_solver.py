@@ -1,15 +1,14 @@
-"""The closure equations of a model, and their solution from one starting point.
+"""Closure equations of a model, and their solution from one starting point.
 
-r(q) = 0, redundant rows included, is solved as scaled least squares (see `scales`). A step is the shortest one, in a
+r(q) = 0, redundant rows included, is solved as scaled least squares (see `scaling`). A step is the shortest one, in a
 weighted metric, that cancels the linearised residual:
 
     minimise |x|^2 + |J x + r|^2 / mu,      J = S P D W^(-1/2),   dq = D W^(-1/2) x                              (1)
 
 mu = 0 is the Gauss-Newton step of minimum norm (quadratic convergence, also with redundant rows, because they are
-consistent where the loops close); mu > 0 is Levenberg and Marquardt's, taken when the first does not reduce |r| as it
-promised. Coordinates that are held have no column in J and keep their values to the last bit; held coordinates of a
-connection at which a loop was cut add rows (see `held`). Sol 1983, section 8.3; Garcia de Jalon and Bayo 1994,
-section 3.5.
+consistent where the loops close). mu > 0 is the Levenberg-Marquardt step, taken when the first does not reduce |r| as
+predicted. Held coordinates have no column in J and keep their values to the last bit. Held coordinates of a cut joint
+add rows (see `coordinate_targets`). Sol 1983, section 8.3; Garcia de Jalon and Bayo 1994, section 3.5.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ BoolArray = NDArray[np.bool_]
 MAX_DENSE_SIZE = (
     60  # rows and columns above which sparse factorisations are faster than the singular value decomposition
 )
-PREFERENCE_WEIGHT = 0.1  # how much less a coordinate moves that is wished for where it is
-MIN_USEFUL_STEP = 1e-6  # rad, or characteristic lengths: steps whose gain, by their square, is rounding
-MAX_RETRIES = 12  # fresh starts after a closure with opposed axes, or from where nothing closes better
+PREFERENCE_WEIGHT = 0.1  # factor by which a preferred coordinate moves less
+MIN_USEFUL_STEP = 1e-6  # rad, or characteristic lengths: a smaller step gains its square, which is rounding
+MAX_RETRIES = 12  # fresh starts after a closure with opposed axes or a local minimum of the residual
 
 
 @dataclass(eq=False)
 class SolverOutcome:
-    """Where one start led: the configuration, its largest scaled residual, and how it got there."""
+    """Result of one start: configuration, largest scaled residual, and iterations."""
 
     q: Array
     worst: float
@@ -72,18 +71,18 @@ class SolverOutcome:
 
 @dataclass(eq=False)
 class SoftTargets:
-    """Positions that are wished for, not demanded.
+    """Preferred positions, met in least squares.
 
     Attributes
     ----------
     model : Model
     q : (nq,) rad or m
-        With the wished values of coordinates of the tree.
+        With the preferred values of tree coordinates.
     columns : (nv,)
-        Which of its speeds are meant.
-    loop_constraints : list of Held
-        Wished values at joints where loops are cut.
-    scales : Scales
+        Mask of its preferred velocities.
+    loop_constraints : list of CoordinateTarget
+        Preferred values of cut joints.
+    scales : Scaling
     """
 
     model: Model
@@ -94,17 +93,20 @@ class SoftTargets:
 
     @property
     def cut_targets(self) -> list[CutJointTarget | ChainPreference | HeldLimits]:
-        """What is held at loop constraints, as wishes."""
+        """The targets of cut joints, as preferences."""
         return [loop_constraint.wished for loop_constraint in self.loop_constraints]
 
     def residual(self, q: Array) -> Array:
-        """Return how far each is missed, scaled, (k,)."""
+        """Return the scaled deviation from each preference, (k,)."""
         away = (self.model.difference(self.q, q) / self.scales.columns)[self.columns]
         length = self.scales.length
         return np.concatenate([away, *(c.scales(length) * c.residual(self.model, q) for c in self.cut_targets)])
 
     def jacobian(self, q: Array) -> Array:
-        """Return its derivatives by the speeds, (k, nv); of attitudes, near the wished ones."""
+        """Return its derivatives with respect to the velocities, (k, nv).
+
+        For orientations, near the preferred ones.
+        """
         rows = np.eye(self.model.nv)[self.columns] / self.scales.columns
         length = self.scales.length
         return np.vstack([rows, *(c.scales(length)[:, None] * c.jacobian(self.model, q) for c in self.cut_targets)])
@@ -146,25 +148,28 @@ class LoopSolver:
         return start
 
     def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:
-        """Return the same with more rows that hold something."""
+        """Return a solver with additional target rows."""
         more = copy(self)
         more.extra = [*self.extra, *rows]
         return more
 
-    # -- the equations
+    # -- equations
 
     def gaps(self, q: Array) -> Array:
-        """Return how far the rows are from what they have to be, (nc,) m or rad."""
+        """Return the deviations of the rows from their targets, (nc,) m or rad."""
         return self.model.apart(self.model.constraint_residual(q, t=self.t), self.scales.targets[0])
 
     def residual(self, q: Array) -> Array:
-        """Return the scaled residual, rows of coordinate targets last; of one configuration, or of a batch (B, nq)."""
+        """Return the scaled residual, rows of coordinate targets last.
+
+        Of one configuration, or of a batch (B, nq).
+        """
         r = self.scales.residual(self.model, q)
         length = self.scales.length
         return np.concatenate([r, *(held.scales(length) * held.residual(self.model, q) for held in self.extra)], -1)
 
     def jacobian(self, q: Array, free: BoolArray) -> Array:
-        """Return J of (1), with a column for every free speed; of one configuration, or of a batch (B, nq)."""
+        """Return J of (1), with a column for every free velocity; of one configuration, or of a batch (B, nq)."""
         J = self.scales.rows[:, None] * self._rows_back(q)
         length = self.scales.length
         held_rows = (held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)
@@ -186,7 +191,7 @@ class LoopSolver:
             e, inner = loop_constraint.element.beyond(
                 seen.rotation, seen.position, self._inner.get(loop_constraint.name)
             )
-            self._inner[loop_constraint.name] = inner  # where the next search begins
+            self._inner[loop_constraint.name] = inner  # start of the next search
             across = (
                 np.concatenate([loop_constraint.element.length * e[:3], e[3:]]) @ seen.jacobian
                 - gaps[:-1] @ P[rows[:-1]]
@@ -207,9 +212,10 @@ class LoopSolver:
         wishes: SoftTargets | None = None,
         insist: bool = False,
     ) -> SolverOutcome:
-        """Try the guess, then random starts ever farther from it; a closure with opposed axes earns extra starts.
+        """Try the guess, then random starts at growing distance; a closure with opposed axes adds starts.
 
-        So does, with `insist`, a place from which nothing closes better. Wishes are met as nearly as the loops allow.
+        With `insist`, a local minimum of the residual adds starts too. Preferences are met as nearly as the loops
+        allow.
         """
         best = self._first(guess, held, random, wishes)
         if not best.closed and _chains(self.model):
@@ -236,7 +242,7 @@ class LoopSolver:
     def _first(
         self, guess: Array, held: BoolArray, random: np.random.Generator, wishes: SoftTargets | None
     ) -> SolverOutcome:
-        """Go from the guess: what is wished for moves less than the rest, unless that keeps the loops open."""
+        """Solve from the guess; preferred coordinates move less, unless that keeps the loops open."""
         if wishes is None or not wishes.columns.any():
             return self.escape(self.iterate(guess, ~held), held, random)
         metric, self.metric = self.metric, np.where(wishes.columns, PREFERENCE_WEIGHT * self.metric, self.metric)
@@ -245,7 +251,7 @@ class LoopSolver:
         return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
 
     def _with_chains_unfolded(self, best: SolverOutcome, guess: Array, held: BoolArray) -> SolverOutcome:
-        """Close from where chains would close if they were joints of the tree, if that can be."""
+        """Close from the configuration in which chains close as tree joints, if there is one."""
         for q in close_with_chain_unknowns(self, _chains(self.model), guess, ~held):
             trial = self.iterate(q, ~held)
             if trial.closed:
@@ -259,7 +265,7 @@ class LoopSolver:
         return moved
 
     def escape(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
-        """Leave a position in which |r| is stationary but not least, such as all links of a loop in line."""
+        """Leave a configuration in which |r| is stationary but not least, such as all links of a loop in line."""
         size = 0.1
         while best.stationary and not best.closed and size < 0.5:
             trial = self.iterate(self.perturbed(best.q, held, size, random), ~held)
@@ -312,7 +318,7 @@ class LoopSolver:
             if gained <= 1e-10 * norm:
                 stationary = True
                 break
-            # trust the linear model as far as it just predicted well
+            # the trust radius follows the accuracy of the last prediction
             if gained < 0.25 * hoped:
                 mu = max(4.0 * mu, 1e-4 * size * size)
             elif gained > 0.75 * hoped:
@@ -322,22 +328,22 @@ class LoopSolver:
         return SolverOutcome(q, history[-1], count, history, closed, stationary, flipped)
 
     def settle(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
-        """Slide along the closed configurations to where wishes are missed least, by steps of Gauss and Newton."""
+        """Slide along the closed configurations to the least deviation from preferences, by Gauss-Newton steps."""
         columns = (self.scales.columns * self.metric)[free]
         missed, before = wishes.residual(found.q), np.inf
         for _ in range(30):
             null = null_space(self.jacobian(found.q, free), STEP_RANK_TOL, 0.0)
             G = wishes.jacobian(found.q)[:, free] * columns @ null
-            way = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
-            size = float(np.abs(way).max(initial=0.0))
-            # what is missed is stationary at the end: its length does not tell steps below the root of rounding
+            direction = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
+            size = float(np.abs(direction).max(initial=0.0))
+            # the deviation is stationary at the end: its norm does not resolve steps below the root of rounding
             near = size < MIN_USEFUL_STEP
             if size < 1e-12 or float(np.linalg.norm(G.T @ missed)) < 1e-13 or (near and size > 0.5 * before):
                 break
             part, before = min(1.0, 0.3 / size), size
             while part * size > 1e-12:
                 step = np.zeros(self.model.nv)
-                step[free] = part * columns * way
+                step[free] = part * columns * direction
                 trial = self.iterate(self.model.integrate(found.q, step), free)
                 still = wishes.residual(trial.q) if trial.closed else missed
                 if np.linalg.norm(still) < np.linalg.norm(missed) or (near and trial.closed):
@@ -350,21 +356,21 @@ class LoopSolver:
         return found
 
     def unwrap_angles(self, q: Array, guess: Array, held: BoolArray) -> Array:
-        """Return q with full turns removed, so that angles are within half a turn of the guess."""
+        """Return q with full turns removed, so that angles are within 180° of the guess."""
         q = q.copy()
-        places, columns = periodic_angles(self.model)
-        places = places[~held[columns]]
-        q[..., places] -= 2 * np.pi * np.round((q[..., places] - guess[..., places]) / (2 * np.pi))
+        indices, columns = periodic_angles(self.model)
+        indices = indices[~held[columns]]
+        q[..., indices] -= 2 * np.pi * np.round((q[..., indices] - guess[..., indices]) / (2 * np.pi))
         return q
 
 
 @cached_per_model
 def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return places in q and in v of the angles of the tree that mean the same after a whole turn.
+    """Return the indices in q and in v of the tree angles with a period of one turn.
 
-    Those that couplings bind do not: a turn of a wheel is part of a turn of the other.
+    Angles in couplings are not periodic: a turn of a wheel is part of a turn of the other.
     """
-    places: list[int] = []
+    indices: list[int] = []
     columns: list[int] = []
     bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
     for joint in model.forest.joints:
@@ -374,9 +380,9 @@ def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         span, rates = model.q_slice(joint.name), model.v_slice(joint.name)
         for k, name in enumerate(element.coordinates):
             if name.startswith("angle") and (joint.name, k) not in bound:
-                places.append(span.start + k)
+                indices.append(span.start + k)
                 columns.append(rates.start + k)
-    return np.array(places, dtype=np.intp), np.array(columns, dtype=np.intp)
+    return np.array(indices, dtype=np.intp), np.array(columns, dtype=np.intp)
 
 
 def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:
@@ -401,7 +407,7 @@ def _sparse_step(J: Array, r: Array) -> Callable[[float], Array]:
 
     rows, n = J.shape
     sparse = csr_array(J)
-    least = 1e-13 * _norm_estimate(J) ** 2  # stands in for the truncation of redundant rows
+    least = 1e-13 * _norm_estimate(J) ** 2  # replaces the truncation of redundant rows
 
     def step(mu: float) -> Array:
         shift = max(mu, least)

@@ -1,13 +1,12 @@
-"""How a system can move: DOF by counting, DOF by rank, redundant rows and motions by name.
+"""Mobility analysis: DOF by counting and by rank, redundant rows, and motions by name.
 
 Counting (Grübler and Kutzbach) supposes that every closure row is independent: nv - nc. The true mobility is
 nv - rank P at a closed configuration (Sol 1983, section 8.2). The difference is the number of redundant rows, which
-repeat what other connections already demand.
+repeat other rows.
 
-What moves by a law of time is told apart. The clock of a rheonomic joint is no degree of freedom. Drives, of joints and
-of what constraints hold alike, are let go for the mobility, which is what they may prescribe; then it is asked how much
-of it they leave. Rows that bind speeds alone (a skate) take from the mobility, not from the positions that can be
-reached.
+Motions prescribed by time are treated separately. The clock of a rheonomic joint is not a degree of freedom. Drives of
+joints and of constraints are released for the mobility, which is what they may prescribe; the DOF that they leave are
+counted afterwards. Nonholonomic rows (a skate) reduce the mobility, not the dimension of the closed configurations.
 """
 
 from __future__ import annotations
@@ -45,28 +44,28 @@ to 1e-12 leaves 1e-6 of noise in a singular position."""
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mobility(Answer):
-    """What `mobility` found; print it to read it.
+    """Mobility of a system at a configuration; printable.
 
     Attributes
     ----------
     mobility : int
-        Independent instantaneous motions at `q`, with drives let go: nv - rank P, clocks not counted.
+        Independent instantaneous motions at `q`, with drives released: nv - rank P, clocks not counted.
     positions : int
-        Dimension of the closed configurations around `q`, with drives let go: more than `mobility` where rows bind
-        speeds alone. A skate has 3 and 2.
+        Dimension of the closed configurations around `q`, with drives released: more than `mobility` with nonholonomic
+        rows. A skate has 3 and 2.
     left : int
         Independent motions that the drives leave.
     idle : tuple of str
-        Drives without which as many motions would be left: too many, or at a dead point.
+        Drives without which the same number of motions would be left: too many, or at a dead point.
     gruebler : int
         The count of degrees of freedom minus closure rows, 6 nb - sum of (6 - degrees of freedom) over all connections,
-        drives let go.
+        with drives released.
     planar : int or None
         The same count in the plane, 3 nb - sum of (3 - degrees of freedom), if the system moves in one.
     redundant : dict of str to int
-        Number of closure rows of a connection that repeat what others demand; connections without any are left out.
+        Number of closure rows of a connection that repeat others; connections without any are left out.
     redundant_rows : dict of str to tuple of str
-        Which rows these are: ``{"D": ("z", "tilt_x", "tilt_y")}``. Another choice may do as well.
+        These rows: ``{"D": ("z", "tilt_x", "tilt_y")}``. The choice is not unique.
     shared : dict of str to tuple of str
         The connections among which the redundancy of a connection is shared, itself included: their reactions are
         not unique.
@@ -74,9 +73,9 @@ class Mobility(Answer):
         Of the closure Jacobian, rows and columns made dimensionless; largest first.
     rank : int
     motions : list of dict of str to float
-        A basis of the instantaneous motions: speeds by name, rad/s or m/s, the leading one 1; those not named rest.
+        A basis of the instantaneous motions: velocities by name, rad/s or m/s, the leading one 1; others are zero.
     permanent : bool
-        True if closed configurations nearby have the same mobility; False if it holds only here.
+        True if closed configurations nearby have the same mobility; False for an isolated singular configuration.
     general : int
         Mobility at the configurations nearby.
     loops : tuple of tuple of str
@@ -86,7 +85,7 @@ class Mobility(Answer):
     t : float, s
     model : Model
     notes : tuple of str
-        What else is to be minded: modes of flexible bodies that do not suit how they are connected (`System.check`).
+        Further warnings: modes of flexible bodies that do not match their connections (`System.check`).
     """
 
     mobility: int
@@ -110,7 +109,7 @@ class Mobility(Answer):
     notes: tuple[str, ...] = ()
 
     def determines(self, names: str | Iterable[str]) -> bool:
-        """Return whether prescribing these coordinates, and no others, determines all speeds.
+        """Return True if prescribing these coordinates, and no others, determines all velocities.
 
         False for an unsuitable choice, such as the rocker of a four-bar at its dead point, although the rank of the
         closure equations is full there (Sol 1983, section 8.3; erratum: the text takes the one for the other).
@@ -129,12 +128,12 @@ class Mobility(Answer):
 
     @property
     def verdict(self) -> str:
-        """What the singular values say about the rank, in words."""
+        """Assessment of the rank from the singular values."""
         s = self.singular_values
         if not s.size:
             return "no closure rows: the system is a tree"
         if not self.rank:
-            return "all singular values are zero: the closure rows hinder no motion"
+            return "all singular values are zero: the closure rows constrain no motion"
         smallest = s[self.rank - 1]
         zeros = f", then {s[self.rank]:.1e}" if self.rank < len(s) else ""
         text = f"singular values {s[0]:.4g} to {smallest:.4g}{zeros}"
@@ -190,15 +189,16 @@ class Mobility(Answer):
         return "\n".join(lines)
 
     def _positions_text(self) -> list[str]:
-        """Say how positions and speeds differ, if they do."""
+        """Return the text on the difference between positions and velocities, if there is one."""
         if self.positions == self.mobility:
             return []
         model = self.model
         binding = [name for name, whole in zip(model.constraint_names, model.holonomic, strict=True) if not whole]
-        return [f"  {self.positions} DOF of position, {self.mobility} of speed: {', '.join(binding[:8])} bind speeds"]
+        rows = ", ".join(binding[:8])
+        return [f"  {self.positions} DOF of position, {self.mobility} of velocity: {rows} constrain velocities"]
 
     def _drives_text(self) -> list[str]:
-        """Say what drives leave, if there are any."""
+        """Return the text on the DOF left by drives, if there are any."""
         names = [drive.name for drive in Prescribed.of(self.model).drives]
         if not names:
             return []
@@ -221,16 +221,16 @@ class Mobility(Answer):
 
 @checked("q")
 def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
-    """Return how a system can move at a closed configuration.
+    """Return the mobility of a system at a closed configuration.
 
     Parameters
     ----------
     system : System or Model
     q : (nq,) rad or m
-        Configuration; if left out, the start values with driven coordinates where drives put them at t. Loops that are
-        open there are closed first (see `assemble`).
+        Configuration. Default: the start values, with driven coordinates at their values at t. Open loops are closed
+        first (see `assemble`).
     t : float, s
-        Time, for drives and for what depends on time by itself.
+        Time, for drives and explicit time dependence.
 
     Raises
     ------
@@ -288,25 +288,25 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
 
 
 def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Prescribed) -> Array:
-    """Return a closed configuration (nq,), as near as can be to a given one."""
+    """Return a closed configuration (nq,), as near as possible to a given one."""
     if q is None:
         return driven_positions(model, t)
     at = model.checked_configuration("mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
     q_given = model.drive_motion(t)[0]
     for drive in prescribed.clock_drives:
-        place = model.q_slice(drive.connection.name).start + drive.coordinate
-        at[place] = q_given[place]
+        index = model.q_slice(drive.connection.name).start + drive.coordinate
+        at[index] = q_given[index]
     return assemble(model, q=at, hold=clocks, t=t).q if model.nc else at
 
 
 def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:
-    """Return a readable basis of motions N (nv, k): each has one leading speed that all others leave at rest."""
+    """Return a readable basis of motions N (nv, k): each has one leading velocity that is zero in all others."""
     from scipy.linalg import qr
 
     if not N.shape[1]:
         return []
-    # leading speeds are those that move most, with a bonus for those near the root, which users think of as driven
+    # leading velocities are the largest ones, with a bonus for those near the root, the usual drives
     bias = 1.0 - 0.8 * np.arange(model.nv) / model.nv
     order = qr((N * bias[:, None]).T, mode="r", pivoting=True)[1]
     leading = np.sort(order[: N.shape[1]])
@@ -322,11 +322,11 @@ def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:
 def _redundancy(
     model: Model, q: Array, scales: Scaling, J: Array, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return number and names of redundant rows, and who shares them, by connection."""
+    """Return number and names of redundant rows, and the connections that share them, by connection."""
     _, dropped, y = split_rows(J, rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
-    counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # others are let go
+    counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # the others are released
     dropped, y = [dropped[k] for k in counts], y[counts]
     for row, names in zip(dropped, connections_sharing_load(model, q, y * scales.rows, t=scales.t), strict=True):
         owner = model.constraint_connections[row]
@@ -341,7 +341,7 @@ def _redundancy(
 
 def _motion_text(motion: dict[str, float], limit: int = 10) -> str:
     terms = [f"{name} {value:+.4g}" for name, value in list(motion.items())[:limit]]
-    return ", ".join(terms) + (f", ... ({len(motion)} speeds)" if len(motion) > limit else "")
+    return ", ".join(terms) + (f", ... ({len(motion)} velocities)" if len(motion) > limit else "")
 
 
 def _count(number: int, singular: str, plural: str | None = None) -> str:

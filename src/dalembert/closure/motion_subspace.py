@@ -1,14 +1,14 @@
-"""The subspace of allowable motions: R and S in q' = S b + R z'.
+"""Subspace of admissible motions: R and S in q' = S b + R z'.
 
 With B (f, n) whose rows are independent of those of J,
 
     [J; B] v = [b; z],   v = S b + R z,   a = S c + R z'                                                            (1)
     J R = 0,  B R = 1,  J S = 1,  B S = 0                                                                           (2)
 
-(Garcia de Jalon and Bayo 1994, (3.24)-(3.32)). B comes from elimination with full pivoting, so that z are speeds of
-coordinates, the independent ones; or it spans the null space, by QR or by the singular value decomposition; or [J; B]
-is made orthonormal from the top, by Gram and Schmidt, which can be differentiated (Liang and Lance; (3.47)-(3.52)):
-then R' is there too, and S c may be replaced by R' z. Redundant rows of J are left aside.
+(Garcia de Jalon and Bayo 1994, (3.24)-(3.32)). B comes from elimination with full pivoting, so that z are velocities of
+independent coordinates; or it spans the null space, by QR or by the singular value decomposition; or [J; B] is made
+orthonormal from the top by Gram-Schmidt, which can be differentiated (Liang and Lance; (3.47)-(3.52)). In the last case
+R' is available too, and S c may be replaced by R' z. Redundant rows of J are ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ METHODS = ("gauss", "qr", "svd", "gram-schmidt")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionSpace(ArrayAnswer):
-    """All velocities and accelerations that a mechanism can have at a position.
+    """All velocities and accelerations of a mechanism at a configuration.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class MotionSpace(ArrayAnswer):
     q : (nq,)
     t : float, s
     v : (nv,) or None
-        Speeds at which `Sc` and `R_rate` are taken.
+        Velocities at which `Sc` and `R_rate` are taken.
     method : str
     B : (f, nv)
         z = B v.
@@ -57,9 +57,9 @@ class MotionSpace(ArrayAnswer):
     rows : (r,) int
         Independent rows of J.
     condition : float
-        Of [J; B], rows of J made orthonormal: 1 at best; B should be chosen anew where it grows.
+        Of [J; B], rows of J made orthonormal: 1 at best; choose B anew where it grows.
     refreshed : bool
-        Whether `at` had to choose B anew: z means something else from here on.
+        True if `at` had to choose B anew, so that z has another meaning from here on.
     """
 
     equations: Equations
@@ -94,19 +94,19 @@ class MotionSpace(ArrayAnswer):
 
     @property
     def independent(self) -> tuple[str, ...] | None:
-        """Return the names of the speeds that z are, or None if z are combinations."""
+        """Return the names of the velocities z, or None if z are combinations."""
         return None if self.columns is None else tuple(self.equations.speed_names[k] for k in self.columns)
 
     @property
     def dependent(self) -> tuple[str, ...] | None:
-        """Return the names of the other speeds, or None if z are combinations."""
+        """Return the names of the other velocities, or None if z are combinations."""
         if self.columns is None:
             return None
         return tuple(name for k, name in enumerate(self.equations.speed_names) if k not in self.columns)
 
     @cached_property
     def _factors(self) -> Any:
-        """Return the factors of [J; B] for independent rows: the only ones there are at a position."""
+        """Return the factors of [J; B] for independent rows, computed once per configuration."""
         if self._made is not None:
             return self._made
         return _factored(np.vstack([self._jacobian[self.rows], self.B]))
@@ -131,22 +131,22 @@ class MotionSpace(ArrayAnswer):
 
     @cached_property
     def Sb(self) -> Array:
-        """Return the velocity with z = 0, (nv,); zero unless something is driven."""
+        """Return the velocity with z = 0, (nv,); zero without drives."""
         return self._particular(self.equations.velocity_terms(self.q, self.t))
 
     @cached_property
     def Sc(self) -> Array:
-        """Return the acceleration with z' = 0 at the speeds v, (nv,)."""
+        """Return the acceleration with z' = 0 at the velocities v, (nv,)."""
         return self._particular(self.equations.acceleration_terms(self.q, self._speeds("Sc"), self.t))
 
     @cached_property
     def R_rate(self) -> Array:
-        """Return R' (nv, f) at the speeds v; except for Gram and Schmidt's basis, B being constant."""
+        """Return R' (nv, f) at the velocities v, for constant B except with the Gram-Schmidt basis."""
         Jd = jacobian_rate(self.equations, self.q, self._speeds("R_rate"), self.t)
         if self.method != "gram-schmidt":
             return -self._particular(Jd @ self.R)
         J, Jd = self._jacobian[self.rows], Jd[self.rows]
-        # all of V has been made from independent coordinates once chosen
+        # all of V was computed from independent coordinates chosen once
         assert self._V is not None
         P = np.vstack([J, self._V])
         Pd = np.vstack([Jd, np.zeros_like(self._V)])
@@ -154,7 +154,7 @@ class MotionSpace(ArrayAnswer):
 
     def _speeds(self, what: str) -> Array:
         if self.v is None:
-            raise ModelError("motion_space", "v", None, f"{what} needs speeds: give v=, or use velocity(z)")
+            raise ModelError("motion_space", "v", None, f"{what} needs velocities: give v=, or use velocity(z)")
         return self.v
 
     def velocity(self, z: ArrayLike) -> Array:
@@ -163,14 +163,14 @@ class MotionSpace(ArrayAnswer):
         return np.asarray(self.Sb + self.R @ given)
 
     def acceleration(self, z: ArrayLike, z_rate: ArrayLike | None = None) -> Array:
-        """Return S c + R z' (nv,) at the speeds that z (f,) gives; z' = B a, with B as it is now."""
+        """Return S c + R z' (nv,) at the velocities of z (f,); z' = B a, with the present B."""
         zd = np.zeros(self.dofs) if z_rate is None else z_rate
         given = finite_array(zd, (self.dofs,), item="motion_space", field="z_rate")
         c = self.equations.acceleration_terms(self.q, self.velocity(z), self.t)
         return np.asarray(self._particular(c) + self.R @ given)
 
     def jerk(self, z: ArrayLike, z_rate: ArrayLike | None = None, z_second: ArrayLike | None = None) -> Array:
-        """Return the jerk (nv,) at the speeds and accelerations that z and z' (f,) give, with z'' (f,)."""
+        """Return the jerk (nv,) at the velocities and accelerations of z and z' (f,), with z'' (f,)."""
         zdd = np.zeros(self.dofs) if z_second is None else z_second
         given = finite_array(zdd, (self.dofs,), item="motion_space", field="z_second")
         d = jerk_terms(self.equations, self.q, self.velocity(z), self.acceleration(z, z_rate), self.t)
@@ -181,10 +181,10 @@ class MotionSpace(ArrayAnswer):
         return np.asarray(self.B @ finite_array(v, (self.equations.nv,), item="motion_space", field="v"))
 
     def at(self, q: ArrayLike, t: float = 0.0, v: ArrayLike | None = None, *, limit: float = 100.0) -> MotionSpace:
-        """Return the space at another position, with the same B while the condition stays below `limit`.
+        """Return the space at another configuration, with the same B while the condition stays below `limit`.
 
-        Beyond it, or where degrees of freedom appear or vanish, B is chosen anew and `refreshed` is True: z means
-        something else, ``new.coordinates(v)``.
+        Beyond it, or where degrees of freedom appear or vanish, B is chosen anew and `refreshed` is True. z then has
+        another meaning, ``new.coordinates(v)``.
         """
         positive("motion_space", limit=limit)
         if self.method != "gram-schmidt":
@@ -207,7 +207,7 @@ def _fields(space: MotionSpace) -> dict[str, Any]:
 
 
 def equations_of(system: Any) -> Equations:
-    """Return closure equations of a system, a model, a mechanism in natural coordinates, or themselves."""
+    """Return the closure equations of a system, model or natural mechanism, or the equations themselves."""
     if hasattr(system, "residual") and hasattr(system, "velocity_terms"):
         found: Equations = system
         return found
@@ -228,26 +228,26 @@ def motion_space(
     method: str = "gauss",
     independent_coordinates: Sequence[str] | None = None,
 ) -> MotionSpace:
-    """Return the subspace of motions of a mechanism at a position: R, S, and how to choose its coordinates.
+    """Return the subspace of motions of a mechanism at a configuration: R, S and its coordinates.
 
     Parameters
     ----------
     system : System, Model, natural.Mechanism or Equations
     q : (nq,)
-        A closed position; the one described if left out.
+        A closed configuration; default the described one.
     t : float, s
     v : (nv,)
-        Speeds, for `Sc` and `R_rate`.
+        Velocities, for `Sc` and `R_rate`.
     method : str
         ``"gauss"``: independent coordinates by full pivoting; ``"qr"``, ``"svd"``: an orthonormal basis;
-        ``"gram-schmidt"``: one that can be differentiated.
-    independent_coordinates : names of speeds
-        In place of those that ``"gauss"`` would choose.
+        ``"gram-schmidt"``: a differentiable one.
+    independent_coordinates : names of velocities
+        Replace the choice of ``"gauss"``.
 
     Raises
     ------
     SingularityError
-        If the coordinates chosen are not independent.
+        If the chosen coordinates are not independent.
     """
     one_of("motion_space", "method", method, METHODS)
     equations = equations_of(system)
@@ -288,7 +288,7 @@ def motion_space(
 
 
 def _independent(equations: Equations, J: Array) -> NDArray[np.intp]:
-    """Return which rows of J are independent."""
+    """Return the indices of independent rows of J."""
     return independent_rows(speed_scales(equations, J)[:, None] * J * equations.column_scales)
 
 
@@ -296,19 +296,20 @@ def _chosen(equations: Equations, names: Sequence[str], dofs: int) -> tuple[int,
     known = equations.speed_names
     for name in names:
         if name not in known:
-            raise ModelError("motion_space", "independent_coordinates", name, f"name speeds: {', '.join(known[:12])}")
+            remedy = f"name velocities: {', '.join(known[:12])}"
+            raise ModelError("motion_space", "independent_coordinates", name, remedy)
     if len(names) != dofs or len(set(names)) != len(names):
         raise ModelError(
             "motion_space",
             "independent",
             tuple(names),
-            f"there are {dofs} degrees of freedom here: name as many speeds",
+            f"there are {dofs} degrees of freedom here: name as many velocities",
         )
     return tuple(known.index(name) for name in names)
 
 
 def _free_columns(J: Array) -> tuple[int, ...]:
-    """Return the columns that elimination with full pivoting leaves (independent rows)."""
+    """Return the columns left by elimination with full pivoting (independent rows)."""
     A, m = J.copy(), len(J)
     order = np.arange(J.shape[1])
     for k in range(m):
@@ -340,7 +341,7 @@ def _space(
     J: Array,
     rows: NDArray[np.intp],
 ) -> MotionSpace:
-    """Return the space with given B, from all rows of J and those that are independent: one factorisation."""
+    """Return the space with given B, from all rows of J and the independent ones, with one factorisation."""
     from scipy.linalg import lu_solve
 
     speeds = None if v is None else finite_array(v, (equations.nv,), item="motion_space", field="v")
@@ -357,7 +358,10 @@ def _space(
 
 
 def _again(space: MotionSpace, q: ArrayLike, t: float, v: ArrayLike | None) -> MotionSpace | None:
-    """Return the space at another position with the same B and rows, or None if the rows left out say more there."""
+    """Return the space at another configuration with the same B and rows.
+
+    None if redundant rows became independent.
+    """
     equations = space.equations
     at = start_of(equations, q)
     J = equations.jacobian(at, t)
@@ -398,7 +402,7 @@ def _dependent(equations: Equations, columns: tuple[int, ...] | None) -> Singula
     )
 
 
-# -- Gram and Schmidt
+# -- Gram-Schmidt
 
 
 def _by_gram_schmidt(

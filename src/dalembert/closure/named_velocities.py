@@ -1,7 +1,7 @@
-"""Speeds by name: of joints of the tree, of modes, and of joints at which loops were cut.
+"""Velocities by name: of tree joints, of modes, and of cut joints.
 
-The speeds u of a cut joint follow from those of the tree, u = C(q) v; so holding one, driving it, or letting an effort
-act there means the same for the mechanism wherever its loops were cut.
+The velocities u of a cut joint follow from those of the tree, u = C(q) v. Holding or driving a joint, or applying an
+effort there, is therefore independent of where the loops are cut.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NamedVelocities:
-    """Named speeds of a model.
+    """Named velocities of a model.
 
     Attributes
     ----------
     model : Model
     columns : list of int
-        Places in v of those of the tree, in order.
+        Indices in v of those of the tree, in order.
     cut : list of int
-        Places of those of cut joints among the speeds of all cut joints.
+        Indices of those of cut joints among the velocities of all cut joints.
     """
 
     model: Model
@@ -44,18 +44,18 @@ class NamedVelocities:
 
     @property
     def names(self) -> list[str]:
-        """Names of the speeds, those of the tree first."""
+        """Names of the velocities, those of the tree first."""
         return [self.model.speed_names[k] for k in self.columns] + [_cut_names(self.model)[k] for k in self.cut]
 
     @property
     def marks(self) -> NDArray[np.bool_]:
-        """Which speeds of the tree are among them, (nv,)."""
+        """Mask (nv,) of the tree velocities among them."""
         marks = np.zeros(self.model.nv, dtype=bool)
         marks[self.columns] = True
         return marks
 
     def cut_rows(self, q: Array) -> Array:
-        """Return C (k, nv) at q (nq,) of the cut ones among them."""
+        """Return C (k, nv) at q (nq,) of the cut ones."""
         model = self.model
         if not self.cut:
             return np.zeros((0, model.nv))
@@ -66,22 +66,22 @@ class NamedVelocities:
         return rows
 
     def rows(self, q: Array) -> Array:
-        """Return C (k, nv) at q (nq,) of all of them."""
+        """Return C (k, nv) at q (nq,) of all."""
         return np.vstack([np.eye(self.model.nv)[self.columns], self.cut_rows(q)])
 
     def cut_speeds(self, q: Array, v: Array) -> Array:
-        """Return the speeds of the cut ones among them, (k,)."""
+        """Return the velocities of the cut ones, (k,)."""
         speeds: Array = self.model.cut_motion(q, v, np.zeros(self.model.nv))[1][self.cut]
         return speeds
 
     def cut_accelerations(self, q: Array, v: Array, a: Array) -> Array:
-        """Return the accelerations of the cut ones among them, (k,)."""
+        """Return the accelerations of the cut ones, (k,)."""
         rates: Array = self.model.cut_motion(q, v, a)[2][self.cut]
         return rates
 
     @property
     def cut_scales(self) -> Array:
-        """What makes the speeds of the cut ones dimensionless: 1, or 1 / length, (k,)."""
+        """Factors that make the velocities of the cut ones dimensionless: 1, or 1 / length, (k,)."""
         units = [unit for joint in _cut_joints(self.model).values() for unit in joint.speed_units]
         return np.array([1.0 / self.model.length if units[k] == "m" else 1.0 for k in self.cut])
 
@@ -92,7 +92,7 @@ def as_name_list(names: str | Iterable[str] | Mapping[str, object]) -> list[str]
 
 
 def named_velocities(model: Model, names: str | Iterable[str], *, item: str) -> NamedVelocities:
-    """Return the speeds of joints, of modes of flexible bodies, or single speeds, by name."""
+    """Return the velocities of joints, of modes of flexible bodies, or single velocities, by name."""
     columns: set[int] = set()
     cut: set[int] = set()
     cut_names = _cut_names(model)
@@ -119,14 +119,14 @@ def _cut_joints(model: Model) -> dict[str, Joint]:
 
 
 def _cut_names(model: Model) -> list[str]:
-    """Return the names of the speeds of all cut joints."""
+    """Return the names of the velocities of all cut joints."""
     return [name for owner, joint in _cut_joints(model).items() for name in full_names(owner, joint.speeds)]
 
 
 def _remedy(model: Model, name: str) -> str:
     if name in model.coordinate_names:
-        return "one component of a quaternion cannot be held; name the connection, or a speed such as 'ball.wx'"
+        return "one component of a quaternion cannot be held; name the connection, or a velocity such as 'ball.wx'"
     if name in model.closure_names:
         return "it is a constraint and has no coordinates"
     known = [*model.speed_names, *_cut_names(model)]
-    return f"there are the coordinates {', '.join(map(repr, known[:12]))}"
+    return f"choose among the coordinates {', '.join(map(repr, known[:12]))}"

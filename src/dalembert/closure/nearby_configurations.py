@@ -21,10 +21,10 @@ N_NEIGHBOURS = 5
 
 
 def closed_neighbours(model: Model, q: Array, scales: Scaling, free: BoolArray) -> Iterator[Array]:
-    """Yield closed configurations near q (nq,) that a few random motions of the `free` speeds (nv,) lead to.
+    """Yield closed configurations near q (nq,), reached by random motions of the `free` velocities (nv,).
 
-    Rows that count for nothing in `scales` are let go. A motion that exists only to first order leads back to where it
-    started: it yields none.
+    Rows with zero scale in `scales` are released. A motion that exists only to first order leads back to its start and
+    yields none.
     """
     closure = LoopSolver(model, 1e-12, 60, t=scales.t)
     closure.scales = scales.of_positions(model)
@@ -43,7 +43,10 @@ def closed_neighbours(model: Model, q: Array, scales: Scaling, free: BoolArray) 
 def general_mobility(
     model: Model, q: Array, here: int, *, scales: Scaling | None = None, free: BoolArray | None = None
 ) -> int:
-    """Return the mobility at closed configurations near q: the least found at a few neighbours; 0 without any."""
+    """Return the mobility at closed configurations near q: the least found at a few neighbours.
+
+    0 without any.
+    """
     scales = Scaling.of(model) if scales is None else scales
     moving = np.ones(model.nv, dtype=bool) if free is None else free
     found = [

@@ -1,4 +1,4 @@
-"""Bases that can be differentiated: Gram and Schmidt's, and rates of Jacobians along a motion.
+"""Differentiable orthonormal bases by Gram-Schmidt, and rates of Jacobians along a motion.
 
     w_i = p_i - sum (v_j . p_i) v_j,   v_i = w_i / |w_i|                                                            (1)
 
@@ -18,12 +18,12 @@ Array = NDArray[np.float64]
 
 
 def gram_schmidt(P: Array, Pd: Array | None = None) -> tuple[Array, Array]:
-    """Return rows of P made orthonormal from the top, and their rates for those of P: (1) and its derivative."""
+    """Return the rows of P made orthonormal from the top, and their rates for given rates of P: (1)."""
     V, Vd = np.zeros_like(P), np.zeros_like(P)
     for i, p in enumerate(P):
         along = V[:i] @ p
         w = p - along @ V[:i]
-        w -= (V[:i] @ w) @ V[:i]  # once more, for rounding
+        w -= (V[:i] @ w) @ V[:i]  # repeated against rounding
         size = float(np.linalg.norm(w))
         V[i] = w / size
         if Pd is None:

@@ -1,8 +1,8 @@
-"""Systems that move in a plane: how to tell, and what counting gives there (Grübler 1883).
+"""Planar systems: detection and the planar count of DOF (Grübler 1883).
 
     3 nb - sum of (3 - f) over all connections                                                                     (1)
 
-with f the degrees of freedom in the plane that a connection leaves between two bodies; a coupling takes one.
+with f the planar degrees of freedom of a connection between two bodies; a coupling removes one.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def planar_count(model: Model, q: Array, scales: Scaling, free: BoolArray) -> in
     model : Model
     q : (nq,) rad or m
         A closed configuration.
-    scales : Scales
-        In which rows that drives prescribe count for nothing.
+    scales : Scaling
+        With zero scale for driven rows.
     free : (nv,)
-        Speeds that are no clocks.
+        Mask of velocities that are not clocks.
     """
     if model.flexible_names or not model.nb:
         return None
     n = _normal(model, q, scales.columns[:, None] * np.eye(model.nv)[:, free])
-    if n is None:  # degrees of freedom that loops take away may lead out of the plane
+    if n is None:  # joints may allow motion out of the plane that loops prevent
         n = _normal_of_motions(model, q, scales, free)
     if n is None:
         return None
@@ -51,9 +51,12 @@ def planar_count(model: Model, q: Array, scales: Scaling, free: BoolArray) -> in
 
 
 def _normal(model: Model, q: Array, motions: Array) -> Array | None:
-    """Return the normal of the plane in which all bodies move, by the given speeds (nv, k); None if there is none."""
+    """Return the normal of the plane of motion of all bodies for velocities (nv, k).
+
+    None if there is none.
+    """
     J = np.array([model.jacobian(name, q) for name in model.body_names]) @ motions
-    rest = np.zeros((3, 3))  # so that there are three singular values in any case
+    rest = np.zeros((3, 3))  # ensures three singular values
     turns = np.hstack([J[:, :3].swapaxes(0, 1).reshape(3, -1), rest])
     shifts = np.hstack([J[:, 3:].swapaxes(0, 1).reshape(3, -1) / model.length, rest])
     U, s, _ = np.linalg.svd(turns, full_matrices=False)
@@ -62,7 +65,7 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
         return None
     if s[0] < ROUNDOFF_TOL * size:
         U, s, _ = np.linalg.svd(shifts, full_matrices=False)
-        U = U[:, ::-1]  # the direction in which nothing slides
+        U = U[:, ::-1]  # the direction without displacement
         flat = s[2] < ROUNDOFF_TOL * size
     else:
         flat = s[1] < ROUNDOFF_TOL * size and float(np.abs(U[:, 0] @ shifts).max(initial=0.0)) < ROUNDOFF_TOL * size
@@ -70,7 +73,7 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
 
 
 def _normal_of_motions(model: Model, q: Array, scales: Scaling, free: BoolArray) -> Array | None:
-    """Return the normal of the plane in which all bodies move, here and at configurations nearby."""
+    """Return the normal of the plane in which all bodies move, at q and nearby configurations."""
 
     def at(place: Array) -> Array | None:
         N = null_space(scales.jacobian(model, place), free=free)
@@ -87,7 +90,7 @@ def _normal_of_motions(model: Model, q: Array, scales: Scaling, free: BoolArray)
 
 
 def _in_plane(model: Model, q: Array, scales: Scaling, n: Array) -> list[int]:
-    """Return the degrees of freedom in the plane that every joint and every loop constraint leaves."""
+    """Return the planar degrees of freedom of every joint and every loop constraint."""
     cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
     found = []
     for joint in model.forest.joints:
@@ -95,15 +98,20 @@ def _in_plane(model: Model, q: Array, scales: Scaling, n: Array) -> list[int]:
         found.append(_of_joint(joint.element, q[model.q_slice(joint.name)], model.pose(first, q).rotation.T @ n))
     for loop_constraint in model.forest.loop_constraints:
         if isinstance(loop_constraint.element, Joint):
-            place = cut_q[model.compiled.names.cut_q[loop_constraint.name]]
-            found.append(_of_joint(loop_constraint.element, place, model.pose(loop_constraint.first, q).rotation.T @ n))
+            values = cut_q[model.compiled.names.cut_q[loop_constraint.name]]
+            found.append(
+                _of_joint(loop_constraint.element, values, model.pose(loop_constraint.first, q).rotation.T @ n)
+            )
         else:
             found.append(3 - _taken(model, q, scales, loop_constraint, n))
     return found
 
 
 def _of_joint(joint: Joint, q: Array, n: Array) -> int:
-    """Return how many motions in the plane across n a joint at q (nq,) leaves; n in axes of its first marker."""
+    """Return the number of motions in the plane normal to n of a joint at q (nq,).
+
+    n in axes of its first marker.
+    """
     H = joint.motion(q)[:, [unit != "s" for unit in joint.speed_units]]
     if not H.size:
         return 0
@@ -114,21 +122,21 @@ def _of_joint(joint: Joint, q: Array, n: Array) -> int:
 
 
 def _taken(model: Model, q: Array, scales: Scaling, loop_constraint: Connection, n: Array) -> int:
-    """Return how many motions in the plane the rows of a constraint forbid."""
+    """Return the number of motions in the plane that the rows of a constraint prevent."""
     rows = [k for k, name in enumerate(model.constraint_connections) if name == loop_constraint.name and scales.rows[k]]
     if not rows:
         return 0
     lam = np.eye(model.nc)[rows]
     loads = weightless_loads(model, np.tile(q, (len(rows), 1)), np.zeros((len(rows), model.nv)), lam, t=scales.t)
     mine = loads[:, model.connection_names.index(loop_constraint.name)]
-    sizes = np.array([1.0 / model.length] * 3 + [1.0] * 3)  # rows of either unit on one footing
+    sizes = np.array([1.0 / model.length] * 3 + [1.0] * 3)  # common scale for rows of both units
     wrenches = mine * sizes
     wrenches /= np.maximum(np.linalg.norm(wrenches, axis=1), 1e-300)[:, None]
     return int(np.linalg.matrix_rank(wrenches @ _plane(n), 1e-7))
 
 
 def _plane(n: Array) -> Array:
-    """Return a basis (6, 3) of motions in a plane across n: a turn, two displacements."""
+    """Return a basis (6, 3) of motions in the plane normal to n: one rotation, two displacements."""
     e = np.linalg.svd(n[None])[2][1:]
     basis = np.zeros((6, 3))
     basis[:3, 0], basis[3:, 1], basis[3:, 2] = n, e[0], e[1]

@@ -1,4 +1,4 @@
-"""Speeds, accelerations and jerks of a closed mechanism: linear, with one factorisation for all three.
+"""Velocities, accelerations and jerks of a closed mechanism, with one factorisation for all three.
 
     J v = b,   J a = c(v),   J j = d(v, a)                                                                         (1)
 
@@ -28,16 +28,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RateResult(ArrayAnswer):
-    """Rates of a position.
+    """Velocities, accelerations and jerks at a configuration.
 
     Attributes
     ----------
     v, a, j : (nv,)
-        Speeds, accelerations and jerks; `j` is None if it was not asked for.
+        Velocities, accelerations and jerks; `j` is None unless requested.
     rank : int
-        Of J, rows that bind speeds alone included.
+        Of J, nonholonomic rows included.
     free : int
-        Degrees of freedom that nothing drives; rates of those are the shortest possible.
+        Undriven degrees of freedom; their rates are of minimum norm.
     """
 
     v: Array
@@ -54,10 +54,10 @@ class RateResult(ArrayAnswer):
 
 
 def speed_scales(equations: Equations, J: Array) -> Array:
-    """Return row scales (rows,) for speeds: rows that bind speeds alone are made as long as others.
+    """Return row scales (rows,) for velocities: nonholonomic rows are scaled to the length of the others.
 
-    One that is far shorter than its like is left short: it says nothing at closed positions, and near them what it says
-    is rounding.
+    A row that is far shorter than comparable ones keeps its length: it is zero at closed configurations and rounding
+    near them.
     """
     length = np.linalg.norm(J * equations.column_scales, axis=1)
     alone = equations.row_scales <= 0.0
@@ -66,14 +66,14 @@ def speed_scales(equations: Equations, J: Array) -> Array:
 
 
 def jerk_terms(equations: Equations, q: Array, v: Array, a: Array, t: float) -> Array:
-    """Return d (rows,); by differences along the motion where equations give none."""
+    """Return d (rows,); by finite differences along the motion where equations provide none."""
     own: Any = getattr(equations, "jerk_terms", None)
     if own is not None:
         return np.asarray(own(q, v, a, t), dtype=float)
     h = 1e-3 / max(1.0, float(np.abs(v / equations.column_scales).max(initial=0.0)))
 
     def left(s: float) -> Array:
-        """Return c - J a at a time s from now, a being what it is now."""
+        """Return c - J a at a time s from now, with the present a."""
         there = equations.retract(q, s * v + s * s / 2 * a)
         c = equations.acceleration_terms(there, v + s * a, t + s)
         return c - equations.jacobian(there, t + s) @ a
@@ -92,7 +92,7 @@ def find_rates(
     free: bool = False,
     solver: str = "auto",
 ) -> RateResult:
-    """Return speeds, accelerations and jerks at a closed position.
+    """Return velocities, accelerations and jerks at a closed configuration.
 
     Parameters
     ----------
@@ -100,18 +100,18 @@ def find_rates(
     q : (nq,)
     t : float, s
     jerk : bool
-        Whether jerks are wanted.
+        Compute jerks too.
     free : bool
-        Whether degrees of freedom may be left: rates are the shortest then. See `motion_space` for all of them.
+        Allow undriven degrees of freedom; rates are then of minimum norm. See `motion_space` for all of them.
     solver : str
         ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"``.
 
     Raises
     ------
     ModelError
-        If degrees of freedom are left that nothing drives.
+        If degrees of freedom are not driven.
     SingularityError
-        If the speeds asked for contradict each other: a dead point, or too many drives.
+        If the prescribed velocities contradict each other: a dead point, or too many drives.
     """
     at = start_of(equations, q)
     J = equations.jacobian(at, t)
@@ -127,7 +127,7 @@ def find_rates(
 
     def solve(terms: Array, what: str) -> Array:
         if not np.isfinite(terms).all():
-            raise SingularityError(f"{what} asked for at t = {t:.6g} s are no finite numbers: look at laws and times")
+            raise SingularityError(f"{what} prescribed at t = {t:.6g} s are not finite: check the time laws")
         rate = columns * factors.solve(rows * terms)
         missed = rows * (J @ rate - terms)
         size = float(np.abs(missed).max(initial=0.0))
@@ -135,18 +135,18 @@ def find_rates(
         if size > 1e-7 * float(usual.max(initial=0.0)):
             name = equations.row_names[int(np.abs(missed).argmax())]
             raise SingularityError(
-                f"{what} asked for at t = {t:.6g} s contradict each other, most of all in {name!r} (by {size:.3g} of a "
+                f"{what} prescribed at t = {t:.6g} s contradict each other, most in {name!r} (by {size:.3g} of a "
                 "length per s): a dead point, or more drives than degrees of freedom; drive another coordinate"
             )
         return rate
 
-    v = solve(equations.velocity_terms(at, t), "speeds")
+    v = solve(equations.velocity_terms(at, t), "velocities")
     a = solve(equations.acceleration_terms(at, v, t), "accelerations")
     j = solve(jerk_terms(equations, at, v, a, t), "jerks") if jerk else None
     return RateResult(v, a, j, factors.rank, left, factors)
 
 
 def _free_names(equations: Equations, J: Array, rows: Array) -> str:
-    """Return the coordinates that move most where nothing holds them."""
+    """Return the names of the free coordinates that move most."""
     moved = np.linalg.norm(null_space(rows[:, None] * J * equations.column_scales, ROW_RANK_TOL, 0.0), axis=1)
     return ", ".join(equations.speed_names[k] for k in np.argsort(-moved)[:4])

@@ -1,11 +1,11 @@
-"""Positions that close a mechanism: Newton's method on closure equations in any coordinates.
+"""Position solver: Newton's method on closure equations in any coordinates.
 
     J(q_i) x = -Phi(q_i),   q_(i+1) = q_i + s x                                                                    (1)
 
 `"full"` factors J at every iterate, `"modified"` once (Garcia de Jalon and Bayo 1994, (3.11)), `"mixed"` every few.
-Damped steps try s = 1, 1/2, 1/3, 1/6, 1/12, ... until |Phi| falls (section 3.2); if none does and J is that of an
-earlier iterate, it is factored anew. Redundant rows agree only where the mechanism closes, so that (1) is meant in the
-sense of least squares and closure is judged by |Phi|.
+Damped steps try s = 1, 1/2, 1/3, 1/6, 1/12, ... until |Phi| falls (section 3.2). If none does and J is that of an
+earlier iterate, it is factored anew. Redundant rows are consistent only where the mechanism closes. (1) is therefore
+solved in least squares, and closure is judged by |Phi|.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ STEP_FRACTIONS = (1.0, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24, 1 / 100, 1 / 1000)
 
 @dataclass(eq=False, repr=False)
 class PositionResult(ArrayAnswer):
-    """Where Newton's method led, and how.
+    """Result of Newton's method.
 
     Attributes
     ----------
     q : (nq,) m or rad
     t : float, s
     success : bool
-        Whether the equations are met.
+        True if the equations are satisfied.
     status : str
         ``"closed"``; ``"stalled"`` if no step reduces |Phi|; ``"not converged"`` after `max_iterations`;
         ``"singular"``.
@@ -46,11 +46,11 @@ class PositionResult(ArrayAnswer):
         |Phi|, rows scaled by a length of the mechanism unless `scaled` was False.
     iterations, factorisations : int
     iterates : (iterations + 1, nq)
-        The guess, and where each step led.
+        The guess and the iterate after each step.
     history : list of float
         |Phi| at each of them.
     rows : dict of str to float
-        Residuals of the rows that are not met, largest first, as they stand: m2, m, 1 or rad.
+        Residuals of the unsatisfied rows, largest first, unscaled: m2, m, 1 or rad.
     """
 
     q: Array
@@ -81,18 +81,18 @@ class PositionResult(ArrayAnswer):
             return f"closed after {self.iterations} iterations, |Phi| = {self.residual:.3g}"
         worst = ", ".join(f"{name!r} by {value:.6g}" for name, value in list(self.rows.items())[:3])
         why = {
-            "stalled": "no step reduces |Phi|: what is driven is out of reach, or rows contradict each other",
-            "not converged": "what is driven is out of reach, or the guess is far away",
-            "singular": "J is singular on the way, and this solver cannot take that",
+            "stalled": "no step reduces |Phi|: a driven value is out of reach, or rows contradict each other",
+            "not converged": "a driven value is out of reach, or the guess is far away",
+            "singular": 'the Jacobian became singular; use solver="qr"',
         }[self.status]
         return (
             f"{self.status} after {self.iterations} iterations at t = {self.t:.6g} s, |Phi| = {self.residual:.3g}: "
-            f"{why}; missed: {worst}. Give a nearer guess, or move what is driven there in small steps"
+            f"{why}; missed: {worst}. Give a nearer guess, or change the driven values in small steps"
         )
 
 
 def start_of(equations: Equations, q: ArrayLike | None) -> Array:
-    """Return q, or the configuration that was described."""
+    """Return q, or the described configuration."""
     if q is not None:
         return finite_array(q, (equations.nq,), item="equations", field="q")
     start: Any = getattr(equations, "start", None)
@@ -102,7 +102,7 @@ def start_of(equations: Equations, q: ArrayLike | None) -> Array:
 
 
 def scales_of(equations: Equations, scaled: bool) -> tuple[Array, Array]:
-    """Return row scales, those of speeds zero, and column scales."""
+    """Return row scales, zero for nonholonomic rows, and column scales."""
     bound = equations.row_scales > 0.0
     if not scaled:
         return bound.astype(float), np.ones(equations.nv)
@@ -131,36 +131,36 @@ def find_position(
     ----------
     equations : Equations
     q : (nq,)
-        Guess; the configuration described if left out.
+        Guess; default the described configuration.
     t : float, s
     method : str
         ``"full"``, ``"modified"`` or ``"mixed"``.
     refactor : int
         With ``"mixed"``, iterations between factorisations.
     line_search : bool
-        Whether |Phi| has to fall in every step.
+        Require |Phi| to fall in every step.
     solver : str
-        ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"`` (see `factors`).
+        ``"auto"``, ``"qr"``, ``"normal"``, ``"elimination"`` or ``"sparse"`` (see `numerics.factorization`).
     tolerance : float
-        Of |Phi|; not below what rounding leaves, where equations know that.
+        Of |Phi|; at least the rounding error where equations provide it.
     max_iterations : int
     scaled : bool
-        Whether rows and columns are made dimensionless first; if not, |Phi| is what it is in metres.
+        Make rows and columns dimensionless first; if False, |Phi| keeps its units.
     factors : Factors
-        Of J nearby, scaled alike: with ``"modified"``, these are used, and none are made.
+        Of J nearby, with the same scales: ``"modified"`` uses these and computes none.
     check : bool
-        Whether to raise if it does not close.
+        Raise an error if the mechanism does not close.
 
     Raises
     ------
     AssemblyError
-        If no position is found, with the rows that are missed.
+        If no position is found, with the unsatisfied rows.
     """
     one_of("find_position", "method", method, ("full", "modified", "mixed"))
     one_of("find_position", "solver", solver, SOLVERS)
     positive("find_position", tolerance=tolerance, max_iterations=max_iterations, refactor=refactor)
     rows, columns = scales_of(equations, scaled)
-    if scaled:  # what rounding leaves is closed
+    if scaled:  # a residual of rounding size is closed
         tolerance = max(tolerance, float(getattr(equations, "floor", 0.0)))
     at = start_of(equations, q)
     r = rows * equations.residual(at, t)
@@ -176,7 +176,7 @@ def find_position(
         if count == max_iterations:
             break
         due = {"full": True, "modified": factors is None, "mixed": factors is None or count % refactor == 0}[method]
-        if choice(at, t) != chosen:  # other rows hold than those of the matrix
+        if choice(at, t) != chosen:  # the matrix was built for other active rows
             due, chosen = True, choice(at, t)
         while True:
             if due:
@@ -196,7 +196,7 @@ def find_position(
                     break
             if not line_search or size < history[-1] or fresh:
                 break
-            due = True  # the matrix of an earlier iterate leads nowhere: take the one of this
+            due = True  # the earlier matrix gives no descent: factor the current one
         if status == "singular" or not np.isfinite(size):
             break
         if line_search and not size < history[-1]:

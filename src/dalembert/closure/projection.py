@@ -35,13 +35,13 @@ def project(
     equations : LeastSquaresProblem
         Scaled residual, Jacobian and retraction at one configuration.
     free : (nv,) bool
-        Speeds that may move.
+        Velocities that may change.
     tolerance : float
         Largest scaled residual at which the iteration ends.
     accepted : float
         Largest scaled residual that counts as closed if steps do not halve it any more.
     max_step : float
-        A step with a larger entry, rad or characteristic lengths, leads away: nothing closes nearby.
+        Largest entry of a step, rad or characteristic lengths; a longer step means that nothing closes nearby.
     """
     r = equations.residual(q)
     worst = float(np.abs(r).max(initial=0.0))

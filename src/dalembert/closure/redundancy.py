@@ -1,9 +1,9 @@
-"""Who shares a redundancy: from dependent closure rows to the connections that demand the same thing.
+"""Redundancy: connections that share dependent closure rows.
 
-A combination y of closure rows that vanishes for every motion, y^T P = 0, is a state of self-stress: loads with which
-the loops can press against each other while nothing moves. The connections that carry such a load, loop constraints and
-tree joints alike, are the ones that share the redundancy. The same loads with y = r, the residual at a configuration
-where the loops cannot be closed any better, tell which connections contradict each other.
+A combination y of closure rows that vanishes for every motion, y^T P = 0, is a state of self-stress: internal loads of
+the loops without motion. The connections that carry such a load, loop constraints and tree joints alike, share the
+redundancy. The same loads with y = r, the least residual of loops that cannot be closed, identify the connections that
+contradict each other.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-ROUNDOFF_FACTOR = 8.0  # times what rounding may leave
+ROUNDOFF_FACTOR = 8.0  # times the rounding error
 RANK_GAP = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above
 
 
 def loop_connections(model: Model) -> tuple[tuple[str, ...], ...]:
-    """Return for each loop constraint the names of the connections on its loop, itself last; ropes close none."""
+    """Return for each loop constraint the connections of its loop, itself last; ropes close no loop."""
     forest = model.forest
     result = []
     for loop_constraint in (
@@ -62,11 +62,10 @@ def connections_sharing_load(
 
 
 def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: float = 1e-11) -> list[str]:
-    """Say which connections demand incompatible things at q, where the residual cannot be reduced any more.
+    """Return messages on connections with incompatible rows at q, where the residual is least.
 
-    A residual that no small displacement begins to reduce belongs to rows that repeat one
-    another with different numbers. (Where a link is merely too short, turning it a little does change the residual.)
-    Time t (s) is for constraints that a drive prescribes.
+    A residual that no small displacement reduces belongs to rows that repeat one another with different values. (If a
+    link is merely too short, turning it a little does change the residual.) Time t (s) is for driven constraints.
     """
     scales = Scaling.of(model, t=t)
     r = scales.residual(model, q)
@@ -93,15 +92,15 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
         amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
         sentences.append(
             f"Connections {listed([*others, str(owners[worst])])} contradict each other by {amount} "
-            f"({model.constraint_names[worst]}): they fix the same thing at different places."
+            f"({model.constraint_names[worst]}): they fix the same relative position at different values."
         )
     return sentences
 
 
 def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
-    """Say which connections demand the same thing but for a little, at q (nq,) where loops are closed.
+    """Return messages on connections whose rows are nearly redundant, at q (nq,) where loops are closed.
 
-    Rows that depend on others are left to them; what these leave open beyond rounding is the misfit.
+    Dependent rows are computed from the others. Their deviation beyond rounding is the misfit.
     """
     scales = Scaling.of(model, positions_only=True, t=t)
     r = scales.residual(model, q)
@@ -121,28 +120,28 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
                 (amount, f"{amount:.2g} {scales.units[row]} ({model.constraint_names[row]})"),
             )
     return [
-        f"{listed(names)} demand the same thing but for {amount}: they are taken as one where they cannot be told "
-        "apart; where they can be, near singular positions, their reactions are those of this misfit"
+        f"{listed(names)} impose the same constraint except for {amount}: they are treated as one where they cannot be "
+        "distinguished; near singular positions, their reactions are those of this misfit"
         for names, (_, amount) in worst.items()
     ]
 
 
 def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
-    """Say where, among states at t (n,), q (n, nq), loops are next to dependent, and who would share the loads."""
+    """Return messages on nearly dependent loops at t (n,), q (n, nq), and the connections that share the loads."""
     scales = Scaling.of(model, prescribed=False)
-    P = np.array([model.constraint_jacobian(place, t=time) for place, time in zip(q, t.tolist(), strict=True)])
+    P = np.array([model.constraint_jacobian(index, t=time) for index, time in zip(q, t.tolist(), strict=True)])
     J = scales.rows[:, None] * P * scales.columns
     s = np.linalg.svd(J, compute_uv=False)
     part = s / np.maximum(s[:, :1], 1.0)
     near = (part > RANK_GAP[0]) & (part < RANK_GAP[1])
     if not near.any():
         return []
-    k, place = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
-    smallest, y = float(part[k, place]), np.linalg.svd(J[k])[0][:, place]
+    k, index = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
+    smallest, y = float(part[k, index]), np.linalg.svd(J[k])[0][:, index]
     names = connections_sharing_load(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
     return [
-        f"at t = {t[k]:.6g} s the loops are next to dependent (condition {1 / smallest:.2g}): reactions of "
-        f"{listed(names)} there are decided by rounding and by misfits of their markers"
+        f"at t = {t[k]:.6g} s the loops are nearly dependent (condition {1 / smallest:.2g}): reactions of "
+        f"{listed(names)} there depend on rounding and on misfits of their markers"
     ]
 
 

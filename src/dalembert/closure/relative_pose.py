@@ -4,9 +4,9 @@ With d from marker 1 to marker 2 and everything in axes of marker 1 (Sol 1983, s
 
     V_rel = [w2 - w1; v2 - v1 - w1 x d] = J v                                                                       (1)
 
-A load F = [moment; force] on marker 2, about its origin, with its opposite on the other body at the same place, does
-the work F . V_rel: its generalised force is J^T F. A joint allows V_rel = H u; its speeds are u = H^+ V_rel, and a load
-that does the work x . u is F = (H^+)^T x.
+A load F = [moment; force] on marker 2, about its origin, with its opposite on the other body at the same point, does
+the work F . V_rel: its generalised force is J^T F. A joint allows V_rel = H u. Its velocities are u = H^+ V_rel, and a
+load that does the work x . u is F = (H^+)^T x.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RelativeMotion:
-    """Marker 2 seen from marker 1.
+    """Motion of marker 2 relative to marker 1.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class RelativeMotion:
     rotation, position : (3, 3), (3,) m
         Pose of the second marker in the first.
     jacobian, terms : (6, nv)
-        J of (1), zero where it is rounding, and the sum of the sizes of its two parts.
+        J of (1), zero where it is rounding, and the sum of the absolute values of its two terms.
     """
 
     first: Marker
@@ -52,7 +52,7 @@ class RelativeMotion:
     terms: Array
 
     def in_world(self, load: Array) -> Array:
-        """Return a [moment; force] (6,) given in axes of the first marker in world axes."""
+        """Return a load [moment; force] (6,), given in axes of the first marker, in world axes."""
         return np.concatenate([self.axes @ load[:3], self.axes @ load[3:]])
 
 
@@ -69,12 +69,12 @@ def relative(model: Model, first: Marker, second: Marker, q: Array) -> RelativeM
 
 
 def joint_pose_error(joint: Joint, q: Array, motion: RelativeMotion) -> float:
-    """Return by how much a relative pose misses that of a joint at q (nq,), m or rad."""
+    """Return the deviation of a relative pose from that of a joint at q (nq,), m or rad."""
     C, c = joint.pose(q)
     return float(max(np.abs(C - motion.rotation).max(), np.abs(c - motion.position).max()))
 
 
 def joint_speeds(joint: Joint, q: Array) -> Array:
-    """Return H^+ (nv, 6): speeds of a joint at q (nq,) from the relative velocity of its markers."""
+    """Return H^+ (nv, 6): velocities of a joint at q (nq,) from the relative velocity of its markers."""
     H = joint.motion(q)
     return np.asarray(np.linalg.pinv(H), dtype=np.float64) if H.size else np.zeros((0, 6))

@@ -1,10 +1,9 @@
-"""Closed configurations: closure equations made dimensionless, with coordinates held, for one state or a batch.
+"""Dimensionless closure equations with coordinates held, for one state or a batch.
 
     r = S Phi(q, t),   J = S Phi_q D,   v = D x                                                                     (1)
 
-and below them one row for each coordinate that is held. Equations of any form serve: those that take no batches are
-asked state by state. What coordinates a user may name is a `CoordinateMeasure`: of the tree, or of a joint at which a
-loop was cut.
+and below them one row for each held coordinate. Equations of any form are accepted; those without batches are evaluated
+state by state. A `CoordinateMeasure` is a coordinate with a user name: of the tree, or of a cut joint.
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ TWO_PI = 2 * np.pi
 
 @dataclass(frozen=True, eq=False)
 class CoordinateMeasure:
-    """A coordinate of a mechanism by name.
+    """Coordinate of a mechanism by name.
 
     Attributes
     ----------
     equations : Equations
     name, unit : str
-        ``"rad"``, ``"m"``, or empty where it is not known.
+        ``"rad"``, ``"m"``, or empty if unknown.
     place : int
-        Where it stands in q; of a joint at which a loop was cut, among the coordinates of those.
+        Its index in q; for a cut joint, among the coordinates of cut joints.
     column : int
-        Where its speed stands in v; -1 if a loop was cut there.
+        The index of its velocity in v; -1 for a cut joint.
     period : float
-        By how much it may differ and mean the same: a whole turn, or 0.
+        Period of the coordinate: a whole turn, or 0.
     scale : float
-        Its natural size: 1 rad, or a length of the mechanism.
+        Its typical magnitude: 1 rad, or a length of the mechanism.
     lower, upper : float
         Stops; infinite without.
     """
@@ -65,7 +64,7 @@ class CoordinateMeasure:
     upper: float = np.inf
 
     def values(self, q: Array) -> Array:
-        """Return its values (...) at q (..., nq), rad or m; of cut joints, within half a turn."""
+        """Return its values (...) at q (..., nq), rad or m; of cut joints, within 180°."""
         if self.column >= 0:
             return np.asarray(q[..., self.place])
         model = self.equations.model  # type: ignore[attr-defined]
@@ -74,14 +73,14 @@ class CoordinateMeasure:
         )
 
     def rates(self, q: Array, v: Array) -> Array:
-        """Return its rates (...) at speeds v (..., nv)."""
+        """Return its rates (...) at velocities v (..., nv)."""
         if self.column >= 0:
             return np.asarray(v[..., self.column])
         model = self.equations.model  # type: ignore[attr-defined]
         return np.asarray(model.cut_motion(q, v, np.zeros(model.nv))[1][..., self.place])
 
     def row(self, q: Array) -> Array:
-        """Return its derivatives (..., nv) by the speeds."""
+        """Return its derivatives (..., nv) with respect to the velocities."""
         n = self.equations.nv
         if self.column >= 0:
             return np.broadcast_to(np.eye(n)[self.column], (*q.shape[:-1], n))
@@ -90,27 +89,27 @@ class CoordinateMeasure:
         return rates.reshape(*q.shape[:-1], n)
 
     def away(self, values: Array | float, wanted: Array | float) -> Array:
-        """Return by how much values miss those wanted, by the shorter way around."""
+        """Return the differences of values from wanted ones, the shorter way around."""
         gap = np.asarray(values - wanted, dtype=float)
         return gap - self.period * np.round(gap / self.period) if self.period else gap
 
     def usual(self, value: float) -> float:
-        """Return a value within half a turn of zero, if it is one that turns."""
+        """Return a value within 180° of zero, if the coordinate is periodic."""
         if not self.period:
             return value
         within = value - self.period * float(np.round(value / self.period))
         return 0.5 * self.period if within < -0.5 * self.period + 1e-9 else within
 
     def continuous(self, values: Array) -> Array:
-        """Return values (n,) along a way without jumps by whole turns."""
+        """Return values (n,) along a path without jumps by whole turns."""
         return np.unwrap(values, period=self.period) if self.period else values
 
 
 def _turning(model: Model) -> IndexArray:
-    """Return the columns of angles after a whole turn of which a body is where it was.
+    """Return the columns of angles after a whole turn of which a body is back in its pose.
 
-    Wheels that couplings bind are among them unless they have stops: closed configurations that differ by whole turns
-    of such angles are the same to the eye, and lie on one way.
+    Wheels in couplings are included unless they have stops. Closed configurations that differ by whole turns of such
+    angles look the same and lie on one path.
     """
     columns = set(periodic_angles(model)[1].tolist())
     bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
@@ -126,7 +125,7 @@ def _turning(model: Model) -> IndexArray:
 
 
 def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
-    """Return the coordinates by name; attitudes of balls are none."""
+    """Return the coordinates by name; orientations of spherical joints have none."""
     if not isinstance(equations, RelativeEquations):
         scales = equations.column_scales
         return {
@@ -156,7 +155,7 @@ def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
 
 
 def ropes_of(equations: RelativeEquations) -> list[CoordinateMeasure]:
-    """Return the distances that ropes bound: no coordinates, but with stops as those have them."""
+    """Return the distances bounded by ropes: not coordinates, but with stops like them."""
     model, found = equations.model, []
     for loop_constraint in model.forest.loop_constraints:
         rope = loop_constraint.element
@@ -189,11 +188,11 @@ class ScaledEquations:
     Parameters
     ----------
     equations : Equations
-    held : dict of Measure to float
-        Coordinates that keep a value, rad or m.
+    held : dict of CoordinateMeasure to float
+        Held coordinates and their values, rad or m.
     t : float, s
     clocks : (nv,) bool
-        Speeds that are no motions: time as a coordinate.
+        Mask of velocities that are clocks: time as a coordinate.
     """
 
     def __init__(
@@ -250,7 +249,7 @@ class ScaledEquations:
         return np.concatenate([J, *held], -2)
 
     def quadratic(self, q: Array, x: Array) -> Array:
-        """Return the second derivative of r along the scaled speeds x (nv,), (rows,)."""
+        """Return the second derivative of r along the scaled velocities x (nv,), (rows,)."""
         e, v = self.equations, self.scales * x
         c = e.acceleration_terms(q, np.zeros(self.nv), self.t) - e.acceleration_terms(q, v, self.t)
         held = []
@@ -262,23 +261,26 @@ class ScaledEquations:
             held.append(float((m.row(self.retract(q, h * x)) - m.row(self.retract(q, -h * x))) @ v) / (2 * h * m.scale))
         return np.concatenate([(c * e.row_scales)[self._rows], held])
 
-    # ---- the manifold
+    # ---- manifold
 
     def retract(self, q: Array, x: Array) -> Array:
-        """Return where scaled steps x (..., nv) lead."""
+        """Return the configuration after scaled steps x (..., nv)."""
         return np.asarray(self.equations.retract(q, x * self.scales))
 
     def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed; one may be a single configuration."""
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed.
+
+        One may be a single configuration.
+        """
         x = self.equations.difference(*np.broadcast_arrays(q0, q1)) / self.scales
         turns = self.periods > 0
         x[..., turns] -= TWO_PI * np.round(x[..., turns] / TWO_PI)
         return np.asarray(x)
 
     def genuine(self, q: Array, rows: IndexArray | None = None) -> NDArray[np.bool_]:
-        """Return which configurations (..., nq) close for joints too: no axis points against its other.
+        """Return the mask of configurations (..., nq) without opposed axes, which close for the joints too.
 
-        With `rows`, only joints that these belong to are looked at.
+        With `rows`, only joints that these belong to are checked.
         """
         if not isinstance(self.equations, RelativeEquations):
             return np.ones(q.shape[:-1], dtype=bool)
@@ -296,7 +298,7 @@ class ScaledEquations:
 def held_values(
     equations: Equations, q: Array, fixed: str | Iterable[str] | Mapping[str, Any], *, item: str
 ) -> dict[CoordinateMeasure, float]:
-    """Return the coordinates that are held with their values, those of q (nq,) where none is given."""
+    """Return the held coordinates with their values; default those of q (nq,)."""
     known = measures_of(equations)
     values = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
     held = {}
@@ -309,7 +311,7 @@ def held_values(
 
 
 def named(known: Mapping[str, CoordinateMeasure], name: Any, *, item: str, field: str) -> CoordinateMeasure:
-    """Return the coordinate of that name.
+    """Return the coordinate of a name.
 
     Raises
     ------
@@ -323,4 +325,4 @@ def named(known: Mapping[str, CoordinateMeasure], name: Any, *, item: str, field
         return known[parts[0]]
     if parts:
         raise ModelError(item, field, name, f"it has several coordinates: name one of {', '.join(map(repr, parts))}")
-    raise ModelError(item, field, name, f"there are the coordinates {', '.join(map(repr, list(known)[:12]))}")
+    raise ModelError(item, field, name, f"choose among the coordinates {', '.join(map(repr, list(known)[:12]))}")

@@ -1,11 +1,11 @@
-"""Lengths and angles on one footing: dimensionless rows and columns of the closure equations.
+"""Scaling: dimensionless rows and columns of the closure equations.
 
-Every verdict about closed loops (is it closed, what is the rank) is taken on
+Every decision on closed loops (closure, rank) uses
 
     r_s = S r,   J_s = S P D,   v = D x
 
-with S = 1/L at rows in metres and D = L at speeds in m/s, 1 elsewhere, and L a length of the system. So it does not
-depend on the units of the description.
+with S = 1/L at rows in metres and D = L at velocities in m/s, 1 elsewhere, and L a length of the system. It is
+therefore independent of the units of the description.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ class Scaling:
     Attributes
     ----------
     length : float, m
-        Mean over the bodies of the distance between the markers of a body at which it is connected.
+        Mean over the bodies of the distance between the connected markers of a body.
     rows : (nc,) 1/m or 1
     columns : (nv,) m or 1
     units : tuple of str, (nc,)
         ``"m"`` or ``"rad"``.
     floor : float
-        Scaled residual that rounding alone may leave.
+        Scaled residual due to rounding alone.
     targets : (3, nc) m or rad, per s, per s2
-        What residuals, their rates and second rates have to be: zero, except where a drive prescribes them.
+        Target values of residuals and their first and second rates: zero, except for driven rows.
     t : float, s
-        Time, for rows that depend on it by themselves.
+        Time, for rows with explicit time dependence.
     """
 
     length: float
@@ -54,9 +54,9 @@ class Scaling:
 
     @classmethod
     def of(cls, model: Model, *, positions_only: bool = False, t: float = 0.0, prescribed: bool = True) -> Scaling:
-        """Read the scales off a model at time t; unless `prescribed`, without targets.
+        """Return the scales of a model at time t; unless `prescribed`, without targets.
 
-        With `positions_only`, rows that bind velocities count for nothing.
+        With `positions_only`, nonholonomic rows have zero scale.
         """
         length, rows, columns, units, floor = _constants(model)
         targets = model.row_motion(t) if prescribed else np.zeros((3, model.nc))
@@ -64,11 +64,11 @@ class Scaling:
         return scales.of_positions(model) if positions_only else scales
 
     def of_positions(self, model: Model) -> Scaling:
-        """Return the same with rows that bind velocities counting for nothing."""
+        """Return the same scales with zero for nonholonomic rows."""
         return replace(self, rows=np.where(model.holonomic, self.rows, 0.0))
 
     def without(self, rows: NDArray[np.bool_]) -> Scaling:
-        """Return the same with marked rows (nc,) counting for nothing."""
+        """Return the same scales with zero for masked rows (nc,)."""
         return replace(self, rows=np.where(rows, 0.0, self.rows))
 
     def residual(self, model: Model, q: Array) -> Array:
@@ -82,12 +82,12 @@ class Scaling:
         return J
 
     def rates(self, model: Model, q: Array) -> Array:
-        """Return what P v has to be (nc,), m/s or rad/s."""
-        wanted: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
-        return wanted
+        """Return the target of P v (nc,), m/s or rad/s."""
+        target: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
+        return target
 
 
-MAX_ROUNDOFF_GAP = 1e-6  # what rounding may leave open at most: places so far away that it leaves more are none
+MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid
 
 
 @cached_per_model

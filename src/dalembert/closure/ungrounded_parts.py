@@ -1,4 +1,4 @@
-"""Parts of a system that nothing holds: meant, or a connection to ground that was forgotten."""
+"""Ungrounded parts of a system: detection of a missing connection to ground."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ __all__ = ["find_ungrounded_parts"]
 
 
 def find_ungrounded_parts(system: System) -> list[str]:
-    """Say which parts of a system fall freely though nobody said so.
+    """Return messages on parts of a system that fall freely without being declared free.
 
-    Such a part has no joint, constraint or force element between it and anything else, and no place
-    (`System.place`) or load of its own, under gravity. A body that is to fly is connected to ground by `Free`, or
-    placed.
+    Such a part has no joint, constraint or force element to anything else, and no placement (`System.place`) or load of
+    its own, under gravity. Declare a flying body by `Free` to ground, or place it.
     """
     if not system.gravity.any():
         return []
@@ -22,18 +21,18 @@ def find_ungrounded_parts(system: System) -> list[str]:
 
 
 def _is_intended(system: System, part: set[str]) -> bool:
-    """Return whether something else than joints acts on a part, or someone said where it starts."""
+    """Return True if a force acts on a part, or its start is given."""
     if part & set(system.places):
         return True
     ends = [{c.first.body.name, c.second.body.name} for c in system.connections.values()]
     ends += [{marker.body.name for marker in force.ends} for force in system.forces.values()]
-    # a spring within the part holds nothing; a load on one body does
+    # a spring within the part does not support it; a load on one body is intended
     return any(bodies & part and (len(bodies) == 1 or bodies - part) for bodies in ends)
 
 
 def _message(part: list[str]) -> str:
     verb, s = ("is", "s") if len(part) == 1 else ("are", "")
     return (
-        f"{listed(part, 6)} {verb} not connected to ground by anything and fall{s} freely; if that is "
-        f"meant, say so: system.connect(..., da.Free(), system.ground, {part[0]!r}), or system.place({part[0]!r}, ...)"
+        f"{listed(part, 6)} {verb} not connected to ground by anything and fall{s} freely; if that is intended, "
+        f"declare it: system.connect(..., da.Free(), system.ground, {part[0]!r}), or system.place({part[0]!r}, ...)"
     )

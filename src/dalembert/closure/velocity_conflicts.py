@@ -1,4 +1,4 @@
-"""Why prescribed speeds or accelerations contradict closed loops: too many, a dead point, a singularity."""
+"""Conflicts of prescribed velocities or accelerations with closed loops: too many, dead point, singularity."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["explain_velocity_conflict"]
 
 Array = NDArray[np.float64]
 
-MIN_PARTICIPATION = 1e-6  # share of a motion below which a speed takes no part in it
+MIN_PARTICIPATION = 1e-6  # share of a motion; a velocity below it does not take part
 
 
 def explain_velocity_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -> str:
-    """Return a sentence or two on why the held speeds cannot be had at q (nq,), and the way out."""
+    """Return the reason why the held velocities are impossible at q (nq,), and a remedy."""
     model = held.model
     scales = Scaling.of(model, t=t)
     motions = null_space(scales.jacobian(model, q)).T
     text, here = "", len(motions)
     nearby = general_mobility(model, q, here, scales=scales)
     if nearby != here:
-        text = f"The position is singular: mobility {here} here, {nearby} nearby; start beside it, or from rest. "
+        text = f"The position is singular: mobility {here} here, {nearby} nearby; start elsewhere, or from rest. "
     part = np.linalg.norm(motions, axis=0)
     moved = np.linalg.norm(held.rows(q) @ (motions * scales.columns).T, axis=1)
     if (moved < MIN_PARTICIPATION).any() and len(motions):

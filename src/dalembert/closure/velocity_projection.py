@@ -1,4 +1,4 @@
-"""Speeds and accelerations that keep the loops closed, nearest to given ones; some of them may be held."""
+"""Projection of velocities and accelerations onto the constraints; some of them may be held."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
 def consistent_velocities(
     system: System | Model, q: ArrayLike, v: ArrayLike, hold: Fixed = (), *, t: float = 0.0
 ) -> Array:
-    """Return the speeds nearest to `v` that keep the loops closed, (nv,).
+    """Return the velocities nearest to `v` that keep the loops closed, (nv,).
 
-    Nearest in the metric of the mass matrix: what an ideal impulse of the closed loops would make of `v`. Minimises
-    d^T M d over d = v_new - v with P v_new = 0.
+    Nearest in the metric of the mass matrix: the result of an ideal impulse of the closed loops. Minimises d^T M d over
+    d = v_new - v with P v_new = 0.
 
     Parameters
     ----------
@@ -47,33 +47,32 @@ def consistent_velocities(
         A closed configuration.
     v : (nv,) rad/s or m/s
     hold : names, or dict of name to value
-        Connections or speeds, also of a joint at which a loop was cut, that keep the value that `v` gives them, or take
-        the value.
+        Connections or velocities, also of a cut joint, that keep their value in `v`, or take the given value.
     t : float, s
-        Time, for constraints that a drive prescribes.
+        Time, for driven constraints.
 
     Raises
     ------
     AssemblyError
-        If the speeds that are to be kept contradict the loops.
+        If the held velocities contradict the loops.
     """
     model, item = as_model(system), "consistent_velocities"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
     q = model.checked_configuration(item, q)
     held = named_velocities(model, hold, item=f"{item}: hold")
     scales = Scaling.of(model, t=t)
-    wanted = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
+    target = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
     free = ~held.marks
     x = v / scales.columns
     J = np.vstack([scales.jacobian(model, q), held.cut_scales[:, None] * held.cut_rows(q) * scales.columns])
-    rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * wanted])
+    rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * target])
     if (np.abs(J @ x - rates) <= np.finfo(float).eps * (np.abs(J) @ np.abs(x) + np.abs(rates))).all():
         return v
     size = float(np.linalg.norm(J, 2))
     low = _root_of_inertia(model, q, scales, free)
-    # rank is judged on the geometry, not on the masses
+    # rank is decided on the geometry, not on the masses
     rank = numerical_rank(singular_values(J[:, free]), STEP_RANK_TOL, size)
     U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
     for _ in range(2):  # the second pass removes the rounding of the first
@@ -82,7 +81,7 @@ def consistent_velocities(
     gap = J @ x - rates
     if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
         names = as_name_list(hold)
-        what = f"the speeds held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
+        what = f"the velocities held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
         raise AssemblyError(
             f"{item}: {what} contradict the closed loops: {_widest(held, scales, gap, '/s')}. "
             f"{explain_velocity_conflict(held, q, t)}"
@@ -102,9 +101,9 @@ def preferred_velocities(
     chains: Sequence[ChainRateTarget] = (),
     t: float = 0.0,
 ) -> Array:
-    """Return speeds (nv,) that keep the loops closed and meet wishes: exactly if they can, else by least change.
+    """Return velocities (nv,) that keep the loops closed and meet preferences, exactly if possible.
 
-    What neither `fixed` nor `wishes` names has the least kinetic energy.
+    Otherwise the change of the preferred velocities is least. The others have the least kinetic energy.
 
     Parameters
     ----------
@@ -112,12 +111,12 @@ def preferred_velocities(
     q : (nq,) rad or m
         A closed configuration.
     fixed, wishes : dict of name to value
-        Connections or speeds, also of joints at which loops were cut; those in `fixed` are met or refused. No speed is
-        in both.
-    places : dict of str to Place
-        Bodies whose velocities are wished for.
-    chains : sequence of PacedChain
-        Kinematic chains of which rates of inner coordinates are wished for.
+        Connections or velocities, also of cut joints. Those in `fixed` are met exactly or an error is raised. No
+        velocity is in both.
+    places : dict of str to BodyPlacement
+        Bodies with preferred velocities.
+    chains : sequence of ChainRateTarget
+        Kinematic chains with preferred rates of inner coordinates.
     t : float, s
     """
     rest = np.zeros(model.nv)
@@ -142,7 +141,7 @@ def preferred_velocities(
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
     rank = numerical_rank(s, ROW_RANK_TOL)
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))
-    left = allowed @ Vt[rank:].T  # what no wish speaks of
+    left = allowed @ Vt[rank:].T  # motions without preferences
     M = model.mass_matrix(q)
     met -= left @ np.linalg.lstsq(left.T @ M @ left, left.T @ (M @ met), rcond=None)[0]
     return met
@@ -163,9 +162,9 @@ def _body_velocity_targets(
                 rates.append(given)
                 units.append(np.full(3, size))
     for chain in chains:
-        of_chain, wanted = chain.rows(model, q)
+        of_chain, rates_of_chain = chain.rows(model, q)
         rows.append(of_chain)
-        rates.append(wanted)
+        rates.append(rates_of_chain)
         units.append(chain.scales(model.length))
     return np.vstack(rows), np.concatenate(rates), np.concatenate(units)
 
@@ -183,31 +182,30 @@ def consistent_accelerations(
     v : (nv,) rad/s or m/s
     a : (nv,) rad/s2 or m/s2
     hold : names, or dict of name to value
-        Connections or speeds, also of a joint at which a loop was cut, that keep exactly what `a` gives them, or take
-        the value.
+        Connections or velocities, also of a cut joint, that keep their value in `a` exactly, or take the given value.
     t : float, s
-        Time, for constraints that a drive prescribes.
+        Time, for driven constraints.
 
     Raises
     ------
     SingularityError
-        If the fixed ones contradict the loops.
+        If the held ones contradict the loops.
     """
     model, item = as_model(system), "consistent_accelerations"
     q, v = finite_array(q, (model.nq,), item=item, field="q"), finite_array(v, (model.nv,), item=item, field="v")
     a = finite_array(a, (model.nv,), item=item, field="a").copy()
     held = named_velocities(model, hold, item=f"{item}: fixed")
     scales = Scaling.of(model, t=t)
-    wanted = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
+    target = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
     free = ~held.marks
     P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
     C = held.cut_rows(q)
-    beyond = held.cut_accelerations(q, v, a) - wanted if held.cut else np.zeros(0)
+    beyond = held.cut_accelerations(q, v, a) - target if held.cut else np.zeros(0)
     rows = np.concatenate([scales.rows, held.cut_scales])
     gap = rows * np.concatenate([P @ a + bias - scales.targets[2], beyond])
-    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(bias), np.abs(C) @ np.abs(a) + np.abs(wanted)])
+    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(bias), np.abs(C) @ np.abs(a) + np.abs(target)])
     if (np.abs(gap) <= np.finfo(float).eps * terms).all():
         return a
     J = (rows[:, None] * np.vstack([P, C]) * scales.columns)[:, free]
@@ -224,20 +222,23 @@ def consistent_accelerations(
 
 
 def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:
-    """Put given values into the speeds (nv,), or accelerations; return those that cut joints are to have, (k,)."""
+    """Insert given values into the velocities (nv,), or accelerations; return those of cut joints, (k,)."""
     if not isinstance(fixed, Mapping):
         return cut
-    wanted = cut.copy()
+    target = cut.copy()
     for name, value in fixed.items():
         one = named_velocities(held.model, name, item=item)
         numbers = finite_array(np.atleast_1d(np.asarray(value, dtype=float)), (len(one),), item=item, field=name)
         speeds[one.columns] = numbers[: len(one.columns)]
-        wanted[[held.cut.index(k) for k in one.cut]] = numbers[len(one.columns) :]
-    return wanted
+        target[[held.cut.index(k) for k in one.cut]] = numbers[len(one.columns) :]
+    return target
 
 
 def _root_of_inertia(model: Model, q: Array, scales: Scaling, free: NDArray[np.bool_]) -> Array:
-    """Return L of M = L L^T in scaled free speeds; DOF without inertia get a little, so that they follow."""
+    """Return L of M = L L^T in scaled free velocities.
+
+    DOF without inertia get a small one, so that they follow.
+    """
     M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
     M = M[np.ix_(free, free)]
     try:
@@ -248,7 +249,7 @@ def _root_of_inertia(model: Model, q: Array, scales: Scaling, free: NDArray[np.b
 
 
 def _widest(held: NamedVelocities, scales: Scaling, gap: Array, per: str) -> str:
-    """Say which row opens fastest, or which held coordinate is missed."""
+    """Return a text on the row with the largest violation, or the held coordinate with the largest error."""
     worst, rows = int(np.abs(gap).argmax()), len(scales.rows)
     if worst >= rows:
         name = held.names[len(held.columns) + worst - rows]

@@ -19,7 +19,7 @@ __all__ = ["Actuators", "StateSamples"]
 
 Array = NDArray[np.float64]
 
-DIFFERENCE_STEP = 1e-6  # of differences, in sizes of an input or a state
+DIFFERENCE_STEP = 1e-6  # finite difference, relative to the magnitude of an input or a state
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class StateSamples:
         return len(self.q)
 
     def row(self, k: int) -> StateSamples:
-        """Return one of them."""
+        """Return one sample."""
         one = slice(k, k + 1)
         loads = None if self.loads is None else self.loads[one] if self.loads.ndim == 3 else self.loads
         return StateSamples(
@@ -49,11 +49,11 @@ class StateSamples:
 
 @dataclass(frozen=True, eq=False)
 class Actuators:
-    """What may act, in this order: speeds of joints, inputs of elements, states of elements.
+    """Actuators in this order: joint velocities, inputs of elements, states of elements.
 
     Attributes
     ----------
-    dofs : Degrees of freedom
+    dofs : NamedVelocities
     inputs, states : tuple of str
     """
 
@@ -63,7 +63,7 @@ class Actuators:
 
     @classmethod
     def of(cls, model: Model, names: str | Iterable[str] | None, item: str) -> Actuators:
-        """Find them by name; every joint of the tree if none is named. Modes of flexible bodies act only if named."""
+        """Find actuators by name; default every tree joint. Modes of flexible bodies act only if named."""
         if names is None:
             return cls(named_velocities(model, model.joint_names, item=item))
         joints, inputs, states = [], [], []
@@ -85,12 +85,12 @@ class Actuators:
 
     @property
     def names(self) -> list[str]:
-        """Of all of them, in order."""
+        """Names of all actuators, in order."""
         return [*self.dofs.names, *self.inputs, *self.states]
 
     @property
     def further(self) -> int:
-        """How many act through elements."""
+        """Number of actuators that act through elements."""
         return len(self.inputs) + len(self.states)
 
     @property
@@ -104,10 +104,10 @@ class Actuators:
                 found[state] = element
         return found
 
-    # ---- numbers by name
+    # ---- values by name
 
     def values_of(self, given: Any, default: float, item: str, field: str) -> Array:
-        """Return a number for each, (m,), from numbers, or from a dict by name of an actuator or of its owner."""
+        """Return a number for each actuator, (m,), from numbers or a dict by actuator or owner."""
         if given is None:
             return np.full(len(self), default)
         if not isinstance(given, Mapping):
@@ -118,7 +118,7 @@ class Actuators:
         return finite_array(values, (len(self),), item=item, field=field)
 
     def bounds_of(self, given: Any, item: str) -> tuple[Array, Array]:
-        """Return lowest and highest values (m,): those given, 0.01 to 1 for activations of muscles, else none."""
+        """Return lower and upper bounds (m,): those given, 0.01 to 1 for muscle activations, else infinite."""
         low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
         for name in self.muscles:
             low[self.names.index(name)], high[self.names.index(name)] = 0.01, 1.0
@@ -132,12 +132,12 @@ class Actuators:
                 ends = np.array([np.nan, np.nan])
             if np.isnan(ends).any() or ends[0] > ends[1]:
                 raise ModelError(item, f"bounds of {name!r}", pair, "give (lowest, highest)")
-            places = self.places(name, item, "bounds")
-            low[places], high[places] = ends
+            indices = self.places(name, item, "bounds")
+            low[indices], high[indices] = ends
         return low, high
 
     def places(self, name: str, item: str, field: str) -> list[int]:
-        """Return where an actuator, or those of a joint or an element, stand."""
+        """Return the indices of an actuator, or of those of a joint or an element."""
         found = [k for k, known in enumerate(self.names) if name in (known, known.rpartition(".")[0])]
         if not found:
             raise ModelError(item, field, name, f"the actuators are {', '.join(map(repr, self.names[:12]))}")
@@ -146,7 +146,7 @@ class Actuators:
     # ---- mechanics
 
     def rows(self, q: Array) -> Array:
-        """Return C (n, k, nv) of the speeds of joints at q (n, nq)."""
+        """Return C (n, k, nv) of the joint velocities at q (n, nq)."""
         model, dofs = self.dofs.model, self.dofs
         units = np.eye(model.nv)
         rows = np.zeros((len(q), len(dofs), model.nv))
@@ -160,14 +160,14 @@ class Actuators:
         return rows
 
     def needed(self, s: StateSamples, values: Array) -> Array:
-        """Return the generalised forces (n, nv) that are needed beside elements with values (n, further)."""
+        """Return the generalised forces (n, nv) needed in addition to elements with values (n, further)."""
         more: dict[str, Any] = {"t": s.t, "x": self.states_with(s.x, values), "loads": s.loads, "bare": s.bare}
         if self.inputs:
             more["inputs"] = s.model.input_values(dict(zip(self.inputs, values.T, strict=False)))
         return s.model._supplied(s.q, s.v, s.a, **more)
 
     def states_with(self, x: Array, values: Array) -> Array:
-        """Return element states (n, nx) with those that act put in."""
+        """Return element states (n, nx) with the actuated ones inserted."""
         if not self.states:
             return x
         x = x.copy()
@@ -176,7 +176,7 @@ class Actuators:
         return x
 
     def starts(self, s: StateSamples, low: Array, high: Array) -> Array:
-        """Return inputs and states (n, further) to begin with: within bounds, those of the motion if it has any."""
+        """Return initial inputs and states (n, further): within bounds, those of the motion if it has any."""
         model = s.model
         values = np.zeros((len(s), self.further))
         for k, name in enumerate(self.states):
@@ -184,7 +184,7 @@ class Actuators:
         return np.clip(values, low[len(self.dofs) :], high[len(self.dofs) :])
 
     def slopes(self, s: StateSamples, values: Array, force: Array, low: Array, high: Array) -> Array:
-        """Return the derivatives of what elements supply, (n, nv, further), by differences inward."""
+        """Return the derivatives of element forces, (n, nv, further), by inward finite differences."""
         low, high = low[len(self.dofs) :], high[len(self.dofs) :]
         columns = np.zeros((len(s), s.model.nv, self.further))
         for k in range(self.further):
@@ -201,19 +201,17 @@ class Actuators:
 
 
 def _of_element(model: Model, name: str, inputs: list[str], states: list[str], item: str) -> None:
-    """Add what an element is moved by: the activation of a muscle, or its only input."""
+    """Append the actuator of an element: the activation of a muscle, or its only input."""
     element = model.system.forces[name].element
     if isinstance(element, HillMuscle):
         states.append(f"{name}.a")
         return
     mine = [known for known in model.input_names if known.rpartition(".")[0] == name]
     if len(mine) != 1:
-        words = (
+        remedy = (
             f"it has the inputs {', '.join(map(repr, mine))}: name those that act"
             if mine
-            else (
-                "it has no input that a law of time gives: make one, inputs={'u': da.laws.Constant(0)}, or name a state"
-            )
+            else ("it has no input with a time law: add one, inputs={'u': da.laws.Constant(0)}, or name a state")
         )
-        raise ModelError(item, "actuator", name, words)
+        raise ModelError(item, "actuator", name, remedy)
     inputs.append(mine[0])

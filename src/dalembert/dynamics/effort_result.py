@@ -1,4 +1,4 @@
-"""Efforts of a motion, and the outputs that follow from them."""
+"""Efforts of a motion and derived outputs."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InverseDynamicsResult(ArrayAnswer):
-    """Efforts that go with a motion; without the axis n if they are those of one state.
+    """Efforts of a motion; without the axis n for one state.
 
     Attributes
     ----------
     names : tuple of str
-        The actuators: speeds of joints, inputs and states of elements.
-    values : (n, m) N m or N, or what inputs are
+        The actuators: joint velocities, inputs and states of elements.
+    values : (n, m) N m or N, or the units of inputs
     tau : (n, nv) N m or N
-        Joint forces beside those of elements; zero where there is no actuator.
-    cut : dict of str to (n, number of speeds) N m or N
-        Efforts at joints at which loops were cut.
+        Joint forces in addition to those of elements; zero without an actuator.
+    cut : dict of str to (n, number of velocities) N m or N
+        Efforts at cut joints.
     multipliers : (n, nc) N or N m
-        Of the loops; where rows repeat each other, those that go with the loads of least norm.
+        Of the loops; for redundant rows, those with the loads of least norm.
     unmet_forces : (n, nv) N m or N
-        Generalised forces that no actuator supplies; zero unless they were to be told.
+        Generalised forces that no actuator supplies; zero unless reported.
     unique : bool
-        False if the actuators are more than the degrees of freedom, so that other efforts would do as well.
+        False if there are more actuators than degrees of freedom, so that other efforts are possible.
     excitations : dict of str to (n,)
-        With dynamics of activation: what each muscle gets from the sample before to this one.
+        With activation dynamics: excitation of each muscle from the previous sample to this one.
     """
 
     samples: StateSamples = field(repr=False)
@@ -69,12 +69,12 @@ class InverseDynamicsResult(ArrayAnswer):
 
     @property
     def model(self) -> Model:
-        """Whose motion it is."""
+        """Model of the motion."""
         return self.samples.model
 
     @property
     def success(self) -> bool:
-        """Whether the actuators supply all forces that the motion needs."""
+        """True if the actuators supply all forces that the motion needs."""
         return not self.unmet_forces.any()
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
@@ -93,7 +93,7 @@ class InverseDynamicsResult(ArrayAnswer):
     def __str__(self) -> str:
         values, n = self._with_sample_axis("values"), len(self.samples)
         when = f"{n} states" if n > 1 else "one state"
-        lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', others would do as well'}"]
+        lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', not unique'}"]
         width = max([8, *(len(name) for name in self.names[:MAX_LISTED])])
         lines.append(f"  {'':<{width}}  {'least':>12}  {'largest':>12}  {'rms':>12}")
         for name, column in zip(self.names[:MAX_LISTED], values.T, strict=False):
@@ -115,7 +115,7 @@ class InverseDynamicsResult(ArrayAnswer):
         return "N m" if self.model.compiled.names.speed_units[names.index(name)] == "rad" else "N"
 
     def __getitem__(self, name: str) -> Array:
-        """Return the effort at a joint, N m or N, or what one actuator does, (n,).
+        """Return the effort at a joint, N m or N, or the value of one actuator, (n,).
 
         Of a joint with several velocities (n, nv of it); of one state without n. ``"A.effort"`` is the same as ``"A"``,
         as in `result`.
@@ -131,12 +131,12 @@ class InverseDynamicsResult(ArrayAnswer):
         mine = [k for k, known in enumerate(self.names) if known.rpartition(".")[0] == name]
         if len(mine) == 1:
             return self.values[..., mine[0]]
-        raise ModelError("efforts", "actuator", name, f"there are {', '.join(map(repr, self.names[:12]))}")
+        raise ModelError("efforts", "actuator", name, f"choose among {', '.join(map(repr, self.names[:12]))}")
 
     def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
         """Return the load of every connection on its second marker at one state, as `Model.connection_loads` does."""
         if not self.single:
-            remedy = "these are efforts of many states: read loads off .result, result['A.force']"
+            remedy = "these are efforts of many states: use the loads of .result, result['A.force']"
             raise ModelError("efforts", "connection_loads", f"{len(self.samples)} states", remedy)
         s = self.samples
         return ConnectionLoads(self.model, s.q[0], self._motion.part("loads")[0], axes, t=float(s.t[0]))
@@ -156,14 +156,14 @@ class InverseDynamicsResult(ArrayAnswer):
     # ---- batches
 
     def _with_sample_axis(self, part: str) -> Any:
-        """Return a part with its axis n."""
+        """Return an array with its axis n."""
         value = getattr(self, part)
         if not self.single or value is None:
             return value
         return {name: one[None] for name, one in value.items()} if isinstance(value, dict) else value[None]
 
     def at(self, t: Array) -> InverseDynamicsResult:
-        """Return the efforts at other times (k,) s, along straight lines between samples."""
+        """Return the efforts at other times (k,) s, by linear interpolation."""
         s = self.samples
 
         def between(values: Any) -> Any:
@@ -191,7 +191,7 @@ def _between(t: Array, known: Array, values: Array) -> Array:
 
 
 class ActuatedMotion(Motion):
-    """States whose accelerations and efforts are known: loads follow from them without forward dynamics."""
+    """States with known accelerations and efforts: loads follow without forward dynamics."""
 
     def __init__(self, efforts: InverseDynamicsResult, t: Array, q: Array, v: Array, x: Array) -> None:
         super().__init__(efforts.model, t, q, v, x)
@@ -200,7 +200,7 @@ class ActuatedMotion(Motion):
 
     @property
     def controlled(self) -> bool:
-        """Efforts come from outside."""
+        """True: efforts are given."""
         return True
 
     def _outer_loads(self) -> Array | None:
@@ -257,7 +257,7 @@ class ActuatedMotion(Motion):
 
 
 class ActuatedResult(Result):
-    """A motion with the efforts that it takes."""
+    """Motion with its efforts."""
 
     def __init__(self, efforts: InverseDynamicsResult) -> None:
         s = efforts.samples
@@ -267,7 +267,7 @@ class ActuatedResult(Result):
 
     @property
     def controlled(self) -> bool:
-        """Efforts come from outside."""
+        """True: efforts are given."""
         return True
 
     @property
@@ -289,7 +289,7 @@ class ActuatedResult(Result):
 
 
 def _cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
-    """Return efforts at cut joints as loads on bodies (nb, 6), and as loads that these joints pass on, (6,) each."""
+    """Return efforts at cut joints as loads on bodies (nb, 6), and as loads transmitted by these joints, (6,) each."""
     on_bodies, passed = np.zeros((model.nb, 6)), {}
     for loop_constraint in model.forest.loop_constraints:
         if loop_constraint.name not in cut:

@@ -22,36 +22,36 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, repr=False)
 class ElementReport(Answer):
-    """What `check_element` found.
+    """Report of `check_element`.
 
     Attributes
     ----------
     success : bool
-        Nothing was found that forbids its use.
+        True if no problem was found.
     problems : list of str
-        What is wrong, each with the inputs at which it shows.
+        Problems, each with inputs at which it occurs.
     notes : list of str
-        What is worth knowing and forbids nothing.
+        Remarks that do not prevent its use.
     slope_error : float
-        Largest difference between slopes of forces taken with two step lengths, relative; small for smooth laws.
+        Largest relative difference between slopes of forces taken with two step lengths; small for smooth laws.
     rough : int
-        Points, of those tried, at which the law is not smooth.
+        Number of tested points at which the law is not smooth.
     derivative_error : float
-        By how much the derivatives that the core works with miss differences, relative.
+        Largest relative difference of the derivatives of the core from finite differences.
     objectivity_error : float
-        By how much a rigid motion of both bodies changes the loads, seen by the bodies, and by how much these miss
-        action and reaction, relative.
+        Largest relative change of the loads, in body axes, under a rigid motion of both bodies, and violation of action
+        and reaction.
     static_remainder : float
-        Largest part of the forces at rest that is no slope of the energy, N or N m: work around a closed path. Not
-        looked for in elements with states.
+        Largest part of the forces at rest that is not a slope of the energy, N or N m: work around a closed path. Not
+        checked for elements with states.
     created : float, W
-        Largest power that the element made out of nothing; of an active element, that it brought.
+        Largest power that the element created; for an active element, that it supplied.
     dissipated : float, W
-        Largest power that it took away.
+        Largest power that it dissipated.
     rank : int
-        Directions, of those that are measured, in which the element acts at all.
+        Number of measured directions in which the element has forces.
     unused_inputs : tuple of str
-        Measures along which it never does anything.
+        Measures along which it has no force.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class ElementReport(Answer):
 
     @property
     def success(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if there is no problem."""
         return not self.problems
 
     @property
@@ -115,23 +115,24 @@ def check_element(
     ----------
     element : Element
     measure_amplitude, rate_amplitude : float
-        How large measures and rates are that are tried, m or rad and m/s or rad/s; states are tried about their starts.
+        Amplitudes of the tested measures and rates, m or rad and m/s or rad/s; states are tested about their start
+        values.
     center : dict of str to float
-        Measures and states that are tried about other values: ``{"s": 0.5}`` for a distance near 0.5 m. Places far out
-        are not tried then.
+        Measures and states that are tested about other values: ``{"s": 0.5}`` for a distance near 0.5 m. Extreme values
+        are not tested then.
     points : int
     seed : int
         Of the random numbers.
 
-    It looks whether
+    The checks are:
 
-    - the law answers with finite numbers, at rest and far away too, and with the same for the same inputs (a function
-      with a memory of its own cannot be integrated);
-    - forces are smooth, and the core's derivatives agree with differences;
-    - forces fit the energy: at rest they are its falling slope, and in motion, slow or fast, an element that is not
-      active creates none;
-    - loads in the core obey action and reaction and turn with a rigid motion of both bodies;
-    - it acts in all directions that it measures.
+    - the law returns finite numbers, at rest and at extreme values too, and the same numbers for the same inputs (a
+      function with internal state cannot be integrated);
+    - forces are smooth, and the derivatives of the core agree with finite differences;
+    - forces agree with the energy: at rest they are its negative slope, and in motion, slow or fast, an element that is
+      not active creates none;
+    - loads in the core satisfy action and reaction and rotate with a rigid motion of both bodies;
+    - the element has forces in all directions that it measures.
 
     Examples
     --------
@@ -148,14 +149,14 @@ def check_element(
             raise ModelError("check_element", name, number, "it must be positive")
     if not isinstance(points, int) or points < 1:
         raise ModelError("check_element", "points", points, "give a positive whole number")
-    places = {}
+    centers = {}
     for name, number in (center or {}).items():
         if name not in (*element.measured[0], *element.states):
             known = ", ".join((*element.measured[0], *element.states))
             raise ModelError("check_element", "center", name, f"give values of {known}")
-        places[name] = finite_number(number, item="check_element", field=f"around {name!r}")
+        centers[name] = finite_number(number, item="check_element", field=f"center[{name!r}]")
     random = random_generator(seed, item="check_element", field="seed")
-    return _Check(element, measure_amplitude, rate_amplitude, places, points, random).report()
+    return _Check(element, measure_amplitude, rate_amplitude, centers, points, random).report()
 
 
 class _Check:
@@ -181,7 +182,7 @@ class _Check:
         self.blocks = _blocks(element)
         self.lengths = [1 + block.start for kind, block in self.blocks if kind == "distance"]
         self.inputs[:, self.lengths] = np.abs(self.inputs[:, self.lengths])
-        # every other point slowly, so that damping does not hide what forces at rest do
+        # every other point at low rates, so that damping does not hide forces at rest
         slowly = 10.0 ** np.where(np.arange(points) % 2, rng.uniform(-4, 0, size=points), 0.0)
         self.inputs[:, 1 + m : 1 + 2 * m] = speed * slowly[:, None] * rng.uniform(-1, 1, size=(points, m))
         starts = np.array([around.get(name, start) for name, start in element.starts.items()])
@@ -189,20 +190,20 @@ class _Check:
         known = 1 + 2 * m + n + len(element.parameters)
         self.inputs[:, 1 + 2 * m + n : known] = list(element.parameters.values())
         self.inputs[:, known:] = rng.uniform(-1, 1, size=(points, len(element.input_names) - known))
-        self.stored = m + n  # place of the energy among the answers
+        self.stored = m + n  # index of the energy among the values
 
     def report(self) -> ElementReport:
-        """Try everything; stop early if the law does not even answer."""
+        """Run all checks; stop early if the law fails."""
         answers = self._answers(self.inputs, "")
         if answers is None:
             return ElementReport(self.problems)
         self._try_extremes()
         again = self._answers(self.inputs[::-1], "")
         if again is None or not np.array_equal(again[::-1], answers):
-            self.problems.append("it does not depend on its inputs alone: asked again, it answers otherwise")
+            self.problems.append("it does not depend on its inputs alone: a second call returned other values")
             return ElementReport(self.problems)
         if not self.m:
-            return ElementReport(self.problems, ["it acts on nothing"])
+            return ElementReport(self.problems, ["it has no measures"])
         slope_error, rough, slopes = self._slopes()
         created, dissipated = self._power(answers)
         remainder = self._static_remainder()
@@ -266,9 +267,9 @@ class _Check:
         return slope
 
     def _slopes(self) -> tuple[float, NDArray[np.bool_], Array]:
-        """Return how much slopes by two steps differ, the points where they do so badly, and the slopes of forces.
+        """Return the largest difference of slopes by two steps, the mask of rough points, and the slopes of forces.
 
-        Slopes are (points, measures, 2 measures): by measures and by rates.
+        Slopes are (points, measures, 2 measures): with respect to measures and to rates.
         """
         worst, rough = 0.0, np.zeros(len(self.inputs), dtype=bool)
         scale = 1.0 + np.abs(self._raw(self.inputs)).max()
@@ -286,7 +287,7 @@ class _Check:
         return worst, rough, np.nan_to_num(np.stack(columns, axis=2))
 
     def _along(self, inputs: Array, rates: Array) -> Array:
-        """Return how fast inputs change, (n, len(inputs)), as measures have these rates (n, measures)."""
+        """Return the rates of inputs, (n, len(inputs)), for rates of measures (n, measures)."""
         change = np.zeros_like(inputs)
         change[:, 1 : 1 + self.m] = rates
         for turn in self._turns():
@@ -296,11 +297,11 @@ class _Check:
         return change
 
     def _turns(self) -> list[slice]:
-        """Return where rotation vectors are among the measures."""
+        """Return the slices of rotation vectors among the measures."""
         return [slice(block.start + 3, block.start + 6) for kind, block in self.blocks if kind == "pose"]
 
     def _growth(self, inputs: Array, change: Array, share: float = 1.0) -> Array:
-        """Return the power that goes into the energy (n,) as inputs change at these rates; of fourth order."""
+        """Return the rate of the energy (n,) for these rates of inputs; of fourth order."""
         h = share * self._stretch(change)
         rises = [
             (self._raw(inputs + k * h[:, None] * change) - self._raw(inputs - k * h[:, None] * change))[:, self.stored]
@@ -310,19 +311,19 @@ class _Check:
         return growth
 
     def _stretch(self, change: Array) -> Array:
-        """Return the time (n,) over which growth is taken."""
+        """Return the time (n,) over which the energy rate is taken."""
         time: Array = 1e-3 * self.size / (self.size + np.abs(change).max(axis=1))
         return time
 
     def _last_digits(self, inputs: Array) -> Array:
-        """Return by how much energies (n,) are uncertain: how they scatter with the last digits of the inputs."""
+        """Return the uncertainty of energies (n,): their scatter with the last digits of the inputs."""
         wobbles = 1.0 + 4e-16 * self.rng.integers(-1, 2, size=(4, *inputs.shape))
         energies = np.array([self._raw(inputs * wobble)[:, self.stored] for wobble in wobbles])
         scatter: Array = np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
         return scatter
 
     def _static_remainder(self) -> float:
-        """Return by how much forces at rest miss the slope of the energy."""
+        """Return the largest deviation of forces at rest from the slope of the energy."""
         m = self.m
         rest = self.inputs.copy()
         rest[:, 1 + m : 1 + 2 * m] = 0.0
@@ -338,12 +339,12 @@ class _Check:
         if beyond.mean() > 0.05 and not self.element.active and not any("creates" in p for p in self.problems):
             at = self._where(rest[int(misses.max(axis=1).argmax())])
             self.problems.append(
-                f"it creates energy on closed ways: forces at rest are no slope of the energy, by {worst:.3g} at {at}"
+                f"it creates energy on closed paths: forces at rest are no slope of the energy, by {worst:.3g} at {at}"
             )
         return worst
 
     def _power(self, answers: Array) -> tuple[float, float]:
-        """Return the largest powers created and taken away: force times rate, and the growth of the energy."""
+        """Return the largest powers created and dissipated: force times rate, and the growth of the energy."""
         m, n = self.m, self.n
         rates = self.inputs[:, 1 + m : 1 + 2 * m]
         change = self._along(self.inputs, rates)
@@ -352,7 +353,7 @@ class _Check:
         growth = self._growth(self.inputs, change)
         work = (answers[:, :m] * rates).sum(axis=1)
         power = work + growth
-        # truncation, more of it at kinks, and the last digits of the energy
+        # truncation, larger at kinks, and the last digits of the energy
         noise = 1e-5 * (np.abs(work) + np.abs(growth)) + 2 * np.abs(growth - self._growth(self.inputs, change, 0.1))
         noise += 4 * self._last_digits(self.inputs) / self._stretch(change)
         power = np.where(np.abs(power) > noise + 1e-12, power, 0.0)
@@ -360,19 +361,19 @@ class _Check:
         if created > 0 and not self.element.active:
             at = self._where(self.inputs[int(power.argmax())])
             self.problems.append(
-                f"it creates energy: {created:.3g} W at {at}; give the energy it stores, or say active=True"
+                f"it creates energy: {created:.3g} W at {at}; give the energy it stores, or set active=True"
             )
         return created, dissipated
 
     def _rank(self, answers: Array, slopes: Array) -> tuple[int, tuple[str, ...]]:
-        """Return in how many directions there are forces or slopes of forces, and the measures without any."""
+        """Return the number of directions with forces or slopes of forces, and the measures without any."""
         m = self.m
         rows = np.concatenate([answers[:, :m], slopes.transpose(0, 2, 1).reshape(-1, m)])
         rank = numerical_rank(singular_values(rows), STEP_RANK_TOL, 0.0)
         names = self.element.measured[0]
         idle = tuple(name for name, column in zip(names, rows.T, strict=True) if not np.abs(column).max() > 0)
         if rank == 0:
-            self.problems.append("it never gives a force")
+            self.problems.append("it has no force at any tested point")
         elif rank < m - len(idle):
             self.notes.append(f"its forces are dependent: {rank} directions of {m}")
         return rank, idle
@@ -380,7 +381,7 @@ class _Check:
     def _in_the_core(self, smooth: NDArray[np.bool_]) -> tuple[float, float]:
         """Return the errors of derivatives and of objectivity, on a few points where the law is smooth."""
         if self.element.sources:
-            self.notes.append(f"not tried in the core: it takes {', '.join(self.element.sources)} from elsewhere")
+            self.notes.append(f"not tested in the core: it uses outputs of others, {', '.join(self.element.sources)}")
             return 0.0, 0.0
         rows = np.flatnonzero(smooth)[:5].tolist()
         try:
@@ -396,19 +397,19 @@ class _Check:
         return derivatives, objectivity
 
     def _check_rotation_wrap(self) -> None:
-        """Note forces that differ on both sides of half a turn, where the rotation vector jumps."""
+        """Add a note on forces that differ on both sides of 180°, where the rotation vector wraps."""
         for turn in self._turns():
-            rows, place = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
-            rows[:, place] *= np.pi / np.linalg.norm(rows[:, place], axis=1, keepdims=True)
+            rows, columns = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
+            rows[:, columns] *= np.pi / np.linalg.norm(rows[:, columns], axis=1, keepdims=True)
             ahead = self._raw(rows)
-            rows[:, place] *= -1
+            rows[:, columns] *= -1
             if np.abs(self._raw(rows) - ahead).max() > 1e-6 * (1.0 + np.abs(ahead).max()):
-                self.notes.append("its answers jump at half a turn: keep the markers within")
+                self.notes.append("its forces jump at 180°: keep rotations of the markers below that")
                 return
 
 
 def _blocks(element: Element) -> list[tuple[str, slice]]:
-    """Return each measure of an element, with its place among the numbers that are measured."""
+    """Return each measure of an element, with its slice among the measured numbers."""
     found, first = [], 0
     for kind in element.each_measure:
         count = len(MEASURES[kind][0])

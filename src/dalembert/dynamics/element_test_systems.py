@@ -1,4 +1,4 @@
-"""Elements tried in small systems of the core: free bodies, or slides."""
+"""Test systems for elements in the core: free bodies, or slides."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Array = NDArray[np.float64]
 
 
 class Trial:
-    """An element between free bodies of unit mass and inertia, or at slides, on the rows of inputs of its law.
+    """Element between free bodies of unit mass and inertia, or at slides, at rows of inputs of its law.
 
     Parameters
     ----------
     element : Element
-        That takes nothing from elsewhere.
+        Without outputs of other items as inputs.
     inputs : (n, len(element.takes))
-        Time, measures, rates, states and parameters; rates of markers are made anew.
+        Time, measures, rates, states and parameters; rates of markers are recomputed.
     """
 
     def __init__(self, element: Element, inputs: Array, rng: np.random.Generator) -> None:
@@ -51,7 +51,7 @@ class Trial:
         return s.compile()
 
     def state(self, row: int) -> tuple[Array, Array]:
-        """Return q and v at which the element measures what a row of inputs says."""
+        """Return q and v at which the element measures the values of a row of inputs."""
         given, rates = self.inputs[row, 1 : 1 + self.m], self.inputs[row, 1 + self.m : 1 + 2 * self.m]
         if self.element.at_joint:
             return np.append(given, 0.0), np.append(rates, 0.0)
@@ -61,17 +61,20 @@ class Trial:
         for kind in self.element.each_measure:
             if kind == "distance":
                 direction, turn = rng.normal(size=(2, 3))
-                place = given[first] * direction / np.linalg.norm(direction)
+                position = given[first] * direction / np.linalg.norm(direction)
             else:
-                place, turn = given[first : first + 3], given[first + 3 : first + 6] if kind == "pose" else np.zeros(3)
+                position, turn = (
+                    given[first : first + 3],
+                    given[first + 3 : first + 6] if kind == "pose" else np.zeros(3),
+                )
             first += {"distance": 1, "place": 3, "pose": 6}[kind]
-            poses.append(_free(R @ _rotation(turn), p + R @ place))
+            poses.append(_free(R @ _rotation(turn), p + R @ position))
         return np.concatenate(poses), rng.normal(size=6 * len(poses)) * np.abs(
             self.inputs[:, 1 + self.m :][:, : self.m]
         ).max()
 
     def objectivity_error(self, rows: Sequence[int]) -> float:
-        """Return by how much loads miss action and reaction, and the loads before a rigid motion, relative."""
+        """Return the relative violation of action and reaction, and of objectivity under a rigid motion."""
         if self.element.at_joint:
             return 0.0
         worst = 0.0
@@ -91,7 +94,7 @@ class Trial:
         return worst
 
     def _moved(self, q: Array, v: Array, R: Array, shift: Array, spin: Array, speed: Array) -> tuple[Array, Array]:
-        """Return the state after a rigid motion, with its velocities on top."""
+        """Return the state after a rigid motion, with its velocities added."""
         poses, count = self.model.poses(q), self.model.nb
         position = poses.position @ R.T + shift
         q2 = np.concatenate([_free(R @ poses.rotation[k], position[k]) for k in range(count)])
@@ -106,7 +109,7 @@ class Trial:
         return found
 
     def derivative_error(self, rows: Sequence[int]) -> float:
-        """Return by how much the core's slopes of accelerations miss differences, relative; the least of the rows."""
+        """Return the relative error of the slopes of accelerations of the core; the least of the rows."""
         best = np.inf
         for row in rows:
             q, v = self.state(row)

@@ -1,13 +1,13 @@
-"""The terms of the equations of motion by their names: gravity, Coriolis, damping, friction, elements.
+"""Terms of the equations of motion by name: gravity, Coriolis, damping, friction, elements.
 
     M a + C v + g + elastic + damping + friction - elements = tau                                                    (1)
 
-Of many matrices C with one product C v, here is the one that is made of Christoffel's symbols and of Hamel's for speeds
-that are no rates of coordinates. With d_k the derivative along the motion of speed k alone, and p = M v,
+Of the many matrices C with the same product C v, this is the one of Christoffel's symbols, and of Hamel's for
+velocities that are not rates of coordinates. With d_k the derivative along the motion of velocity k alone, and p = M v,
 
     C = M'/2 + (d_j M_ik - d_i M_jk) v_k / 2 + W(p),   W_ij = -W_ji                                                  (2)
 
-so that M' - 2 C is skew. W has blocks at ball joints, w x p of the moments of momentum, and at free joints.
+so that M' - 2 C is skew. W has blocks w x p of the angular momentum at spherical joints, and at free joints.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class ForceTerms(ArrayAnswer):
     Attributes
     ----------
     inertia, coriolis, gravity, elastic
-        Of the motion of bodies and of their deformation.
+        Of the motion and the deformation of bodies.
     damping, friction
         Of joints, positive along the motion.
     elements
         Of all other elements.
     total
-        Joint forces that the motion needs.
+        Joint forces required by the motion.
     """
 
     inertia: Array
@@ -64,7 +64,7 @@ class ForceTerms(ArrayAnswer):
 
 
 def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
-    """Return g of (1): the joint forces that hold the weights at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
+    """Return g of (1): joint forces that balance gravity at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
     Parameters
     ----------
     system : System or Model
-        Of the tree; loops add nothing to C.
+        For the tree; loops do not contribute to C.
     q : (nq,) or (n, nq) rad or m
     v : (nv,) or (n, nv) rad/s or m/s
     """
@@ -129,7 +129,7 @@ def coriolis_matrix(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
 
 
 def _mass_slopes(model: Model, q: Array) -> Array:
-    """Return the derivatives (nv, nv, nv) of M along the motions of single speeds, the last index: exact."""
+    """Return the exact derivatives (nv, nv, nv) of M along the motions of single velocities, the last index."""
     units, still = np.vstack([np.zeros(model.nv), np.eye(model.nv)]), np.zeros(model.nv)
     every = np.tile(q, (len(units), 1))
     slopes = model._d_inverse_dynamics(every, np.tile(still, (len(units), 1)), units)[0]
@@ -154,7 +154,7 @@ def force_terms(
     q : (nq,) or (n, nq) rad or m
     v : (nv,) or (n, nv) rad/s or m/s
     a : (nv,) or (n, nv) rad/s2 or m/s2
-        None: at rest in speed, a = 0.
+        None: zero acceleration.
     t : float or (n,) s
     x : (nx,) or (n, nx)
         Element states.
@@ -184,7 +184,7 @@ def force_terms(
 
 
 def _without(model: Model, q: ArrayLike, v: Array, a: Array, end: str, total: Array, more: dict[str, Any]) -> Array:
-    """Return what is needed while damping or friction of joints is off."""
+    """Return the required force without damping or friction of joints."""
     ends = {end} | ({"coefficient"} if end == "friction" else set())
     speeds = {*model.speed_names, *model.connection_names}
     off = {

@@ -1,11 +1,11 @@
 """Identification of inertial parameters from measured efforts by least squares, with confidence.
 
-Efforts are linear in inertial parameters, tau = Y theta. Columns of Y that depend on others cannot be told apart: with
-a pivoted QR, Y E = Q [R1 R2], the base parameters are
+Efforts are linear in inertial parameters, tau = Y theta. Dependent columns of Y cannot be distinguished. With a pivoted
+QR, Y E = Q [R1 R2], the base parameters are
 
     beta = theta_1 + R1^-1 R2 theta_2                                                                               (1)
 
-(M. Gautier, J. Robotic Systems 8 (1991) 485-506). Of noise of standard deviation s in the efforts the estimate beta
+(M. Gautier, J. Robotic Systems 8 (1991) 485-506). For noise of standard deviation s in the efforts the estimate beta
 has the covariance s^2 (Y_1^T Y_1)^-1.
 """
 
@@ -32,22 +32,22 @@ _ITEM = "identify"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IdentifiedParameters(ArrayAnswer):
-    """Base parameters and what is known of them.
+    """Base parameters with standard errors.
 
     Attributes
     ----------
     names : tuple of str, (b,)
-        Of the columns that the base parameters stand for.
+        Names of the leading columns of the base parameters.
     values, errors : (b,)
         Estimates, and their standard errors.
     combination : (b, p)
         (1): the base parameters are this matrix times all parameters.
     noise : float
-        Standard deviation of the efforts: the one given, or what is left of them.
+        Standard deviation of the efforts: the given one, or that of the residual.
     residual : (N,)
-        Measured less explained efforts.
+        Measured less predicted efforts.
     condition : float
-        Of the scaled columns: how well the motion excites them.
+        Of the scaled columns: excitation by the motion.
     """
 
     names: tuple[str, ...]
@@ -86,7 +86,7 @@ class IdentifiedParameters(ArrayAnswer):
         return float(self.values[self.names.index(name)])
 
     def interval(self, confidence: float = 0.95) -> Array:
-        """Return lower and upper ends (b, 2) within which each lies with a probability, by Student's distribution."""
+        """Return the confidence intervals (b, 2) for a probability, by Student's distribution."""
         from scipy.stats import t
 
         if not 0.0 < confidence < 1.0:
@@ -110,12 +110,12 @@ def identify(
     Parameters
     ----------
     regressor : (N, p) or (n, m, p)
-        Y in tau = Y theta, of all samples one below the other.
+        Y in tau = Y theta, all samples stacked.
     efforts : (N,) or (n, m) N m or N
     names : (p,) of str
-        Of the columns; numbers if left out.
+        Of the columns; indices if left out.
     noise : float, N m or N
-        Standard deviation of the efforts, if known; else it is taken from what is left of them.
+        Standard deviation of the efforts, if known; default that of the residual.
     rank_tolerance : float
         Part of the largest diagonal element of R below which a column depends on others.
 
@@ -142,7 +142,7 @@ def identify(
     found = base_columns(Y, rank_tolerance)
     base, R, units, first = found.rank, found.R, found.sizes, found.order[: found.rank]
     if not base:
-        raise ModelError(_ITEM, "regressor", "zeros", "nothing moves: no parameter can be told")
+        raise ModelError(_ITEM, "regressor", "zeros", "without motion no parameter can be identified")
     if count <= base:
         raise ModelError(_ITEM, "efforts", count, f"give more than {base} numbers for {base} base parameters")
     values = solve_triangular(R, found.Q.T @ tau) / units

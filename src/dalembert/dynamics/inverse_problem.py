@@ -1,16 +1,16 @@
 """Inverse dynamics: efforts of chosen actuators for a state, many states or a motion.
 
-A motion that keeps the loops closed needs generalised forces f = M a + b, b with all that elements do. Actuators supply
-u along some speeds C v, of joints of the tree or of cut ones, the loops any combination of the rows of P:
+A motion that keeps the loops closed needs generalised forces f = M a + b, where b includes the forces of elements.
+Actuators supply u along some velocities C v of tree or cut joints, the loops any combination of the rows of P:
 
     C^T u + P^T lam = f                                                                                            (1)
 
 With Q the projector onto the motions that the loops allow (P Q = 0), the efforts alone follow from Q C^T u = Q f: as
-many equations as the mechanism has degrees of freedom. Fewer actuators cannot do it; more can in many ways, the
-cheapest is taken. Sol 1983, (6.3.7)-(6.3.8) with what erratum 22 adds; Slaats 1991, section 4.1.
+many equations as the mechanism has degrees of freedom. Fewer actuators are not sufficient. With more actuators the
+solution of least cost is taken. Sol 1983, (6.3.7)-(6.3.8) with erratum 22; Slaats 1991, section 4.1.
 
-Inputs and states of elements (muscles) enter f by their laws. There (1) is solved by Newton's method, each step with
-the cheapest shares of the linear equations: static optimisation, R. D. Crowninshield and R. A. Brand, J. Biomech. 14
+Inputs and states of elements (muscles) enter f by their laws. Then (1) is solved by Newton's method, each step with the
+least-cost shares of the linear equations: static optimisation, R. D. Crowninshield and R. A. Brand, J. Biomech. 14
 (1981) 793-801.
 """
 
@@ -65,45 +65,46 @@ def inverse_dynamics(
     x: ArrayLike | None = None,
     bare: bool = False,
 ) -> InverseDynamicsResult:
-    """Return the efforts that chosen actuators add to elements for a motion that keeps all loops closed.
+    """Return the efforts of chosen actuators for a motion that keeps all loops closed.
+
+    Efforts act in addition to the forces of elements.
 
     Parameters
     ----------
     system : System or Model
     q : (nq,) or (n, nq) rad or m, or Result
-        A closed configuration, as `assemble` gives, or many; or a motion: of `measured_motion`, `kinematics` or
-        `simulate`, which brings v, a, t and x along.
+        A closed configuration, as `assemble` gives, or many; or a motion of `measured_motion`, `kinematics` or
+        `simulate`, which includes v, a, t and x.
     v : (nv,) or (n, nv) rad/s or m/s
     a : (nv,) or (n, nv) rad/s2 or m/s2
         Consistent with the loops: see `consistent_velocities` and `consistent_accelerations`.
     actuators : names
-        Joints or single speeds at which efforts act, a joint at which a loop was cut is as good as others; inputs of
-        elements (``"motor.effort"``) or elements with one input; states of elements (``"biceps.a"``), or muscles.
-        Every joint of the tree if left out; modes of flexible bodies are passive unless they are named.
+        Joints or single velocities at which efforts act, cut joints included; inputs of elements (``"motor.effort"``)
+        or elements with one input; states of elements (``"biceps.a"``), or muscles. Default: every tree joint. Modes of
+        flexible bodies are passive unless they are named.
     weights : (m,), or dict of name to float
-        Price of each when there is a choice: the sum of weight times size to the `exponent` is least.
+        Cost of each actuator if they are redundant: the sum of weight times size to the `exponent` is least.
     exponent : float
         2 or more.
     bounds : (lowest, highest), or dict of name to such pairs
         Of each actuator. Activations of muscles stay within 0.01 and 1.
     activation_dynamics : bool
-        Activations of muscles follow each other as fast as their time constants allow; see
-        `InverseDynamicsResult.excitations`.
+        Limit the rates of muscle activations by their time constants; see `InverseDynamicsResult.excitations`.
     on_infeasible : str
-        ``"raise"`` where actuators cannot produce the motion, or ``"report"``: what is missing, by least squares, is in
-        `InverseDynamicsResult.unmet_forces`.
+        ``"raise"`` where actuators cannot produce the motion, or ``"report"``: the missing forces, by least squares,
+        are in `InverseDynamicsResult.unmet_forces`.
     loads : (nb, 6) or (n, nb, 6) N m and N
-        Further loads, on bodies.
+        Further loads on bodies.
     t : float or (n,) s
-        Time, for elements, and for constraints that a drive prescribes; the loops supply what these take.
+        Time, for elements and driven constraints; the loops supply the forces of the latter.
     x : (nx,) or (n, nx)
         Element states; start values if left out.
     bare : bool
-        Without what elements do.
+        Without forces of elements.
 
     Returns
     -------
-    Efforts
+    InverseDynamicsResult
         ``efforts["A"]`` by name; ``efforts.result["D.force"]`` for all outputs under these efforts.
 
     Raises
@@ -111,7 +112,7 @@ def inverse_dynamics(
     ModelError
         If the motion opens the loops, or a name is unknown.
     SingularityError
-        If the actuators cannot produce the motion: says when, how much force is missing, and along what.
+        If the actuators cannot produce the motion; the message gives the time, the missing force and its direction.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def inverse_dynamics(
 
 
 def _other_numbers(model: Model, motion: Result) -> list[str]:
-    """Return a note if a run had numbers that the model has not: other forces made its motion."""
+    """Return a note if a run had other parameters than the model, so that other forces caused its motion."""
     if motion.conditions is None or motion.model is None:
         return []
     other = list(motion.conditions(motion.t[:1])[0][1].changed_parameters(model))
@@ -146,13 +147,13 @@ def _other_numbers(model: Model, motion: Result) -> list[str]:
         return []
     shown = ", ".join(map(repr, other[:6]))
     return [
-        f"the motion was run with other numbers, {shown}; efforts are those of the model given: see with_parameters"
+        f"the motion was run with other parameters, {shown}; efforts are those of the given model: see with_parameters"
     ]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Equations (1) at many states, and the prices and bounds of actuators."""
+    """Equations (1) at many states, with costs and bounds of actuators."""
 
     samples: StateSamples
     acting: Actuators
@@ -169,7 +170,7 @@ class Problem:
             raise ModelError(_ITEM, "weights", weights, "every weight must be positive")
         power = finite_number(power, item=_ITEM, field="exponent")
         if power < 2.0:
-            raise ModelError(_ITEM, "exponent", power, "give 2 or more: below it the cheapest shares jump")
+            raise ModelError(_ITEM, "exponent", power, "give 2 or more: with less the least-cost shares jump")
         check_closed(samples, _ITEM)
         low, high = (np.tile(side, (len(samples), 1)) for side in acting.bounds_of(bounds, _ITEM))
         return cls(samples, acting, LoopProjection.of(samples), prices, power, low, high)
@@ -181,13 +182,13 @@ class Problem:
 
     @property
     def plain(self) -> bool:
-        """Whether every degree of freedom of a tree has its own effort, so that nothing is to be solved."""
+        """True if every degree of freedom of a tree has its own effort, so that no equation has to be solved."""
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         whole = self.acting.dofs.columns == [*range(self.samples.model.nv)]
         return bool(whole and not self.samples.model.nc and not self.acting.further and not bounded)
 
     def solved(self, guess: Array | None = None) -> Array:
-        """Return what the actuators do, (n, m); `guess` (m,): what they may do, where forces are not linear in it."""
+        """Return the actuator values (n, m); `guess` (m,) is the start where forces are nonlinear in them."""
         acting, s = self.acting, self.samples
         if self.plain:
             return acting.needed(s, np.zeros((len(s), 0)))
@@ -201,9 +202,9 @@ class Problem:
             supplied = np.concatenate(
                 [C.swapaxes(1, 2), np.broadcast_to(slopes, (len(s), s.model.nv, u.shape[1] - k))], 2
             )
-            # what is needed is force, linear in inputs: (C^T, slopes) u = force + slopes u_now
-            wanted = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
-            A, b = self.loops.allowed(supplied), self.loops.allowed(wanted[..., None])[..., 0]
+            # the required force is linear in inputs: (C^T, slopes) u = force + slopes u_now
+            target = force + np.einsum("nvk,nk->nv", supplied[:, :, k:], u[:, k:])
+            A, b = self.loops.allowed(supplied), self.loops.allowed(target[..., None])[..., 0]
             new = share_efforts(A, b, self.weights, self.power, self.low, self.high, ROW_RANK_TOL)
             change = np.abs(new - u)[:, k:] / np.maximum(1.0, np.abs(new[:, k:]))
             u = new
@@ -213,7 +214,7 @@ class Problem:
 
 
 def _one_after_another(problem: Problem) -> tuple[Array, dict[str, Array]]:
-    """Return what the actuators do where activations follow each other with the time constants of muscles."""
+    """Return the actuator values, sample after sample, with rate limits of muscle activations."""
     s, acting = problem.samples, problem.acting
     reachable = ActivationLimits.of(acting, s.t, _ITEM)
     values = np.zeros((len(s), len(acting)))
@@ -277,7 +278,7 @@ def _efforts(
 
 
 def _by_cut_joint(acting: Actuators, efforts: Array) -> dict[str, Array]:
-    """Return efforts (n, number of speeds) at cut joints by their names."""
+    """Return efforts (n, number of velocities) at cut joints by their names."""
     spans = acting.dofs.model.compiled.names.cut_v
     chosen = acting.dofs.cut
     every = np.zeros((len(efforts), max((span.stop for span in spans.values()), default=0)))
@@ -286,10 +287,10 @@ def _by_cut_joint(acting: Actuators, efforts: Array) -> dict[str, Array]:
 
 
 def _check_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: bool) -> None:
-    """Refuse what the actuators cannot do, or forget what is rounding."""
+    """Raise an error for forces that the actuators cannot supply; set rounding to zero."""
     scales = problem.loops.columns
     acting, s = problem.acting, problem.samples
-    if acting.further:  # what elements supply is no longer in what is needed beside them
+    if acting.further:  # forces of elements are not part of the remaining force
         terms = terms + np.abs(acting.needed(s, acting.starts(s, problem.low[0], problem.high[0])))
     size = (terms * scales).sum(axis=1)
     allowed = MAX_MISSING_FORCE * size + ROUNDOFF_FORCE * size.max(initial=0.0)
@@ -303,21 +304,21 @@ def _check_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: 
 
 def _out_of_reach(problem: Problem, u: Array, lack: Array, worst: int) -> SingularityError:
     model, s, motion = problem.samples.model, problem.samples, lack[worst] * problem.loops.columns**2
-    places = np.argsort(-np.abs(motion))[:4]
-    along = ", ".join(f"{model.speed_names[k]!r}" for k in places if abs(motion[k]) > 0.1 * abs(motion[places[0]]))
+    indices = np.argsort(-np.abs(motion))[:4]
+    along = ", ".join(f"{model.speed_names[k]!r}" for k in indices if abs(motion[k]) > 0.1 * abs(motion[indices[0]]))
     dofs = int(problem.loops.dofs[worst])
     count = int((np.abs(lack).max(axis=1) > 0).sum())
     when = f" at t = {s.t[worst]:.6g} s, and at {count} of {len(s)} states" if len(s) > 1 else ""
     return SingularityError(
         f"{_ITEM}: actuators at {listed(problem.acting.names) or 'no degree of freedom'} cannot produce this motion"
-        f"{when}; the system has {dofs} DOF, and what is missing acts along {along}."
+        f"{when}; the system has {dofs} DOF, and the missing force acts along {along}."
         f"{_at_bounds(problem, u, worst)}{_idle(problem)} Add an actuator there, move the others out of a dead point, "
-        'or ask for what is missing with on_infeasible="report".'
+        'or get the missing forces with on_infeasible="report".'
     )
 
 
 def _at_bounds(problem: Problem, u: Array, worst: int) -> str:
-    """Say which actuators are at a bound."""
+    """Return a sentence on actuators at a bound."""
     low, high = problem.low[worst], problem.high[worst]
     slack = 1e-9 * np.where(np.isfinite(high - low), high - low, 1.0)
     at = (u[worst] <= low + slack) | (u[worst] >= high - slack)
@@ -326,7 +327,7 @@ def _at_bounds(problem: Problem, u: Array, worst: int) -> str:
 
 
 def _idle(problem: Problem) -> str:
-    """Say which inputs and states have no force at once."""
+    """Return a sentence on inputs and states without an immediate force."""
     acting, s = problem.acting, problem.samples
     if not acting.further:
         return ""
@@ -334,4 +335,4 @@ def _idle(problem: Problem) -> str:
     slopes = acting.slopes(s, values, acting.needed(s, values), problem.low[0], problem.high[0])
     still = np.abs(slopes).max(axis=(0, 1)) == 0.0
     names = [name for name, idle in zip((*acting.inputs, *acting.states), still, strict=True) if idle]
-    return f" {listed(names)} acts on states only, not on forces at once: name the state." if names else ""
+    return f" {listed(names)} acts on states only, without an immediate force: name the state." if names else ""

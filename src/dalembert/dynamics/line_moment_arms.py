@@ -1,4 +1,4 @@
-"""Moment arms: how the lengths of cables, springs and muscles change with coordinates."""
+"""Moment arms: derivatives of the lengths of cables, springs and muscles with respect to coordinates."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class MomentArms(ArrayAnswer):
         arms = self.arms.reshape(-1, len(self.elements), len(self.coordinates))
         lines = [self._headline()]
         for j, element in enumerate(self.elements):
-            told = (f"{name} {range_text(arms[:, j, k], 'm')}" for k, name in enumerate(self.coordinates))
-            lines.append(f"  {element:{width}}  {list_text(told, 8)}")
+            parts = (f"{name} {range_text(arms[:, j, k], 'm')}" for k, name in enumerate(self.coordinates))
+            lines.append(f"  {element:{width}}  {list_text(parts, 8)}")
         return "\n".join(lines)
 
     def __getitem__(self, names: tuple[str, str]) -> Array:
@@ -68,7 +68,7 @@ class MomentArms(ArrayAnswer):
         element, coordinate = names
         for field, name, known in (("element", element, self.elements), ("coordinate", coordinate, self.coordinates)):
             if name not in known:
-                raise ModelError(_ITEM, field, name, f"there are {', '.join(map(repr, known[:12]))}")
+                raise ModelError(_ITEM, field, name, f"choose among {', '.join(map(repr, known[:12]))}")
         return self.arms[..., self.elements.index(element), self.coordinates.index(coordinate)]
 
 
@@ -81,7 +81,7 @@ def moment_arms(
     coordinates: str | Iterable[str] | None = None,
     t: float = 0.0,
 ) -> MomentArms:
-    """Return the moment arms -dl/dq of elements that act along lines, loops obeyed.
+    """Return the moment arms -dl/dq of elements that act along lines, with loops closed.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def moment_arms(
     q : (nq,) or (n, nq) rad or m
         Closed configurations.
     elements : names
-        Springs, cables, muscles, cylinders between two markers; all that there are if left out.
-    coordinates : names of joints or speeds
-        About which; those of the tree if left out. With loops give as many as there are degrees of freedom, cut joints
-        or others: when one moves, the others of them rest and what is not named follows.
+        Springs, cables, muscles, cylinders between two markers; default all.
+    coordinates : names of joints or velocities
+        Default those of the tree. With loops give as many as there are degrees of freedom, cut joints or others: one
+        moves at a time, the others of them are fixed, and unnamed ones follow.
     t : float, s
-        For loops that depend on time.
+        Time, for time-dependent loops.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def moment_arms(
     samples = StateSamples(model, np.full(len(every), float(t)), every, zeros, zeros, x)
     about = Actuators.of(model, coordinates, _ITEM)
     if about.further:
-        raise ModelError(_ITEM, "coordinates", about.names[-1], "name joints or their speeds")
+        raise ModelError(_ITEM, "coordinates", about.names[-1], "name joints or their velocities")
     lengths, slopes = _lengths(samples, names)
     arms = -slopes @ _motions(samples, about)
     return MomentArms(tuple(names), tuple(about.names), arms if many else arms[0], lengths if many else lengths[0])
@@ -135,7 +135,7 @@ def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
 
 
 def _lengths(s: StateSamples, names: list[str]) -> tuple[Array, Array]:
-    """Return lengths (n, k), and how they change with speeds, (n, k, nv)."""
+    """Return lengths (n, k), and their derivatives with respect to velocities, (n, k, nv)."""
     model, n = s.model, len(s)
     columns = [model.compiled.elements.places[name].measures.start for name in names]
     speeds = np.vstack([np.zeros(model.nv), np.eye(model.nv)])
@@ -147,7 +147,7 @@ def _lengths(s: StateSamples, names: list[str]) -> tuple[Array, Array]:
 
 
 def _motions(s: StateSamples, about: Actuators) -> Array:
-    """Return the speeds (n, nv, k) with which each coordinate moves alone, the loops closed."""
+    """Return the velocities (n, nv, k) with which each coordinate moves alone, with loops closed."""
     C, loops, model = about.rows(s.q), LoopProjection.of(s), s.model
     if not model.nc:
         return C.swapaxes(1, 2)

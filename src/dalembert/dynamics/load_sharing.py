@@ -1,17 +1,17 @@
-"""Shares of many actuators: the cheapest efforts within bounds, for many samples at once.
+"""Load sharing among redundant actuators: efforts of least cost within bounds, in batches.
 
 For each sample, with A (k, m) and b (k,),
 
     least  sum of  w_i |u_i|^p / p      with  A u = b,   l <= u <= h                                                 (1)
 
-Without bounds and with p = 2 that is a weighted shortest solution. Otherwise an interior-point method for separable
-convex costs: with z, y the multipliers of bounds and equations, and a barrier mu that goes to zero,
+Without bounds and with p = 2 this is a weighted minimum-norm solution. Otherwise an interior-point method for separable
+convex costs is used: with z, y the multipliers of bounds and equations, and a barrier mu that tends to zero,
 
     w |u|^(p-1) sign u - z_l + z_h + A^T y = 0,   z_l (u - l) = mu,   z_h (h - u) = mu,   A u - b = e y              (2)
 
-(S. J. Wright, Primal-Dual Interior-Point Methods, SIAM 1997, chapter 8.) The small number e lets equations that repeat
-each other pass. Where bounds are in the way the multipliers grow without end; there the least squares of what is
-missing are taken.
+(S. J. Wright, Primal-Dual Interior-Point Methods, SIAM 1997, chapter 8.) The small number e admits redundant equations.
+If bounds make the equations infeasible, the multipliers grow without bound; then the missing forces are minimised in
+least squares.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Array = NDArray[np.float64]
 REGULARIZATION = 1e-11  # e of (2), in scaled equations
 MAX_ITERATIONS = 80  # interior-point steps
 COMPLEMENTARITY_TOL = 1e-13  # products in (2), scaled
-INFEASIBLE_MULTIPLIER = 1e6  # multipliers of equations beyond which bounds are in the way
+INFEASIBLE_MULTIPLIER = 1e6  # multipliers of equations; larger ones mean infeasible bounds
 EQUATION_TOL = 1e-9  # residual of the equations, scaled
 
 
 def share_efforts(A: Array, b: Array, weights: Array, power: float, lower: Array, upper: Array, rank: float) -> Array:
-    """Return the cheapest u (n, m) of (1).
+    """Return the least-cost u (n, m) of (1).
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ def share_efforts(A: Array, b: Array, weights: Array, power: float, lower: Array
     power : float
         p, 2 or more.
     lower, upper : (n, m)
-        Infinite where there is none.
+        Infinite without a bound.
     rank : float
-        Singular values of A below this part of the largest are rounding.
+        Relative to the largest singular value of A; smaller ones are rounding.
     """
     root = np.sqrt(weights)
     inverse = np.linalg.pinv(A / root, rcond=rank)
@@ -120,7 +120,7 @@ def _interior(A: Array, b: Array, weights: Array, power: float, lower: Array, up
 
 
 def _nearest(A: Array, b: Array, low: Array, high: Array, u: Array) -> Array:
-    """Return the u within bounds that misses the equations of one sample by least."""
+    """Return the u within bounds that minimises the residual of the equations of one sample."""
     from scipy.optimize import lsq_linear
 
     found = u.copy()
@@ -132,7 +132,7 @@ def _nearest(A: Array, b: Array, low: Array, high: Array, u: Array) -> Array:
 
 
 class _StepLimit:
-    """How far each sample may go before something positive vanishes; ``&`` takes the shorter."""
+    """Step length of each sample before a positive quantity vanishes; ``&`` takes the shorter."""
 
     def __init__(self, length: Array) -> None:
         self.length = length

@@ -27,9 +27,9 @@ class LoopProjection:
     rows, columns : (nc,), (nv,)
         S and D; see `Scaling`.
     U, inverse, V : (n, nc, r), (n, r), (n, r, nv)
-        Singular vectors, and inverse singular values, zero where these are rounding.
+        Singular vectors, and inverse singular values, zero for those of rounding.
     projector : (n, nv, nv)
-        Q = 1 - V^T V over the rows that count.
+        Q = 1 - V^T V over the independent rows.
     """
 
     rows: Array
@@ -41,7 +41,7 @@ class LoopProjection:
 
     @classmethod
     def of(cls, s: StateSamples) -> LoopProjection:
-        """Read them off a motion."""
+        """Return the loop projection at samples of a motion."""
         model = s.model
         scales = Scaling.of(model, prescribed=False)
         n = len(s)
@@ -59,17 +59,17 @@ class LoopProjection:
 
     @property
     def dofs(self) -> NDArray[np.intp]:
-        """How many motions the loops allow, (n,)."""
+        """Number of motions that the loops allow, (n,)."""
         left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
         return left
 
     @property
     def redundant(self) -> bool:
-        """Whether rows repeat each other somewhere."""
+        """True if rows are redundant at some state."""
         return bool((self.inverse == 0).any() or self.U.shape[1] > self.U.shape[2])
 
     def allowed(self, forces: Array) -> Array:
-        """Return Q D f of generalised forces (n, nv, k): what loops cannot supply."""
+        """Return Q D f of generalised forces (n, nv, k): the part that loops cannot supply."""
         scaled = self.columns[:, None] * forces
         return scaled if not self.V.shape[1] else self.projector @ scaled
 
@@ -78,7 +78,7 @@ class LoopProjection:
         return self.allowed(rest[..., None])[..., 0] / self.columns
 
     def shortest(self, gaps: Array) -> Array:
-        """Return the shortest scaled x (n, nv) with J x = gaps (n, nc), as nearly as can be."""
+        """Return the shortest scaled x (n, nv) with J x = gaps (n, nc), in least squares."""
         x: Array = np.einsum("nrv,nr->nv", self.V, self.inverse * np.einsum("ncr,nc->nr", self.U, gaps))
         return x
 
@@ -86,13 +86,13 @@ class LoopProjection:
         """Return the shortest multipliers (n, nc) that supply forces (n, nv)."""
         if not self.V.shape[1]:
             return np.zeros((len(rest), len(self.rows)))
-        rest = np.where(np.abs(rest) < 1e-12 * size, 0.0, rest)  # rounding loads no loop
+        rest = np.where(np.abs(rest) < 1e-12 * size, 0.0, rest)  # set rounding to zero
         along = np.einsum("nrv,nv->nr", self.V, self.columns * rest) * self.inverse
         lam: Array = self.rows * np.einsum("ncr,nr->nc", self.U, along)
         return lam
 
     def determines(self, C: Array, acting: Actuators, s: StateSamples, u: Array) -> bool:
-        """Return whether no other values of the actuators would do, without a look at bounds."""
+        """Return True if the values of the actuators are unique, apart from bounds."""
         supplied = C.swapaxes(1, 2)
         if acting.further:
             values = u[:, len(acting.dofs) :]
@@ -108,14 +108,17 @@ class LoopProjection:
 
 
 def row_targets(model: Model, t: Array) -> Array:
-    """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,); else zero."""
+    """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,).
+
+    Zero for other rows.
+    """
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, len(t), model.nc))
     return np.array([model.row_motion(float(one)) for one in t]).swapaxes(0, 1)
 
 
 def check_closed(s: StateSamples, item: str) -> None:
-    """Refuse positions, speeds or accelerations that open the loops."""
+    """Raise an error for positions, velocities or accelerations that open the loops."""
     model = s.model
     if not model.nc:
         return
@@ -133,12 +136,12 @@ def check_closed(s: StateSamples, item: str) -> None:
             np.broadcast_to(1.0 / scales.rows, bias.shape),
             "assemble it first",
         ),
-        ("v", np.einsum("ncv,nv->nc", P, s.v) - rate, _with_floor(size_v), "make it so with consistent_speeds"),
+        ("v", np.einsum("ncv,nv->nc", P, s.v) - rate, _with_floor(size_v), "project it with consistent_velocities"),
         (
             "a",
             np.einsum("ncv,nv->nc", P, s.a) + bias - second,
             _with_floor(size_a),
-            "make it so with consistent_accelerations",
+            "project it with consistent_accelerations",
         ),
     ):
         if what == "q":
@@ -152,6 +155,6 @@ def check_closed(s: StateSamples, item: str) -> None:
 
 
 def _with_floor(size: Array) -> Array:
-    """Return the sizes of the terms of each row, none much smaller than the largest: rounding travels between rows."""
+    """Return the magnitudes of the terms of each row, with a floor, because rounding spreads between rows."""
     floored: Array = np.maximum(size, 1e-3 * size.max(axis=1, keepdims=True, initial=0.0) + 1e-6)
     return floored

@@ -1,13 +1,13 @@
 """Motions from measurements: coordinates, bodies or markers over time, smoothed, with loops closed.
 
-Samples of all coordinates, or of markers by inverse kinematics (least squares with weights), become splines; positions,
-speeds and accelerations are theirs, put onto the loops by the shortest way,
+Samples of all coordinates, or of markers by inverse kinematics (weighted least squares), are fitted by splines. Their
+positions, velocities and accelerations are projected onto the loops by shortest steps,
 
     q <- q + D (S P D)^+ S r,   v <- v - D (S P D)^+ S (P v - c),   a likewise                                       (1)
 
-If some coordinates are not given, those given become drives: where these and the loops leave no degree of freedom the
-rest follows, otherwise it is integrated under the forces of the description (Passerello and Huston 1972, (3.30); Sol
-1983, chapter 6).
+If some coordinates are not given, those given become drives. If these and the loops leave no degree of freedom, the
+others follow; otherwise they are integrated under the forces of the description (Passerello and Huston 1972, (3.30);
+Sol 1983, chapter 6).
 """
 
 from __future__ import annotations
@@ -61,29 +61,29 @@ def measured_motion(
         In order; they need not be uniform.
     coordinates : dict of name to samples
         Joints or single coordinates: (n,), or (n, nq) of a joint with several (quaternions first); or a number, a law
-        or a function of time, as drives take. NaN where a sample is missing. What is not given follows from the loops,
-        or is integrated under the forces of the description.
-    markers : dict of marker to places
-        As `inverse_kinematics` takes: positions (n, 3) in the world, poses, `da.Target` with weights. NaN where a
-        marker was not seen. All coordinates are fitted to them, sample by sample.
+        or a function of time, as for drives. NaN for a missing sample. Coordinates that are not given follow from the
+        loops, or are integrated under the forces of the description.
+    markers : dict of marker to positions
+        As for `inverse_kinematics`: positions (n, 3) in the world, poses, `da.Target` with weights. NaN for a marker
+        that was not seen. All coordinates are fitted to them, sample by sample.
     cutoff : float, Hz
-        Samples are smoothed so that this frequency is halved, as a Butterworth filter of order three does forwards and
+        Smooth the samples so that this frequency is halved, as by a Butterworth filter of order three run forwards and
         backwards.
     residual : float, rad or m
-        Instead: samples are smoothed so that what is taken off has this root mean square.
-        With neither, the motion goes through the samples.
+        Instead: smooth the samples so that the change has this root mean square.
+        With neither, the motion passes through the samples.
     bridge : float, s
-        Gaps up to this length are bridged; longer ones are refused.
+        Gaps up to this length are bridged; longer ones raise an error.
     q : (nq,) rad or m
         Guess of the first configuration.
     options
-        Of `inverse_kinematics` (markers), or of `simulate` (coordinates that are integrated).
+        Of `inverse_kinematics` (markers), or of `simulate` (integrated coordinates).
 
     Returns
     -------
     Result
-        Positions, speeds and accelerations; `result.stats.notes` says how it was smoothed and by how much samples and
-        markers are missed. Forces are asked of `inverse_dynamics`.
+        Positions, velocities and accelerations. `result.stats.notes` lists the smoothing and the errors of samples and
+        markers. Forces follow by `inverse_dynamics`.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def measured_motion(
     given = MotionSamples.of(model, t, coordinates, smoothing)
     if given.complete:
         if options:
-            raise ModelError(_ITEM, next(iter(options)), options, "all coordinates are given: nothing is left to solve")
+            raise ModelError(_ITEM, next(iter(options)), options, "all coordinates are given: leave options out")
         return _settled(given, [])
     return driven_motion_of(model, t, given.laws(), q, given.notes, options, _ITEM)
 
@@ -136,18 +136,18 @@ def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, opti
     found = inverse_kinematics(model, markers, q=q, path=True, fit=True, **options)
     rows = np.atleast_2d(found.q)
     if len(rows) != len(t):
-        raise ModelError(_ITEM, "markers", f"{len(rows)} places", f"give one for each of the {len(t)} times")
+        raise ModelError(_ITEM, "markers", f"{len(rows)} positions", f"give one for each of the {len(t)} times")
     missed = np.atleast_1d(found.residual.position)
-    notes = [f"the worst marker is missed by up to {missed.max():.3g} m, in the mean {missed.mean():.3g} m"]
+    notes = [f"the largest marker error was up to {missed.max():.3g} m, {missed.mean():.3g} m in the mean"]
     return _Placed(rows, [*notes, *found.notes, *_untold(model, markers, rows[0], float(t[0]))])
 
 
 def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> list[str]:
-    """Return a note on DOF that places of markers do not tell; targets of other kinds count as whole poses."""
+    """Return a note on DOF that marker positions leave undetermined; other targets count as whole poses."""
     rows = []
-    for marker, told in markers.items():
-        place = not hasattr(told, "position") and np.shape(told)[-1:] == (3,)
-        rows.append(model.jacobian(marker, q)[3 if place else 0 :])
+    for marker, target in markers.items():
+        is_position = not hasattr(target, "position") and np.shape(target)[-1:] == (3,)
+        rows.append(model.jacobian(marker, q)[3 if is_position else 0 :])
     free = ~model.driven_speeds()
     J = np.vstack([np.vstack(rows) / model.length, model.constraint_jacobian(q, t=t)])[:, free]
     loose = null_space(J * model.compiled.tables["column_scale"][free]).T
@@ -156,10 +156,10 @@ def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> lis
     moving = np.flatnonzero(free)[np.abs(loose).max(axis=0) > 0.1]
     shown = ", ".join(repr(model.speed_names[k]) for k in moving[:6])
     count = f"{len(loose)} DOF"
-    return [f"the markers leave {count} untold, along {shown}: there the posture nearest to the start is taken"]
+    return [f"the markers leave {count} undetermined, along {shown}: the posture nearest to the start is used"]
 
 
-# ---- loops, and what comes out
+# ---- loops and results
 
 
 def _settled(given: MotionSamples, notes: list[str]) -> Result:
@@ -168,7 +168,8 @@ def _settled(given: MotionSamples, notes: list[str]) -> Result:
     q, v, a = given.speeds()
     if model.nc:
         q, v, a, moved = _closed(model, t, q, v, a)
-        notes = [*notes, f"put onto the loops: coordinates moved by up to {moved:.3g} rad or characteristic lengths"]
+        size = f"{moved:.3g} rad or characteristic lengths"
+        notes = [*notes, f"projected onto the loops: coordinates changed by up to {size}"]
     samples = StateSamples(model, t, q, v, a, np.tile(model.element_start_values(), (len(t), 1)))
     notes = [*given.notes, *notes]
     if model.nx:
@@ -224,10 +225,10 @@ def _with_states(s: StateSamples) -> tuple[StateSamples, str]:
 
 
 class MeasuredMotion(Motion):
-    """States whose accelerations are known and whose forces are not."""
+    """States with known accelerations and unknown forces."""
 
     def part(self, name: str) -> Array:
-        """Return one part of the core's report, (n, ...), if it is no force."""
+        """Return one part of the core's report, (n, ...), if it is not a force."""
         if name in _FORCES:
             remedy = "a measured motion has no forces yet: use da.inverse_dynamics(system, motion).result"
             raise ModelError(f"motion of {self.model.system.name!r}", "forces", "none", remedy)
@@ -237,7 +238,7 @@ class MeasuredMotion(Motion):
 
 
 class MeasuredResult(Result):
-    """A motion without forces."""
+    """Motion without forces."""
 
     def __init__(self, samples: StateSamples, notes: list[str], dense: Callable[..., Any] | None = None) -> None:
         s = samples

@@ -21,12 +21,12 @@ __all__ = ["MotionSamples"]
 Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
-NOISE_RATIO = 1.5  # third by second differences; white noise has 1.83
+NOISE_RATIO = 1.5  # ratio of third to second differences; 1.83 for white noise
 
 
 @dataclass(frozen=True, eq=False)
 class MotionSamples:
-    """Positions, rates and second rates (n, nq) of coordinates, NaN where they are not given; what smoothing did."""
+    """Positions, rates and second rates (n, nq) of coordinates, NaN if not given; notes on smoothing."""
 
     model: Model
     t: Array
@@ -34,7 +34,7 @@ class MotionSamples:
     rates: Array
     seconds: Array
     notes: list[str] = field(default_factory=list)
-    plain: dict[int, Any] = field(default_factory=dict)  # laws as they were given, by coordinate
+    plain: dict[int, Any] = field(default_factory=dict)  # given laws, by coordinate
 
     @classmethod
     def of(cls, model: Model, t: Array, coordinates: Mapping[str, Any], smoothing: Smoothing) -> MotionSamples:
@@ -59,7 +59,7 @@ class MotionSamples:
         if span is None:
             known = ", ".join(map(repr, model.joint_names[:12]))
             remedy = (
-                "it was cut to close a loop: name another" if name in model.connection_names else f"there are {known}"
+                "a loop is cut there: name another joint" if name in model.connection_names else f"choose among {known}"
             )
             raise ModelError(_ITEM, "coordinate", name, remedy)
         width = span.stop - span.start
@@ -73,24 +73,24 @@ class MotionSamples:
                 part[:, span.start] = column
             return
         samples = _samples(name, values, len(t), width)
-        for place in (a.place - span.start for a in attitudes(model.coordinate_names, model.speed_names)):
-            if 0 <= place < width:
-                samples[:, place : place + 4] = _continuous(name, samples[:, place : place + 4])
+        for index in (a.place - span.start for a in attitudes(model.coordinate_names, model.speed_names)):
+            if 0 <= index < width:
+                samples[:, index : index + 4] = _continuous(name, samples[:, index : index + 4])
         if smoothing.cutoff is None and smoothing.residual is None:
             self.notes.extend(_looks_noisy(name, t, samples))
         *smooth, off = smoothing(name, t, samples, _ITEM)
         for part, column in zip((self.positions, self.rates, self.seconds), smooth, strict=True):
             part[:, span] = column
         if off > 1e-12 * (1.0 + np.nanmax(np.abs(samples))):
-            self.notes.append(f"{name}: smoothing took off {off:.3g} (root mean square)")
+            self.notes.append(f"{name}: smoothing changed samples by {off:.3g} (root mean square)")
 
     @property
     def complete(self) -> bool:
-        """Whether every coordinate is given."""
+        """True if every coordinate is given."""
         return not np.isnan(self.positions).any()
 
     def laws(self) -> dict[str, Any]:
-        """Return what drives take: laws by coordinate, (n, nq) arrays of joints with quaternions."""
+        """Return inputs of drives: laws by coordinate, (n, nq) arrays of joints with quaternions."""
         model, laws = self.model, {}
         turned = {a.place for a in attitudes(model.coordinate_names, model.speed_names)}
         for name in (*model.joint_names, *model.flexible_names):
@@ -113,28 +113,28 @@ class MotionSamples:
         model, q, r, s = self.model, self.positions.copy(), self.rates, self.seconds
         v, a = np.zeros((len(q), model.nv)), np.zeros((len(q), model.nv))
         turned = {each.place: each for each in attitudes(model.coordinate_names, model.speed_names)}
-        place = speed = 0
-        while place < model.nq:
-            if place not in turned:
-                v[:, speed], a[:, speed] = r[:, place], s[:, place]
-                place, speed = place + 1, speed + 1
+        index = speed = 0
+        while index < model.nq:
+            if index not in turned:
+                v[:, speed], a[:, speed] = r[:, index], s[:, index]
+                index, speed = index + 1, speed + 1
                 continue
-            e, w, dw = _turning(q[:, place : place + 4], r[:, place : place + 4], s[:, place : place + 4])
-            q[:, place : place + 4], v[:, speed : speed + 3], a[:, speed : speed + 3] = e, w, dw
-            place, speed = place + 4, speed + 3
-            if turned[place - 4].free:  # x' = C u, x'' = C (u' + w x u)
+            e, w, dw = _turning(q[:, index : index + 4], r[:, index : index + 4], s[:, index : index + 4])
+            q[:, index : index + 4], v[:, speed : speed + 3], a[:, speed : speed + 3] = e, w, dw
+            index, speed = index + 4, speed + 3
+            if turned[index - 4].free:  # x' = C u, x'' = C (u' + w x u)
                 C = quaternion_matrices(e)
-                u = np.einsum("nij,ni->nj", C, r[:, place : place + 3])
+                u = np.einsum("nij,ni->nj", C, r[:, index : index + 3])
                 v[:, speed : speed + 3] = u
-                a[:, speed : speed + 3] = np.einsum("nij,ni->nj", C, s[:, place : place + 3]) - np.cross(w, u)
-                place, speed = place + 3, speed + 3
+                a[:, speed : speed + 3] = np.einsum("nij,ni->nj", C, s[:, index : index + 3]) - np.cross(w, u)
+                index, speed = index + 3, speed + 3
         return q, v, a
 
 
 def _looks_noisy(name: str, t: Array, samples: Array) -> list[str]:
-    """Return a note if second differences of samples (n, width) are those of noise, which accelerations then are too.
+    """Return a note if second differences of samples (n, width), and so accelerations, are mostly noise.
 
-    From one difference to the next white noise grows by sqrt(20 / 6); a motion that samples follow shrinks.
+    From one difference to the next, white noise grows by sqrt(20 / 6); differences of a resolved motion shrink.
     """
     second, third = (np.diff(samples, n, axis=0) for n in (2, 3))
     if len(third) < 8 or np.isnan(samples).any():
@@ -156,21 +156,21 @@ def _samples(name: str, values: Any, n: int, width: int) -> Array:
         found = np.array(values, dtype=float)
     except (TypeError, ValueError):
         found = np.zeros(0)
-    wanted = (n,) if width == 1 else (n, width)
-    if found.shape not in (wanted, (n, width)):
-        remedy = f"give one row for each time: {wanted}"
+    shape = (n,) if width == 1 else (n, width)
+    if found.shape not in (shape, (n, width)):
+        remedy = f"give one row for each time: {shape}"
         raise ModelError(_ITEM, f"the shape of coordinates[{name!r}]", found.shape, remedy)
     return found.reshape(n, width)
 
 
 def _continuous(name: str, e: Array) -> Array:
-    """Return unit quaternions (n, 4) with signs that follow each other; rows of NaN stay."""
+    """Return unit quaternions (n, 4) with continuous signs; rows of NaN are kept."""
     known = np.flatnonzero(~np.isnan(e).any(axis=1))
     length = np.linalg.norm(e[known], axis=1)
     if length.size and (np.abs(length - 1.0) > 1e-3).any():
         worst = int(known[np.argmax(np.abs(length - 1.0))])
         raise ModelError(
-            _ITEM, f"coordinates[{name!r}][{worst}]", e[worst], "attitudes are unit quaternions (w, x, y, z)"
+            _ITEM, f"coordinates[{name!r}][{worst}]", e[worst], "orientations are unit quaternions (w, x, y, z)"
         )
     e = e.copy()
     e[known] /= length[:, None]
@@ -180,11 +180,11 @@ def _continuous(name: str, e: Array) -> Array:
 
 
 def _turning(e: Array, r: Array, s: Array) -> tuple[Array, Array, Array]:
-    """Return unit quaternions, angular velocities and accelerations in outboard axes of quaternions of any length."""
+    """Return unit quaternions, angular velocities and accelerations in outboard axes from unnormalised quaternions."""
     length = np.linalg.norm(e, axis=1, keepdims=True)
     e, r, s = e / length, r / length, s / length
     along = (e * r).sum(axis=1, keepdims=True)
-    # of the normalised one: e' = r - (e.r) e; its second rate has -2 (e.r) e' beside what lies along e
+    # of the normalised one: e' = r - (e.r) e; its second rate has -2 (e.r) e' in addition to the part along e
     first = r - along * e
     second = s - 2.0 * along * first
     conjugate = e * [1.0, -1.0, -1.0, -1.0]

@@ -5,7 +5,7 @@ midpoint rule with the mean m of both activations,
 
     a1 - a0 = h (u - m) / tau,   tau = rise (1/2 + 3/2 m) if u > m, else fall / (1/2 + 3/2 m)                        (1)
 
-so each activation has a lowest and a highest successor, at u = 0.01 and u = 1, and each step tells its excitation.
+so each activation has a lowest and a highest successor, at u = 0.01 and u = 1, and each step gives its excitation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIN_ACTIVATION = 0.01  # activation stays positive, so that its rate is defined
 
 @dataclass(frozen=True, eq=False)
 class ActivationLimits:
-    """Muscles among the actuators: where they stand (k,), and their time constants (k,) s."""
+    """Muscles among the actuators: indices (k,), and time constants (k,) s."""
 
     acting: Actuators
     t: Array
@@ -37,15 +37,15 @@ class ActivationLimits:
 
     @classmethod
     def of(cls, acting: Actuators, t: Array, item: str) -> ActivationLimits:
-        """Find them."""
+        """Return the limits for the muscles among the actuators."""
         muscles = acting.muscles
         if not muscles:
             raise ModelError(item, "activation_dynamics", True, "no activation of a muscle is among the actuators")
         if len(t) > 1 and (np.diff(t) <= 0.0).any():
             raise ModelError(item, "t", t, "times must increase for activations to follow each other")
-        places = [acting.names.index(name) for name in muscles]
+        indices = [acting.names.index(name) for name in muscles]
         rise, fall = (np.array([m.parameters[part] for m in muscles.values()]) for part in ("rise", "fall"))
-        return cls(acting, t, places, rise, fall)
+        return cls(acting, t, indices, rise, fall)
 
     def after(self, before: Array, h: float) -> tuple[Array, Array]:
         """Return the lowest and highest values (m,) of all actuators a step h (s) after values (m,)."""
@@ -60,7 +60,7 @@ class ActivationLimits:
         return _root(0.75 * r, r * (0.5 - 1.5 * a0) + 0.5 * h, a0 * r + h) - a0
 
     def _fallen(self, a0: Array, h: float) -> Array:
-        """Return the a1 of (1) at the least u, likewise."""
+        """Return the a1 of (1) at the least u: a quadratic in a0 + a1."""
         f, u = self.fall, MIN_ACTIVATION
         return _root(np.full_like(f, 0.375 * h), f + h * (0.25 - 0.75 * u), 2.0 * a0 * f + 0.5 * h * u) - a0
 
@@ -70,7 +70,7 @@ class ActivationLimits:
         u = a.copy()
         m, rate = 0.5 * (a[1:] + a[:-1]), np.diff(a, axis=0) / np.diff(self.t)[:, None]
         u[1:] = m + rate * np.where(rate > 0.0, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
-        return {self.acting.names[place]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, place in enumerate(self.places)}
+        return {self.acting.names[index]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, index in enumerate(self.places)}
 
 
 def _root(a: Array, b: Array, c: Array) -> Array:

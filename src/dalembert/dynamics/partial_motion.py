@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 def driven_motion_of(
     model: Model, t: Array, laws: dict[str, Any], q: Any, notes: list[str], options: dict[str, Any], item: str
 ) -> Result:
-    """Return the motion at t (n,) of a system with drives for what is given: laws, (n,), or (n, 4 or 7)."""
+    """Return the motion at t (n,) of a system with drives for given coordinates: laws, (n,), or (n, 4 or 7)."""
     if not laws:
         raise ModelError(item, "coordinates", "none", "name at least one coordinate of a joint")
     described = model.system.copy()
@@ -36,13 +36,13 @@ def driven_motion_of(
         elif law.ndim == 1:
             described.drive(name, position=Spline(t, law, 5))
         else:
-            place = tuple(Spline(t, column, 5) for column in law[:, 4:].T) or None
-            described.drive(name, position=place, rotation=AttitudeSpline(t, law[:, :4], 5))
+            position = tuple(Spline(t, column, 5) for column in law[:, 4:].T) or None
+            described.drive(name, position=position, rotation=AttitudeSpline(t, law[:, :4], 5))
     driven = described.compile()
     left = _dof(driven, t)
     if left == 0 and not driven.flexible_names:
         if options:
-            raise ModelError(item, next(iter(options)), options, "nothing is left to integrate")
+            raise ModelError(item, next(iter(options)), options, "no DOF is integrated: leave options out")
         followed = kinematics(driven, times=t, q=q)
         followed.stats.notes.extend(notes)
         return followed
@@ -66,7 +66,7 @@ def _start(model: Model, q: Any) -> dict[str, Any]:
 
 
 def _dof(model: Model, t: Array) -> int:
-    """Return how many degrees of freedom drives and loops leave."""
+    """Return the number of degrees of freedom left by drives and loops."""
     prescribed = Prescribed.of(model)
     q = driven_positions(model, float(t[0]))
     return prescribed.leave(Scaling.of(model, t=float(t[0])).jacobian(model, q))[0]

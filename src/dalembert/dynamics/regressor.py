@@ -7,8 +7,8 @@ same axes (Atkeson, An and Hollerbach 1986),
     n = J alpha + omega x J omega + h x a        f = m a + alpha x h + omega x (omega x h)             (1)
 
 so that the joint forces, sum of (Jacobian of the frame)^T [n; f], are Y pi with ten numbers pi of each body. Loops
-leave N^T Y, with N a basis of the speeds that they permit. Which combinations of pi a set of motions tells is found by
-a QR decomposition of the stacked Y with column pivoting (Gautier 1991).
+leave N^T Y, with N a basis of the admissible velocities. The identifiable combinations of pi for a set of motions are
+found by a QR decomposition of the stacked Y with column pivoting (Gautier 1991).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def inertial_parameter_names(model: Model | System) -> tuple[str, ...]:
 
 
 def inertial_parameters(model: Model | System) -> Array:
-    """Return the inertial parameters (10 nb,), as the system has them, in the order of `inertial_parameter_names`."""
+    """Return the inertial parameters (10 nb,) of the system, in the order of `inertial_parameter_names`."""
     model = as_model(model)
     values = []
     for name in model.body_names:
@@ -69,10 +69,10 @@ def regressor(
     v : (nv,) or (B, nv) rad/s or m/s
     a : (nv,) or (B, nv) rad/s2 or m/s2
     t : float, s
-        For rows of loops that depend on time.
+        Time, for time-dependent loop rows.
     reduced : bool
-        Along a basis of the speeds that loops permit, where forces of constraints do no work: N^T Y, with zeros below
-        its rank. If left out, wherever there are loops.
+        Project onto a basis of the admissible velocities, where constraint forces do no work: N^T Y, with zeros below
+        its rank. Default: with loops.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def regressor(
     """
     model = as_model(system)
     if model.flexible_names:
-        remedy = "it deforms: its integrals are no ten numbers"
+        remedy = "it is flexible: ten numbers do not describe its inertia"
         raise ModelError("regressor", "body", model.flexible_names[0], remedy)
     single = np.ndim(q) == 1
     q, v, a = (np.ascontiguousarray(np.atleast_2d(np.asarray(x, dtype=float))) for x in (q, v, a))
@@ -113,7 +113,7 @@ def regressor(
 
 
 def admissible_velocity_basis(model: Model, q: ArrayLike, t: float = 0.0) -> Array:
-    """Return an orthonormal basis N (B, nv, nv) of the speeds that loops permit, zero beyond its rank."""
+    """Return an orthonormal basis N (B, nv, nv) of the admissible velocities, zero beyond its rank."""
     q = np.ascontiguousarray(np.atleast_2d(np.asarray(q, dtype=float)))
     if not model.nc:
         return np.broadcast_to(np.eye(model.nv), (len(q), model.nv, model.nv))
@@ -147,18 +147,18 @@ def _wrench(omega: Array, alpha: Array, a: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BaseParameters(ArrayAnswer):
-    """The combinations of inertial parameters that motions tell.
+    """Identifiable combinations of inertial parameters.
 
     Attributes
     ----------
     names : tuple of str, (n,)
         Of all inertial parameters.
     independent : (rank,) int
-        Those that lead a combination each.
+        Leading parameter of each combination.
     combinations : (rank, n)
         Base parameters are ``combinations @ pi``.
     unidentifiable : tuple of str
-        Those that no motion depends on.
+        Parameters without influence on any motion.
     """
 
     names: tuple[str, ...]
@@ -168,7 +168,7 @@ class BaseParameters(ArrayAnswer):
 
     @property
     def rank(self) -> int:
-        """How many there are."""
+        """Number of base parameters."""
         return len(self.independent)
 
     def values(self, pi: ArrayLike) -> Array:
@@ -176,7 +176,7 @@ class BaseParameters(ArrayAnswer):
         return np.asarray(self.combinations @ np.asarray(pi, dtype=float))
 
     def text(self, k: int) -> str:
-        """Return one combination in words."""
+        """Return the text of one combination."""
         row, lead = self.combinations[k], int(self.independent[k])
         parts = [self.names[lead]]
         for j in np.flatnonzero(np.abs(row) > 1e-8):
@@ -205,16 +205,16 @@ class BaseParameters(ArrayAnswer):
 def base_parameters(
     system: System | Model, states: Sequence[ArrayLike] | None = None, *, rank_tolerance: float = 1e-9
 ) -> BaseParameters:
-    """Return which combinations of inertial parameters can be identified from joint forces, by name.
+    """Return the combinations of inertial parameters that can be identified from joint forces, by name.
 
     Parameters
     ----------
     system : System or Model
     states : (q, v, a), each (B, n)
-        Motions to identify from; without them random ones, which tell all that any motion can. With loops these have to
-        be given, closed.
+        Motions to identify from; default random ones, which excite all identifiable combinations. With loops, closed
+        states have to be given.
     rank_tolerance : float
-        Columns below this part of the largest count as none.
+        Relative to the largest column; smaller ones are zero.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def base_parameters(
     model = as_model(system)
     if states is None:
         if model.nc:
-            raise ModelError("base_parameters", "states", None, "with loops give q, v and a of motions that obey them")
+            raise ModelError("base_parameters", "states", None, "with loops give q, v and a of closed motions")
         rng = np.random.default_rng(0)
         count = 4 + 20 * model.nb // max(model.nv, 1) + 10
         state = model.random_state(rng, count)

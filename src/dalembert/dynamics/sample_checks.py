@@ -21,11 +21,11 @@ Array = NDArray[np.float64]
 def samples_of(
     model: Model, q: Any, v: Any, a: Any, t: Any, x: Any, loads: Any, bare: bool, item: str
 ) -> tuple[StateSamples, bool]:
-    """Return checked states, and whether it is one without a batch axis."""
+    """Return checked states, and True for one without a batch axis."""
     if isinstance(q, Result):
         for name, value in (("v", v), ("a", a), ("t", t), ("x", x)):
             if value is not None:
-                raise ModelError(item, name, "given", "the motion brings its own: leave it out")
+                raise ModelError(item, name, "given", "the motion has its own: leave it out")
         return _of_motion(model, q, loads, bare, item), False
     if v is None or a is None:
         raise ModelError(item, "v" if v is None else "a", None, "give q, v and a, or a motion")
@@ -43,12 +43,12 @@ def samples_of(
 
 def _rows(value: Any, n: int, size: int, item: str, field: str) -> Array:
     """Return (n, size) numbers, or (n,) for size 0, from one row or many."""
-    wanted = (size,) if size else ()
-    many = (n, *wanted)
+    shape = (size,) if size else ()
+    many = (n, *shape)
     if isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape == many and np.isfinite(value).all():
         return np.ascontiguousarray(value)
-    if np.ndim(value) == len(wanted):
-        return np.tile(finite_array(value, wanted, item=item, field=field), (n, 1) if size else n)
+    if np.ndim(value) == len(shape):
+        return np.tile(finite_array(value, shape, item=item, field=field), (n, 1) if size else n)
     return finite_array(value, many, item=item, field=field)
 
 
@@ -72,14 +72,14 @@ def _of_motion(model: Model, motion: Result, loads: Any, bare: bool, item: str) 
 
 
 def _of_other(model: Model, motion: Result, loads: Any, bare: bool, item: str) -> StateSamples:
-    """Return the states of a motion of a system with the same joints, wherever its loops were cut."""
+    """Return the states of a motion of a system with the same joints, cut elsewhere."""
     other = motion.model
     assert other is not None
     n = len(motion)
     q, v, a = np.zeros((n, model.nq)), np.zeros((n, model.nv)), np.zeros((n, model.nv))
     for name in (*model.joint_names, *model.flexible_names):
         if name not in (*other.connection_names, *other.flexible_names):
-            raise ModelError(item, "motion", motion, f"it has no joint {name!r}: it is one of another system")
+            raise ModelError(item, "motion", motion, f"it has no joint {name!r}: the motion is of another system")
         for whole, span, level in (
             (q, model.q_slice(name), "position"),
             (v, model.v_slice(name), "speed"),
@@ -95,7 +95,7 @@ def _of_other(model: Model, motion: Result, loads: Any, bare: bool, item: str) -
                 values = motion[f"{name}.{level}"].reshape(n, -1)
             if values.shape[1] != span.stop - span.start:
                 raise ModelError(
-                    item, "motion", motion, f"joint {name!r} is another there: it is one of another system"
+                    item, "motion", motion, f"joint {name!r} differs there: the motion is of another system"
                 )
             whole[:, span] = values
     x = np.tile(model.element_start_values(), (n, 1))

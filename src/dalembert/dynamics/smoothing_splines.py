@@ -2,10 +2,10 @@
 
     least  sum (y_k - s(t_k))^2 + L  integral s'''^2 dt                                                              (1)
 
-On uniform samples, a step h apart, (1) passes the frequency f with the factor 1 / (1 + L h (2 pi f)^6): what a
-Butterworth filter of order three does that runs forwards and backwards, without shift of phase. With
-L = 1 / (h (2 pi f_c)^6) what has the frequency f_c is halved. Nothing has to be added at the ends, samples need not be
-uniform, derivatives are exact ones of the spline. H. J. Woltring, "A Fortran
+On uniform samples, a step h apart, (1) passes the frequency f with the factor 1 / (1 + L h (2 pi f)^6), as a
+Butterworth filter of order three run forwards and backwards, without phase shift. With L = 1 / (h (2 pi f_c)^6) the
+frequency f_c is halved. No padding is needed at the ends, samples need not be uniform, and derivatives are exact ones
+of the spline. H. J. Woltring, "A Fortran
 package for generalized, cross-validatory spline smoothing and differentiation", Adv. Eng. Software 8 (1986) 104-113.
 """
 
@@ -44,16 +44,16 @@ def times_of(times: Any, item: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Smoothing:
-    """How samples become functions.
+    """Settings of sample smoothing.
 
     Attributes
     ----------
     cutoff : float, Hz, or None
         Frequency that is halved.
     residual : float, or None
-        Root mean square of what is taken off, in the unit of the samples.
+        Root mean square of the change, in the unit of the samples.
     bridge : float, s
-        Longest gap, of samples that are NaN, that is bridged.
+        Longest gap of NaN samples that is bridged.
     """
 
     cutoff: float | None = None
@@ -62,9 +62,9 @@ class Smoothing:
 
     @classmethod
     def of(cls, cutoff: Any, residual: Any, bridge: Any, item: str) -> Smoothing:
-        """Check it."""
+        """Return checked settings."""
         if cutoff is not None and residual is not None:
-            raise ModelError(item, "residual", residual, "state the cut-off or the residual, not both")
+            raise ModelError(item, "residual", residual, "give cutoff or residual, not both")
         frequency = None if cutoff is None else positive(item, cutoff=cutoff)["cutoff"]
         left = None if residual is None else positive(item, residual=residual)["residual"]
         return cls(frequency, left, not_negative(item, bridge=bridge)["bridge"])
@@ -86,23 +86,23 @@ class Smoothing:
         return basis.at(t, c, 0), basis.at(t, c, 1), basis.at(t, c, 2), off
 
     def _known(self, name: str, t: Array, values: Array, item: str) -> NDArray[np.bool_]:
-        """Return which samples there are; gaps that are too long are refused."""
+        """Return the mask of known samples; raise an error for gaps that are too long."""
         what = f"samples of {name!r}"
         known: NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=1))
         if np.isinf(values).any():
-            raise ModelError(item, what, np.inf, "every number must be finite, or NaN where there is none")
+            raise ModelError(item, what, np.inf, "every number must be finite, or NaN for a missing sample")
         if known.sum() < MIN_SAMPLES:
             raise ModelError(item, what, f"{known.sum()} known", f"give at least {MIN_SAMPLES}")
         if not (known[0] and known[-1]):
-            place = "first" if not known[0] else "last"
-            raise ModelError(item, what, np.nan, f"the {place} is missing: a motion begins and ends with a sample")
+            end = "first" if not known[0] else "last"
+            raise ModelError(item, what, np.nan, f"the {end} is missing: a motion begins and ends with a sample")
         gaps = np.diff(t[known])
         steps = np.diff(np.flatnonzero(known))
         wide = np.flatnonzero((steps > 1) & (gaps > self.bridge))
         if wide.size:
             begin = float(t[known][wide[0]])
             length = float(gaps[wide[0]])
-            remedy = f"bridge={length:.3g} bridges it by the spline, or leave the stretch out"
+            remedy = f"bridge={length:.3g} bridges it by the spline, or leave the interval out"
             raise ModelError(item, what, f"a gap of {length:.6g} s from t = {begin:.6g} s on", remedy)
         return known
 
@@ -123,7 +123,7 @@ class _Basis:
         self.t, self.step = t, (t[-1] - t[0]) / (len(t) - 1)
         inner = self._scaled(t)
         half = (_DEGREE - 1) // 2
-        # knots at samples, but for two on each side: as many functions as samples
+        # knots at samples, except for two on each side: as many functions as samples
         ends = np.full(_DEGREE + 1, inner[0]), np.full(_DEGREE + 1, inner[-1])
         self.knots = np.concatenate([ends[0], inner[1 + half : -1 - half], ends[1]])
         self.spline = BSpline
@@ -136,19 +136,19 @@ class _Basis:
         return scaled
 
     def _penalty(self) -> Any:
-        """Return the matrix of the integral of s'''^2: exact with three points a piece."""
+        """Return the matrix of the integral of s'''^2: exact with three points per piece."""
         from scipy.sparse import csc_array, diags_array
 
         ends = np.unique(self.knots)
         nodes, weights = np.polynomial.legendre.leggauss(3)
         half = 0.5 * np.diff(ends)
-        places = (ends[:-1, None] + half[:, None] * (1.0 + nodes)).ravel()
+        points = (ends[:-1, None] + half[:, None] * (1.0 + nodes)).ravel()
         third = self.spline(self.knots, np.eye(len(self.t)), _DEGREE).derivative(3) if len(self.t) <= 64 else None
-        D = csc_array(third(places)) if third is not None else self._third(places)
+        D = csc_array(third(points)) if third is not None else self._third(points)
         return (D.T @ diags_array((half[:, None] * weights).ravel()) @ D).tocsc()
 
-    def _third(self, places: Array) -> Any:
-        """Return third derivatives of all functions at places, sparse: differences of functions of lower degree."""
+    def _third(self, points: Array) -> Any:
+        """Return third derivatives of all functions at given points, sparse, by differences of lower degree."""
         from scipy.sparse import csc_array, diags_array
 
         D: Any = None
@@ -159,7 +159,7 @@ class _Basis:
             first = diags_array([-slope, slope], offsets=[0, 1], shape=(n - 1, n)).tocsc()
             D = first if D is None else first @ D
             knots, degree, n = knots[1:-1], degree - 1, n - 1
-        low = self.spline.design_matrix(places, knots, degree)
+        low = self.spline.design_matrix(points, knots, degree)
         return csc_array(low @ D)
 
     def fitted(self, samples: Array, strength: float) -> Array:

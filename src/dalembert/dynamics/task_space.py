@@ -1,7 +1,7 @@
-"""A marker's own equations of motion, and how well joints move it.
+"""Operational space: equations of motion of a marker, and manipulability.
 
-With accelerations a = a_0 + Y tau, Y the response of the system to joint forces, loops obeyed, and J the Jacobian of a
-marker, forces f at the marker and its accelerations obey
+With accelerations a = a_0 + Y tau, Y the response of the system to joint forces with loops closed, and J the Jacobian
+of a marker, forces f at the marker and its accelerations satisfy
 
     L x'' + h = f,    L = (J Y J^T)^+,    J# = Y J^T L,    h = -L (J a_0 + J' v)                                     (1)
 
@@ -34,26 +34,28 @@ __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", 
 Array = NDArray[np.float64]
 
 _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
-RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square: directions that cannot move
+RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square; smaller ones are immovable directions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OperationalSpace(ArrayAnswer):
-    """A marker's equations of motion (1); a leading axis n for many states. k = 6, or 3 for position or rotation.
+    """Equations of motion (1) of a marker.
+
+    A leading axis n for many states. k = 6, or 3 for position or rotation.
 
     Attributes
     ----------
     inertia : (k, k)
         L: kg m2 and kg; zero along directions in which the marker cannot move.
     inverse : (nv, k)
-        J#: speeds, or joint forces by its transpose, that disturb nothing else.
+        J#: velocities, or joint forces by its transpose, dynamically decoupled from the rest.
     bias : (k,) N m and N
-        h: forces at the marker at which it does not accelerate.
+        h: forces at the marker for zero acceleration.
     jacobian : (k, nv)
     null_projector : (nv, nv)
-        1 - J# J: what is left of speeds; its transpose takes joint forces that do not accelerate the marker.
+        1 - J# J: null-space velocities; its transpose projects joint forces so that the marker does not accelerate.
     rank : int, or (n,)
-        In how many directions it can move.
+        Number of directions in which it can move.
     """
 
     inertia: Array
@@ -88,7 +90,7 @@ def operational_space(
     t: ArrayLike = 0.0,
     x: ArrayLike | None = None,
 ) -> OperationalSpace:
-    """Return inertia, bias and dynamically consistent inverse of a marker's motion, loops and elements included.
+    """Return inertia, bias and dynamically consistent inverse of a marker, with loops and elements.
 
     Parameters
     ----------
@@ -125,7 +127,7 @@ def operational_space(
     Jt = np.swapaxes(J, -1, -2)
     response = J @ Y @ Jt
     response = 0.5 * (response + np.swapaxes(response, -1, -2))
-    scale = np.where(np.arange(6)[part] < 3, 1.0, 1.0 / model.length)  # angles and lengths on one footing
+    scale = np.where(np.arange(6)[part] < 3, 1.0, 1.0 / model.length)  # common scale for angles and lengths
     size, axes = np.linalg.eigh(scale[:, None] * response * scale)
     counts = size > RANK_TOL * np.maximum(size[..., -1:], 1e-300)
     inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
@@ -138,7 +140,10 @@ def operational_space(
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid:
-    """What unit inputs make of a velocity: half axes (..., 3), largest first, along the columns of axes (..., 3, 3)."""
+    """Velocity ellipsoid of unit inputs.
+
+    Half axes (..., 3), largest first, along the columns of axes (..., 3, 3).
+    """
 
     radii: Array
     axes: Array
@@ -157,7 +162,7 @@ class Ellipsoid:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Manipulability(ArrayAnswer):
-    """How well actuated speeds move a marker; a leading axis n for many configurations.
+    """Manipulability of a marker by actuated velocities; a leading axis n for many configurations.
 
     Attributes
     ----------
@@ -167,9 +172,9 @@ class Manipulability(ArrayAnswer):
     singular_values : (k,) or (n, k)
         Of J so scaled, largest first.
     translation, rotation : Ellipsoid
-        Of the velocity (m/s) and of the angular velocity (rad/s) by unit speeds; dynamic: accelerations by efforts.
+        Of the velocity (m/s) and of the angular velocity (rad/s) by unit velocities; dynamic: accelerations by efforts.
     jacobian : (6, m) or (n, 6, m)
-        From actuated speeds to the marker's velocity, loops obeyed.
+        From actuated velocities to the marker's velocity, with loops closed.
     """
 
     measure: Any
@@ -206,9 +211,9 @@ def manipulability(
     q : (nq,) or (n, nq) rad or m
         Closed configurations.
     actuators : names
-        Joints or speeds, cut ones as well; those of the tree if left out. In a mechanism with loops others follow.
+        Joints or velocities, cut ones as well; default those of the tree. In a mechanism with loops others follow.
     dynamic : bool
-        Of accelerations by efforts of the actuators instead of velocities by speeds.
+        Use accelerations by efforts of the actuators instead of velocities by velocities.
     t : float, s
 
     Examples
@@ -233,7 +238,7 @@ def manipulability(
 
 
 def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool, t: float) -> Array:
-    """Return J (6, m) from actuated speeds, or efforts, to the marker's velocity, or acceleration."""
+    """Return J (6, m) from actuated velocities, or efforts, to the marker's velocity, or acceleration."""
     acting = named_velocities(model, model.joint_names if actuators is None else actuators, item="manipulability")
     C, J = acting.rows(q), model.jacobian(marker, q)
     if dynamic:

@@ -11,7 +11,7 @@ impulses (loops, locks and drives satisfied),
 for all closed contacts, u_n <= 0. Without friction this is a non-negative least-squares problem, and kinetic energy
 never grows: it changes by the sum of (1 - e) Lam_n u_n / 2. Open contacts that are closed by the impulses of others
 respond after them. With friction (1)-(3) are solved by Gauss-Seidel sweeps over the contacts. The solution is checked;
-one that creates energy (Kane's paradox: restitution is then no property of the contact alone) is refused.
+one that creates energy (Kane's paradox: restitution is then no property of the contact alone) raises an error.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _with_friction(W: Array, b: Array, contacts: list[Contact]) -> Array:
             wrong += float(np.linalg.norm(tangential + mu[k] * normal * u[at][:2] / slip)) / push * slip / speed
         if wrong > 10 * COMPLEMENTARITY_TOL:
             raise SingularityError(
-                f"contact {contacts[k].name!r}: no impulses found that obey Coulomb's law at all contacts at once; "
+                f"contact {contacts[k].name!r}: no impulses found that satisfy Coulomb's law at all contacts; "
                 "give less friction, or apply the contacts one after the other"
             )
     return lam
@@ -251,8 +251,7 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
             found.append((abs(angle - start), -b[2] / stops * unit))
     if not found:
         raise SingularityError(
-            f"contact {contact.name!r}: it jams, no slip direction is consistent with a friction of {mu:.3g}; "
-            "give a smaller one"
+            f"contact {contact.name!r}: it jams, no slip direction is consistent with a friction of {mu:.3g}; reduce it"
         )
     result: Array = min(found, key=lambda pair: pair[0])[1]
     return result

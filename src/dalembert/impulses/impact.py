@@ -51,7 +51,7 @@ class Impact(ArrayAnswer):
         Generalized impulse applied, without contacts.
     multipliers : (nc,) N s or N m s
         Impulses of the constraint rows, on the second marker; those of least norm where rows are redundant.
-    efforts : dict of str to (number of speeds,) N m s or N s
+    efforts : dict of str to (number of velocities,) N m s or N s
         Impulses of locks and drives along the velocities that they prescribe, by name; of a driven constraint, its
         multiplier.
     contacts : dict of str to ContactOutcome
@@ -272,7 +272,7 @@ def _lines(impact: Impact, most: int = 6) -> list[str]:
     order = np.argsort(-np.abs(impact.delta_v), kind="stable")
     moved = [k for k in order if abs(impact.delta_v[k]) > 1e-12 * np.abs(impact.v).max(initial=0.0)]
     shown = [f"{impact.model.speed_names[k]} {impact.v_before[k]:.4g} -> {impact.v[k]:.4g}" for k in moved[:most]]
-    more = f", ... ({len(moved)} speeds)" if len(moved) > most else ""
+    more = f", ... ({len(moved)} velocities)" if len(moved) > most else ""
     lines = ["  speeds  " + (", ".join(shown) + more if shown else "no jump")]
     lines.append(
         f"  energy  {impact.energy_before:.4g} -> {impact.energy_after:.4g} J, lost {impact.energy_loss:.4g} J"

@@ -141,8 +141,8 @@ class ImpulseState:
         request, model, q, v = self.request, self.request.model, self.q, self.v
         G = np.vstack([np.zeros((0, model.nv)), *(rows.jacobian for rows in self.further)])
         jumps = VelocityJumpSolver(model, q, request.given, np.vstack([self.P, G]))
-        wanted = np.concatenate([self.rows, -G @ v])
-        dv = jumps.respond(self.applied[None], self.jump[None], wanted[None])[0]
+        target = np.concatenate([self.rows, -G @ v])
+        dv = jumps.respond(self.applied[None], self.jump[None], target[None])[0]
         if request.contacts:
             dv = dv + self._collide(jumps, v + dv)
         self.after = v + dv
@@ -212,17 +212,17 @@ class ImpulseState:
         return lam, efforts
 
     def _check_satisfied(self, G: list[Array]) -> None:
-        """Refuse locks, drives and loops that contradict each other."""
+        """Raise an error for locks, drives and loops that contradict each other."""
         request, model = self.request, self.request.model
         names = [*model.constraint_names, *(rows.name for rows in self.further for _ in rows.loads)]
         every = np.vstack([self.P, *G])
         if not len(every):
             return
-        wanted = np.concatenate([request.scales.rates(model, self.q), np.zeros(len(every) - model.nc)])
-        missed = np.abs(every @ self.after - wanted)
+        target = np.concatenate([request.scales.rates(model, self.q), np.zeros(len(every) - model.nc)])
+        missed = np.abs(every @ self.after - target)
         parts = np.vstack([np.abs(self.P), *(np.abs(rows.loads) @ rows.motion.terms for rows in self.further)])
         speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.applied + self.contact_impulse)
-        terms = parts @ speeds + np.abs(wanted)
+        terms = parts @ speeds + np.abs(target)
         # rounding spreads between rows: no scale is much smaller than the largest
         size = np.maximum(terms, 1e-3 * terms.max())
         tolerance = 1e-8 + (100 * self.opening if model.nc else 0.0)

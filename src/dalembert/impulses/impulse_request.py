@@ -1,4 +1,4 @@
-"""ImpulseRequest of `impulse`: arguments from names to indices and arrays, checked."""
+"""Request of `impulse`: checked arguments, with indices and arrays for names."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AppliedImpulse:
 
 @dataclass(frozen=True, eq=False)
 class ImpulseRequest:
-    """ImpulseRequest common to all states, with the mask and values of prescribed velocities."""
+    """Request common to all states, with the mask and values of prescribed velocities."""
 
     model: Model
     applied: list[AppliedImpulse]
@@ -121,14 +121,14 @@ def find_locks(model: Model, lock: Any) -> list[VelocitySelection]:
         raise ModelError(f"{_ITEM}: lock", "values", dict(lock), remedy)
     names = [lock] if isinstance(lock, (str, Connection)) else lock
     if not isinstance(names, Iterable):
-        raise ModelError(f"{_ITEM}: lock", "names", lock, "give names of joints or of single speeds")
+        raise ModelError(f"{_ITEM}: lock", "names", lock, "give names of joints or of single velocities")
     result = {}
     for entry in names:
         name = entry.name if isinstance(entry, Connection) else entry
         found = _speeds_of(model, name) if isinstance(name, str) else None
         if found is None:
             known = ", ".join(map(repr, (*model.joint_names, *(c.name for c in model.forest.loop_constraints))[:12]))
-            raise ModelError(f"{_ITEM}: lock", "name", name, f"give a joint or one of its speeds; there are {known}")
+            raise ModelError(f"{_ITEM}: lock", "name", name, f"give a joint or one of its velocities: {known}")
         result[name] = found
     return list(result.values())
 
@@ -137,7 +137,7 @@ def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> 
     """Return the applied impulses with their markers or velocities."""
     if not isinstance(impulses, Mapping):
         raise ModelError(
-            _ITEM, "impulses", impulses, "give a dict of marker or joint to impulse, or tau=... along all speeds"
+            _ITEM, "impulses", impulses, "give a dict of marker or joint to impulse, or tau=... along all velocities"
         )
     result = []
     for key, value in impulses.items():
@@ -154,7 +154,7 @@ def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> 
         found = model.system[key] if isinstance(key, str) else key
         marker = found.origin if isinstance(found, Body) else found
         if not isinstance(marker, Marker):
-            raise ModelError(_ITEM, "place", key, "give a body, a marker, a joint, or the name of one")
+            raise ModelError(_ITEM, "target", key, "give a body, a marker, a joint, or the name of one")
         model.checked_marker(item, marker)
         if marker.body is model.system.ground:
             raise ModelError(item, "body", "ground", "ground does not move; give a body")
@@ -218,7 +218,7 @@ def find_contacts(model: Model, contact: Any) -> list[Contact]:
 def find_states(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, applied: list[AppliedImpulse]
 ) -> tuple[Array, Array, Array, bool]:
-    """Return q (B, nq), v (B, nv), tau (B, nv) and whether there is a batch axis at all."""
+    """Return q (B, nq), v (B, nv), tau (B, nv) and True if there is a batch axis."""
     arrays, sizes, batch = [], set(), False
     for name, value, size in (("q", q, model.nq), ("v", v, model.nv), ("tau", tau, model.nv)):
         try:

@@ -1,4 +1,4 @@
-"""Equations of velocity jumps at a fixed configuration: the one solver of impulses, impacts and stick.
+"""Velocity jump solver at a fixed configuration, for impulses, impacts and stick.
 
     M dv = I + R^T Lam + S^T E,     R dv = wanted,     S dv = wanted                                               (1)
 
@@ -42,7 +42,7 @@ class VelocityJumpSolver:
     rows : (m, nv)
         R: constraint rows of the model, then others.
     regularize : bool
-        Whether inertia is added to motions with hardly any inertia, so that rounding causes no large jumps of them.
+        Add inertia to motions with hardly any, so that rounding does not cause large jumps of them.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Motion without forces: how a mechanism can move, how it moves when driven, what designers read off that."""
+"""Motion without forces: circuits, driven motion, inverse kinematics, workspaces and kinematic geometry."""
 
 from .branch_following import FollowedMotion, follow_branch, predict_position
 from .circuit import Circuit, Circuits

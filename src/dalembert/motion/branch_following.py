@@ -1,4 +1,4 @@
-"""A mechanism followed over time, position by position, on one branch.
+"""Branch following: a driven mechanism over time, position by position, on one branch.
 
 From a closed position the next is predicted and corrected:
 
@@ -6,9 +6,9 @@ From a closed position the next is predicted and corrected:
     order 1   q + h v                                                                                              (2)
     order 2   q + h v + h^2 a / 2        (Garcia de Jalon and Bayo 1994, (3.9), (3.10))                              (3)
 
-What is driven is exact at once. A step counts if both ends agree on the way between them: the second-order prediction
-from each end meets the other within a part of the way. If not, or if Newton's method fails, the step is split; a branch
-is never left in silence. Where wheels roll, positions hang on the path: speeds are integrated, and positions put back.
+Driven coordinates are exact at once. A step is accepted if the second-order predictions from both ends meet within a
+part of the step. If not, or if Newton's method fails, the step is split, so that a branch is never left unnoticed. With
+rolling wheels, positions depend on the path: velocities are integrated, and positions are projected.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ __all__ = ["FollowedMotion", "follow_branch", "predict_position"]
 
 Array = NDArray[np.float64]
 
-MAX_PREDICTION_ERROR = 0.25  # of the way of a step: how far predictions of either end may be off
-_SMALL = 0.01  # of a length: ways so short that they need not be predicted well if Newton's method takes them at once
-_FINE = 2000  # times at which laws are asked on a way that has to be split
-MIN_STEP = 1e-7  # of the way between two times: the shortest step
+MAX_PREDICTION_ERROR = 0.25  # of the length of a step; error of the predictions from either end
+_SHORT = 0.01  # of a length; shorter steps need no accurate prediction if Newton's method converges
+_N_FINE_TIMES = 2000  # times at which laws are evaluated on an interval that is split
+MIN_STEP = 1e-7  # of the interval between two times; the shortest step
 
 
 @dataclass(eq=False, repr=False)
@@ -50,7 +50,7 @@ class FollowedMotion(ArrayAnswer):
     t : (k,) s
     q : (k, nq)
     v, a, j : (k, nv)
-        `j` is None if jerks were not asked for.
+        `j` is None unless jerks were requested.
     iterations, factorisations, splits : int
         Of Newton's method; steps that were split.
     """
@@ -80,7 +80,7 @@ class FollowedMotion(ArrayAnswer):
 
 @checked("equations", "q", "rates", "h", "order")
 def predict_position(equations: Equations, q: Array, rates: RateResult, h: float, order: int) -> Array:
-    """Return the configuration a time h on, (nq,), by (1), (2) or (3)."""
+    """Return the configuration after a time h, (nq,), by (1), (2) or (3)."""
     step = (0.0, h, h)[order] * rates.v + (h * h / 2 if order == 2 else 0.0) * rates.a
     return equations.retract(q, step)
 
@@ -107,19 +107,19 @@ def follow_branch(
     q : (nq,)
         Guess at times[0].
     predictor : int
-        0, 1 or 2: order of the prediction that Newton's method starts from, position by position in Python. If neither
+        0, 1 or 2: order of the prediction from which Newton's method starts, position by position in Python. If neither
         this nor options of Newton's method are given, mechanisms in natural coordinates are followed in the core.
     jerk : bool
-        Whether jerks are wanted.
+        Compute jerks.
     axis : Axis
-        What times are, for messages.
+        Meaning of the times, for messages.
     **newton
         Options of `find_position`.
 
     Raises
     ------
     AssemblyError
-        If the branch ends before the last time; ``error.result`` is what was reached.
+        If the branch ends before the last time; ``error.result`` has the motion so far.
     """
     shape = shape_of(times)
     if shape is None or len(shape) != 1 or not shape[0]:
@@ -128,7 +128,7 @@ def follow_branch(
         raise ModelError("follow_branch", "predictor", predictor, "use 0, 1 or 2")
     ts = finite_array(times, shape, item="follow_branch", field="times")
     if not (bool((np.diff(ts) >= 0.0).all()) or bool((np.diff(ts) <= 0.0).all())):
-        raise ModelError("follow_branch", "times", times, "they have to rise, or to fall")
+        raise ModelError("follow_branch", "times", times, "give increasing or decreasing times")
     run = _BranchFollower(equations, 2 if predictor is None else predictor, newton, axis)
     first = find_position(equations, q, float(ts[0]), **newton)
     run.count(first)
@@ -141,8 +141,8 @@ def follow_branch(
         here = find_rates(equations, at, t, jerk=jerk)
         kept.append((at, here))
         for goal in ts[1:]:
-            way = run.roll(at, t, float(goal)) if rolling else run.steps(at, here, t, float(goal))
-            *_, at = way
+            positions = run.roll(at, t, float(goal)) if rolling else run.steps(at, here, t, float(goal))
+            *_, at = positions
             t = float(goal)
             here = find_rates(equations, at, t, jerk=jerk)
             kept.append((at, here))
@@ -153,14 +153,14 @@ def follow_branch(
 
 
 def _in_core(equations: Any, times: Array, first: PositionResult, jerk: bool, axis: Axis) -> FollowedMotion:
-    """Follow in the core, and say what ended the motion if it did."""
+    """Follow in the core, and raise an error with the reason if the motion ended early."""
     found = _swept(equations, times, first.q, jerk)
     splits = max(0, found.steps - (len(found.t) - 1))
     made = FollowedMotion(found.t, found.q, found.v, found.a, found.jerk, found.corrections, found.corrections, splits)
     if found.status == "finished":
         return made
     try:
-        # degrees of freedom that are left, and rates that contradict each other
+        # undriven degrees of freedom, and contradicting rates
         find_rates(equations, found.q_last, found.t_last, jerk=False)
         if found.status == "far":
             raise _too_far(found.t_last, float(times[len(found.t)]), axis)
@@ -172,15 +172,15 @@ def _in_core(equations: Any, times: Array, first: PositionResult, jerk: bool, ax
 
 
 def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> KinematicSweep:
-    """Follow in the core; where steps are split, laws are asked at so many times that what is between them is exact.
+    """Follow in the core; where steps are split, evaluate laws at enough times for exact interpolation.
 
-    Driven points that are not on their circle between two times could not be followed.
+    Driven points that leave their circle between two times could not be followed.
     """
     found: KinematicSweep = equations.sweep(times, q, jerk=jerk)
     while found.status in ("ended", "contradicted") and found.t.size:
         row = len(found.t) - 1
-        inner = np.linspace(times[row], times[row + 1], _FINE + 1)
-        fine: KinematicSweep = equations.sweep(inner, found.q[-1], jerk=False, most=_FINE)
+        inner = np.linspace(times[row], times[row + 1], _N_FINE_TIMES + 1)
+        fine: KinematicSweep = equations.sweep(inner, found.q[-1], jerk=False, most=_N_FINE_TIMES)
         if fine.status != "finished":
             return replace(found, status=fine.status, q_last=fine.q_last, v_last=fine.v_last, t_last=fine.t_last)
         rest: KinematicSweep = equations.sweep(times[row + 1 :], fine.q[-1], jerk=jerk)
@@ -197,7 +197,7 @@ def _swept(equations: Any, times: Array, q: Array, jerk: bool) -> KinematicSweep
 
 
 class _BranchFollower:
-    """One way through times, with its counts."""
+    """One pass through times, with its counts."""
 
     def __init__(self, equations: Equations, predictor: int, newton: dict[str, Any], axis: Axis) -> None:
         self.equations, self.predictor, self.newton, self.axis = equations, predictor, newton, axis
@@ -208,7 +208,7 @@ class _BranchFollower:
         self.factorisations += found.factorisations
 
     def steps(self, q: Array, here: RateResult, t: float, goal: float) -> Iterator[Array]:
-        """Yield positions on the way to the goal, the last one there."""
+        """Yield positions towards the goal, the last one there."""
         if t == goal:
             yield q
         whole = h = goal - t
@@ -234,22 +234,24 @@ class _BranchFollower:
             yield q
 
     def _agrees(self, q: Array, here: RateResult, found: PositionResult, h: float) -> RateResult | None:
-        """Return the rates at the end of a step if both ends agree on the way between them."""
+        """Return the rates at the end of a step if the predictions from both ends agree."""
         equations = self.equations
         try:
             there = find_rates(equations, found.q, found.t, jerk=False)
         except DalembertError:
             return None
         scale = equations.column_scales
-        way = float(np.linalg.norm(equations.difference(q, found.q) / scale))
+        length = float(np.linalg.norm(equations.difference(q, found.q) / scale))
         for start, rates, span, end in ((q, here, h, found.q), (found.q, there, -h, q)):
             off = equations.difference(predict_position(equations, start, rates, span, 2), end) / scale
-            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * way and not (way < _SMALL and found.iterations <= 3):
+            if float(np.linalg.norm(off)) > MAX_PREDICTION_ERROR * length and not (
+                length < _SHORT and found.iterations <= 3
+            ):
                 return None
         return there
 
     def roll(self, q: Array, t: float, goal: float) -> Iterator[Array]:
-        """Integrate speeds to the goal, then put the position back onto the rows that hold positions."""
+        """Integrate velocities to the goal, then project the position onto the holonomic rows."""
         from scipy.integrate import solve_ivp
 
         tried = 0
@@ -259,7 +261,7 @@ class _BranchFollower:
             tried += 1
             if tried > MAX_STEPS:
                 raise _too_far(s, goal, self.axis)
-            # between steps positions are off the rows by the error of the integration, and so are speeds
+            # between steps positions deviate from the rows by the error of the integration, and so do velocities
             J = self.equations.jacobian(x, s)
             rows, columns = speed_scales(self.equations, J), self.equations.column_scales
             b = self.equations.velocity_terms(x, s)
@@ -268,8 +270,9 @@ class _BranchFollower:
         ran = solve_ivp(speed, (t, goal), q, method="DOP853", rtol=1e-11, atol=1e-12)
         if not ran.success:
             raise SingularityError(
-                f"the way from {self.axis.at(t)} cannot be integrated beyond {float(ran.t[-1]):.9g} ({ran.message}): "
-                "speeds jump there; end the motion before it, or look at the rank of the rows (Mechanism.mobility)"
+                f"the motion from {self.axis.at(t)} cannot be integrated beyond {float(ran.t[-1]):.9g} "
+                f"({ran.message}): velocities jump there; "
+                "end the motion before it, or check the rank of the rows (Mechanism.mobility)"
             )
         found = find_position(self.equations, ran.y[:, -1], goal, **self.newton)
         self.count(found)
@@ -295,14 +298,14 @@ def _too_far(t: float, goal: float, axis: Axis) -> SingularityError:
 
 
 def _ended(t: float, goal: float, found: PositionResult, equations: Equations, axis: Axis) -> AssemblyError:
-    """Return what to say where a branch ends."""
+    """Return the error for the end of a branch."""
     J = equations.row_scales[:, None] * equations.jacobian(found.q, t) * equations.column_scales
     s = np.linalg.svd(J, compute_uv=False)
     least = float(s[min(J.shape[1], len(s)) - 1]) if len(s) else 0.0
     missed = ", ".join(repr(name) for name in list(found.rows)[:3])
     why = f"beyond it {missed} cannot be met" if missed else "rates would have to be infinite there, a dead point"
     error = AssemblyError(
-        f"the branch ends at {axis.at(t, '.9g')}, on the way to {goal:.6g}{axis.ending}: {why} (smallest singular "
+        f"the branch ends at {axis.at(t, '.9g')}, before {goal:.6g}{axis.ending}: {why} (smallest singular "
         f"value of J {least:.2g}); end the motion before it, drive another coordinate, or choose another assembly"
     )
     error.q, error.residuals = found.q, found.rows

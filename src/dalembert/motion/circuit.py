@@ -1,4 +1,4 @@
-"""What is known of a circuit: its ways, range, dead points, bifurcations and assemblies."""
+"""Circuits: paths, input range, dead points, bifurcations and assemblies."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ STILL_TOL = 1e-9  # scaled rates below this are rounding
 
 
 class Circuit(Answer):
-    """A connected set of closed configurations.
+    """Connected set of closed configurations.
 
     Attributes
     ----------
     paths : list of Path
-        The smooth ways it consists of.
+        Its smooth paths.
     bifurcations : list of Bifurcation
-        Where they meet.
+        Configurations at which they meet.
     input : str
     """
 
@@ -54,7 +54,7 @@ class Circuit(Answer):
 
     @property
     def input(self) -> str:
-        """Name of the coordinate that is thought of as driven."""
+        """Name of the input coordinate."""
         return self._measure.name
 
     def _headline(self) -> str:
@@ -62,11 +62,11 @@ class Circuit(Answer):
         how = "full rotation" if self.turns else f"{_span(self._measure, self.range)}"
         return f"{self.input} {how}, {paths}"
 
-    # ---- along it
+    # ---- along the circuit
 
     @property
     def closed(self) -> bool:
-        """Whether all its ways lead back to their beginning."""
+        """True if all its paths return to their first point."""
         return all(path.closed for path in self.paths)
 
     def _path(self, path: int) -> Path:
@@ -75,7 +75,7 @@ class Circuit(Answer):
         return self.paths[path]
 
     def values(self, name: str, path: int = 0) -> Array:
-        """Return a coordinate along a way, (n,) rad or m, without jumps by whole turns."""
+        """Return a coordinate along a path, (n,) rad or m, without jumps by whole turns."""
         measure = named(self._measures, name, item="circuit", field="coordinate")
         return measure.continuous(measure.values(self._path(path).q))
 
@@ -90,45 +90,47 @@ class Circuit(Answer):
         }
 
     def value(self, name: str, q: ArrayLike) -> float:
-        """Return a coordinate at a configuration q (nq,), rad or m; angles within half a turn."""
+        """Return a coordinate at a configuration q (nq,), rad or m; angles within 180°."""
         measure = named(self._measures, name, item="circuit", field="coordinate")
         return measure.usual(float(measure.values(np.asarray(q, dtype=float))))
 
     @property
     def has_result(self) -> bool:
-        """Whether it is a circuit of a system, so that it has a `Result`."""
+        """True for a circuit of a system, which has a `Result`."""
         return isinstance(getattr(self._tracer.closed.equations, "model", None), Model)
 
     def result(self, path: int = 0) -> Result:
-        """Return the motion along one of its ways with unit speed: times are arclengths, rad and lengths.
+        """Return the motion along one of its paths with unit velocity: times are arclengths, rad and lengths.
 
         Outputs, plots and animations are those of any `Result`.
         """
         model = getattr(self._tracer.closed.equations, "model", None)
         if not self.has_result:
             raise ModelError("circuit", "result", None, "only a circuit of a system has one; take paths[k].q")
-        way = self._path(path)
-        return Result(model, way.s, way.q, way.tangents * self._tracer.closed.scales, axis=Axis("arclength", "1"))
+        points = self._path(path)
+        return Result(
+            model, points.s, points.q, points.tangents * self._tracer.closed.scales, axis=Axis("arclength", "1")
+        )
 
-    # ---- the input
+    # ---- input
 
     @cached_property
     def _input_values(self) -> list[Array]:
-        """Values of the input along the ways and at its dead points, shifted by whole turns to be near each other."""
+        """Values of the input along the paths and at its dead points, shifted by whole turns to be near each other."""
         found: list[Array] = []
         for k in range(len(self.paths)):
             w = self._measure.continuous(self._measure.values(self.paths[k].q))
             period = self._measure.period
             if period:
                 middle = 0.5 * (w.min() + w.max())
-                wanted = 0.0 if not found else 0.5 * (found[0].min() + found[0].max())
-                w = w - period * np.round((middle - wanted) / period)
+                target = 0.0 if not found else 0.5 * (found[0].min() + found[0].max())
+                w = w - period * np.round((middle - target) / period)
             found.append(w)
         return found
 
     @cached_property
     def turns(self) -> bool:
-        """Whether the input can be driven all around, as often as one likes."""
+        """True if the input can be driven through any number of full turns."""
         period = self._measure.period
         return bool(period) and any(
             path.closed and abs(w[-1] - w[0]) > 0.5 * period and not self._folds(self._measure, k)
@@ -137,7 +139,7 @@ class Circuit(Answer):
 
     @cached_property
     def range(self) -> tuple[float, float]:
-        """Least and greatest value of the input, rad or m; a whole turn apart if it goes all around."""
+        """Least and greatest value of the input, rad or m; 2 pi apart for full rotation."""
         low = min(float(w.min()) for w in self._input_values)
         high = max(float(w.max()) for w in self._input_values)
         middle = 0.5 * (low + high)
@@ -153,7 +155,10 @@ class Circuit(Answer):
         return low, high
 
     def at(self, value: float) -> Array:
-        """Return the configurations (k, nq) of this circuit at a value of the input, rad or m; none if out of reach."""
+        """Return the configurations (k, nq) of this circuit at a value of the input, rad or m.
+
+        Empty if out of reach.
+        """
         value = finite_number(value, item="circuit", field=self.input)
         measure, found = self._measure, []
         for path in self.paths:
@@ -165,8 +170,8 @@ class Circuit(Answer):
                 off = w - target
                 last = len(path) - 1
                 for k in np.flatnonzero((off[:-1] * off[1:] < 0) | (off[:-1] == 0)):
-                    place = None if off[k] == 0 else self._tracer.refined(path, int(k), _missing(measure, value))
-                    found.append(path.q[k] if place is None else place.q)
+                    point = None if off[k] == 0 else self._tracer.refined(path, int(k), _missing(measure, value))
+                    found.append(path.q[k] if point is None else point.q)
                 if off[last] == 0 and not path.closed:
                     found.append(path.q[last])
         if not found:
@@ -175,12 +180,12 @@ class Circuit(Answer):
         return array[distinct_configurations(self._tracer.closed, array)[0]]
 
     def contains(self, q: ArrayLike) -> bool:
-        """Return whether a configuration (nq,) belongs to it."""
+        """Return True if a configuration (nq,) belongs to the circuit."""
         at = finite_array(q, (self._tracer.closed.nq,), item="circuit", field="q")
         return any(self._tracer.on(path, at) is not None for path in self.paths)
 
     def place(self, q: ArrayLike) -> tuple[int, float] | None:
-        """Return on which way, and at which arclength of it, a configuration (nq,) lies; None if it does not."""
+        """Return the index of the path and the arclength of a configuration (nq,); None if it is on no path."""
         at = finite_array(q, (self._tracer.closed.nq,), item="circuit", field="q")
         for number, path in enumerate(self.paths):
             near = self._tracer.on(path, at)
@@ -193,14 +198,14 @@ class Circuit(Answer):
 
     @cached_property
     def dead_points(self) -> dict[str, list[DeadPoint]]:
-        """Where each coordinate turns back, by name; coordinates that never do are left out."""
+        """Dead points of each coordinate by name; coordinates without any are left out."""
         found = {
             name: [p for k in range(len(self.paths)) for p in self._folds(m, k)] for name, m in self._measures.items()
         }
         return {name: points for name, points in found.items() if points}
 
     def _folds(self, measure: CoordinateMeasure, number: int) -> list[DeadPoint]:
-        """Return the turning points of a coordinate on a way."""
+        """Return the turning points of a coordinate on a path."""
         kept = self.__dict__.setdefault("_known_folds", {})
         key = measure.name, number
         if key not in kept:
@@ -218,21 +223,21 @@ class Circuit(Answer):
         for a, b in pairwise(moving.tolist()):
             if sign[a] * sign[b % (len(path) - 1) if b >= len(path) else b] > 0 or b - a > 2:
                 continue
-            if b - a == 2:  # the point between them is one
+            if b - a == 2:  # the point between them is a turning point
                 k = (a + 1) % (len(path) - 1) if path.closed else a + 1
-                place: SolutionPoint | None = self._tracer.look(path.q[k], path.tangents[k])
+                point: SolutionPoint | None = self._tracer.look(path.q[k], path.tangents[k])
             else:
-                place = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
-            if place is None:
+                point = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
+            if point is None:
                 continue
-            s = float(path.s[a] + np.linalg.norm(closed.difference(path.q[a], place.q)))
-            better = best_drives(closed, place.q, tuple(self._measures.values()))
-            value = measure.usual(float(measure.values(place.q)))
-            found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), place.q, number, s, better))
+            s = float(path.s[a] + np.linalg.norm(closed.difference(path.q[a], point.q)))
+            better = best_drives(closed, point.q, tuple(self._measures.values()))
+            value = measure.usual(float(measure.values(point.q)))
+            found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), point.q, number, s, better))
         return found
 
     def singularities(self, output: str) -> list[Singularity]:
-        """Return where the motion from the input to an output is singular, by kind; see `Singularity`."""
+        """Return the singularities of the motion from the input to an output, by kind; see `Singularity`."""
         measure = named(self._measures, output, item="circuit", field="output")
         ends = [("input", p) for p in self.dead_points.get(self.input, ())]
         ends += [("output", p) for p in self.dead_points.get(measure.name, ())]
@@ -242,7 +247,7 @@ class Circuit(Answer):
             v = self._tracer.look(point.q).tangent * closed.scales
             both = abs(float(other.rates(point.q, v))) < 1e-7 * other.scale
             if both and kind == "output":
-                continue  # told once
+                continue  # already listed
             found.append(self._singular("both" if both else kind, measure, point.q))
         found += [self._singular("both", measure, b.q) for b in self.bifurcations]
         return found
@@ -254,8 +259,8 @@ class Circuit(Answer):
     def __str__(self) -> str:
         m = self._measure
         how = "turns fully" if self.turns else f"from {_span(m, self.range)}"
-        ways = "" if len(self.paths) == 1 else f", {len(self.paths)} ways that meet"
-        lines = [f"{m.name} {how}{ways}"]
+        meeting = "" if len(self.paths) == 1 else f", {len(self.paths)} paths that meet"
+        lines = [f"{m.name} {how}{meeting}"]
         lines += [f"  ends: {end}" for path in self.paths for end in path.ends if end]
         for name, points in self.dead_points.items():
             listed = ", ".join(f"{p.value:.6g}" for p in points[:6]) + ", ..." * (len(points) > 6)
@@ -263,7 +268,7 @@ class Circuit(Answer):
             lines.append(f"  dead points of {name} at {listed}{_unit(self._measures[name])}{instead}")
         for b in self.bifurcations:
             where = f"{m.name} = {b.value:.6g}{_unit(m)}"
-            lines.append(f"  bifurcation at {where}: {b.mobility} motions, {len(b.directions)} ways off")
+            lines.append(f"  bifurcation at {where}: {b.mobility} motions, {len(b.directions)} directions")
         return "\n".join(lines)
 
 
@@ -274,9 +279,9 @@ class Circuits(Answer, Sequence[Circuit]):
     ----------
     input : str
     isolated : list of Bifurcation
-        Closed configurations that no motion leads to, nor from.
+        Isolated closed configurations without a motion to or from them.
     wide : bool
-        Whether there are also closed configurations with more degrees of freedom than one, which are not followed.
+        True if there are also closed configurations with several degrees of freedom, which are not followed.
     model : Model or None
     """
 
@@ -294,7 +299,7 @@ class Circuits(Answer, Sequence[Circuit]):
 
     @property
     def input(self) -> str:
-        """Name of the coordinate that is thought of as driven."""
+        """Name of the input coordinate."""
         return self._measure.name
 
     def __len__(self) -> int:
@@ -307,7 +312,7 @@ class Circuits(Answer, Sequence[Circuit]):
         return iter(self._circuits)
 
     def at(self, value: float) -> list[Array]:
-        """Return the assemblies at a value of the input, rad or m: for each circuit those that belong to it, (k, nq).
+        """Return the assemblies at a value of the input, rad or m, for each circuit (k, nq).
 
         Raises
         ------
@@ -321,11 +326,11 @@ class Circuits(Answer, Sequence[Circuit]):
         return found
 
     def of(self, q: ArrayLike) -> int | None:
-        """Return the number of the circuit to which a configuration (nq,) belongs; None if to none."""
+        """Return the index of the circuit of a configuration (nq,); None if it is on no circuit."""
         return next((k for k, circuit in enumerate(self) if circuit.contains(q)), None)
 
     def connected(self, q0: ArrayLike, q1: ArrayLike) -> bool:
-        """Return whether the mechanism can be moved from one closed configuration to another."""
+        """Return True if the mechanism can be moved from one closed configuration to another."""
         first = self.of(q0)
         return first is not None and first == self.of(q1)
 
@@ -347,7 +352,7 @@ class Circuits(Answer, Sequence[Circuit]):
             first, *rest = str(circuit).split("\n")
             lines += [f"circuit {number}: {first}", *rest]
         if self.isolated:
-            lines.append(f"{len(self.isolated)} closed configurations that no motion leads to")
+            lines.append(f"{len(self.isolated)} isolated closed configurations")
         if self.wide:
             lines.append("there are also closed configurations with more degrees of freedom; they are not followed")
         return "\n".join(lines)

@@ -1,8 +1,8 @@
-"""All circuits of a mechanism with one degree of freedom: connected sets of closed configurations.
+"""Circuit search: all connected sets of closed configurations of a one-DOF mechanism.
 
-A circuit consists of smooth ways (see `continuation`) that meet at bifurcations. To get from one circuit to another a
-mechanism has to be taken apart; within one it can be moved, though not always by its input: at dead points the input
-turns back.
+A circuit consists of smooth paths (see `continuation`) that meet at bifurcations. To change the circuit, a mechanism
+has to be disassembled. Within a circuit it can be moved, though not always by its input: at dead points the input
+reverses.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ __all__ = ["circuits"]
 
 Array = NDArray[np.float64]
 
-_VALUES = 24  # values of one coordinate at which all ways to close are looked for
+_N_SCAN_VALUES = 24  # values of one coordinate at which all assemblies are searched
 N_STARTS = 240
-_PATHS = 60
-_WIDE = 8  # starts in sets with more degrees of freedom that are looked at
-_DIRECTIONS = 16  # in which ways leave a bifurcation, at most
+_MAX_PATHS = 60
+_N_WIDE_STARTS = 8  # starts examined in sets with several degrees of freedom
+_MAX_DIRECTIONS = 16  # largest number of directions at a bifurcation
 
 
 @checked("input", "hold", "limits", "q", "seed")
@@ -55,29 +55,29 @@ def circuits(
     max_arclength: float | None = None,
     seed: np.random.Generator | int | None = None,
 ) -> Circuits:
-    """Return all circuits of a mechanism with one degree of freedom, drives let go.
+    """Return all circuits of a mechanism with one degree of freedom, with drives released.
 
     Parameters
     ----------
     system : System, Model or Equations
     input : str
-        The coordinate that is thought of as driven; the first that moves if left out.
+        The input coordinate; default the first that moves.
     hold : names, or dict of name to value
-        Coordinates that keep their value at the start (or the one given), rad or m: as many as the mechanism has
-        degrees of freedom beside the one.
+        Coordinates that keep their value at the start (or the one given), rad or m: all degrees of freedom of the
+        mechanism except one.
     limits : bool
-        Whether ways end at the stops of joints (`lower`, `upper`).
+        End paths at the stops of joints (`lower`, `upper`).
     q : (nq,) rad or m
         A configuration to start from; the start values if left out. Its circuit comes first.
     t : float, s
-        Time, for what depends on it by itself.
+        Time, for explicit time dependence.
     max_step : float
         Largest change of a coordinate between two stored configurations, rad or lengths of the mechanism.
     max_arclength : float
-        Arclength after which a way that has not come back is left, rad and lengths of the mechanism; 400 if left out,
-        or as much as geared wheels need until all of them stand as they stood.
+        Arclength after which a path that has not closed is abandoned, rad and lengths of the mechanism. Default 400, or
+        the period of geared wheels.
     seed : numpy Generator or seed
-        Of the random starts of the search; default seed 0, so that results repeat.
+        Generator or seed of the random starts; default seed 0, so that results are reproducible.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def circuits(
     )
     scan = None if input is None else named(known, input, item="circuits", field="input")
     if input is not None and input in ([hold] if isinstance(hold, str) else list(hold)):
-        raise ModelError("circuits", "hold", input, "it is the input, which has to move: hold another coordinate")
+        raise ModelError("circuits", "hold", input, "this is the input and must move: hold another coordinate")
     seeds = _seeds(tracer, first, scan, random)
     if not len(seeds):
         raise problem or ModelError("circuits", "system", equations, "no closed configuration was found")
@@ -144,7 +144,7 @@ def _within(measure: CoordinateMeasure, q: Array) -> bool:
 def _closed(
     system: System | Model | Equations, fixed: Any, q: ArrayLike | None, t: float
 ) -> tuple[Equations, ScaledEquations, Array, Exception | None]:
-    """Return equations, the closed configurations, one to start from, and what hindered it from closing."""
+    """Return equations, scaled equations, a closed start, and the error that prevented closing."""
     problem: Exception | None = None
     if not isinstance(system, (System, Model, RelativeEquations)):
         if not hasattr(system, "acceleration_terms"):
@@ -183,11 +183,11 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
     column = scan.column if scan is not None and scan.column >= 0 else int(columns[0])
     held[column] = True
     if closed.periods[column] > 0:
-        shifts = np.linspace(-np.pi, np.pi, _VALUES, endpoint=False) + 0.37 * np.pi / _VALUES
+        shifts = np.linspace(-np.pi, np.pi, _N_SCAN_VALUES, endpoint=False) + 0.37 * np.pi / _N_SCAN_VALUES
     elif len(found):
-        place = closed.difference(first, found)[:, column]
-        low, high = np.quantile(place, (0.0, 1.0))
-        shifts = low + (high - low) * (np.arange(_VALUES) + 0.5) / _VALUES
+        offsets = closed.difference(first, found)[:, column]
+        low, high = np.quantile(offsets, (0.0, 1.0))
+        shifts = low + (high - low) * (np.arange(_N_SCAN_VALUES) + 0.5) / _N_SCAN_VALUES
     else:
         shifts = np.zeros(0)
     if len(shifts):
@@ -203,14 +203,14 @@ def _seeds(tracer: PathTracer, first: Array, scan: CoordinateMeasure | None, ran
 
 
 def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equations) -> None:
-    """Refuse a mechanism with another number of degrees of freedom than one."""
+    """Raise an error for a mechanism whose number of degrees of freedom is not one."""
     numbers = [tracer.nullity(q) for q in seeds[:12]]
     least = min(numbers)
     if least == 1:
         return
     name = equations.model.system.name if isinstance(equations, RelativeEquations) else "mechanism"
     if least == 0:
-        remedy = f"it cannot move at all with {len(tracer.closed.held)} coordinates held: release one"
+        remedy = f"the mechanism cannot move with {len(tracer.closed.held)} coordinates held: release one"
         raise ModelError("circuits", "system", name, remedy)
     q = seeds[int(np.argmin(numbers))]
     spot = locate_bifurcation(tracer, tracer.look(q), along=False)
@@ -229,7 +229,7 @@ def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equation
 
 
 def _refuse_no_length(model: Model) -> None:
-    """Refuse bodies between two revolutes about one axis: they turn by themselves, and nothing else moves."""
+    """Raise an error for a body between two coaxial revolutes, which turns by itself."""
     for body in model.system.bodies.values():
         ends = [
             (connection, end)
@@ -255,14 +255,14 @@ def _refuse_no_length(model: Model) -> None:
 def _all_paths(
     tracer: PathTracer, seeds: list[Array]
 ) -> tuple[list[Path], list[BifurcationPoint], list[set[int]], int]:
-    """Return all ways, where they meet, which ways meet there, and how many starts had more DOF than one."""
+    """Return all paths, bifurcations, the paths that meet there, and the number of starts with several DOF."""
     closed = tracer.closed
     paths: list[Path] = []
     meetings: list[BifurcationPoint] = []
     joined: list[set[int]] = []
     left, wide = np.array(seeds), 0
     queue: list[tuple[Array, int | None]] = []
-    while (queue or len(left)) and len(paths) < _PATHS:
+    while (queue or len(left)) and len(paths) < _MAX_PATHS:
         if not queue:
             queue, left = [(left[0], None)], left[1:]
         q, origin = queue.pop(0)
@@ -272,17 +272,17 @@ def _all_paths(
                 joined[origin].add(known)
             continue
         if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
-            spots = [locate_bifurcation(tracer, tracer.look(q), along=False)] if wide < _WIDE else [None]
+            spots = [locate_bifurcation(tracer, tracer.look(q), along=False)] if wide < _N_WIDE_STARTS else [None]
         else:
             paths.append(tracer.trace(q))
             left = left[~tracer.strewn(paths[-1], left)]
             if origin is not None:
                 joined[origin].add(len(paths) - 1)
-            spots = [locate_bifurcation(tracer, place) for place in paths[-1].singular]
+            spots = [locate_bifurcation(tracer, point) for point in paths[-1].singular]
         for spot in spots:
             if spot is None:
                 continue
-            if len(spot.directions) > _DIRECTIONS:  # part of a set with more degrees of freedom
+            if len(spot.directions) > _MAX_DIRECTIONS:  # part of a set with more degrees of freedom
                 wide += 1
                 continue
             near = [float(np.abs(closed.difference(m.q, spot.q)).max()) < 1e-4 for m in meetings]
@@ -290,8 +290,8 @@ def _all_paths(
             if number == len(meetings):
                 meetings.append(spot)
                 joined.append(set())
-                for way in spot.directions:
-                    seed = _off(tracer, spot.q, way)
+                for direction in spot.directions:
+                    seed = _off(tracer, spot.q, direction)
                     if seed is not None:
                         queue.insert(0, (seed, number))
             if tracer.nullity(q) == 1:
@@ -299,10 +299,10 @@ def _all_paths(
     return paths, meetings, joined, wide
 
 
-def _off(tracer: PathTracer, q: Array, way: Array) -> Array | None:
-    """Return a closed configuration a little way off a bifurcation, in one of its directions."""
+def _off(tracer: PathTracer, q: Array, direction: Array) -> Array | None:
+    """Return a closed configuration near a bifurcation, in one of its directions."""
     for h in (0.02, 0.005, 0.001):
-        found = tracer.correct(tracer.closed.retract(q, h * way), way)
+        found = tracer.correct(tracer.closed.retract(q, h * direction), direction)
         if found is not None and float(np.linalg.norm(tracer.closed.difference(q, found[0]))) < 2 * h:
             return found[0]
     return None
@@ -318,10 +318,10 @@ def _gathered(
     joined: list[set[int]],
     wide: int,
 ) -> Circuits:
-    """Return circuits: ways that bifurcations connect."""
+    """Return circuits: paths connected by bifurcations."""
     owner = list(range(len(paths)))
-    for ways in joined:
-        numbers = {owner[k] for k in ways}
+    for group in joined:
+        numbers = {owner[k] for k in group}
         owner = [min(numbers) if own in numbers else own for own in owner]
     measure = scan if scan is not None else _leading(tracer, known, paths)
     held = {m.name for m in tracer.closed.held}
@@ -334,17 +334,17 @@ def _gathered(
                 m.q,
                 measure.usual(float(measure.values(m.q))),
                 m.mobility,
-                tuple(mine.index(k) for k in sorted(ways)),
+                tuple(mine.index(k) for k in sorted(group)),
                 m.directions,
             )
-            for m, ways in zip(meetings, joined, strict=True)
-            if ways & set(mine)
+            for m, group in zip(meetings, joined, strict=True)
+            if group & set(mine)
         ]
         found.append(Circuit(tracer, [paths[k] for k in mine], spots, measure, moving))
     alone = [
         Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, (), m.directions)
-        for m, ways in zip(meetings, joined, strict=True)
-        if not ways
+        for m, group in zip(meetings, joined, strict=True)
+        if not group
     ]
     model = equations.model if isinstance(equations, RelativeEquations) else None
     return Circuits(found, measure, model, tracer, isolated=alone, wide=wide > 0)

@@ -1,16 +1,17 @@
 """First-order change of positions with deviations of a mechanism, by its closure equations.
 
-A deviation p moves the frames of some joints in their bodies. With the joint coordinates as they are, it displaces
-everything beyond a joint of the tree as one: by the displacement of the joint's inner frame, less that of its outer
-one. The rows of a loop see their own ends move as well. A row is a wrench W between the two ends, so that
+A deviation p moves the frames of some joints in their bodies. At fixed joint coordinates, it displaces everything
+beyond a joint of the tree as one body: by the displacement of the joint's inner frame, less that of its outer one. The
+ends of a loop row move as well. A row is a load W between the two ends, so that
 
     Phi_p = W . (D_2 - D_1)                                                                                         (1)
 
-with D the displacements [rotation; translation] of the two frames at the second. Held coordinates stay, so that
+with D the displacements [rotation; translation] of the two frames at the second. Held coordinates do not change, so
+that
 
     [J; C] dq = -[Phi_p; C_p] dp                                                                                    (2)
 
-and an output follows by its Jacobian and by its own displacement at fixed q. No differences are taken. `deviated`
+and an output follows by its Jacobian and by its own displacement at fixed q. No finite differences are used. `deviated`
 systems that are assembled again agree to first order.
 """
 
@@ -35,21 +36,21 @@ Array = NDArray[np.float64]
 
 
 class Displacements:
-    """What deviations displace at many positions, joint coordinates as they are.
+    """Displacements due to deviations at many configurations, at fixed joint coordinates.
 
     Parameters
     ----------
     model : Model
     q : (n, nq) rad or m
     deviations : list of Deviation, (k,)
-        Of the model's own system.
+        Of the system of the model.
     """
 
     def __init__(self, model: Model, q: Array, deviations: list[Deviation]) -> None:
         self.model, self.q, self.deviations = model, q, deviations
         self._own = [self._twist(d) for d in deviations]
         forest = model.forest
-        # [rotation; displacement of what is at the world's origin]
+        # [rotation; displacement of the point at the world's origin]
         bodies = np.zeros((forest.nb + 1, len(q), len(deviations), 6))
         for j, joint in enumerate(forest.joints, start=1):
             bodies[j] = bodies[forest.parent[j - 1]]
@@ -62,7 +63,7 @@ class Displacements:
         self._bodies = bodies
 
     def of(self, marker: Marker, end: tuple[str, int] | None = None) -> Array:
-        """Return the displacements (n, k, 6) [rotation; translation] of a marker, or of a connection's end there."""
+        """Return the displacements (n, k, 6) [rotation; translation] of a marker, or of a connection's end."""
         twists: Array = self._bodies[self.model.forest.number[marker.body.name]].copy()
         for i, deviation in enumerate(self.deviations):
             if (end in deviation.ends) if end is not None else deviation.moves(marker):
@@ -79,11 +80,11 @@ class Displacements:
         return np.asarray(second - first)
 
     def of_cut_joint(self, name: str) -> Array:
-        """Return how the coordinates of a cut joint change at fixed q, (n, nv of it, k)."""
+        """Return the change of the coordinates of a cut joint at fixed q, (n, nv of it, k)."""
         return np.asarray(cut_speeds_of_twist(self.model, self.q, name) @ self.between(name).swapaxes(1, 2))
 
     def _twist(self, deviation: Deviation) -> Array:
-        """Return what a unit deviates, (n, 6), as the displacement at the world's origin."""
+        """Return the twist of a unit deviation, (n, 6), as the displacement at the world's origin."""
         if deviation.bar:
             c = self.model.system.connections[deviation.bar]
             line = self.model.pose(c.second, self.q).position - self.model.pose(c.first, self.q).position
@@ -99,7 +100,7 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
     Raises
     ------
     ModelError
-        If what is held leaves the mechanism free to move, or if it cannot take up a deviation.
+        If the held coordinates do not determine the motion, or if the mechanism cannot accommodate a deviation.
     """
     model, q, n = moved.model, moved.q, len(moved.q)
     scales = Scaling.of(model, positions_only=True, prescribed=False)
@@ -119,8 +120,8 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
             item,
             "hold",
             held.names,
-            f"the mechanism can still move in {left[k]} ways at t = {t[k]:.6g} s ({', '.join(names)}, ...): hold as "
-            "many coordinates as it has degrees of freedom, hold='A'; where it is held it must not be at a dead point",
+            f"the mechanism still has {left[k]} DOF at t = {t[k]:.6g} s ({', '.join(names)}, ...): hold as "
+            "many coordinates as it has degrees of freedom, hold='A'; the held coordinate must not be at a dead point",
         )
     x = Vt.swapaxes(1, 2) @ ((U.swapaxes(1, 2) @ b) / s[:, :, None])
     missing = np.abs(A @ x - b).max(axis=1, initial=0.0) > 1e-7 * np.abs(b).max(axis=1, initial=0.0)
@@ -130,8 +131,8 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
                 item,
                 "deviation",
                 deviation.name,
-                "the loops cannot take it up: the mechanism is over-constrained and would be strained; leave it out, "
-                "or give joints the degree of freedom to follow (Spherical or Cylindrical for Revolute)",
+                "the loops cannot accommodate it: the mechanism is over-constrained and would be strained; leave it "
+                "out, or give joints the degree of freedom to follow (Spherical or Cylindrical for Revolute)",
             )
     return np.asarray(scales.columns[:, None] * x)
 
@@ -158,7 +159,7 @@ def _held_changes(moved: Displacements, held: NamedVelocities) -> Array:
     spans = model.compiled.names.cut_v
     every = np.zeros((len(moved.q), max((span.stop for span in spans.values()), default=0), len(moved.deviations)))
     for name, span in spans.items():
-        if any(span.start <= place < span.stop for place in held.cut):
+        if any(span.start <= index < span.stop for index in held.cut):
             every[:, span] = moved.of_cut_joint(name)
     still = np.zeros((len(moved.q), len(held.columns), len(moved.deviations)))
     return np.concatenate([still, every[:, held.cut]], axis=1)

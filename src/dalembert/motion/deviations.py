@@ -1,16 +1,16 @@
-"""What can be off in a mechanism, by name: places and axes of joints in their bodies, distances between them.
+"""Deviations by name: positions and axes of joints in their bodies, distances between them.
 
-| name | what deviates | unit |
+| name | deviation | unit |
 |---|---|---|
 | ``"coupler.length"`` | distance of the two joints of a body that has two | m |
 | ``"ground.A-D"`` | distance of two joints on a body: the second moves along their line, away from the first | m |
-| ``"C.rocker.x"`` | place of joint C on the rocker, along x of the rocker; y, z alike | m |
+| ``"C.rocker.x"`` | position of joint C on the rocker, along x of the rocker; y, z alike | m |
 | ``"C.rocker.rx"`` | axes of joint C on the rocker, turned about x of the rocker; ry, rz alike | rad |
 | ``"bar.length"`` | length of a `Distance` between two markers | m |
-| ``"coupler.P.x"`` | place of a named marker, with everything attached to it; y, z, rx, ry, rz alike | m, rad |
+| ``"coupler.P.x"`` | position of a named marker, with everything attached to it; y, z, rx, ry, rz alike | m, rad |
 
-Everything that is connected at the same place of a body moves along with a joint. Distances of joints that turn about
-parallel axes are those of the axes.
+Everything connected at the same point of a body moves with a joint. Distances of joints with parallel axes are those of
+the axes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PARTS = ("rx", "ry", "rz", "x", "y", "z")
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """A number of the description that may be off.
+    """Geometric parameter of the description with a deviation.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Deviation:
     labels : frozenset of str
         Named markers of the body that it moves.
     place : (3,) m
-        Where these are, in body axes.
+        Their position, in body axes.
     twist : (6,)
-        [rotation; translation] of them per unit, in body axes, about their place.
+        [rotation; translation] of them per unit, in body axes, about their position.
     bar : str
-        Connection whose length it is. A bar that is longer holds its second end as if that were moved towards the
-        first; empty for other deviations.
+        Connection whose length deviates. A longer bar acts as if its second end were moved towards the first. Empty for
+        other deviations.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Deviation:
     bar: str = ""
 
     def moves(self, marker: Marker) -> bool:
-        """Return whether a marker is one of those that it moves."""
+        """Return True for a marker that the deviation moves."""
         return marker.body is self.body and marker.label is not None and marker.label in self.labels
 
 
 def find_deviation(system: System, name: str, item: str) -> Deviation:
-    """Return the deviation of that name, or raise a `ModelError` that says what there is."""
+    """Return the deviation of a name, or raise a `ModelError` that lists the known ones."""
     if not isinstance(name, str):
         raise ModelError(item, "deviation", name, "give a name such as 'coupler.length' or 'C.rocker.x'")
     owner, _, last = name.rpartition(".")
@@ -92,12 +92,12 @@ def find_deviation(system: System, name: str, item: str) -> Deviation:
         if first in bodies and middle in bodies[first].markers:
             return _of_place(system, bodies[first].markers[middle], last, name)
     joints = ", ".join(f"'{c.name}.{c.second.body.name}.x'" for c in list(system.connections.values())[:3])
-    remedy = f"there are distances such as 'coupler.length' or 'ground.A-D', and places such as {joints}"
+    remedy = f"choose a distance such as 'coupler.length' or 'ground.A-D', or a position such as {joints}"
     raise ModelError(item, "deviation", name, remedy)
 
 
 def _together(system: System, marker: Marker) -> tuple[frozenset[tuple[str, int]], frozenset[str]]:
-    """Return the ends of connections at the place of a marker, and the named markers among them."""
+    """Return the ends of connections at the point of a marker, and the named markers among them."""
     ends, labels = set(), {marker.label} if marker.label else set()
     for c in system.connections.values():
         for k, end in enumerate((c.first, c.second)):
@@ -119,15 +119,15 @@ def _of_place(system: System, marker: Marker, part: str, name: str) -> Deviation
 def _distance(system: System, body: Body, which: str, name: str, item: str) -> Deviation:
     joints = _joints(system, body)
     if which == "length":
-        places: dict[str, Marker] = {}
+        points: dict[str, Marker] = {}
         for joint, marker in joints.items():
-            if all(np.linalg.norm(marker.position - other.position) > 1e-12 for other in places.values()):
-                places[joint] = marker
-        if len(places) != 2:
+            if all(np.linalg.norm(marker.position - other.position) > 1e-12 for other in points.values()):
+                points[joint] = marker
+        if len(points) != 2:
             pair = "-".join(list(joints)[:2])
-            remedy = f"it has joints at {len(places)} places: name two of them, such as '{body.name}.{pair}'"
+            remedy = f"it has joints at {len(points)} points: name two of them, such as '{body.name}.{pair}'"
             raise ModelError(item, "deviation", name, remedy)
-        one, two = places
+        one, two = points
     else:
         pairs = [(which[:k], which[k + 1 :]) for k, letter in enumerate(which) if letter == "-"]
         found = next(((a, b) for a, b in pairs if a in joints and b in joints and a != b), None)
@@ -140,13 +140,16 @@ def _distance(system: System, body: Body, which: str, name: str, item: str) -> D
     line = line if axis is None else line - axis * (axis @ line)
     length = float(np.linalg.norm(line))
     if length <= 1e-12:
-        raise ModelError(item, "deviation", name, "the two joints are at one place: use 'joint.body.x' and the like")
+        raise ModelError(item, "deviation", name, "the two joints coincide: use 'joint.body.x' and the like")
     ends, labels = _together(system, far)
     return Deviation(name, "m", body, ends, labels, far.position, np.concatenate([np.zeros(3), line / length]))
 
 
 def _common_axis(system: System, joints: dict[str, Marker]) -> Array | None:
-    """Return the direction (3,), in body axes, of the axes about which joints turn, if they are parallel."""
+    """Return the common direction (3,), in body axes, of parallel joint axes.
+
+    None if they are not parallel.
+    """
     axes = []
     for name, marker in joints.items():
         element = system.connections[name].element
@@ -159,14 +162,14 @@ def _common_axis(system: System, joints: dict[str, Marker]) -> Array | None:
 
 def _bar(system: System, connection: Connection, name: str, item: str) -> Deviation:
     if any(drive.connection is connection for drive in system.drives.values()):
-        raise ModelError(item, "deviation", name, "it is driven: its length is what the drive says")
+        raise ModelError(item, "deviation", name, "its length is driven: change the drive instead")
     end = connection.second
     ends = frozenset({(connection.name, 1)})
     return Deviation(name, "m", end.body, ends, frozenset(), end.position, np.zeros(6), connection.name)
 
 
 def _joints(system: System, body: Body) -> dict[str, Marker]:
-    """Return where connections end on a body, by their names."""
+    """Return the markers at which connections end on a body, by their names."""
     found: dict[str, Marker] = {}
     for c in system.connections.values():
         for end in (c.first, c.second):
@@ -176,7 +179,7 @@ def _joints(system: System, body: Body) -> dict[str, Marker]:
 
 
 def deviated(system: System, deviations: list[Deviation], amounts: Array) -> System:
-    """Return a copy of a system that is off by the given amounts (k,)."""
+    """Return a copy of a system with deviations of given amounts (k,)."""
     new = system.copy()
 
     def moved(marker: Marker, deviation: Deviation, amount: float) -> Marker:

@@ -1,9 +1,10 @@
-"""The first position of a kinematic motion where it cannot be assembled as a regular one.
+"""First position of a kinematic motion that cannot be assembled as a regular one.
 
-Closing the loops with drives at their first values may lead to a singular configuration although a regular one exists,
-or the first values may be those of a singular position. Then drives lead there from the start values (`led_drives`):
-from the driven coordinates of the assembled start to those at the first time. If the position there is singular, they
-lead to a time a little later, from which the motion is followed back to the first time and onward.
+Closing the loops with drives at their first values may give a singular configuration although a regular one exists, or
+the first values may be those of a singular position. The drives are then followed from the start values
+(`drive_path`): from the driven coordinates of the assembled start to those at the first time. If the position there is
+singular, they are followed to a time a little later, from which the motion is followed back to the first time and
+onward.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ __all__ = ["Follow", "approached"]
 
 Array = NDArray[np.float64]
 Follow = Callable[[KinematicRequest, Array], KinematicSweep]
-"""What follows the motion of a request from a first position (nq,)."""
+"""Function that follows the motion of a request from a first position (nq,)."""
 
-ASIDE = 0.01  # rad or m: how far drives go beside a singular first position
+SINGULAR_OFFSET = 0.01  # rad or m; offset of the drives from a singular first position
 ROWS = ("t", "q", "v", "a", "slack")
 
 
@@ -46,25 +47,25 @@ def approached(request: KinematicRequest, follow: Follow) -> KinematicSweep | No
             if len(found.t):
                 return found
         return _from_beside(request, follow)
-    except DalembertError:  # from start values that do not close, or laws that end: the position is refused as it was
+    except DalembertError:  # start values that do not close, or laws that end: keep the original error
         return None
 
 
 def _from_beside(request: KinematicRequest, follow: Follow) -> KinematicSweep | None:
-    """Return the motion followed both ways from a position beside a singular first one."""
+    """Return the motion followed in both directions from a position near a singular first one."""
     times = request.times
     t = float(times[0])
     rates = [abs(drive.law(t)[1]) for drive in request.model.drives]
     if max(rates) == 0.0:
         return None
-    beside = t + min(ASIDE / max(rates), 0.25 * float(times[1] - t) if len(times) > 1 else np.inf)
-    at = _led(request, beside, follow)
+    near = t + min(SINGULAR_OFFSET / max(rates), 0.25 * float(times[1] - t) if len(times) > 1 else np.inf)
+    at = _led(request, near, follow)
     if at is None:
         return None
-    back = follow(replace(request, times=np.array([beside, t]), corners=[]), at)
+    back = follow(replace(request, times=np.array([near, t]), corners=[]), at)
     if back.status != "finished":
         return None
-    onward = back if len(times) == 1 else follow(replace(request, times=np.array([beside, *times[1:]])), at)
+    onward = back if len(times) == 1 else follow(replace(request, times=np.array([near, *times[1:]])), at)
     rows: dict[str, Any] = {
         name: np.concatenate([getattr(back, name)[1:], *([getattr(onward, name)[1:]] if len(times) > 1 else [])])
         for name in ROWS
@@ -73,15 +74,18 @@ def _from_beside(request: KinematicRequest, follow: Follow) -> KinematicSweep | 
 
 
 def _led(request: KinematicRequest, t: float, follow: Follow) -> Array | None:
-    """Return the position (nq,) at t that drives lead to from the start values; None if they do not."""
+    """Return the position (nq,) at t reached along the drives from the start values.
+
+    None if it is not reached.
+    """
     model = request.model
-    led = led_model(model, _start_values(model), t)
-    way = follow(KinematicRequest(led, np.array([0.0, 1.0])), driven_positions(led, 0.0))
-    return way.q[-1] if way.status == "finished" else None
+    driven = led_model(model, _start_values(model), t)
+    sweep = follow(KinematicRequest(driven, np.array([0.0, 1.0])), driven_positions(driven, 0.0))
+    return sweep.q[-1] if sweep.status == "finished" else None
 
 
 def _start_values(model: Model) -> dict[str, float]:
-    """Return the values of driven coordinates in the assembled start of the system without its drives, by name."""
+    """Return the driven coordinates of the assembled start without drives, by name."""
     described = model.system.copy()
     drives: list[Drive] = list(described.drives.values())
     described.drives.clear()

@@ -1,4 +1,4 @@
-"""Why a kinematic motion ended before its time: in names, with the way out."""
+"""Failure messages of a kinematic motion that ended early, with remedies."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["explain_end", "step_too_long_message"]
 
 Array = NDArray[np.float64]
 
-CLOSED = 1e-9  # scaled residual: loops are closed
-SINGULAR = 1e-4  # singular values that are left where loops were closed at a singular position: the root of rounding
+CLOSED_TOL = 1e-9  # scaled residual of closed loops
+SINGULAR_TOL = 1e-4  # singular values at a closed singular position; the root of rounding
 
 
 def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, type[AssemblyError | SingularityError]]:
-    """Return why a motion ended before its time, and what kind of error that is; empty if it did not."""
+    """Return the reason why a motion ended early, and the type of error; empty if it did not."""
     if found.status == "finished":
         return "", SingularityError
     model, axis = request.model, request.axis
@@ -34,8 +34,8 @@ def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, 
         return _left_open(model, found, axis.at(found.t_last)), SingularityError
     if found.status == "open":
         gaps = np.abs(Scaling.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
-        if float(gaps.max(initial=0.0)) <= CLOSED:  # they do, but Newton's method does not converge where J loses rank
-            return _left_open(model, found, axis.at(found.t_last), SINGULAR), SingularityError
+        if float(gaps.max(initial=0.0)) <= CLOSED_TOL:  # closed, but Newton's method stalls where J loses rank
+            return _left_open(model, found, axis.at(found.t_last), SINGULAR_TOL), SingularityError
         return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
     where = f"kinematics: the motion ends at {axis.at(found.t_last, '.9g')}"
     if found.status == "far":
@@ -44,27 +44,27 @@ def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, 
             SingularityError,
         )
     if found.status == "contradicted":
-        asked = drives_at(model, found.t_last, 1)
-        return f"{where}: {asked} ask for speeds or accelerations that the loops do not permit", SingularityError
+        drives = drives_at(model, found.t_last, 1)
+        return f"{where}: {drives} prescribe velocities or accelerations that the loops do not permit", SingularityError
     given = model.driven_speeds()
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
-    nowhere = f"beyond it no position nearby obeys the loops and the {drives_at(model, found.t_last, 0)}."
+    nowhere = f"beyond it no nearby position satisfies the loops and the {drives_at(model, found.t_last, 0)}."
     others = _better(model, found.q_last, found.t_last)
     remedy = f" Drive {others} instead." if others else ""
     return f"{where}: {limit or nowhere}{remedy}", SingularityError
 
 
 def step_too_long_message(axis: Axis, reached: float, goal: float) -> str:
-    """Say that the way to the next row is too long."""
+    """Return the message for a row that is too far from the previous one."""
     unit = f" ({axis.name} is in {axis.unit})" if axis.unit in ("rad", "m") else ""
     return (
         f"the next row, {axis.at(goal)}, is {abs(goal - reached):.3g}{axis.ending} on, too far for {MAX_STEPS} steps: "
-        f"give rows in between, or look at the numbers{unit}"
+        f"give rows in between, or check the numbers{unit}"
     )
 
 
 def _better(model: Model, q: Array, t: float) -> str:
-    """Return what could be driven where drives come to a dead point: what moves most there."""
+    """Return the coordinates that can be driven at a dead point of the drives, fastest first."""
     driven = {drive.name for drive in model.drives}
     names = [
         name for name in best_driving_coordinates(RelativeEquations(model, driven=False), q, t) if name not in driven
@@ -73,7 +73,10 @@ def _better(model: Model, q: Array, t: float) -> str:
 
 
 def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1e-9) -> str:
-    """Say which DOF drives leave open, or that the start is singular; singular values below `least` are none."""
+    """Return the message on DOF left by drives, or on a singular start.
+
+    Singular values below `least` are zero.
+    """
     J = Scaling.of(model, t=found.t_last).jacobian(model, found.q_last)
     given = model.driven_speeds()
     free = np.flatnonzero(~given)

@@ -1,4 +1,4 @@
-"""Kinematic motion: what a mechanism does when drives leave it no degree of freedom, without masses and forces."""
+"""Kinematic motion: a fully driven mechanism, without masses and forces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
 _ROWS = ("t", "q", "v", "a", "slack")
-CROSSING_OFFSET = 3e-3  # rad or characteristic lengths: how far beside a crossing rates are taken
+CROSSING_OFFSET = 3e-3  # rad or characteristic lengths; distance from a bifurcation at which rates are taken
 
 
 @checked("times", "values", "q", "on_error")
@@ -43,36 +43,37 @@ def kinematics(
     q: ArrayLike | None = None,
     on_error: str = "raise",
 ) -> Result:
-    """Return positions, speeds, accelerations and jerks of a mechanism that drives leave no degree of freedom.
+    """Return positions, velocities, accelerations and jerks of a fully driven mechanism.
 
-    No masses are needed. Each position is found from the one before by Newton's method, along the branch that the
-    motion is on; where steps are too long for that they are split, so that the branch never changes unseen. If it ends
-    (a dead point, a link that does not reach), the error says where and why, and carries the motion so far.
+    No masses are needed. Each position is found from the previous one by Newton's method, on one branch. Steps that are
+    too long are split, so that the branch never changes unnoticed. If the branch ends (a dead point, a link that does
+    not reach), the error gives the position and the reason, and has the motion so far.
 
     Parameters
     ----------
     system : System, Model, natural.Mechanism or natural.NaturalModel
         Of a mechanism in natural coordinates, the result is a `natural.NaturalMotion`.
     times : (n,) s
-        For drives that the system describes, by position, speed or acceleration.
+        For drives of the system, by position, velocity or acceleration.
     drive : str, or dict of str to values
-        A joint coordinate, or what a constraint holds, that is to go through given values, driven or not in the
-        description, whether or not a loop is cut there; several with their values, a single number for one that rests.
+        A joint coordinate, or the quantity of a constraint, that passes through given values. It may be driven or not
+        in the description, and may be of a cut joint. A dict gives several with their values, a single number for a
+        constant.
     values : (n,) rad or m
     speed : float, rad/s or m/s
-        Of the one that is driven; default 1, so that rates are with respect to it, and t is its value. Values that do
-        not increase are gone through in their order at that speed, t being the travel.
+        Of the driven coordinate; default 1, so that rates are with respect to it, and t is its value. Values that do
+        not increase are passed in their order at that speed, and t is the travel.
     q : (nq,) rad or m
-        Guess of the first position; if left out, start values as in `simulate`. A first position that is singular, or
-        that closes only as a singular one from there, is reached by leading the drives from the start values to it.
+        Guess of the first position. Default: start values as in `simulate`. A first position that is singular, or
+        closes only as a singular one from there, is reached by following the drives from the start values.
     on_error : str
-        ``"raise"``, or ``"return"`` for the motion so far, its status ``"failed"``, its message saying why.
+        ``"raise"``, or ``"return"`` for the motion so far with status ``"failed"`` and the reason as message.
 
     Returns
     -------
     Result
-        Outputs of position, speed, acceleration, jerk (``"A.jerk"``, ``"coupler.tip.jerk"``), pictures and files as
-        of a simulation; loads if bodies have masses or elements push.
+        Outputs of position, velocity, acceleration, jerk (``"A.jerk"``, ``"coupler.tip.jerk"``), plots and files as of
+        a simulation; loads if there are masses or force elements.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def kinematics(
     SingularityError
         If the branch ends; ``error.result`` has the motion so far.
     ModelError
-        If drives leave degrees of freedom open; says which.
+        If drives leave degrees of freedom; the message lists them.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def kinematics(
 class DenseKinematics:
     """States of a kinematic motion between its rows: from each row to the times after it.
 
-    Rows at which branches cross lead nowhere by themselves: the way through them begins before.
+    Rows at bifurcations are not used as starts: the motion through them starts at the row before.
     """
 
     def __init__(self, model: Model, found: KinematicSweep, held: Conditions | None) -> None:
@@ -138,29 +139,29 @@ class DenseKinematics:
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             order = mine[np.argsort(times[mine], kind="stable")]
-            wanted, places = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
-            found = _follow_drives(self.model, wanted, self.q[row], self.held)
+            points, inverse = np.unique(np.concatenate([self.t[row : row + 1], times[order]]), return_inverse=True)
+            found = _follow_drives(self.model, points, self.q[row], self.held)
             if found.status != "finished":
-                raise SingularityError(f"the motion at t = {wanted[len(found.t)]:.6g} s could not be found")
-            q[order], v[order] = found.q[places[1:]], found.v[places[1:]]
+                raise SingularityError(f"the motion at t = {points[len(found.t)]:.6g} s could not be found")
+            q[order], v[order] = found.q[inverse[1:]], found.v[inverse[1:]]
         return q, v, np.tile(self.model.element_start_values(), (len(times), 1))
 
 
 def _follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> KinematicSweep:
-    """Return the motion at times (n,) from q (nq,) on; where rows bind speeds alone, positions are integrated."""
+    """Return the motion at times (n,) from q (nq,); with nonholonomic rows, positions are integrated."""
     if not all(model.holonomic):
         return rolled(model, times, q, held)
     return follow_drives(model, times, q, held)
 
 
 def _in_parts(request: KinematicRequest, first: Array, held: Conditions | None) -> KinematicSweep:
-    """Return the motion from corner to corner of its drive: at a corner it has the speed with which it goes on."""
+    """Return the motion from corner to corner of its drive; velocities at a corner are those after it."""
     model, times = request.model, request.times
     ends = [*request.corners, len(times) - 1]
     parts, begin, q = [], 0, first
     for end in ends:
         stretch = times[begin : end + 1].copy()
-        if end < len(times) - 1:  # a little before the corner, where the speed is still that of the way to it
+        if end < len(times) - 1:  # a little before the corner, with the velocity before it
             stretch[-1] -= 1e-9 * (stretch[-1] - stretch[-2])
         found = _follow_drives(model, stretch, q, held)
         if end == len(times) - 1 or found.status != "finished":
@@ -177,7 +178,7 @@ def _in_parts(request: KinematicRequest, first: Array, held: Conditions | None) 
 
 
 def _across(model: Model, found: KinematicSweep, held: Conditions | None) -> KinematicSweep:
-    """Return the motion with rates at crossings of branches taken from both sides, by Hermite's quintic."""
+    """Return the motion with rates at bifurcations interpolated from both sides, by Hermite's quintic."""
     singular = np.flatnonzero(found.slack == 0.0)
     if not len(singular):
         return found
@@ -191,14 +192,14 @@ def _across(model: Model, found: KinematicSweep, held: Conditions | None) -> Kin
         sides = follow_drives(model, times, found.q[row - 1], held)
         if sides.status != "finished" or not sides.slack[[1, 3]].all():
             continue
-        way = model.difference(sides.q[1], sides.q[3])
-        v[row] = 15 / 8 * way / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
+        step = model.difference(sides.q[1], sides.q[3])
+        v[row] = 15 / 8 * step / (2 * d) - 7 / 16 * (sides.v[1] + sides.v[3]) + d / 16 * (sides.a[3] - sides.a[1])
         a[row] = 3 / 4 * (sides.v[3] - sides.v[1]) / d - 1 / 4 * (sides.a[1] + sides.a[3])
     return replace(found, v=v, a=a)
 
 
 def _path(request: KinematicRequest, guess: ArrayLike | None, held: Conditions | None) -> KinematicSweep:
-    """Return the motion from its first position, which drives lead to from the start values if it is singular."""
+    """Return the motion from its first position, reached along the drives from the start values if it is singular."""
 
     def follow(one: KinematicRequest, q: Array) -> KinematicSweep:
         return _in_parts(one, q, held if one.model is request.model else undeformed(one.model))
@@ -229,7 +230,7 @@ def _first(request: KinematicRequest, guess: ArrayLike | None) -> Array:
 
 
 def _closed(model: Model, q: Array, t: float) -> bool:
-    """Return whether a guess is a position already, so that nothing has to be looked for."""
+    """Return True if a guess is already a closed position."""
     if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
         return False
     given = model.drive_motion(t)[0]

@@ -1,6 +1,6 @@
-"""What a kinematic motion is asked for: a system all of whose drives give positions, and the times.
+"""Request of a kinematic motion: a system whose drives all give positions, and the times.
 
-Values of a coordinate become a drive whose law passes through them; drives by speed or acceleration become drives by
+Values of a coordinate become a drive whose law passes through them. Drives by velocity or acceleration become drives by
 position, integrated from the start of the motion.
 """
 
@@ -27,23 +27,23 @@ __all__ = ["KinematicRequest", "axis_of_one", "in_order", "law_of_one", "laws_of
 Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
-_MAX_SIZE = 1e12  # rad, m or s: the next number is 1e-4 away
+_MAX_DRIVE_VALUE = 1e12  # rad, m or s; the spacing of numbers is 1e-4 there
 
 
 @dataclass(frozen=True, eq=False)
 class KinematicRequest:
-    """A kinematic motion that is wanted.
+    """Request of a kinematic motion.
 
     Attributes
     ----------
     model : Model
-        With drives by position, or by speed where rows bind speeds alone.
+        With drives by position, or by velocity with nonholonomic rows.
     times : (n,) s
     notes : list of str
     corners : list of int
-        Rows at which the drive turns back.
+        Rows at which the drive reverses.
     axis : Axis
-        What the times are.
+        Meaning of the times.
     """
 
     model: Model
@@ -70,7 +70,7 @@ def make_request(
     if drive is None:
         if values is not None or speed is not None:
             given = "values" if values is not None else "speed"
-            raise ModelError(_ITEM, given, values if values is not None else speed, "say of which drive=")
+            raise ModelError(_ITEM, given, values if values is not None else speed, "name its coordinate: drive=")
         if times is None:
             raise ModelError(_ITEM, "times", None, 'give times=, or drive="A", values=...')
         model = system if isinstance(system, Model) else system.compile()
@@ -80,14 +80,14 @@ def make_request(
     described = described.copy()
     if isinstance(drive, str):
         if values is None:
-            raise ModelError(_ITEM, "values", None, f"give the values that {drive!r} is to have, rad or m")
+            raise ModelError(_ITEM, "values", None, f"give the values of {drive!r}, rad or m")
         law, when, corners = law_of_one(drive, values, speed, times, notes)
         made = described.drive(drive, position=law)
     else:
         if values is not None:
-            raise ModelError(_ITEM, "values", values, "the values stand in the mapping: drive={'A': angles, ...}")
+            raise ModelError(_ITEM, "values", values, "the values are given in the mapping: drive={'A': angles, ...}")
         if speed is not None:
-            raise ModelError(_ITEM, "speed", speed, "of several drives rates are those of the times: give times=")
+            raise ModelError(_ITEM, "speed", speed, "several drives take their rates from the times: give times=")
         laws, when = laws_of_several(drive, times, notes)
         for name, law in laws.items():
             described.drive(name, position=law)
@@ -100,14 +100,14 @@ def make_request(
 
 
 def renamed(error: DalembertError, axis: Axis, t: float) -> DalembertError:
-    """Return the error with its place named by what is driven, where times are no times."""
+    """Return the error with times replaced by values of the driven coordinate, where times are not times."""
     if not axis.plain and error.args:
         error.args = (str(error).replace(f"t = {t:.6g} s", axis.at(t)), *error.args[1:])
     return error
 
 
 def axis_of_one(name: str, unit: str, law: Law) -> Axis:
-    """Return what the times of a coordinate are that goes along with unit speed: its values, or its travel."""
+    """Return the axis of a coordinate that moves with unit velocity: its values, or its travel."""
     same = isinstance(law, Polynomial) and law.coefficients == (0.0, 1.0)
     return Axis(name if same else f"travel of {name}", unit or "1")
 
@@ -118,9 +118,9 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     except (TypeError, ValueError):
         raise ModelError(_ITEM, f"values of {name!r}", values, "give numbers, rad or m") from None
     if found.ndim > 1 or not found.size or not np.isfinite(found).all():
-        raise ModelError(_ITEM, f"values of {name!r}", values, "give finite numbers in a row")
-    if float(np.abs(found).max()) > _MAX_SIZE:
-        remedy = f"give numbers up to {_MAX_SIZE:.0e}: beyond, neighbouring ones are too far from each other"
+        raise ModelError(_ITEM, f"values of {name!r}", values, "give a sequence of finite numbers")
+    if float(np.abs(found).max()) > _MAX_DRIVE_VALUE:
+        remedy = f"give numbers up to {_MAX_DRIVE_VALUE:.0e}: larger ones have too few digits"
         raise ModelError(_ITEM, f"values of {name!r}", values, remedy)
     return found
 
@@ -137,23 +137,23 @@ def in_order(times: ArrayLike) -> Array:
 def law_of_one(
     name: str, values: ArrayLike, speed: float | None, times: ArrayLike | None, notes: list[str]
 ) -> tuple[Law, Array, list[int]]:
-    """Return the law that takes a coordinate through values, when it has them, and at which of them it turns back."""
+    """Return the law of a coordinate through values, their times, and the indices at which it reverses."""
     points = np.atleast_1d(_numbers(name, values))
     if times is not None:
         if speed is not None:
-            raise ModelError(_ITEM, "speed", speed, "times= say how fast the values follow each other: leave one out")
+            raise ModelError(_ITEM, "speed", speed, "times= determine the velocity: leave one out")
         when = in_order(times)
         if len(when) != len(points):
             raise ModelError(_ITEM, "times", f"{len(when)} of them", f"give one for each of the {len(points)} values")
         return _through(when, points), when, []
     pace = 1.0 if speed is None else abs(finite_number(speed, item=_ITEM, field="speed"))
     if pace == 0.0 or (speed is not None and speed < 0.0):
-        raise ModelError(_ITEM, "speed", speed, "give a positive number; the order of the values says which way")
+        raise ModelError(_ITEM, "speed", speed, "give a positive number; the order of the values gives the direction")
     steps = np.diff(points)
     if (steps == 0.0).any():
-        place = int(np.flatnonzero(steps == 0.0)[0])
+        index = int(np.flatnonzero(steps == 0.0)[0])
         raise ModelError(
-            _ITEM, f"values of {name!r}", float(points[place]), "two values in a row are the same: leave one out"
+            _ITEM, f"values of {name!r}", float(points[index]), "two values in a row are the same: leave one out"
         )
     if (steps > 0.0).all():
         return Polynomial((0.0, pace)), points / pace, []
@@ -169,14 +169,14 @@ def law_of_one(
 def laws_of_several(
     values: Mapping[str, ArrayLike], times: ArrayLike | None, notes: list[str]
 ) -> tuple[dict[str, Law], Array]:
-    """Return laws that take coordinates through rows of values, and when they have them."""
+    """Return laws of coordinates through rows of values, and their times."""
     if not values:
         raise ModelError(_ITEM, "drive", values, "name at least one coordinate")
     numbers = {name: _numbers(name, given) for name, given in values.items()}
     sizes = {len(found) for found in numbers.values() if found.ndim}
     if len(sizes) > 1:
         listed = ", ".join(f"{name!r} {len(found)}" for name, found in numbers.items() if found.ndim)
-        raise ModelError(_ITEM, "drive", listed, "give as many values of each, or a single number for one that rests")
+        raise ModelError(_ITEM, "drive", listed, "give as many values of each, or a single number for a constant")
     count = sizes.pop() if sizes else 1
     if times is None:
         when = np.arange(float(count))
@@ -207,7 +207,7 @@ def _few(when: Array, points: Array) -> tuple[float, ...]:
 
 
 def _by_position(model: Model, t_start: float) -> Model:
-    """Return a model whose drives of joints all give positions, from where they are at the start."""
+    """Return a model whose drives of joints all give positions, from their values at the start."""
     open_drives = [drive for drive in model.joint_drives if drive.level and _can_integrate(model, drive)]
     if not open_drives:
         return model
@@ -232,6 +232,6 @@ def _by_position(model: Model, t_start: float) -> Model:
 
 
 def _can_integrate(model: Model, drive: Drive) -> bool:
-    """Return whether a coordinate is the integral of its speed."""
+    """Return True if a coordinate is the integral of its velocity."""
     element = model.system.connections[drive.connection.name].element
     return not isinstance(drive, PoseDrive) and element.nq == element.nv  # type: ignore[union-attr]

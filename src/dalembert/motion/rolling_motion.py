@@ -1,4 +1,4 @@
-"""Kinematic motion with rows that bind speeds alone (wheels, skates): positions are integrated from speeds.
+"""Kinematic motion with nonholonomic rows (wheels, skates): positions are integrated from velocities.
 
 q' = N(q) v(q, t)      J v = b over all rows                                                             (1)
 """
@@ -27,10 +27,10 @@ class _Stop(Exception):
 
 
 def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: float = 1e-11) -> KinematicSweep:
-    """Return the motion at times (n,) from q (nq,) on, by (1) and an integrator of eighth order."""
+    """Return the motion at times (n,) from q (nq,), by (1) and an integrator of eighth order."""
     from scipy.integrate import solve_ivp
 
-    tried = 0  # from one time to the next
+    tried = 0  # evaluations between two times
 
     def rate(t: float, at: Array) -> Array:
         nonlocal tried
@@ -78,7 +78,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
 
 
 def _back(model: Model, t: float, q: Array) -> Array:
-    """Return q (nq,) with rows of positions obeyed and driven coordinates where laws put them, by least change."""
+    """Return q (nq,) with holonomic rows satisfied and driven coordinates at their laws, by least change."""
     given = model.drive_motion(t)[0]
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
     known, holonomic = model.driven_speeds(level=0), np.asarray(model.holonomic, dtype=bool)

@@ -14,19 +14,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class DeadPoint:
-    """Where a coordinate turns back although the mechanism moves on.
+    """Dead point: a coordinate reverses although the mechanism moves on.
 
     Attributes
     ----------
     coordinate : str
     value : float, rad or m
     maximum : bool
-        Whether it is the largest value around; else the smallest.
+        True for a local maximum, False for a minimum.
     q : (nq,) rad or m
     path : int
-        On which way of the circuit.
+        Index of the path of the circuit.
     s : float
-        Where on it, arclength.
+        Arclength on the path.
     drive : tuple of str
         Coordinates that can be driven through here, the best first.
     """
@@ -42,7 +42,7 @@ class DeadPoint:
 
 @dataclass(frozen=True, eq=False)
 class Bifurcation:
-    """Where ways of closed configurations meet.
+    """Bifurcation: paths of closed configurations meet.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Bifurcation:
     mobility : int
         Independent motions there, to first order.
     paths : tuple of int
-        The ways of the circuit that meet.
+        The paths of the circuit that meet.
     directions : (k, nv)
-        In which closed configurations leave, scaled, of length 1; two for each way that goes through.
+        Tangents of closed configurations, scaled, of length 1; two for each path through the point.
     """
 
     q: Array = field(repr=False)
@@ -66,14 +66,14 @@ class Bifurcation:
 
 @dataclass(frozen=True, eq=False)
 class Singularity:
-    """Where the driven motion is singular.
+    """Singularity of the driven motion.
 
     Attributes
     ----------
     kind : str
-        ``"input"``: the input rests while the output moves, so the input cannot drive (a dead point of it; second kind
-        of Gosselin and Angeles 1990). ``"output"``: the output rests while the input moves (first kind). ``"both"``:
-        both rest, or ways meet (third kind).
+        ``"input"``: the input is at rest while the output moves, so the input cannot drive (its dead point; second kind
+        of Gosselin and Angeles 1990). ``"output"``: the output is at rest while the input moves (first kind).
+        ``"both"``: both are at rest, or paths meet (third kind).
     input, output : float, rad or m
     q : (nq,) rad or m
     """

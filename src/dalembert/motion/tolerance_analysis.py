@@ -1,4 +1,4 @@
-"""How far positions are off when lengths and places are: sensitivities, worst case, root of squares, samples."""
+"""Tolerance analysis: sensitivities, worst case, root sum of squares, samples."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """What mechanisms do that are made with deviations, without linearising.
+    """Output errors of mechanisms with deviations, without linearisation.
 
     Attributes
     ----------
     outputs : tuple of str
     errors : (count, outputs) m or rad
-        Deviations of the outputs from their nominal values, of normally distributed deviations whose tolerances are
+        Deviations of the outputs from their nominal values, for normally distributed deviations whose tolerances are
         three standard deviations.
     rss : (outputs,)
-        Three standard deviations of them: to be compared with `Tolerances.rss`.
+        Three standard deviations of them, comparable with `Tolerances.rss`.
     worst : (outputs,)
-        Largest error of the mechanisms that have all deviations at their limits in the worst sense: to be compared with
+        Largest error of the mechanisms with all deviations at their limits in the worst sense, comparable with
         `Tolerances.worst`.
     """
 
@@ -54,7 +54,7 @@ class Samples:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tolerances(KinematicResult):
-    """Sensitivities of outputs to deviations at every row; print it to read the worst row.
+    """Sensitivities of outputs to deviations at every row; prints the worst row.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Tolerances(KinematicResult):
         Tolerances, plus and minus.
     t : (n,) s
     sensitivities : (n, m, k)
-        Derivative of each output by each deviation, held coordinates kept.
+        Derivative of each output with respect to each deviation, at fixed held coordinates.
     """
 
     model: Model
@@ -90,12 +90,12 @@ class Tolerances(KinematicResult):
 
     @property
     def axis(self) -> Axis:
-        """What t is."""
+        """Meaning of t."""
         return TIME if self.result is None else self.result.axis
 
     @property
     def contributions(self) -> Array:
-        """Error of each output by each deviation at its limit, (n, m, k), without sign."""
+        """Error of each output due to each deviation at its limit, (n, m, k), absolute."""
         return np.asarray(np.abs(self.sensitivities) * self.amounts)
 
     @property
@@ -105,17 +105,17 @@ class Tolerances(KinematicResult):
 
     @property
     def rss(self) -> Array:
-        """Root of the sum of squares, (n, m): the same share of a normal distribution as the deviations have."""
+        """Root sum of squares, (n, m): the same share of a normal distribution as the deviations have."""
         return np.asarray(np.sqrt((self.contributions**2).sum(axis=2)))
 
     def sensitivity(self, output: str, deviation: str) -> Array:
-        """Return the derivative of an output by a deviation, (n,)."""
+        """Return the derivative of an output with respect to a deviation, (n,)."""
         return np.asarray(
             self.sensitivities[:, _place(self.outputs, output, "output"), _place(self.deviations, deviation, "name")]
         )
 
     def sampled(self, count: int = 200, *, row: int = 0, seed: int = 0) -> Samples:
-        """Build and assemble mechanisms with deviations, at one row, and return by how much their outputs are off.
+        """Build and assemble mechanisms with deviations, at one row, and return the errors of their outputs.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Tolerances(KinematicResult):
         return Samples(self.outputs, errors, 3 * errors.std(axis=0), np.array(worst))
 
     def _read(self, amounts: Array, row: int) -> Array:
-        """Return the outputs (m,) of a mechanism that is off, assembled with what is held."""
+        """Return the outputs (m,) of a mechanism with deviations, assembled with the held coordinates."""
         model, q = self.model, self._q[row]
         other = deviated(model.system, list(self._what), amounts).compile()
         values: dict[str, Any] = {}
@@ -195,12 +195,12 @@ def tolerances(
     hold: str | Iterable[str] | None = None,
     q: ArrayLike | None = None,
 ) -> Tolerances:
-    """Return how far outputs are off when lengths and places of joints are, to first order, exactly.
+    """Return the first-order output errors due to deviations of lengths and joint positions, exactly.
 
     Parameters
     ----------
     motion : System, Model or Result
-        Where to look: at the assembled start, or at every row of a motion.
+        The assembled start of a system or model, or every row of a motion.
     outputs : names
         Positions of points (``"coupler.P.position"``, ``"slider.position.x"``), angles of bodies (``"rocker.angle"``),
         coordinates of joints, cut or not (``"D"``).
@@ -208,15 +208,15 @@ def tolerances(
         Tolerances, plus and minus, m or rad: ``{"coupler.length": 1e-4, "ground.A-D": 2e-4, "C.rocker.x": 5e-5}``; see
         `dalembert.motion.deviations`.
     hold : names
-        Joints or coordinates that keep their values, as many as the mechanism has degrees of freedom; those that are
-        driven if left out.
+        Joints or coordinates that keep their values, as many as the mechanism has degrees of freedom; default the
+        driven ones.
     q : (nq,) rad or m
         Configuration of a System or Model, if not its start.
 
     Raises
     ------
     ModelError
-        If a name is unknown, if the mechanism can still move, or if a deviation would strain it.
+        If a name is unknown, if the mechanism still has degrees of freedom, or if a deviation would strain it.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def tolerances(
     found = [find_deviation(model.system, name, item) for name in deviations]
     amounts = np.array([finite_number(x, item=item, field=name) for name, x in deviations.items()])
     if (amounts < 0).any():
-        raise ModelError(item, "deviations", dict(deviations), "tolerances are plus and minus: give them without sign")
+        raise ModelError(item, "deviations", dict(deviations), "tolerances are symmetric: give non-negative numbers")
     if result is not None:
         if q is not None:
             raise ModelError(item, "q", q, "a Result has its own: leave it out")
@@ -258,7 +258,7 @@ def tolerances(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """One number of an output: how it changes."""
+    """One component of an output, and its derivative."""
 
     model: Model
     name: str
@@ -269,7 +269,7 @@ class _Part:
     cut: str | None = None
 
     def change(self, dq: Array, moved: Displacements) -> Array:
-        """Return the derivatives (n, k) by the deviations."""
+        """Return the derivatives (n, k) with respect to the deviations."""
         if self.dof is not None:
             found: Array = (speed_rows(self.dof, moved.q) @ dq)[:, 0]
             return found if self.cut is None else found + moved.of_cut_joint(self.cut)[:, 0]
@@ -279,8 +279,8 @@ class _Part:
 
 
 def _parts(model: Model, name: str) -> list[_Part]:
-    """Return the numbers of an output that is a position."""
-    output = Output.of(model, name)  # refuses unknown names
+    """Return the components of an output that is a position."""
+    output = Output.of(model, name)  # raises an error for unknown names
     base = name.removesuffix(".position")
     names = model.compiled.names
     for cut, joints in ((False, names.v), (True, names.cut_v)):
@@ -318,5 +318,5 @@ def _start(model: Model, q: ArrayLike | None, held: str | Iterable[str] | None) 
 
 def _place(names: tuple[str, ...], name: str, field_: str) -> int:
     if name not in names:
-        raise ModelError("tolerances", field_, name, f"there are {', '.join(map(repr, names))}")
+        raise ModelError("tolerances", field_, name, f"choose among {', '.join(map(repr, names))}")
     return names.index(name)

@@ -1,1 +1,1 @@
-"""Numerical methods without mechanics: rank, factorization, least squares, quadratic programs, roots, quadrature."""
+"""Numerical methods: rank, factorization, least squares, quadratic programs, roots, quadrature."""

@@ -1,10 +1,10 @@
-"""How far bounds have to be widened, or may be narrowed, for efforts to hold: many small convex problems at once.
+"""Least widening, or largest narrowing, of bounds for feasible efforts: batched small convex problems.
 
     min r,   lam_l + C' lam_r = h,   lower - r wide <= lam <= upper + r wide,   |lam_g / f_g| <= 1 + r for groups g (1)
 
-With lam_l eliminated each is a problem in lam_r and r, with a point inside its bounds at once: r large. Ellipsoids are
-taken as |lam_g / f_g|^2 / (1 + r) <= 1 + r, which is convex and smooth. Solved by a primal-dual interior-point method
-(Boyd and Vandenberghe 2004, section 11.7), all states side by side.
+With lam_l eliminated, each is a problem in lam_r and r, for which a large r gives an interior point. Ellipsoids are
+written |lam_g / f_g|^2 / (1 + r) <= 1 + r, which is convex and smooth. Solved by a primal-dual interior-point method
+(Boyd and Vandenberghe 2004, section 11.7), for all states in one batch.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["MAX_NARROWING", "minimal_widening"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-MAX_NARROWING = 0.9  # of `wide`: bounds are narrowed by no more; a smaller r makes no difference to users
-DUALITY_GAP_TOL = 1e-12  # of 1 + |r|: the gap between r and its dual at a solution
-MAX_DISTANCE = 1e6  # of `wide`: bound on |lam| that keeps the search finite
+MAX_NARROWING = 0.9  # of `wide`; largest narrowing of bounds, a smaller r has no use
+DUALITY_GAP_TOL = 1e-12  # of 1 + |r|; gap between r and its dual at a solution
+MAX_FORCE_RATIO = 1e6  # of `wide`: bound on |lam| that keeps the search finite
 MAX_ITERATIONS = 60
 
 
 def minimal_widening(
     h: Array, lower: Array, upper: Array, radius: Array, share: Array, wide: Array, groups: list[list[int]]
 ) -> Array:
-    """Return r of (1), (k,), of k states; one that serves, next to the least, where rounding stops the search.
+    """Return r of (1), (k,), of k states; feasible and nearly least where rounding stops the search.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ def minimal_widening(
     lower, upper : (k, l + r)
         May be infinite.
     radius, wide : (k, l + r)
-        Above zero; f of the rows that are in groups.
+        Positive; f of the rows in groups.
     share : (l, r)
         C'.
     groups : list of list of int
-        Numbers among the l + r rows.
+        Indices among the l + r rows.
     """
     return _Problems(h, lower, upper, radius, share, wide, groups).solved()
 
@@ -60,7 +60,7 @@ class _Problems:
             B = np.where(known[:, :, None], sign * slope / wide[:, :, None], 0.0)
             parts.append((a, B, np.where(known, -1.0, 0.0)))
         far = np.tile(np.eye(m), (count, 1, 1))
-        none, limit = np.zeros((count, m)), np.full((count, m), -MAX_DISTANCE)
+        none, limit = np.zeros((count, m)), np.full((count, m), -MAX_FORCE_RATIO)
         parts += [(limit, far, none), (limit, -far, none)]
         parts.append((np.full((count, 1), -MAX_NARROWING), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
         self.a = np.concatenate([a for a, _, _ in parts], axis=1)
@@ -69,7 +69,7 @@ class _Problems:
         self.Q = [slope[:, g] / radius[:, g, None] for g in groups]
 
     def values(self, x: Array, which: BoolArray) -> Array:
-        """Return what is not to be above zero, (k, rows)."""
+        """Return the constraint functions, (k, rows), which must not be positive."""
         rows = self.a[which] + (self.B[which] @ x[:, :, None])[:, :, 0]
         room = 1.0 + x[:, -1]
         groups = [((p[which] + (Q[which] @ x[:, :-1, None])[:, :, 0]) ** 2).sum(1) for p, Q in self._groups]
@@ -122,7 +122,7 @@ class _Problems:
         return np.asarray(x[:, -1])
 
     def _step(self, x: Array, z: Array, which: BoolArray) -> tuple[Array, Array, Array, Array]:
-        """Return the next points and multipliers, the gaps there, and by how much they are off the dual."""
+        """Return the next points and multipliers, their duality gaps, and the dual residuals."""
         f = self.values(x, which)
         G, H = self.slopes(x, z, which)
         rows = f.shape[1]

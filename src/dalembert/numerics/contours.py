@@ -1,7 +1,7 @@
-"""The boundary of what is marked on a grid, as curves, with crossings found between grid points.
+"""Contours of a mask on a grid, with crossings located between grid points.
 
-Marching squares: every square of four grid points contributes the pieces that separate marked corners from others; the
-crossings on its sides are placed by the caller's search.
+Marching squares: every square of four grid points contributes the segments that separate masked corners from others.
+The crossings on its sides are located by the caller's search.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ Key = tuple[int, int]
 def outline(
     grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[IndexArray, IndexArray], Array]
 ) -> list[Array]:
-    """Return curves (k, 2) around marked grid points; the last point of a closed one is its first.
+    """Return curves (k, 2) around masked grid points; the last point of a closed one is its first.
 
-    Of three dimensions, one array (k, 3) of points between marked ones and others.
+    In three dimensions, one array (k, 3) of points between masked points and others.
 
     Parameters
     ----------
     grid : arrays
-        Places of the grid points along the axes.
+        Coordinates of the grid points along the axes.
     marked : (nx, ny) or (nx, ny, nz) bool
     part : callable
-        From numbers (k,) of marked cells and of their neighbours that are not to the part (k,) of the way inside.
+        From indices (k,) of masked cells and of their unmasked neighbours to the fraction (k,) of the distance inside.
     """
     numbers = np.arange(marked.size).reshape(marked.shape)
     pairs: list[tuple[int, int]] = []
@@ -64,7 +64,7 @@ def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Arra
             continue
         a, b, c, d = i * ny + j, (i + 1) * ny + j, (i + 1) * ny + j + 1, i * ny + j + 1
         around = [side for side in ((a, b), (b, c), (d, c), (a, d)) if side in crossings]
-        if len(around) == 4 and marked.flat[a]:  # opposite corners: keep what is marked apart
+        if len(around) == 4 and marked.flat[a]:  # opposite corners: keep masked corners separate
             ends = [((a, b), (a, d)), ((b, c), (d, c))]
         elif len(around) == 4:
             ends = [((a, b), (b, c)), ((a, d), (d, c))]
@@ -78,20 +78,20 @@ def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Arra
     for start in [*(key for key, near in neighbours.items() if len(near) < 2), *neighbours]:
         if start not in left:
             continue
-        way = [start]
+        curve = [start]
         del left[start]
         while True:
-            ahead = [key for key in neighbours[way[-1]] if key in left]
+            ahead = [key for key in neighbours[curve[-1]] if key in left]
             if not ahead:
                 break
-            way.append(ahead[0])
+            curve.append(ahead[0])
             del left[ahead[0]]
-        if len(way) > 2 and start in neighbours[way[-1]]:
-            way.append(start)
-        curves.append(np.array([crossings[key] for key in way]))
+        if len(curve) > 2 and start in neighbours[curve[-1]]:
+            curve.append(start)
+        curves.append(np.array([crossings[key] for key in curve]))
     return sorted(curves, key=len, reverse=True)
 
 
 def _squares(a: int, b: int, ny: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return by how much the two squares beside a side start before its first point."""
+    """Return the offsets of the two squares beside a side from its first point."""
     return ((0, 0), (1, 0)) if b - a == 1 else ((0, 0), (0, 1))

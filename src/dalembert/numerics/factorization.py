@@ -1,13 +1,13 @@
-"""Factored Jacobians: one factorisation serves corrections, speeds, accelerations, jerks, predictors and subspaces.
+"""Factorization of Jacobians, for corrections, rates, predictors and subspaces.
 
     minimise |J x - b|, and among those |x|                                                                       (1)
 
-by QR with pivoting (the default; redundant rows and free columns are both fine), by the normal equations
-J^T J x = J^T b (Garcia de Jalon and Bayo 1994, (3.15): half the storage, the square of the condition number, no free
-columns), or by elimination with row scaling and column pivoting, which solves as many rows as there are columns and
-forgets the others (section 3.4: cheap, and not robust where redundant rows disagree). Large matrices of many loops have
-few entries: the normal equations are then factored sparse, with a second look at what is left, so that digits are those
-of QR. For 100 loops in a row that is five times as fast as QR, for 300 fifty times; below 200 columns it is slower.
+by QR with pivoting (the default; redundant rows and free columns are allowed), by the normal equations J^T J x = J^T b
+(Garcia de Jalon and Bayo 1994, (3.15): half the storage, the square of the condition number, no free columns), or by
+elimination with row scaling and column pivoting, which solves as many rows as there are columns and ignores the others
+(section 3.4: cheap, and not robust where redundant rows disagree). Large matrices of many loops are sparse. Their
+normal equations are factored sparse, with iterative refinement, to the accuracy of QR. For 100 loops in a row that is
+five times as fast as QR, for 300 fifty times; below 200 columns it is slower.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Array = NDArray[np.float64]
 Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 SOLVERS = ("auto", "qr", "normal", "elimination", "sparse")
-LARGE = 200  # columns from which sparse matrices are faster, if no more than a share of the entries is there
-FEW = 0.05
+MIN_SPARSE_COLUMNS = 200  # columns from which sparse matrices are faster, if few entries are nonzero
+MAX_SPARSE_DENSITY = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A factored matrix.
+    """Factored matrix.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Factors:
         Takes b (rows,) or (rows, k), returns x (n,) or (n, k) of (1).
     rank : int
     rows : (rank,) int
-        Independent rows; of ``"normal"``, none are told.
+        Independent rows; empty for ``"normal"``.
     """
 
     solve: Callable[[Array], Array]
@@ -59,18 +59,18 @@ def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Fa
     solver : str
         ``"auto"``: ``"sparse"`` where J is large and has few entries and full column rank, else ``"qr"``.
     pattern : pair of (k,) int
-        Rows and columns of the entries that J can have; looked for if left out.
+        Rows and columns of the possible entries of J; determined if left out.
 
     Raises
     ------
     SingularityError
-        If ``"normal"`` or ``"elimination"`` finds columns that depend on each other.
+        If ``"normal"`` or ``"elimination"`` finds dependent columns.
     """
     if solver in ("auto", "sparse"):
         n, entries = J.shape[1], pattern[0].size if pattern is not None else -1
-        if solver == "sparse" or n >= LARGE:
+        if solver == "sparse" or n >= MIN_SPARSE_COLUMNS:
             entries = int(np.count_nonzero(J)) if entries < 0 else entries
-            if solver == "sparse" or entries <= FEW * J.size:
+            if solver == "sparse" or entries <= MAX_SPARSE_DENSITY * J.size:
                 found = _by_sparse(J, pattern)
                 if found is not None:
                     return found
@@ -80,12 +80,12 @@ def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Fa
                         "solver='qr'"
                     )
         return _by_qr(J)
-    ways = {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}
-    return ways[one_of("position", "solver", solver, ("auto", "sparse", *ways))](J)
+    solvers = {"qr": _by_qr, "normal": _by_normal_equations, "elimination": _by_elimination}
+    return solvers[one_of("position", "solver", solver, ("auto", "sparse", *solvers))](J)
 
 
 def _by_sparse(J: Array, pattern: Pattern | None) -> Factors | None:
-    """Return the sparse factors of J^T J, or None if columns depend on each other, as far as squares tell."""
+    """Return the sparse factors of J^T J; None if columns are dependent at the accuracy of squares."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 
@@ -146,7 +146,7 @@ def _by_normal_equations(J: Array) -> Factors:
     least = float(np.abs(np.diag(whole[0])).min(initial=np.inf)) if whole is not None else 0.0
     if whole is None or least <= STEP_RANK_TOL * np.sqrt(np.abs(N).max(initial=0.0)):
         raise SingularityError(
-            "the normal equations are singular: DOF are left, or the position is singular; drive what is free, or "
+            "the normal equations are singular: DOF are left, or the position is singular; drive the free DOF, or "
             "use solver='qr'"
         )
     return Factors(lambda b: np.asarray(cho_solve(whole, J.T @ b)), J.shape[1], np.zeros(0, dtype=np.intp))
@@ -164,7 +164,7 @@ def _by_elimination(J: Array) -> Factors:
         if pivot < 0 or abs(A[pivot, k]) < 1e-12:
             raise SingularityError(
                 f"elimination finds no pivot in column {k + 1} of {n}: DOF are left, or the position is singular; "
-                "drive what is free, or use solver='qr'"
+                "drive the free DOF, or use solver='qr'"
             )
         free.remove(pivot)
         used.append(pivot)

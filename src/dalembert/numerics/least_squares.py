@@ -1,4 +1,4 @@
-"""Nonlinear least squares for many starts at once, by the method of Levenberg and Marquardt.
+"""Nonlinear least squares for batches of starts, by the Levenberg-Marquardt method.
 
     (J^T J + mu 1) x = -J^T r,      r and J scaled                                                                  (1)
 
@@ -40,7 +40,7 @@ class LeastSquaresProblem(Protocol):
         ...
 
     def retract(self, q: Array, x: Array) -> Array:
-        """Return where scaled steps x (B, nv) from q lead, (B, nq)."""
+        """Return the points (B, nq) after scaled steps x (B, nv) from q."""
         ...
 
 
@@ -52,14 +52,14 @@ def levenberg_marquardt(
     tolerance: float = 1e-10,
     iterations: int = 60,
 ) -> tuple[Array, Array]:
-    """Return where starts q (B, nq) lead by (1), and the largest residual (B, blocks) of each block.
+    """Return the minima reached from starts q (B, nq), and the largest residuals (B, blocks).
 
     A start stops where its residual cannot be reduced.
 
     Parameters
     ----------
     blocks : sequence of (rows, columns)
-        Rows and the columns that reduce them. Independent blocks are solved side by side, each with its own steps.
+        Rows and the columns that reduce them. Independent blocks are solved in parallel, each with its own steps.
     """
     q = q.copy()
     B, nb = len(q), len(blocks)
@@ -115,7 +115,7 @@ def levenberg_marquardt(
 
 
 def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the steps (B, n) of (1), the norms (B,) of r that they promise, and where the gradient vanishes."""
+    """Return the steps (B, n) of (1), the predicted norms (B,) of r, and the mask where the gradient vanishes."""
     n = J.shape[2]
     Jt = J.transpose(0, 2, 1)
     H = Jt @ J

@@ -46,13 +46,13 @@ BOUNDARY_TOL = 1e-9  # of |x / f|: a group so close to 1 is on its ellipsoid
 
 @dataclass(frozen=True, eq=False)
 class BoundedQpSolution:
-    """A solution of (1).
+    """Solution of (1).
 
     Attributes
     ----------
     x, w : (n,)
     free : list of int
-        Those that w = 0 was solved for; independent of each other.
+        Independent unknowns for which w = 0 was solved.
     """
 
     x: Array
@@ -61,7 +61,7 @@ class BoundedQpSolution:
 
 
 def schur_pivot(A: Array, free: list[int], k: int) -> float:
-    """Return what is left of A[k, k] when the free unknowns are eliminated."""
+    """Return the Schur complement of A[k, k] after elimination of the free unknowns."""
     if not free:
         return float(A[k, k])
     column = A[free, k]
@@ -115,17 +115,17 @@ def _settle_free(A: Array, b: Array, lower: Array, upper: Array, x: Array, free:
             x[free] = z
             return
         x[free] += max(part, 0.0) * step
-        for place in sorted(np.flatnonzero(room <= part), reverse=True):
-            k = free.pop(int(place))
-            x[k] = upper[k] if step[place] > 0 else lower[k]
+        for index in sorted(np.flatnonzero(room <= part), reverse=True):
+            k = free.pop(int(index))
+            x[k] = upper[k] if step[index] > 0 else lower[k]
 
 
 def solve_ellipsoid_qp(
     A: Array, b: Array, lower: Array, upper: Array, groups: list[list[int]], f: Array, noise: Array | None = None
 ) -> BoundedQpSolution:
-    """Return a solution of (1); rows of groups have no bounds but f (n,), which is above zero there.
+    """Return a solution of (1); rows in groups have no bounds except f (n,), which is positive there.
 
-    `noise` (n,) is that of `solve_bounded_qp`, for rows outside of groups.
+    `noise` (n,) is that of `solve_bounded_qp`, for rows outside groups.
     """
     noise = np.zeros(len(b)) if noise is None else noise
     if not groups:
@@ -161,7 +161,7 @@ def solve_ellipsoid_qp(
 
 
 def within_ellipsoid(A: Array, b: Array, f: Array) -> Array:
-    """Return the x that makes x' A x / 2 + b' x least with |x / f| <= 1; f above zero."""
+    """Return the minimiser x of x' A x / 2 + b' x with |x / f| <= 1; f positive."""
     from scipy.optimize import brentq
 
     values, Q = np.linalg.eigh(f[:, None] * A * f)
@@ -198,7 +198,7 @@ def within_ellipsoid(A: Array, b: Array, f: Array) -> Array:
 def _polished(
     A: Array, b: Array, lower: Array, upper: Array, groups: list[list[int]], f: Array, x: Array, free: list[int]
 ) -> Array | None:
-    """Return the solution by Newton's method from x, with what slips taken from there; None if that is none."""
+    """Return the solution by Newton's method from x, with its slipping groups; None if it fails."""
     slips = [g for g in groups if np.linalg.norm(x[g] / f[g]) >= 1.0 - BOUNDARY_TOL]
     unknown = [*free, *(k for g in groups for k in g)]
     z, s = x.copy(), np.array([max(-float((A[g] @ x + b[g]) @ x[g]), 0.0) for g in slips])

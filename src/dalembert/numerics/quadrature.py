@@ -1,8 +1,9 @@
-"""Integrals over intervals of time, by nested rules with halving where they do not settle.
+"""Adaptive quadrature over time intervals, by nested rules with bisection.
 
 Lobatto's rule of four points and its extension by Kronrod to seven (Gander and Gautschi 2000): exact for polynomials up
-to degree 5 and 9. The ends of intervals are where states are known; five points lie within. What the two differ by,
-d, is the error of the first, of order 6 in the length; that of the second, of order 10, is taken for |30 d|^1.6.
+to degree 5 and 9. The states at the ends of intervals are known; five points lie within. The difference d of the two
+rules is the error of the first, of order 6 in the length. The error of the second, of order 10, is estimated by
+|30 d|^1.6.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ Array = NDArray[np.float64]
 
 _NODES = np.array([-np.sqrt(2 / 3), -1 / np.sqrt(5), 0.0, 1 / np.sqrt(5), np.sqrt(2 / 3)])
 _WEIGHTS = np.array([77, 432, 625, 672, 625, 432, 77]) / 1470
-_LESS = np.array([1, 0, 5, 0, 5, 0, 1]) / 6
-_HALVINGS = 12
+_LOBATTO_WEIGHTS = np.array([1, 0, 5, 0, 5, 0, 1]) / 6
+_MAX_HALVINGS = 12
 
 
 def over_intervals(
@@ -39,16 +40,16 @@ def over_intervals(
         From times (n,), in any order, to values (n, m).
     a, b : (k,) s
     ends : two of (k, m)
-        Values at a and at b; where a rate jumps, those on the side of the interval.
+        Values at a and at b; at a jump, those on the side of the interval.
     relative : float
         Error allowed in an interval, as part of the integral of the magnitude over all intervals.
     absolute : float
-        Error allowed besides.
+        Absolute error allowed in addition.
     """
     total, owner = np.zeros(ends[0].shape), np.flatnonzero(b > a)
     a, b, first, last = a[owner], b[owner], ends[0][owner], ends[1][owner]
     allowed: Array | None = None
-    for halving in range(_HALVINGS + 1):
+    for halving in range(_MAX_HALVINGS + 1):
         if not len(owner):
             break
         half = ((b - a) / 2)[:, None]
@@ -58,8 +59,8 @@ def over_intervals(
         if allowed is None:
             allowed = relative * size.sum(axis=0) + absolute
         settled = (_error(whole - less, size) <= allowed).all(axis=1) | (
-            halving == _HALVINGS
-        )  # a jump: as near as it comes
+            halving == _MAX_HALVINGS
+        )  # a jump: best estimate
         np.add.at(total, owner[settled], whole[settled])
         rest = ~settled
         middle, mean = (a + b)[rest] / 2, inner[rest, len(_NODES) // 2]
@@ -70,10 +71,10 @@ def over_intervals(
 
 
 def _rules(values: Array) -> list[tuple[Array, Array]]:
-    return [(_WEIGHTS, values), (_LESS, values), (_WEIGHTS, np.abs(values))]
+    return [(_WEIGHTS, values), (_LOBATTO_WEIGHTS, values), (_WEIGHTS, np.abs(values))]
 
 
 def _error(difference: Array, size: Array) -> Array:
-    """Return an estimate of the error of the better rule, as large as the difference at most."""
+    """Return an estimate of the error of the better rule, at most the difference."""
     part = np.abs(difference) / np.where(size > 0.0, size, 1.0)
     return size * np.minimum(part, (30 * part) ** 1.6)

@@ -1,11 +1,11 @@
 """Rank, null space, and independent rows and columns of matrices.
 
-A singular value, or a pivot of QR, counts if it exceeds
+A singular value, or a pivot of QR, is nonzero if it exceeds
 
     tolerance * max(floor, largest one)                                                                             (1)
 
 The floor is 1 for scaled rows, whose entries are of order one: rows that all vanish have rank 0, not the rank of their
-rounding. It is 0 for matrices of unknown size. Tolerances that several modules use have their names here.
+rounding. It is 0 for matrices of unknown magnitude. Tolerances that several modules use are defined here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-CLOSED_RANK_TOL = 1e-8  # scaled rows at a closed configuration: closing to 1e-12 leaves as much noise in their rank
-ROW_RANK_TOL = 1e-9  # rows at a configuration that is given: rounding only, but entries of several sizes
+CLOSED_RANK_TOL = 1e-8  # scaled rows at a closed configuration; closing to 1e-12 leaves such noise in their rank
+ROW_RANK_TOL = 1e-9  # rows at a given configuration; rounding only, but entries of several magnitudes
 STEP_RANK_TOL = 1e-10  # steps of Newton's method: truncate rounding, keep all that may reduce the residual
 
 
@@ -56,20 +56,23 @@ def _square(J: Array) -> Array:
 
 
 def significant(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0) -> BoolArray:
-    """Return which singular values, or pivots, s (..., k) count by (1)."""
+    """Return the mask of singular values, or pivots, s (..., k) that are nonzero by (1)."""
     counts: BoolArray = s > tolerance * np.maximum(floor, s.max(axis=-1, keepdims=True, initial=0.0))
     return counts
 
 
 def numerical_rank(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0) -> int:
-    """Return how many singular values, or pivots, s (k,) count by (1)."""
+    """Return the number of singular values, or pivots, s (k,) that are nonzero by (1)."""
     return int(significant(s, tolerance, floor).sum())
 
 
 def null_space(
     J: Array, tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0, free: BoolArray | None = None
 ) -> Array:
-    """Return an orthonormal basis (n, k) of the x with J x = 0, J (m, n); entries of x that are not `free` are zero."""
+    """Return an orthonormal basis (n, k) of the x with J x = 0, J (m, n).
+
+    Entries of x that are not `free` are zero.
+    """
     moving = np.ones(J.shape[1], dtype=bool) if free is None else free
     if not len(J) or not moving.any():
         return np.eye(J.shape[1])[:, moving]
@@ -81,7 +84,7 @@ def null_space(
 
 
 def truncated_svd(A: Array, tolerance: float, floor: float = 0.0) -> tuple[Array, Array, Array]:
-    """Return U (m, r), s (r,), Vt (r, n) of A = U diag(s) Vt over the singular values that count."""
+    """Return U (m, r), s (r,), Vt (r, n) of A = U diag(s) Vt over the nonzero singular values."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     rank = numerical_rank(s, tolerance, floor)
     return U[:, :rank], s[:rank], Vt[:rank]
@@ -95,7 +98,7 @@ def minimum_norm_solution(A: Array, b: Array, tolerance: float = ROW_RANK_TOL, f
 
 
 def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
-    """Return rows of J (m, n) that are independent and span all of them, ascending, by pivoted QR."""
+    """Return indices of independent rows of J (m, n) that span all of them, ascending, by pivoted QR."""
     from scipy.linalg import qr
 
     if not J.size:
@@ -115,14 +118,14 @@ def split_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
 
     Returns
     -------
-    kept, dropped : lists of row numbers
+    kept, dropped : lists of row indices
     y : (len(dropped), m)
         y @ J = 0: each dropped row, with coefficient 1, as minus a combination of kept ones.
     """
     from scipy.linalg import qr
 
     rows = len(J)
-    # prefer earlier rows among those that serve equally well
+    # prefer earlier rows among equally good ones
     bias = 1.0 - 1e-3 * np.arange(rows) / max(1, rows)
     R, order = qr((J * bias[:, None]).T, mode="r", pivoting=True) if rank else (None, np.arange(rows))
     kept, dropped = order[:rank], order[rank:]
@@ -144,7 +147,7 @@ class BaseColumns(NamedTuple):
     order : (p,) int
     rank : int
     combinations : (rank, p)
-        (1 | T) with the columns where they were: the parameters that each independent column tells the sum of.
+        (1 | T) in the original order of columns: the combination of parameters for each independent column.
     Q, R : (N, rank), (rank, rank)
         Of the independent columns, divided by `sizes`.
     sizes : (rank,)

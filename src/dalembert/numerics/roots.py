@@ -1,4 +1,4 @@
-"""Bisection of many brackets at once."""
+"""Bisection of batches of brackets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["bisect"]
 
 Array = NDArray[np.float64]
 
-MAX_BISECTIONS = 60  # leave less than rounding of a bracket; fewer where its ends become neighbouring numbers
+MAX_BISECTIONS = 60  # reduces a bracket to rounding; fewer if its ends become adjacent numbers
 
 
 def bisect(
@@ -20,20 +20,20 @@ def bisect(
     high: Array | float,
     iterations: int = MAX_BISECTIONS,
 ) -> tuple[Array, Array]:
-    """Halve brackets between points where a condition holds and points where it does not.
+    """Bisect brackets between points where a condition is true and points where it is false.
 
     Parameters
     ----------
     before : callable
-        Returns for points (k,), one of each bracket, whether the change lies beyond them.
+        Returns for points (k,), one of each bracket, the mask of those before the change.
     low, high : (k,) or float
-        Ends of the brackets; the condition holds at `low`, and not at `high`.
+        Ends of the brackets; the condition is true at `low` and false at `high`.
     iterations : int
 
     Returns
     -------
     low, high : (k,) or ()
-        The brackets that are left.
+        The remaining brackets.
     """
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     for _ in range(iterations):

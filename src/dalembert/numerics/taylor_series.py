@@ -1,6 +1,6 @@
-"""Taylor coefficients of functions at many places, arrays (order + 1, n) of f, f', f''/2, ...: products, roots, turns.
+"""Arithmetic of Taylor series: arrays (order + 1, n) of f, f', f''/2, ... at n points.
 
-So that curves derived from curves (offsets, envelopes) have exact derivatives.
+It gives curves derived from curves (offsets, envelopes) exact derivatives.
 """
 
 from __future__ import annotations

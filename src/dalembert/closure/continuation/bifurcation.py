@@ -1,16 +1,16 @@
-"""Where ways of closed configurations meet, and in which directions they leave.
+"""Bifurcations of closed configurations: location and branch directions.
 
 With B a basis of the range of J nearby and g = B^T r (n - 1 equations), a simple bifurcation is a regular solution of
 
     g + lambda y = 0,    g_q^T y = 0,    y . y = 1                                                                   (1)
 
-with lambda = 0: one equation too few, y. Of the motions x = N a in the null space (n, 2) of J those go on that keep it
-closed to second order,
+with lambda = 0: one equation too few, y. Of the motions x = N a in the null space (n, 2) of J those are tangents of
+branches that keep the loops closed to second order,
 
     a^T A a = 0,     A_ij = y . g_qq [n_i, n_j]                                                                      (2)
 
-two directions if det A < 0, none if det A > 0: an isolated point. Where this does not decide (det A = 0, or more
-motions than two), the closed configurations on a small sphere around the point are looked for.
+two directions if det A < 0, none if det A > 0: an isolated point. If (2) is undecided (det A = 0, or more motions than
+two), the closed configurations on a small sphere around the point are searched.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ __all__ = ["BifurcationPoint", "locate_bifurcation"]
 Array = NDArray[np.float64]
 
 ZERO_TOL = 1e-6
-_SAMPLES = 64
+_N_SPHERE_STARTS = 64
 
 
 @dataclass(eq=False)
 class BifurcationPoint:
-    """A configuration at which the rank drops.
+    """Configuration at which the rank drops.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class BifurcationPoint:
     mobility : int
         Independent motions there, to first order.
     directions : (k, nv)
-        Scaled, of length 1: in which ways of closed configurations leave. Two for each way that goes through.
+        Scaled, of length 1: tangents of the branches. Two for each branch through the point.
     """
 
     q: Array
@@ -54,9 +54,9 @@ class BifurcationPoint:
 
 
 def locate_bifurcation(tracer: PathTracer, near: SolutionPoint, *, along: bool = True) -> BifurcationPoint | None:
-    """Return the bifurcation next to a place, located to rounding; None if the rank does not drop.
+    """Return the bifurcation next to a point, located to rounding; None if the rank does not drop.
 
-    `follow_targets`: the place was found on a way, so that its basis is that of a regular place nearby.
+    `along`: the point was found on a path, so that its basis is that of a regular point nearby.
     """
     closed, free = tracer.closed, tracer.free
     q, y = _polished(tracer, near) if along else (near.q, None)
@@ -71,7 +71,10 @@ def locate_bifurcation(tracer: PathTracer, near: SolutionPoint, *, along: bool =
 
 
 def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | None]:
-    """Solve (1) by Newton's method from a place; return q and y, or the place itself without y if that fails."""
+    """Solve (1) by Newton's method from a point.
+
+    Return q and y, or the point itself and None if that fails.
+    """
     closed, free, n = tracer.closed, tracer.free, tracer.n
     B, q, h = near.basis, near.q, 1e-5
     columns = np.flatnonzero(free)
@@ -104,7 +107,7 @@ def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | N
 
 
 def _second_order(tracer: PathTracer, q: Array, N: Array, y: Array) -> Array | None:
-    """Return the directions (k, nv) of (2); None where they do not decide."""
+    """Return the directions (k, nv) of (2); None where (2) is undecided."""
     one, two = N.T
     a, b, both = (float(y @ tracer.closed.quadratic(q, x)) for x in (one, two, one + two))
     c = 0.5 * (both - a - b)
@@ -116,14 +119,14 @@ def _second_order(tracer: PathTracer, q: Array, N: Array, y: Array) -> Array | N
         return None
     if discriminant < 0:
         return np.zeros((0, len(one)))
-    # a u^2 + 2 c u v + b v^2 = 0, without a difference of nearly equal numbers
+    # a u^2 + 2 c u v + b v^2 = 0, without cancellation
     root = -(c + np.copysign(np.sqrt(discriminant), c))
-    ways = [u * one + v * two for u, v in ((root, a), (b, root))]
-    return np.array([sign * x / np.linalg.norm(x) for x in ways for sign in (1.0, -1.0)])
+    directions = [u * one + v * two for u, v in ((root, a), (b, root))]
+    return np.array([sign * x / np.linalg.norm(x) for x in directions for sign in (1.0, -1.0)])
 
 
 class _SphereEquations:
-    """The closure equations and one that holds the distance to a configuration."""
+    """The closure equations and one for the distance to a configuration."""
 
     def __init__(self, tracer: PathTracer, q: Array, radius: float) -> None:
         self._closed, self._q, self._radius = tracer.closed, q, radius
@@ -150,9 +153,9 @@ def _around(tracer: PathTracer, q: Array, N: Array) -> Array:
     """Return directions (k, nv) to closed configurations on a small sphere around q, found from many starts."""
     radius, random = 0.02, np.random.default_rng(0)
     sphere = _SphereEquations(tracer, q, radius)
-    kicks = random.normal(size=(_SAMPLES, N.shape[1]))
+    kicks = random.normal(size=(_N_SPHERE_STARTS, N.shape[1]))
     kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
-    starts = sphere.retract(np.broadcast_to(q, (_SAMPLES, len(q))), kicks @ N.T)
+    starts = sphere.retract(np.broadcast_to(q, (_N_SPHERE_STARTS, len(q))), kicks @ N.T)
     everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
     ends, worst = levenberg_marquardt(sphere, starts, [everything], tolerance=1e-10)
     ends = ends[worst[:, 0] < 1e-10]

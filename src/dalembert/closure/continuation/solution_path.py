@@ -1,4 +1,4 @@
-"""Points of a way of closed configurations, the way itself, and what is found between two of its points."""
+"""Points and paths of closed configurations, and interpolation between points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class SolutionPoint:
-    """A point of a way.
+    """Point of a path of closed configurations.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class SolutionPoint:
     jacobian: Array = field(repr=False)
 
     def signed(self, start: SolutionPoint, free: NDArray[np.bool_]) -> float:
-        """Return sigma, negative if the rank drops an odd number of times between here and another place."""
+        """Return sigma, negative if the rank drops an odd number of times between this point and another."""
         here = np.linalg.slogdet(np.vstack([start.basis.T @ self.jacobian, self.tangent])[:, free])[0]
         there = np.linalg.slogdet(np.vstack([start.basis.T @ start.jacobian, start.tangent])[:, free])[0]
         return float(self.sigma * (1.0 if here * there >= 0 else -1.0))
@@ -44,12 +44,12 @@ class SolutionPoint:
 
 @dataclass(eq=False)
 class Path:
-    """A smooth way of closed configurations.
+    """Smooth path of closed configurations.
 
     Attributes
     ----------
     q : (n, nq) rad or m
-        Without jumps: angles count turns. Of a way that leads back to its beginning, this is also its end.
+        Without jumps: angles count turns. The last point of a closed path is its first point.
     tangents : (n, nv)
         Scaled, of length 1.
     s : (n,)
@@ -57,11 +57,11 @@ class Path:
     sigma : (n,)
         Smallest singular value of the scaled Jacobian that is not always zero.
     closed : bool
-        Whether it leads back to its beginning.
+        True if the path returns to its first point.
     ends : (str, str)
-        Why it begins and ends; empty if it is closed.
-    singular : list of Place
-        Where the rank drops, before they are located to the last digit.
+        Reasons for the begin and the end; empty if the path is closed.
+    singular : list of SolutionPoint
+        Rank drops, not yet located to rounding.
     """
 
     q: Array
@@ -85,7 +85,7 @@ def cubic(step: Array, begin: Array, end: Array, ds: Array, u: Array) -> tuple[A
 
 
 def illinois_root(function: Callable[[float], float], a: float, b: float) -> float | None:
-    """Return where a function changes its sign between a and b, by the rule of Illinois; None if it does not."""
+    """Return the zero of a function between a and b, by the Illinois rule; None without a sign change."""
     fa, fb = function(a), function(b)
     if fa == 0.0 or fb == 0.0:
         return a if fa == 0.0 else b

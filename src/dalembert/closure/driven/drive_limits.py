@@ -1,8 +1,8 @@
-"""How far a drive can go: where the links that it moves are stretched or folded, and it takes the mechanism no further.
+"""Limits of drives: dead points at which stretched or folded links lock a driven coordinate.
 
-At such a limit the rows of the loops lose rank on the speeds that drives leave: P_f x = 0 for a motion x in which
-driven coordinates stand still, and y^T P_f = 0 for the loads with which the links lock. y^T P_d v_d, what a drive asks
-of the locked links, tells which drive it is.
+At such a limit the loop rows lose rank on the velocities that are not driven: P_f x = 0 for a motion x in which driven
+coordinates do not move, and y^T P_f = 0 for the loads with which the links lock. The power y^T P_d v_d identifies the
+drive.
 """
 
 from __future__ import annotations
@@ -28,89 +28,91 @@ __all__ = ["limit_reached", "unreachable_drive"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_LOCKED = 1e-4  # of singular values: a limit is found to some 1e-12, where the root of that is left
-_REDUNDANT = 1e-11  # of singular values: rounding of rows that repeat others
-_SHARE = 1e-2  # of the largest part in a motion, below which a joint takes none
+_LOCKED_TOL = 1e-4  # of the singular values; a limit located to about 1e-12 leaves its square root
+_REDUNDANT_TOL = 1e-11  # of the singular values; rounding of redundant rows
+_MIN_SHARE = 1e-2  # of the largest component of a motion; a joint below it does not take part
 
 
 def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) -> str:
-    """Say which drive has come to its limit at q (nq,), v (nv,); empty if none has.
+    """Return a sentence naming the drive at its limit at q (nq,), v (nv,); empty if there is none.
 
-    `given` (nv,) marks the speeds that drives and locks prescribe.
+    `given` (nv,) is the mask of velocities that drives and locks prescribe.
     """
     scales = Scaling.of(model, t=t)
     J = scales.jacobian(model, q)
     U, s, _ = np.linalg.svd(J[:, ~given], full_matrices=False)
     if not model.joint_drives or not len(s):
         return ""
-    # of bodies without mass the model does not know its independent rows
-    independent = len(model.independent_rows) or numerical_rank(s, _REDUNDANT, 0.0)
+    # with massless bodies the model does not provide its independent rows
+    independent = len(model.independent_rows) or numerical_rank(s, _REDUNDANT_TOL, 0.0)
     usual = min(independent, int((~given).sum()))
     if not usual:
         return ""
-    asked = np.abs((U[:, usual - 1] @ J) * v / scales.columns)
-    pull = {d: float(asked[model.v_slice(d.connection.name).start + d.coordinate]) for d in _single(model)}
+    power = np.abs((U[:, usual - 1] @ J) * v / scales.columns)
+    pull = {d: float(power[model.v_slice(d.connection.name).start + d.coordinate]) for d in _single(model)}
     drive = max(pull, key=lambda d: pull[d], default=None)
     if drive is None or not pull[drive] > 0.0:
         return ""
-    place = model.q_slice(drive.connection.name).start + drive.coordinate
-    return _sentence(model, drive, float(q[place]), _stretched(model, q, given, t))
+    index = model.q_slice(drive.connection.name).start + drive.coordinate
+    return _sentence(model, drive, float(q[index]), _stretched(model, q, given, t))
 
 
 def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]) -> str:
-    """Say which drive by position asks for more at t than the mechanism can do; empty if no single one does.
+    """Return a sentence naming the position drive that exceeds the reach at t; empty if no single one does.
 
     Parameters
     ----------
     guess : (nq,) rad or m
-        With driven coordinates where drives put them.
+        With driven coordinates at their prescribed values.
     held : dict of str to value
-        What drives hold by position.
+        Coordinates that drives hold by position.
     """
     for drive in _single(model):
         if drive.level:
             continue
         others = {name: value for name, value in held.items() if name != drive.name}
-        place = model.q_slice(drive.connection.name).start + drive.coordinate
-        asked = float(guess[place])
+        index = model.q_slice(drive.connection.name).start + drive.coordinate
+        requested = float(guess[index])
         try:
-            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), guess, others, {drive.name: asked}, []).q
+            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), guess, others, {drive.name: requested}, []).q
         except AssemblyError:
             continue
-        limit, q = _farthest(model, t, q, place, asked, {**others, drive.name: None})
+        limit, q = _farthest(model, t, q, index, requested, {**others, drive.name: None})
         given = model.driven_speeds(level=0)
         s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~given])
-        if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED * max(1.0, s[0]):
-            continue  # it is not the links that keep it back, but another drive
-        return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {asked:.6g}."
+        if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED_TOL * max(1.0, s[0]):
+            continue  # another drive limits it, not the links
+        return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {requested:.6g}."
     return ""
 
 
 def _single(model: Model) -> list[Drive]:
-    """Return the drives of single coordinates, which have a value that can be told."""
+    """Return the drives of single coordinates, which have one value to report."""
     plain = {joint.name for joint in model.forest.joints if joint.element.nq == joint.element.nv}
     return [d for d in model.joint_drives if len(d.dofs) == 1 and d.connection.name in plain]
 
 
-def _farthest(model: Model, t: float, q: Array, place: int, asked: float, held: dict[str, Any]) -> tuple[float, Array]:
-    """Return the value nearest to the asked one that loops permit, by halving, and q (nq,) there."""
+def _farthest(
+    model: Model, t: float, q: Array, index: int, requested: float, held: dict[str, Any]
+) -> tuple[float, Array]:
+    """Return the closable value nearest to the requested one, by bisection, and q (nq,) there."""
     farthest = q
 
     def closes(value: Array) -> bool:
         nonlocal farthest
         trial = farthest.copy()
-        trial[place] = value
+        trial[index] = value
         try:
             farthest = close_loops(LoopSolver(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
         except AssemblyError:
             return False
         return True
 
-    return float(bisect(closes, float(q[place]), asked)[0]), farthest
+    return float(bisect(closes, float(q[index]), requested)[0]), farthest
 
 
 def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
-    """Return the joints that move while what is given rests, in the motion that the rows hinder least."""
+    """Return the joints of the least constrained motion in which given coordinates do not move."""
     scales = Scaling.of(model, t=t)
     J = scales.jacobian(model, q)[:, ~given]
     if not J.size:
@@ -121,7 +123,7 @@ def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
     sizes = np.concatenate([1.0 / scales.columns[everything.columns], everything.cut_scales])
     parts = np.abs(sizes * (everything.rows(q) @ (scales.columns * x)))
     order = list(model.system.connections)
-    found = [name for name, part in zip(everything.names, parts, strict=True) if part > _SHARE * parts.max()]
+    found = [name for name, part in zip(everything.names, parts, strict=True) if part > _MIN_SHARE * parts.max()]
     return sorted(found, key=lambda name: next((k for k, c in enumerate(order) if name.startswith(c)), len(order)))
 
 

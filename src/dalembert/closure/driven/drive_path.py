@@ -1,8 +1,8 @@
-"""Drives that lead a mechanism from one position to another, on one branch.
+"""Drive paths: lead a mechanism from one configuration to another on one branch.
 
     s(tau) = s_0 + tau (s_1 - s_0),     0 <= tau <= 1                                                              (1)
 
-takes driven coordinates from their values s_0 to those at a time, s_1; the sweep of the core follows.
+takes driven coordinates from their values s_0 to those at a time, s_1. The kinematic sweep of the core follows it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Array = NDArray[np.float64]
 
 
 def leads_positions(model: Model) -> bool:
-    """Return whether drives give positions of single joint coordinates, and all rows bind positions."""
+    """Return True if drives give positions of single joint coordinates and all rows are holonomic."""
     plain = all(d.of_joint and not d.level and not isinstance(d, PoseDrive) for d in model.drives)
     return bool(model.drives) and plain and all(model.holonomic)
 
 
 def led_model(model: Model, begins: Mapping[str, float], t: float) -> Model:
-    """Return a model whose drives lead from given values, by name, to those at t (1), over a time of 1 s."""
+    """Return a model whose drives lead from given values, by name, to those at t (1), within 1 s."""
     described = model.system.copy()
     for name, old in list(described.drives.items()):
         begin, end = begins[old.name], float(old.law(t)[0])
@@ -40,12 +40,12 @@ def led_model(model: Model, begins: Mapping[str, float], t: float) -> Model:
 
 
 def follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> KinematicSweep:
-    """Return the motion at times (n,) s from a position q (nq,) at the first of them on."""
+    """Return the motion at times (n,) s from a configuration q (nq,) at the first of them."""
     return sweep_kinematics(model, times, q, floor=Scaling.of(model, prescribed=False).floor, conditions=held)
 
 
 def undeformed(model: Model) -> Conditions | None:
-    """Return conditions in which flexible bodies keep their shape; None if there are none."""
+    """Return conditions in which flexible bodies are undeformed; None without flexible bodies."""
     if not model.flexible_names:
         return None
     modes = [k for name in model.flexible_names for k in range(*model.v_slice(name).indices(model.nv))]

@@ -1,4 +1,4 @@
-"""The motion that drives prescribe: positions, speeds and accelerations of a whole mechanism at a time."""
+"""Driven motion: positions, velocities and accelerations of a whole mechanism at a time."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ __all__ = [
 Array = NDArray[np.float64]
 
 SINGULAR_TOL = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
-_CLOSED = 1e-9  # scaled residual of a start
-_FAR_FROM_SINGULAR = 4.0  # times the way, in rad or characteristic lengths: J changes by about as much as q
-MAX_DRIVE_STEP = 0.05  # rad or m: steps in which drives lead positions past places where rows do not tell the side
+_CLOSED_TOL = 1e-9  # scaled residual of a start
+_SINGULAR_DISTANCE_FACTOR = 4.0  # times the distance, in rad or characteristic lengths; J changes by about as much as q
+MAX_DRIVE_STEP = 0.05  # rad or m; step along the drives past configurations in which rows do not determine the branch
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrivenMotion(ArrayAnswer):
-    """A state that obeys loops and drives, and its accelerations.
+    """State that satisfies loops and drives, and its accelerations.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class DrivenMotion(ArrayAnswer):
     a : (nv,) rad/s2 or m/s2
     model : Model
     notes : tuple of str
-        Where the branch of the start ends before t, so that the position is of another one.
+        Where the branch of the start ends before t, so that the position is on another one.
     """
 
     t: float
@@ -79,32 +79,32 @@ class DrivenMotion(ArrayAnswer):
 def driven_motion(
     system: System | Model, t: float = 0.0, *, q: ArrayLike | None = None, v: ArrayLike | None = None
 ) -> DrivenMotion:
-    """Return the motion at time t that obeys the loops and every drive.
+    """Return the motion at time t that satisfies the loops and every drive.
 
-    Positions are assembled with the driven coordinates held (Sol 1983, KSP/0), speeds and accelerations follow by
-    linear solves (KSP/1, KSP/2). If the drives leave degrees of freedom open, the rest is nearest to the guess:
-    positions to `q`, speeds to `v`, accelerations to zero.
+    Positions are assembled with the driven coordinates held (Sol 1983, KSP/0). Velocities and accelerations follow by
+    linear solves (KSP/1, KSP/2). If the drives leave degrees of freedom, the solution nearest to the guess is returned:
+    positions nearest to `q`, velocities to `v`, accelerations to zero.
 
-    If they leave none, the position is on the branch of a start: drives lead from there to t, straight through
-    positions in which branches meet, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
-    one at t = 0. A branch that ends on the way is noted.
+    If the drives leave none, the position is on the branch of a start. The drives are followed from there to t,
+    straight through bifurcations, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
+    configuration at t = 0. A branch that ends before t adds a note.
 
     Parameters
     ----------
     system : System or Model
     t : float, s
     q : (nq,) rad or m
-        Guess, for instance the configuration a moment earlier; if left out, the start values, those that
-        `System.initial` gave being kept if loops and drives permit.
+        Guess, for instance the configuration a moment earlier. Default: the start values; those of `System.initial` are
+        kept if loops and drives permit.
     v : (nv,) rad/s or m/s
-        Guess of the speeds; zero if left out.
+        Guess of the velocities; zero if left out.
 
     Raises
     ------
     AssemblyError
-        If loops and drives cannot be obeyed together.
+        If loops and drives contradict each other.
     AssemblyError, SingularityError
-        If the drives contradict the loops in speed or acceleration: too many of them, or a dead point; or if the
+        If the drives contradict the loops in velocity or acceleration: too many drives, or a dead point; or if the
         position is singular.
 
     Examples
@@ -126,15 +126,15 @@ def driven_motion(
     speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
     guess, notes = _on_branch(model, t, guess)
 
-    def speeds_at(at: Array, paced: dict[str, float]) -> Array:
+    def speeds_at(at: Array, prescribed: dict[str, float]) -> Array:
         _check_not_singular(model, at, t)
-        return _nearest_speeds(model, at, speeds, paced, t)
+        return _nearest_speeds(model, at, speeds, prescribed, t)
 
     return replace(driven_state_from(model, t, guess, speeds_at), notes=notes)
 
 
 def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, tuple[str, ...]]:
-    """Return a guess (nq,) on the branch of a start that drives lead to t, and where that branch ends.
+    """Return a guess (nq,) on the branch of a start, reached along the drives, and notes on where that branch ends.
 
     The start is q (nq,), if it closes the loops, or that at t = 0.
     """
@@ -144,35 +144,39 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
     try:
         begin = driven_positions(model, 0.0) if q is None else q
         direct = driven_positions(model, t, q)
-    except (AssemblyError, ModelError):  # said where the position at t is sought, unless drives lead there
+    except (AssemblyError, ModelError):  # reported by the solve at t, unless the drives reach it
         if begin is None:
             return q, ()
     assert begin is not None
     scales = Scaling.of(model, t=t)
-    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED:
+    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED_TOL:
         return direct, ()
     if direct is not None:
         step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
         slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
-        if slack.min(initial=np.inf) > _FAR_FROM_SINGULAR * step:
+        if slack.min(initial=np.inf) > _SINGULAR_DISTANCE_FACTOR * step:
             return direct, ()
     if q is None:
-        way = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
+        sweep = follow_drives(model, np.array([0.0, t]), begin, undeformed(model))
     else:
         values = {d.name: float(q[model.q_slice(d.connection.name)][d.coordinate]) for d in model.drives}
-        led = led_model(model, values, t)
-        way = follow_drives(led, np.array([0.0, 1.0]), begin, undeformed(led))
-    if way.status == "finished":
-        return way.q[-1], ()
-    if way.status not in ("ended", "far", "contradicted"):  # drives leave degrees of freedom, or the start is singular
+        driven = led_model(model, values, t)
+        sweep = follow_drives(driven, np.array([0.0, 1.0]), begin, undeformed(driven))
+    if sweep.status == "finished":
+        return sweep.q[-1], ()
+    if sweep.status not in (
+        "ended",
+        "far",
+        "contradicted",
+    ):  # drives leave degrees of freedom, or the start is singular
         return direct, ()
-    place = ", ".join(
-        f"{d.name} = {way.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
+    end = ", ".join(
+        f"{d.name} = {sweep.q_last[model.q_slice(d.connection.name)][d.coordinate]:.6g} {drive_unit(model, d)}"
         for d in model.drives[:4]
     )
     return direct, (
-        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {place}; the position is of a "
-        "branch near by",
+        f"the branch of the start could not be followed to t = {t:.6g} s: it ends at {end}; the position is of a "
+        "nearby branch",
     )
 
 
@@ -185,17 +189,17 @@ def driven_state_from(
     *,
     limits: bool = False,
 ) -> DrivenMotion:
-    """Return the motion that obeys loops and drives, from a guess of positions (nq,) or from start values.
+    """Return the motion that satisfies loops and drives, from a guess of positions (nq,) or from start values.
 
-    `speeds_at` finds the speeds at q (nq,) that obey loops and the speeds of drives, a dict by name. `limits`: whether
-    start values lead to positions within the limits of joints, if they can.
+    `speeds_at` returns the velocities at q (nq,) that satisfy loops and driven velocities, a dict by name. `limits`:
+    take start values to positions within the limits of joints, if possible.
     """
     at = driven_positions(model, t, guess, starts, limits=limits)
     a_given = model.drive_motion(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
-    paced = _drive_velocities(model, t)
+    prescribed = _drive_velocities(model, t)
     try:
-        speeds = speeds_at(at, paced)
+        speeds = speeds_at(at, prescribed)
         if model.nc:
             everything = [name for drive in model.joint_drives for name in drive.speed_names]
             rates = consistent_accelerations(model, at, speeds, rates, hold=everything, t=t)
@@ -208,14 +212,14 @@ def driven_state_from(
 def driven_positions(
     model: Model, t: float, guess: Array | None = None, starts: StartValues | None = None, *, limits: bool = False
 ) -> Array:
-    """Return positions (nq,) at t that obey loops and drives, from a guess (nq,) or from start values.
+    """Return positions (nq,) at t that satisfy loops and drives, from a guess (nq,) or from start values.
 
-    `limits`: whether start values lead to positions within the limits of joints, if they can.
+    `limits`: take start values to positions within the limits of joints, if possible.
 
     Raises
     ------
     AssemblyError
-        If loops and drives cannot be obeyed together.
+        If loops and drives contradict each other.
     """
     starts = StartValues.of(model) if starts is None else starts
     if guess is None and _angle_branches(model, t) != _angle_branches(model, 0.0):
@@ -223,7 +227,7 @@ def driven_positions(
     q_given = model.drive_motion(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
-    cut = model.compiled.names.cut_q  # a free joint beside another connection is cut without a row
+    cut = model.compiled.names.cut_q  # a free joint parallel to another connection is cut without a row
     if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
         return at
     closure = LoopSolver(model, 1e-12, 100, t=t)
@@ -242,13 +246,13 @@ def driven_positions(
 
 
 def start_positions(model: Model, t: float = 0.0) -> Array:
-    """Return the positions (nq,) in which a run of a model starts: as described, driven, closed, within limits."""
+    """Return the positions (nq,) at which a run starts: start values, driven, closed, within limits."""
     starts, _ = within_limits(model, StartValues.of(model))
     return driven_positions(model, t, None, starts, limits=True)
 
 
 def _check_not_singular(model: Model, q: Array, t: float) -> None:
-    """Refuse a position in which rounding would decide what speeds and accelerations are."""
+    """Raise an error at a position in which velocities and accelerations would depend on rounding."""
     if not model.nc or not model.drives:
         return
     s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
@@ -256,12 +260,12 @@ def _check_not_singular(model: Model, q: Array, t: float) -> None:
     if smallest < SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))):
         raise SingularityError(
             f"the position is singular (smallest singular value {smallest:.1e}): several motions lead through it, or a "
-            "drive is at its dead point; ask beside it, or follow the motion through it with da.kinematics"
+            "drive is at its dead point; choose another time, or follow the motion through it with da.kinematics"
         )
 
 
 def _drive_velocities(model: Model, t: float) -> dict[str, float]:
-    """Return the speeds that drives of joints prescribe at t, by name."""
+    """Return the velocities that drives of joints prescribe at t, by name."""
     return {
         name: float(speed)
         for drive in model.joint_drives
@@ -284,7 +288,7 @@ def _advance_drives(model: Model, t: float, starts: StartValues) -> Array:
     times = np.linspace(0.0, t, steps + 1)
     q, v = driven_positions(model, 0.0, None, starts), np.zeros(model.nv)
     for before, now in pairwise(times):
-        with suppress(AssemblyError):  # where a row tells nothing, the motion goes on as it was
+        with suppress(AssemblyError):  # where a row is undetermined, keep the last position
             v = _nearest_speeds(model, q, v, _drive_velocities(model, float(before)), float(before))
         q = model.integrate(q, (now - before) * v)
         if now < t:
@@ -294,7 +298,7 @@ def _advance_drives(model: Model, t: float, starts: StartValues) -> Array:
 
 
 def _from_starts(closure: LoopSolver, guess: Array, held: dict[str, Any], starts: StartValues, limits: bool) -> Array:
-    """Close loops with start values met: all of them, else those that come first, else as nearly as can be."""
+    """Close the loops with all start values met, else those of highest priority, else in least squares."""
     model, first = closure.model, starts.first
     placed, everything = body_pose_targets(model, starts.places), starts.positions(model, driven=True)
     if first is not None:
@@ -310,32 +314,32 @@ def _from_starts(closure: LoopSolver, guess: Array, held: dict[str, Any], starts
     return close_loops(closure, guess, held, everything, placed, limits=limits).q
 
 
-def _nearest_speeds(model: Model, q: Array, v: Array, paced: dict[str, float], t: float) -> Array:
-    """Return speeds that obey loops and drives, with modes at theirs if joints alone can follow."""
+def _nearest_speeds(model: Model, q: Array, v: Array, prescribed: dict[str, float], t: float) -> Array:
+    """Return velocities that satisfy loops and drives; modes keep their own if joints alone can follow."""
     if model.flexible_names and model.nc:
         still = {name: v[model.v_slice(name)] for name in model.flexible_names}
         try:
-            return consistent_velocities(model, q, v, hold={**paced, **still}, t=t)
+            return consistent_velocities(model, q, v, hold={**prescribed, **still}, t=t)
         except AssemblyError:
             pass
-    return consistent_velocities(model, q, v, hold=paced, t=t)
+    return consistent_velocities(model, q, v, hold=prescribed, t=t)
 
 
 def drives_at(model: Model, t: float, order: int) -> str:
-    """Say what positions, speeds or accelerations the drives ask for: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
-    asked = []
+    """Return the prescribed positions, velocities or accelerations: ``drives at t = 0.2 s ('A' 0.3 rad/s)``."""
+    values = []
     for drive in model.drives:
         if isinstance(drive, PoseDrive):
-            asked.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
+            values.append(f"{drive.name!r} {', '.join(f'{x:.4g}' for x in drive.given(t)[order])}")
             continue
         value = drive.motion(t)[order]
         if value is not None:
-            asked.append(f"{drive.name!r} {value:.6g} {drive_unit(model, drive)}{('', '/s', '/s2')[order]}")
-    return f"drives at t = {t:.6g} s ({', '.join(asked[:8]) or 'none'}{', ...' * (len(asked) > 8)})"
+            values.append(f"{drive.name!r} {value:.6g} {drive_unit(model, drive)}{('', '/s', '/s2')[order]}")
+    return f"drives at t = {t:.6g} s ({', '.join(values[:8]) or 'none'}{', ...' * (len(values) > 8)})"
 
 
 def drive_unit(model: Model, drive: Drive) -> str:
-    """Return the unit of what is driven: a coordinate of a joint, or what a constraint or coupling holds."""
+    """Return the unit of a drive: of a joint coordinate, or of a constraint or coupling."""
     element = drive.connection.element
     if isinstance(element, Joint):
         return element.speed_units[drive.coordinate]

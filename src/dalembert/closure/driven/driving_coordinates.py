@@ -1,9 +1,8 @@
-"""Which coordinate can drive a mechanism from where it stands.
+"""Suitable driving coordinates of a mechanism at a configuration.
 
 With N (n, f) an orthonormal basis of the scaled motions at q, a coordinate with the scaled row c drives well if |c N|
-is large: if it rests in all motions, |c N| = 0, it is at a dead point. Several coordinates drive f degrees of freedom
-together if the matrix of their rows times N has a large smallest singular value; they are chosen one after the other,
-by pivots.
+is large. |c N| = 0 is a dead point of the coordinate. Several coordinates drive f degrees of freedom together if the
+matrix of their rows times N has a large smallest singular value; they are chosen one after the other, by pivots.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ DEAD_POINT_TOL = 1e-6
 
 @checked("equations", "q", "t")
 def best_driving_coordinates(equations: Equations, q: Array, t: float = 0.0) -> tuple[str, ...]:
-    """Return the coordinates that can be driven from q (nq,), the best first; with several DOF, a set of them.
+    """Return the coordinates that can be driven from q (nq,), the best first; for several DOF, a set.
 
     Parameters
     ----------
     equations : Equations
-        Without the drive that is unsuitable.
+        Without the unsuitable drive.
     q : (nq,) rad or m
         A closed configuration, such as a dead point.
     t : float, s

@@ -1,4 +1,4 @@
-"""What time prescribes of a model: clocks of rheonomic joints, drives of joints, drives of what constraints hold."""
+"""Velocities and rows prescribed by time: clocks of rheonomic joints, drives of joints and of constraints."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Prescribed:
-    """Speeds and rows that follow laws of time.
+    """Velocities and rows that follow time laws.
 
     Attributes
     ----------
     drives : tuple of Drive
-        What users drive.
+        Drives of the system.
     clock_drives : tuple of Drive
         Time itself, as a coordinate of a joint.
     clocks : (nv,) bool
-        Speeds that are clocks.
+        Mask of velocities that are clocks.
     columns : (len(drives),) of list of int
-        The speeds that each drive prescribes; none for a drive of a constraint.
+        The velocities that each drive prescribes; none for a drive of a constraint.
     row_numbers : (len(drives),) int
         The row that each drive prescribes; -1 for a drive of a joint.
     rows : (nc,) bool
@@ -46,22 +46,22 @@ class Prescribed:
 
     @classmethod
     def of(cls, model: Model) -> Prescribed:
-        """Read it off a model."""
+        """Return the prescribed velocities and rows of a model."""
         clocks = np.array([unit == "s" for unit in model.compiled.names.speed_units], dtype=bool)
         joints = set(model.joint_drives)
-        places = {d: tuple(int(f) for f in model.driven_dof(d)) for d in model.joint_drives}
-        drives = tuple(d for d in model.drives if d not in joints or not clocks[list(places[d])].any())
-        columns = tuple(places.get(d, ()) for d in drives)
+        indices = {d: tuple(int(f) for f in model.driven_dof(d)) for d in model.joint_drives}
+        drives = tuple(d for d in model.drives if d not in joints or not clocks[list(indices[d])].any())
+        columns = tuple(indices.get(d, ()) for d in drives)
         numbers = np.array([-1 if d in joints else model.driven_row(d) for d in drives], dtype=np.intp)
         rows = np.zeros(model.nc, dtype=bool)
         rows[numbers[numbers >= 0]] = True
-        time = tuple(d for d in model.joint_drives if clocks[list(places[d])].any())
+        time = tuple(d for d in model.joint_drives if clocks[list(indices[d])].any())
         return cls(drives, time, clocks, columns, numbers, rows)
 
     def leave(self, J: Array) -> tuple[int, tuple[str, ...]]:
-        """Return how many motions drives leave of those that scaled rows J (nc, nv) leave, and which drives are idle.
+        """Return the number of motions left by scaled rows J (nc, nv) and drives, and the idle drives.
 
-        Idle are drives without which as many would be left.
+        A drive is idle if the number does not grow without it.
         """
 
         def left(without: int | None) -> int:

@@ -1,12 +1,12 @@
-"""Closing loops of kinematic chains with their inner coordinates among the unknowns.
+"""Closure of loops with kinematic chains, with inner coordinates as unknowns.
 
-A chain that is out of reach pulls its ends together along the shortest way, and may come to rest against the other
-connections although it could close when bent otherwise. With its coordinates gamma as unknowns, beside q, it is as
-any joints in a loop:
+A chain that is out of reach pulls its ends together along the shortest line. It may stop against the other connections
+although it could close in another shape. With its coordinates gamma as additional unknowns it acts like any joints in
+a loop:
 
     r(q) = 0 of all other rows,     e(q, gamma) = 0 of each chain,     e' = V - Y gamma'                           (1)
 
-solved by steps of Levenberg and Marquardt. It tells where to begin; the loops are closed from there.
+solved by Levenberg-Marquardt steps. The result is a start from which the loops are closed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_ITERATIONS = 60
 
 
 def close_with_chain_unknowns(closure: LoopSolver, chains: list[Any], guess: Array, free: BoolArray) -> Iterator[Array]:
-    """Yield configurations (nq,) that come near to closing, with the free speeds (nv,) moved from a guess (nq,)."""
+    """Yield nearly closed configurations (nq,), with the free velocities (nv,) moved from a guess (nq,)."""
     rest = np.array([name not in {chain.name for chain in chains} for name in closure.model.constraint_connections])
     for k in range(N_STARTS):
         inner = [chain.element.starts[min(k, len(chain.element.starts) - 1)] for chain in chains]
@@ -55,7 +55,7 @@ class _ExtendedEquations:
         return np.array([self._evaluate(one)[0] for one in Q])
 
     def jacobian(self, Q: Array) -> Array:
-        """Return its derivatives (B, rows, nv) by scaled steps."""
+        """Return its derivatives (B, rows, nv) with respect to scaled steps."""
         return np.array([self._evaluate(one)[1] for one in Q])
 
     def _evaluate(self, Q: Array) -> tuple[Array, Array]:
@@ -68,7 +68,7 @@ class _ExtendedEquations:
         return self._evaluated[key]
 
     def retract(self, Q: Array, x: Array) -> Array:
-        """Return where scaled steps x (B, nv) lead."""
+        """Return the configuration after scaled steps x (B, nv)."""
         model, count = self.closure.model, len(self.columns)
         step = np.zeros((len(Q), model.nv))
         step[:, self.free] = self.columns * x[:, :count]
@@ -99,7 +99,7 @@ class _ExtendedEquations:
         return np.concatenate(values), np.hstack([np.vstack(rows), np.vstack(blocks)])
 
     def solved(self, q: Array, inner: list[Array]) -> Array:
-        """Return where steps from a guess lead, (nq,)."""
+        """Return the configuration (nq,) reached by steps from a guess."""
         Q = np.concatenate([q, *inner])[None]
         everything = np.arange(self.residual(Q).shape[1]), np.arange(self.nv)
         Q, _ = levenberg_marquardt(self, Q, [everything], tolerance=1e-8, iterations=MAX_ITERATIONS)

@@ -1,16 +1,17 @@
-"""Inner coordinates of a kinematic chain: not in q, but they can be held, or wished for.
+"""Targets for inner coordinates of a kinematic chain, which are not part of q.
 
-With the asked coordinates of a chain held and the others free, gamma, the pose of its second marker misses the nearest
-that the chain can take by e, across all motions that the free ones allow:
+With the target coordinates of a chain held and the others, gamma, free, the pose of its second marker differs by e from
+the nearest pose of the chain, normal to all motions of the free coordinates:
 
     e = 0,     e' = (1 - Y Y^+) V,     Y of the free coordinates, V = [length w; v] the relative velocity         (1)
 
-up to terms of the order of e. That holds the chain too, so the two repeat each other. As a wish, on closed loops, it is
-the coordinates themselves that matter: of all inner coordinates at the pose those that come nearest to the asked ones,
+up to terms of the order of e. These rows include those of the chain, so the two are redundant. As a preference, on
+closed loops, the coordinates themselves are compared: of all inner coordinates at the pose, those nearest to the
+targets,
 
     r = gamma_a - asked,     r' = (1 - N_a N_a^+) (Y^+)_a V,     Y of all, N its null space                         (2)
 
-Rates g of some of them are had where V and a motion N z of the chain within itself give them:
+Rates g of some of them are met if V and a motion N z of the chain within itself satisfy
 
     (1 - N_g N_g^+) ((Y^+)_g V - g) = 0                                                                              (3)
 """
@@ -34,25 +35,25 @@ __all__ = ["ALL_COORDINATES", "ChainPreference", "ChainRateTarget", "ChainTarget
 
 Array = NDArray[np.float64]
 
-ALL_COORDINATES = "*"  # after the name of a chain: all that are asked for, beside others of the same chain
+ALL_COORDINATES = "*"  # suffix of a chain name: all its target coordinates, in addition to single ones
 
 
 @dataclass(frozen=True, eq=False)
 class ChainTarget:
-    """Wanted values of inner coordinates of a chain.
+    """Target values of inner coordinates of a chain.
 
     Attributes
     ----------
     loop_constraint : Connection
     element : KinematicChain
     asked : (n,) rad or m
-        NaN where none is asked for.
+        NaN without a target.
     """
 
     loop_constraint: Connection
     element: KinematicChain
     asked: Array
-    _last: dict[str, Array] = field(default_factory=dict, repr=False)  # where the next search begins
+    _last: dict[str, Array] = field(default_factory=dict, repr=False)  # start of the next search
 
     @property
     def name(self) -> str:
@@ -61,17 +62,17 @@ class ChainTarget:
 
     @property
     def count(self) -> int:
-        """The number of coordinates that are held."""
+        """The number of held coordinates."""
         return int((~np.isnan(self.asked)).sum())
 
     @property
     def turns(self) -> Array:
-        """As of `CutJointTarget`: a row each, none of which is an angle."""
+        """As in `CutJointTarget`: one row each, none of which is an angle."""
         return np.zeros((6, 3))
 
     @property
     def wished(self) -> ChainPreference:
-        """The same as a wish."""
+        """The same target as a preference."""
         return ChainPreference(self.loop_constraint, self.element, self.asked)
 
     def scales(self, length: float) -> Array:
@@ -87,7 +88,7 @@ class ChainTarget:
         return self._miss(turned @ second.rotation, turned @ (second.position - first.position))[0]
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        """Return its rows on v, (6, nv); or (B, 6, nv) at q (B, nq)."""
+        """Return the rows on v, (6, nv); or (B, 6, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), 6, model.nv)
         seen, chain = relative(model, self.loop_constraint.first, self.loop_constraint.second, q), self.element
@@ -108,7 +109,7 @@ class ChainTarget:
 
 @dataclass(frozen=True, eq=False)
 class ChainPreference:
-    """Inner coordinates of a chain that are wished for, at closed positions."""
+    """Preferred inner coordinates of a chain, at closed configurations."""
 
     loop_constraint: Connection
     element: KinematicChain
@@ -124,7 +125,7 @@ class ChainPreference:
         return self._off(relative(model, self.loop_constraint.first, self.loop_constraint.second, q))[0]
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        """Return its rows on v, (k, nv)."""
+        """Return the rows on v, (k, nv)."""
         seen = relative(model, self.loop_constraint.first, self.loop_constraint.second, q)
         given = ~np.isnan(self.asked)
         back, N = self.element.slopes(self._off(seen)[1])
@@ -138,16 +139,16 @@ class ChainPreference:
 
 @dataclass(frozen=True, eq=False)
 class ChainRateTarget:
-    """Wanted rates of inner coordinates of a chain.
+    """Target rates of inner coordinates of a chain.
 
     Attributes
     ----------
     loop_constraint : Connection
     element : KinematicChain
     position : (n,) rad or m
-        Where the coordinates are, as nearly as can be; NaN where none is asked for.
+        Coordinates, as nearly as possible; NaN without a target.
     rates : (n,) rad/s or m/s
-        NaN where none is asked for.
+        NaN without a target.
     """
 
     loop_constraint: Connection
@@ -157,11 +158,11 @@ class ChainRateTarget:
 
     @property
     def given(self) -> NDArray[np.bool_]:
-        """Of which coordinates rates are wanted, (n,)."""
+        """Mask of coordinates with target rates, (n,)."""
         return ~np.isnan(self.rates)
 
     def rows(self, model: Model, q: Array) -> tuple[Array, Array]:
-        """Return (3) at q (nq,): rows (k, nv) on v and what they have to be, (k,)."""
+        """Return (3) at q (nq,): rows (k, nv) on v and their values, (k,)."""
         seen, back, N = self._slopes(model, q)
         G, g = back[self.given] @ seen.jacobian, self.rates[self.given]
         within = N[self.given]
@@ -173,7 +174,7 @@ class ChainRateTarget:
         return np.where(np.array(self.element.inner_units)[self.given] == "m", 1.0 / length, 1.0)
 
     def used(self, model: Model, q: Array, v: Array) -> Array:
-        """Return the rates (n,) at q (nq,), v (nv,) that come nearest to the wanted ones; NaN where none is wanted."""
+        """Return the rates (n,) at q (nq,), v (nv,) nearest to the targets; NaN without a target."""
         seen, back, N = self._slopes(model, q)
         found: Array = back @ (seen.jacobian @ v)
         if N.shape[1]:
@@ -187,25 +188,23 @@ class ChainRateTarget:
 
 
 def chain_target(model: Model, loop_constraint: Connection, inner: str, value: Any = None) -> ChainTarget:
-    """Return what holds inner coordinates of a chain: one of them, or, without its name, all that are given.
+    """Return the target for one inner coordinate of a chain or, without its name, for all given ones.
 
-    Without a value, those of ``System.initial`` are taken.
+    Without a value, those of ``System.initial`` are used.
     """
     chain, item = loop_constraint.element, f"assemble: {loop_constraint.name!r}"
     assert isinstance(chain, KinematicChain)
     if value is None:
         initial = model.system.initials.get(loop_constraint.name)
-        asked = None if initial is None else initial.position
-        if asked is not None and inner:
-            asked = np.where([name == inner for name in chain.inner_names], asked, np.nan)
-        if asked is None or np.isnan(asked).all():
-            raise ModelError(
-                item, "value", None, f"say where to hold it, by system.initial({loop_constraint.name!r}, ...)"
-            )
+        values = None if initial is None else initial.position
+        if values is not None and inner:
+            values = np.where([name == inner for name in chain.inner_names], values, np.nan)
+        if values is None or np.isnan(values).all():
+            raise ModelError(item, "value", None, f"give its value by system.initial({loop_constraint.name!r}, ...)")
     elif inner:
-        asked = chain.asked(item, {inner: np.asarray(value).item()})
+        values = chain.asked(item, {inner: np.asarray(value).item()})
     elif isinstance(value, np.ndarray) and value.shape == (len(chain.inner_names),):
-        asked = value
+        values = value
     else:
-        asked = chain.asked(item, value)
-    return ChainTarget(loop_constraint, chain, asked)
+        values = chain.asked(item, value)
+    return ChainTarget(loop_constraint, chain, values)

@@ -1,12 +1,12 @@
-"""Coordinates of a connection at which a loop was cut: not in q, but they can be held all the same.
+"""Targets for coordinates of cut joints and poses of bodies, which are not part of q.
 
 With [e_r; e_p] the small turn and displacement from the wanted relative pose (C, c) to the present one (R, p), in axes
 of the first marker, a held coordinate with motion h = [h_r; h_p] of the joint (a column of H) adds the row
 
     h_r . e_r = 0   (rad)     or, for a displacement,     h_p . e_p = 0   (m),     exp(e_r x) = R C^T,  e_p = p - c  (1)
 
-Its Jacobian is taken as h . [w; v] of the relative velocity, exact up to terms of the order of the residual, which
-keeps Newton's convergence quadratic.
+Its Jacobian is h . [w; v] of the relative velocity, exact up to terms of the order of the residual, which keeps
+Newton's convergence quadratic.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CutJointTarget:
-    """Wanted values of one or all coordinates of a loop constraint.
+    """Target values of one or all coordinates of a loop constraint.
 
     Attributes
     ----------
     loop_constraint : Connection
     rotation, position : (3, 3), (3,) m
-        The wanted pose of the second marker in the first.
+        The target pose of the second marker in the first.
     turns, moves : (k, 3)
         h_r and h_p of each held coordinate, one of the two zero.
     """
@@ -62,12 +62,12 @@ class CutJointTarget:
 
     @property
     def count(self) -> int:
-        """The number of coordinates that are held."""
+        """The number of held coordinates."""
         return len(self.turns)
 
     @property
     def wished(self) -> CutJointTarget:
-        """The same as a wish."""
+        """The same target as a preference."""
         return self
 
     def scales(self, length: float) -> Array:
@@ -87,7 +87,7 @@ class CutJointTarget:
         return r
 
     def jacobian(self, model: Model, q: Array) -> Array:
-        """Return its rows on v, (k, nv); or (B, k, nv) at q (B, nq)."""
+        """Return the rows on v, (k, nv); or (B, k, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
         V = relative(model, self.loop_constraint.first, self.loop_constraint.second, q).jacobian
@@ -99,9 +99,9 @@ CoordinateTarget = CutJointTarget | ChainTarget | HeldLimits
 
 
 def cut_joint_target(model: Model, name: str, value: Any = None) -> CoordinateTarget | None:
-    """Return what holds the connection or coordinate `name`, or None if it is not one at which a loop was cut.
+    """Return the target for the connection or coordinate `name`; None if it is not of a cut joint.
 
-    Without a value, that of ``System.initial`` is taken.
+    Without a value, that of ``System.initial`` is used.
     """
     loop_constraint, which = _find(model, name)
     if loop_constraint is None:
@@ -122,7 +122,7 @@ def cut_joint_target(model: Model, name: str, value: Any = None) -> CoordinateTa
             item,
             "value",
             None,
-            f"the loop was cut at {loop_constraint.name!r}, so q does not contain it: say where to hold it by "
+            f"the loop was cut at {loop_constraint.name!r}, so q does not contain it: give its value by "
             f"system.initial({loop_constraint.name!r}, position=...), or name another connection of the loop",
         )
     if value is not None:
@@ -147,7 +147,7 @@ def cut_joint_target(model: Model, name: str, value: Any = None) -> CoordinateTa
 
 
 def _hold_part(loop_constraint: Connection, element: Joint, position: Array, given: Array) -> CutJointTarget:
-    """Return what holds an attitude as a whole, or displacements in axes of the first marker, where they are given."""
+    """Return the target for a whole orientation, or for the given displacements in axes of the first marker."""
     C, c = element.pose(np.where(np.isnan(given), position, given))
     turned, moved = not np.isnan(given[:4]).any(), np.flatnonzero(~np.isnan(given[4:]))
     return _of_pose(loop_constraint, C, c, turned, moved)
@@ -156,14 +156,14 @@ def _hold_part(loop_constraint: Connection, element: Joint, position: Array, giv
 def _of_pose(
     loop_constraint: Connection, rotation: Array, position: Array, turned: bool, moved: NDArray[np.intp]
 ) -> CutJointTarget:
-    """Return what holds a pose: its rotation if `turned`, and displacements along these axes of the first marker."""
+    """Return the target for a pose: its rotation if `turned`, and displacements along axes of the first marker."""
     turns = np.vstack([np.eye(3)[: 3 * turned], np.zeros((len(moved), 3))])
     moves = np.vstack([np.zeros((3 * turned, 3)), np.eye(3)[moved]])
     return CutJointTarget(loop_constraint, rotation, position, turns, moves)
 
 
 def body_pose_targets(model: Model, places: Mapping[str, BodyPlacement]) -> list[CoordinateTarget]:
-    """Return what holds bodies where `System.place` puts them: as a free joint from ground would."""
+    """Return the targets for body poses of `System.place`, like a free joint from ground."""
     held: list[CoordinateTarget] = []
     for name, place in places.items():
         if place.position is None and place.rotation is None:
@@ -183,7 +183,7 @@ def body_pose_targets(model: Model, places: Mapping[str, BodyPlacement]) -> list
 
 
 def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
-    """Return the loop constraint that `name` means, and which of its coordinates; None for all of them."""
+    """Return the loop constraint of a name, and the index of its coordinate; None for all of them."""
     for loop_constraint in model.forest.loop_constraints:
         element = loop_constraint.element
         if name == loop_constraint.name:

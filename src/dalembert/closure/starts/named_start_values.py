@@ -1,7 +1,7 @@
 """Start values by name: ``{"A": 0.3, "B.speed": 2.0, "ice.x": 1.0, "crank.velocity": (1, 0, 0), "lag.z": 5.0}``.
 
 The names are those of outputs, angles among them: ``{"ball.bryant": (0.1, 0.2, 0.3), "ball.bryant_rates": (0, 0, 1)}``.
-What is not named is as described.
+Values without a name are those of the description.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ __all__ = ["named_count", "named_starts"]
 
 Array = NDArray[np.float64]
 
-_PLACES = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
+_POSE_FIELDS = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
 _MODES = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed))?$")
 
 
 @dataclass(frozen=True)
 class _Target:
-    """What a name means: a kind of start value, whose, which part of it, and the shape of one value."""
+    """Target of a name: kind of start value, owner, part, and shape of one value."""
 
     kind: str  # state, place, modes, joint, chain, angles
     owner: str
@@ -44,7 +44,7 @@ class _Target:
 
 
 def named_count(model: Model, values: Mapping[str, Any]) -> int | None:
-    """Return for how many runs values are given, as arrays with one axis more than a value has; None for one."""
+    """Return the number of runs, from arrays with one axis more than a value; None for one run."""
     sizes = {}
     for name, value in values.items():
         shape = _target(model, name).shape
@@ -57,7 +57,7 @@ def named_count(model: Model, values: Mapping[str, Any]) -> int | None:
 
 
 def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None) -> StartValues:
-    """Return the start values of a model with some given by name; of one run, where they are given for many."""
+    """Return the start values of a model with some given by name; of one run, if given for many."""
     merged, alone = _copy_sharing_parts(model.system), _copy_sharing_parts(model.system)
     alone.initials, alone.places = {}, {}
     x = model.element_start_values()
@@ -84,7 +84,7 @@ def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None
 
 
 def _copy_sharing_parts(system: System) -> System:
-    """Return a system that shares everything with another but its start values."""
+    """Return a system that shares everything with another except its start values."""
     twin = object.__new__(System)
     twin.__dict__.update(system.__dict__)
     twin.initials, twin.places = copy(system.initials), copy(system.places)
@@ -92,7 +92,7 @@ def _copy_sharing_parts(system: System) -> System:
 
 
 def _angles_first(model: Model, values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return names and values, rates of angles with the angles that they are of: one value of both, (angles, rates)."""
+    """Return names and values; rates of angles are joined with their angles to one value, (angles, rates)."""
     ready, joined = [], {}
     for name, value in values.items():
         target = _target(model, name)
@@ -115,7 +115,7 @@ class _AngleValues:
 
 
 def _put_angles(system: System, target: _Target, value: Any, run: int | None) -> None:
-    """Give a system an attitude by angles, and maybe their rates, of one run where they are given for many."""
+    """Set an orientation by angles, and optionally their rates, of one run if given for many."""
     angles, rates = (value.angles, value.rates) if isinstance(value, _AngleValues) else (value, None)
     k = 0 if run is None else run
     angles, rates = (x if x is None or np.ndim(x) < 2 else np.asarray(x)[k] for x in (angles, rates))
@@ -127,7 +127,7 @@ def _put_angles(system: System, target: _Target, value: Any, run: int | None) ->
 
 
 def _set_value(system: System, target: _Target, name: str, value: Any, run: int | None) -> None:
-    """Give a system a start value, by the ways that users have."""
+    """Set a start value of a system through its public methods."""
     if target.kind == "angles":
         _put_angles(system, target, value, run)
     elif target.kind == "place":
@@ -148,7 +148,7 @@ def _set_value(system: System, target: _Target, name: str, value: Any, run: int 
 
 
 def _target(model: Model, name: str) -> _Target:
-    """Return what a name means."""
+    """Return the target of a name."""
     if not isinstance(name, str):
         raise ModelError("start values", "name", name, "give names, as strings")
     if name in model.state_names:
@@ -175,7 +175,7 @@ def _target(model: Model, name: str) -> _Target:
 
 
 def _of_joint(owner: str, joint: Joint, rest: str) -> _Target | None:
-    """Return what an ending means at a joint."""
+    """Return the target of the ending of a name at a joint."""
     if rest in ("", "position") and joint.nv:
         return _Target("joint", owner, "", "position", _shape(joint.nq))
     if rest == "speed" and joint.nv:
@@ -196,9 +196,9 @@ def _is_start_of_angles(ending: str) -> bool:
 
 
 def _of_body(model: Model, owner: str, rest: str) -> _Target | None:
-    """Return what an ending means at a body."""
-    if rest in _PLACES:
-        return _Target("place", owner, "", rest, _PLACES[rest])
+    """Return the target of the ending of a name at a body."""
+    if rest in _POSE_FIELDS:
+        return _Target("place", owner, "", rest, _POSE_FIELDS[rest])
     if _is_start_of_angles(rest):
         return _Target("angles", owner, rest, "rotation", (3,))
     modes = _MODES.match(rest)
@@ -232,10 +232,10 @@ def _remedy(model: Model, name: str) -> str:
         return "for whole arrays give a da.State(q=..., v=...)"
     joints = [c.name for c in model.system.connections.values() if isinstance(c.element, Joint) and c.element.nv]
     known = [*joints, *(f"{h}.speed" for h in joints), *model.coordinate_names, *model.state_names]
-    known += [f"{body}.{field}" for body in model.system.bodies for field in _PLACES]
+    known += [f"{body}.{field}" for body in model.system.bodies for field in _POSE_FIELDS]
     known += [f"{body}.eta" for body in model.flexible_names]
     known = list(dict.fromkeys(known))
     close = difflib.get_close_matches(name, known, n=3)
     if close:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
-    return f"there are joints, bodies and element states, such as {', '.join(map(repr, known[:6]))}"
+    return f"choose among joints, bodies and element states, such as {', '.join(map(repr, known[:6]))}"

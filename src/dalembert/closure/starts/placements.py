@@ -1,12 +1,12 @@
 """The closed configuration nearest to given poses of bodies.
 
-Poses measured off a drawing do not fit together exactly. With r_w the scaled differences from what is given (poses, and
+Poses measured off a drawing are not exactly consistent. With r_w the scaled differences from given values (poses, and
 start values of joints; rad, and m per characteristic length), the start is a local solution of
 
     minimise |r_w(q)|^2   with   r(q) = 0 of the loops,                                                            (1)
 
-the least of several. Joint coordinates are read off the poses; |r_w|^2 + |r|^2 is reduced from there, then the loops
-are closed, then (1) is solved along the closed configurations. As any of these has r = 0, no solution of (1) is
+the least of several. Joint coordinates are computed from the poses. |r_w|^2 + |r|^2 is reduced from there, then the
+loops are closed, then (1) is solved along the closed configurations. As any of these has r = 0, no solution of (1) is
 below the least |r_w|^2 + |r|^2.
 """
 
@@ -27,10 +27,10 @@ Marks = NDArray[np.bool_]
 Pose = tuple[Array, Array]
 
 N_STARTS = 8  # starting points; the first is read off the poses
-N_NEAR_STARTS = 3  # of these, if what is found comes near the lower bound: branches that meet nearby
-NEAR_BOUND = 2.0  # ratio of |r_w| found and its lower bound below which other branches are farther away
-SAME_DISTANCE = 1e-6  # relative difference of |r_w| between starts that led to equally near configurations
-KICKS = (0.1, np.pi)  # rad, or characteristic lengths: sizes of the first and last random displacement
+N_NEAR_STARTS = 3  # of these, if the solution is near the lower bound; branches that meet nearby
+NEAR_BOUND_RATIO = 2.0  # ratio of |r_w| found and its lower bound below which other branches are farther away
+SAME_DISTANCE_TOL = 1e-6  # relative difference of |r_w| between starts that led to equally near configurations
+DISPLACEMENT_RANGE = (0.1, np.pi)  # rad, or characteristic lengths: sizes of the first and last random displacement
 
 
 def nearest_closure(
@@ -41,17 +41,17 @@ def nearest_closure(
     places: list[CoordinateTarget],
     random: np.random.Generator,
 ) -> SolverOutcome | None:
-    """Return the closed configuration nearest to wishes and placed bodies (1), or None if none was found.
+    """Return the closed configuration nearest to preferences and placed bodies (1); None if none was found.
 
     Parameters
     ----------
-    closure : Closure
+    closure : LoopSolver
     guess : (nq,) rad or m
-        What joints between bodies that are not placed start from.
+        Start of joints between bodies that are not placed.
     held : (nv,) bool
-    wishes : Wishes
-        Placed bodies among them.
-    places : list of Held
+    wishes : SoftTargets
+        Placed bodies included.
+    places : list of CoordinateTarget
         The placed bodies.
     random : Generator
     """
@@ -75,8 +75,8 @@ def _nearest(
     """Return the best local solution of (1) from several starts around a base (nq,)."""
     best, least, bound = None, np.inf, np.inf
     compromise = closure.with_rows(wishes.loop_constraints)
-    for k, size in enumerate([0.0, *np.linspace(*KICKS, N_STARTS - 1)]):
-        if k >= N_NEAR_STARTS and least <= NEAR_BOUND * bound:
+    for k, size in enumerate([0.0, *np.linspace(*DISPLACEMENT_RANGE, N_STARTS - 1)]):
+        if k >= N_NEAR_STARTS and least <= NEAR_BOUND_RATIO * bound:
             break
         fitted = compromise.iterate(closure.perturbed(base, given, size, random), ~given)
         bound = min(bound, float(np.linalg.norm(compromise.residual(fitted.q))))
@@ -86,16 +86,16 @@ def _nearest(
         if trial.closed:
             trial = closure.settle(trial, wishes, ~held)
             missed = float(np.linalg.norm(wishes.residual(trial.q)))
-            if missed < (1.0 - SAME_DISTANCE) * least:
+            if missed < (1.0 - SAME_DISTANCE_TOL) * least:
                 best, least = trial, missed
     return best
 
 
 def coordinates_at(model: Model, guess: Array, places: list[CoordinateTarget], given: Marks) -> Array:
-    """Return a guess (nq,) with coordinates of tree joints read off the poses of bodies, except those that are given.
+    """Return a guess (nq,) with tree joint coordinates computed from body poses, except given ones.
 
-    A joint takes the coordinates nearest to the relative pose of its markers. A body that is not placed, or not in
-    position and orientation, follows from the joint that carries it, at the guess.
+    A joint takes the coordinates nearest to the relative pose of its markers. A body without a placed position and
+    orientation follows from the joint that carries it, at the guess.
     """
     q, forest = guess.copy(), model.forest
     placed = {

@@ -1,6 +1,6 @@
-"""Start values as `System.initial` gives them: what they ask for beside the drives, and how far a start meets them.
+"""Start values of `System.initial`: targets in addition to the drives, and deviations of a start from them.
 
-A value may be given for any joint, also for one at which a loop was cut. What is not given is free to follow.
+A value may be given for any joint, also for a cut joint. Values that are not given are free.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ ROUNDOFF_TOL = 1e-9  # differences below this, of the size of a value or 1, are 
 
 @dataclass(frozen=True, eq=False)
 class StartValues:
-    """Start values, as described or with others in their place.
+    """Start values of the description, or replacements.
 
     Attributes
     ----------
     initials : dict of str to Initial
-        Of joints and of flexible bodies.
-    places : dict of str to Place
+        For joints and flexible bodies.
+    places : dict of str to BodyPlacement
     x : (nx,)
         Element states.
-    first : Starts or None
-        Those of them that come before the others where not all can be met.
+    first : StartValues or None
+        Those with priority where not all can be met.
     """
 
     initials: Mapping[str, Initial]
@@ -51,26 +51,26 @@ class StartValues:
 
     @classmethod
     def of(cls, model: Model) -> StartValues:
-        """Return those of the description."""
+        """Return the start values of the description."""
         return cls(model.system.initials, model.system.places, model.element_start_values())
 
     def positions(self, model: Model, *, beside: StartValues | None = None, driven: bool = False) -> Values:
-        """Return the positions that are given, by name of a connection or coordinate.
+        """Return the given positions, by name of a connection or coordinate.
 
-        Flexible bodies are among them, undeformed unless given: as little deformed as can be. Without those that are in
-        `beside` and, if `driven`, without those that drives prescribe.
+        Flexible bodies are included, undeformed unless given, so that their deformation is least. Those in `beside` are
+        left out and, if `driven`, those that drives prescribe.
         """
         taken = {(d.connection.name, k) for d in model.joint_drives if driven for k in d.places}
         modes = {name: Initial(np.zeros(_width(model, name))) for name in model.flexible_names}
         return self._asked(model, {**modes, **self.initials}, taken, beside, "coordinates")
 
     def speeds(self, model: Model, *, beside: StartValues | None = None) -> Values:
-        """Return the speeds that are given and that no drive prescribes, by name of a connection or speed."""
+        """Return the given velocities that no drive prescribes, by name of a connection or velocity."""
         taken = {(d.connection.name, k) for d in model.joint_drives if d.level <= 1 for k in d.dofs}
         return self._asked(model, self.initials, taken, beside, "speeds")
 
     def paced_chains(self, model: Model) -> list[ChainRateTarget]:
-        """Return kinematic chains with rates of inner coordinates that are given."""
+        """Return kinematic chains with given rates of inner coordinates."""
         found = []
         for name, initial in self.initials.items():
             chain = _chain(model, name)
@@ -80,7 +80,7 @@ class StartValues:
         return found
 
     def of_speeds(self) -> StartValues:
-        """Return the speeds and velocities among them."""
+        """Return the joint and body velocities among them."""
         initials = {name: Initial(None, initial.speed) for name, initial in self.initials.items()}
         places = {
             name: BodyPlacement(None, None, place.velocity, place.angular_velocity)
@@ -96,7 +96,7 @@ class StartValues:
         beside: StartValues | None,
         kind: str,
     ) -> Values:
-        asked: Values = {}
+        targets: Values = {}
         for name, initial in initials.items():
             values = _of_kind(initial, kind)
             if values is None or (kind == "speeds" and _chain(model, name) is not None):
@@ -110,25 +110,25 @@ class StartValues:
             ]
             joint, chain = _joint(model, name), _chain(model, name)
             if len(free) == len(values) or (chain is not None and free and before is None):
-                asked[name] = values  # of a chain, all together
+                targets[name] = values  # all coordinates of a chain together
             elif chain is not None:
-                if free and before is not None:  # they have to fit those beside them
-                    asked[f"{name}.{ALL_COORDINATES}"] = np.where(np.isnan(before), values, before)
-            elif joint is None or kind == "speeds" or joint.nq == joint.nv:  # an attitude is held as a whole
+                if free and before is not None:  # consistent with those of higher priority
+                    targets[f"{name}.{ALL_COORDINATES}"] = np.where(np.isnan(before), values, before)
+            elif joint is None or kind == "speeds" or joint.nq == joint.nv:  # an orientation is held as a whole
                 names = _part_names(model, name, kind)
-                asked |= {names[k]: values[k : k + 1] for k in free}
+                targets |= {names[k]: values[k : k + 1] for k in free}
             elif free and name in model.compiled.names.cut_q and len({*free} & {*range(4)}) in (0, 4):
-                asked[name] = np.where(np.isin(np.arange(len(values)), free), values, np.nan)
-        return asked
+                targets[name] = np.where(np.isin(np.arange(len(values)), free), values, np.nan)
+        return targets
 
 
 def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[str, str]]:
-    """Return start values with coordinates that nobody gave within the limits of joints, and words on those moved.
+    """Return start values with coordinates not given moved within joint limits, and notes on those moved.
 
-    A coordinate that is not given starts at zero, or at the limit that is nearest to it.
+    A coordinate that is not given starts at zero, or at the nearest limit.
     """
     driven = {(d.connection.name, k) for d in model.joint_drives if d.level == 0 for k in d.places}
-    initials, words = dict(starts.initials), {}
+    initials, notes = dict(starts.initials), {}
     for name in model.joint_names:
         joint, old = _joint(model, name), initials.get(name, Initial())
         if joint is None or (joint.lower is None and joint.upper is None):
@@ -147,11 +147,11 @@ def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[
         labels = _labels(name, joint, joint.nq)[0]
         for k in np.flatnonzero(moved):
             label, unit = labels[k]
-            words[label] = (
+            notes[label] = (
                 f"{label} starts at its limit, {nearest[k]:.6g}{unit}: no start was given, and {start[k]:.6g} is "
                 "outside its limits"
             )
-    return (replace(starts, initials=initials) if words else starts), words
+    return (replace(starts, initials=initials) if notes else starts), notes
 
 
 def _limit(given: Array | None, none: float, size: int) -> Array:
@@ -163,7 +163,7 @@ def _of_kind(initial: Initial, kind: str) -> Array | None:
 
 
 def _part_names(model: Model, name: str, kind: str) -> list[str]:
-    """Return the names of the coordinates or speeds of a joint, or of modes."""
+    """Return the names of the coordinates or velocities of a joint, or of modes."""
     joint = _joint(model, name)
     if joint is None:
         return [f"{name}.eta[{k}]" for k in range(_width(model, name))]
@@ -171,12 +171,12 @@ def _part_names(model: Model, name: str, kind: str) -> list[str]:
 
 
 def unmet_start_values(model: Model, q: Array, v: Array, starts: StartValues | None = None) -> list[str]:
-    """Say which given start values a start at q (nq,), v (nv,) does not have: asked and used ones."""
+    """Return notes on given start values that a start at q (nq,), v (nv,) does not have: requested and used ones."""
     starts = StartValues.of(model) if starts is None else starts
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv))
     missed = []
     placed = any(place.position is not None or place.rotation is not None for place in starts.places.values())
-    why = f"loops and drives{' beside places of bodies' * placed} permit no more"
+    why = f"loops and drives{' and placed bodies' * placed} permit no more"
     for name, initial in starts.initials.items():
         joint = _joint(model, name)
         if name in (*model.joint_names, *model.flexible_names):
@@ -188,27 +188,27 @@ def unmet_start_values(model: Model, q: Array, v: Array, starts: StartValues | N
             position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
         else:
             continue
-        places, rates = _labels(name, joint, len(position))
+        coordinates, rates = _labels(name, joint, len(position))
         if initial.meant is not None:
-            missed += _missed(places, initial.meant, position, _off(joint, initial.meant, position), why)
+            missed += _missed(coordinates, initial.meant, position, _off(joint, initial.meant, position), why)
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
-    for paced in starts.paced_chains(model):
-        used, labels = paced.used(model, q, v), _inner(paced.element)
-        rates = [(f"{paced.loop_constraint.name}.{inner}", f" {unit}/s") for inner, unit in labels]
-        missed += _missed(rates, paced.rates, used, np.abs(used - paced.rates))
+    for target in starts.paced_chains(model):
+        used, labels = target.used(model, q, v), _inner(target.element)
+        rates = [(f"{target.loop_constraint.name}.{inner}", f" {unit}/s") for inner, unit in labels]
+        missed += _missed(rates, target.rates, used, np.abs(used - target.rates))
     return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
 
 
-def _missed_inner(model: Model, name: str, asked: Array | None, q: Array) -> list[str]:
-    """Say which inner coordinates of a chain a start at q (nq,) does not have."""
+def _missed_inner(model: Model, name: str, requested: Array | None, q: Array) -> list[str]:
+    """Return notes on inner coordinates of a chain that a start at q (nq,) does not have."""
     connection, chain = model.system.connections[name], _chain(model, name)
-    if chain is None or asked is None:
+    if chain is None or requested is None:
         return []
     seen = relative(model, connection.first, connection.second, q)
-    used = chain.toward(seen.rotation, seen.position, asked)
+    used = chain.toward(seen.rotation, seen.position, requested)
     labels = [(f"{name}.{inner}", "" if unit == "1" else f" {unit}") for inner, unit in _inner(chain)]
-    return _missed(labels, asked, used, np.abs(used - asked))
+    return _missed(labels, requested, used, np.abs(used - requested))
 
 
 def _inner(chain: KinematicChain) -> list[tuple[str, str]]:
@@ -222,7 +222,7 @@ def _chain(model: Model, name: str) -> KinematicChain | None:
 
 
 def _missed_sides(model: Model, starts: StartValues) -> list[str]:
-    """Say which followers were to start at the side of a profile that is not theirs."""
+    """Return notes on followers that were to start at the wrong side of a profile."""
     missed = []
     for loop_constraint in model.forest.loop_constraints:
         if not isinstance(loop_constraint.element, CamFollower):
@@ -240,41 +240,41 @@ def _missed_sides(model: Model, starts: StartValues) -> list[str]:
 
 
 def _labels(name: str, joint: Joint | None, modes: int) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return name and unit of each coordinate, and of each speed, of a joint or of so many modes."""
+    """Return name and unit of each coordinate, and of each velocity, of a joint or of a number of modes."""
     if joint is None:
         labels = [f"{name}.eta[{k}]" for k in range(modes)]
         return [(label, "") for label in labels], [(label, "/s") for label in labels]
-    places = zip(full_names(name, joint.coordinates), joint.coordinate_units, strict=True)
+    coordinates = zip(full_names(name, joint.coordinates), joint.coordinate_units, strict=True)
     rates = zip(full_names(name, joint.speeds), joint.speed_units, strict=True)
-    return [(label, "" if unit == "1" else f" {unit}") for label, unit in places], [
+    return [(label, "" if unit == "1" else f" {unit}") for label, unit in coordinates], [
         (label, f" {unit}/s") for label, unit in rates
     ]
 
 
 def _missed(
     labels: list[tuple[str, str]],
-    asked: Array,
+    requested: Array,
     used: Array,
     off: Array,
     why: str = "loops and drives permit no more",
 ) -> list[str]:
-    """Say which of some numbers differ from what was asked, by more than rounding, and why."""
+    """Return notes on numbers that differ from the requested ones by more than rounding, with the reason."""
     return [
-        f"{label} was to start at {asked[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
+        f"{label} was to start at {requested[k]:.6g}{unit} and starts at {used[k]:.6g}{unit}: {why}"
         for k, (label, unit) in enumerate(labels)
-        if off[k] > ROUNDOFF_TOL * (1.0 + abs(asked[k]))
+        if off[k] > ROUNDOFF_TOL * (1.0 + abs(requested[k]))
     ]
 
 
-def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, BodyPlacement]) -> list[str]:
-    """Say which places and velocities given to bodies a start at q (nq,), v (nv,) does not have."""
+def _missed_places(model: Model, q: Array, v: Array, placements: Mapping[str, BodyPlacement]) -> list[str]:
+    """Return notes on body poses and velocities that a start at q (nq,), v (nv,) does not have."""
     poses: list[str] = []
     rates: list[str] = []
     shifts: dict[str, float] = {}
     turns: dict[str, float] = {}
-    for name, place in places.items():
+    for name, placement in placements.items():
         pose, speeds = model.pose(name, q), model.velocity(name, q, v)
-        turn = np.eye(3) if place.rotation is None else place.rotation.T @ pose.rotation
+        turn = np.eye(3) if placement.rotation is None else placement.rotation.T @ pose.rotation
         angle = float(np.linalg.norm(rotation_vectors(turn[None])))
         if angle > 1e-7:
             turns[name] = angle
@@ -282,25 +282,25 @@ def _missed_places(model: Model, q: Array, v: Array, places: Mapping[str, BodyPl
                 f"{name!r} starts turned by {angle:.6g} rad from where it was placed: loops and drives permit no less"
             )
         for given, used, what, unit, missed in (
-            (place.position, pose.position, "position", "m", poses),
-            (place.velocity, speeds[3:], "velocity", "m/s", rates),
-            (place.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
+            (placement.position, pose.position, "position", "m", poses),
+            (placement.velocity, speeds[3:], "velocity", "m/s", rates),
+            (placement.angular_velocity, speeds[:3], "angular velocity", "rad/s", rates),
         ):
             if given is not None and np.abs(given - used).max() > ROUNDOFF_TOL * (1.0 + np.abs(given).max()):
-                asked, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
+                requested, got = (", ".join(f"{x:.6g}" for x in row) for row in (given, used))
                 away = ""
                 if what == "position":
                     shifts[name] = float(np.linalg.norm(given - used))
                     away = f", {shifts[name]:.3g} m away"
                 missed.append(
-                    f"{name!r} was to start with {what} ({asked}) {unit} and has ({got}){away}: its joints permit no "
-                    "more"
+                    f"{name!r} was to start with {what} ({requested}) {unit} and has ({got}){away}: its joints permit "
+                    "no more"
                 )
     return [*(poses if len({*shifts, *turns}) < 2 else [_largest_corrections(shifts, turns)]), *rates]
 
 
 def _largest_corrections(shifts: Mapping[str, float], turns: Mapping[str, float]) -> str:
-    """Say how far several bodies start from where they were placed, at most; m and rad, by name of the body."""
+    """Return a note on the largest corrections of several placed bodies; m and rad, by name of the body."""
     parts = []
     for away, verb, unit in ((shifts, "moved", "m"), (turns, "turned", "rad")):
         if away:
@@ -323,13 +323,13 @@ def _width(model: Model, name: str) -> int:
     return int(span.stop - span.start)
 
 
-def _off(joint: Joint | None, asked: Array, used: Array) -> Array:
-    """Return by how much positions differ: angles up to full turns, quaternions up to their sign."""
-    off = np.abs(used - asked)
+def _off(joint: Joint | None, requested: Array, used: Array) -> Array:
+    """Return the differences of positions: angles up to full turns, quaternions up to their sign."""
+    off = np.abs(used - requested)
     if joint is None:
         return off
     if "qw" in joint.coordinates:
-        unit = asked[:4] / np.linalg.norm(asked[:4])
+        unit = requested[:4] / np.linalg.norm(requested[:4])
         off[:4] = np.minimum(np.abs(used[:4] - unit), np.abs(used[:4] + unit))
     turns = np.array([unit == "rad" for unit in joint.coordinate_units]) & (not joint.counts_turns)
     return np.where(turns, np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))), off)

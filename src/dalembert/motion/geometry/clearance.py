@@ -1,4 +1,4 @@
-"""Whether bodies get in each other's way along a motion: distances of their shapes, and the first that touch."""
+"""Clearance of bodies along a motion: distances of their shapes, and the first contact."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Array = NDArray[np.float64]
 Pair = tuple[str, str]
 
 _ITEM = "clearance"
-_STEPS = 60  # of a bisection between rows
+_N_BISECTIONS = 60  # of a bisection between rows
 
 
 class Closest(NamedTuple):
-    """Where two bodies are closest, or begin to touch.
+    """Closest approach or first contact of two bodies.
 
     pair : names of the bodies
     distance : m
@@ -59,7 +59,7 @@ class Clearance(KinematicResult):
     min_distance : float, m
         Distance below which bodies interfere.
     notes : tuple of str
-        What was left out, or taken for something simpler.
+        Bodies that were left out, and simplified shapes.
     """
 
     result: Result
@@ -85,14 +85,14 @@ class Clearance(KinematicResult):
 
     @property
     def least(self) -> Closest:
-        """The smallest distance over the motion, between rows too where the motion is known there."""
+        """The smallest distance over the motion, also between rows where dense output is available."""
         row, k = divmod(int(self.distance.argmin()), len(self.pairs))
         best = Closest(self.pairs[k], float(self.distance[row, k]), float(self.t[row]), self.points[row, k])
         if self.result.dense is None or best.distance == 0.0 or len(self.t) < 2:
             return best
         low, high = (float(self.t[min(max(row + d, 0), len(self.t) - 1)]) for d in (-1, 1))
         golden = (5**0.5 - 1) / 2
-        for _ in range(_STEPS):
+        for _ in range(_N_BISECTIONS):
             a, b = high - golden * (high - low), low + golden * (high - low)
             one, two = self._at(a, k), self._at(b, k)
             best = min(best, one, two, key=lambda c: c.distance)
@@ -103,7 +103,10 @@ class Clearance(KinematicResult):
 
     @property
     def interference(self) -> Closest | None:
-        """The first time at which two bodies are closer than `min_distance`, or overlap; None if none ever are."""
+        """The first time at which two bodies are closer than `min_distance`, or overlap.
+
+        None without interference.
+        """
         bad = self.distance < self.min_distance if self.min_distance > 0.0 else self.distance == 0.0
         rows = np.flatnonzero(bad.any(axis=1))
         if not len(rows):
@@ -119,7 +122,7 @@ class Clearance(KinematicResult):
         return first
 
     def _begin(self, low: float, found: Closest, k: int) -> Closest:
-        """Return where two bodies begin to interfere, between a time at which they do not and one at which they do."""
+        """Return the begin of the interference of two bodies, between a time without and one with it."""
 
         def apart(t: Array) -> bool:
             distance = self._at(float(t), k).distance
@@ -154,18 +157,18 @@ def clearance(
 ) -> Clearance:
     """Return the distances of bodies along a motion, from their shapes and decorations.
 
-    Boxes, plates, cylinders, rods, spheres, capsules and prisms of convex outline are exact; of other prisms the hull
-    counts, the bore of a tube is full, a body is as many of these as it has. Model files with collision geometry are
-    looked at by that. By the method of Gilbert, Johnson and Keerthi (1988).
+    Boxes, plates, cylinders, rods, spheres, capsules and prisms of convex outline are exact. Other prisms are replaced
+    by their hull, and a tube by a full cylinder. A body may have several shapes. Model files with collision geometry
+    use that. By the method of Gilbert, Johnson and Keerthi (1988).
 
     Parameters
     ----------
     result : Result
         Of `da.kinematics` or `da.simulate`.
     pairs : pairs of names of bodies
-        If left out, all that have shapes and are not connected to each other: what a joint connects overlaps there.
+        Default: all bodies with shapes that are not connected to each other; bodies overlap at their joint.
     min_distance : float, m
-        Distance that is to be kept.
+        Required distance.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def clearance(
     Raises
     ------
     ModelError
-        If a body is unknown, or has no shape that can be looked at; or nothing is left to look at.
+        If a body is unknown or has no usable shape, or if no pair is left.
 
     Examples
     --------
@@ -192,7 +195,7 @@ def clearance(
         raise ModelError(_ITEM, "result", result, "give a Result, of da.simulate or da.kinematics")
     min_distance = finite_number(min_distance, item=_ITEM, field="min_distance")
     if min_distance < 0:
-        raise ModelError(_ITEM, "min_distance", min_distance, "give zero or a distance to be kept, m")
+        raise ModelError(_ITEM, "min_distance", min_distance, "give zero or a required distance, m")
     model = result.require_model()
     system = model.system
     parts: dict[str, list[Convex]] = {}
@@ -221,17 +224,17 @@ def _chosen(
         for given in between:
             names = tuple(given) if not isinstance(given, str) else ()
             if len(names) != 2 or names[0] == names[1]:
-                raise ModelError(_ITEM, "between", given, "give pairs of two bodies: [('rod', 'frame')]")
+                raise ModelError(_ITEM, "pairs", given, "give pairs of two bodies: [('rod', 'frame')]")
             for name in names:
                 if name not in parts:
                     listed = ", ".join(map(repr, list(parts)[:8]))
-                    raise ModelError(_ITEM, "between", name, f"there is no such body; there are {listed}")
+                    raise ModelError(_ITEM, "pairs", name, f"there is no such body; choose among {listed}")
                 if not parts[name]:
-                    remedy = "it has no shape to look at: give it one, or decorate it with boxes, cylinders, spheres"
+                    remedy = "it has no shape: give it one, or decorate it with boxes, cylinders, spheres"
                     raise ModelError(_ITEM, f"body {name!r}", None, remedy)
             pairs.append((names[0], names[1]))
         if not pairs:
-            raise ModelError(_ITEM, "between", between, "name a pair of bodies")
+            raise ModelError(_ITEM, "pairs", between, "name a pair of bodies")
         return tuple(pairs)
     joined = {frozenset((c.first.body.name, c.second.body.name)) for c in system.connections.values()}
     shaped = [name for name, pieces in parts.items() if pieces]
@@ -251,9 +254,9 @@ def _between(result: Result, q: Array, pair: Pair, parts: dict[str, list[Convex]
         first = one.poses(R, p)
         for two in parts[pair[1]]:
             second = two.poses(S, r)
-            # pieces that cannot be the nearest are not looked at
-            apart = np.linalg.norm(first[:, 9:] - second[:, 9:], axis=1) - one.reach - two.reach
-            rows = np.flatnonzero(apart < best)
+            # skip pieces that cannot be the nearest
+            gaps = np.linalg.norm(first[:, 9:] - second[:, 9:], axis=1) - one.reach - two.reach
+            rows = np.flatnonzero(gaps < best)
             gap, near = distances(one.solid, first[rows], two.solid, second[rows])
             closer = gap < best[rows]
             best[rows[closer]], points[rows[closer]] = gap[closer], near[closer]

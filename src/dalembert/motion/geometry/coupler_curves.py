@@ -1,9 +1,9 @@
-"""Paths of points: arc length, tangent, curvature, torsion, and what is remarkable about them.
+"""Coupler curves: arc length, tangent, curvature, torsion and special points.
 
     curvature   k = n . (v x a) / |v|^3  in a plane with normal n,   |v x a| / |v|^3  in space                      (1)
     torsion     (v x a) . j / |v x a|^2                                                                             (2)
 
-None of them depends on how fast the path is gone along.
+None of them depends on the speed along the path.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ __all__ = ["CouplerCurve", "CurvePoint", "Straightness", "coupler_curve"]
 
 Array = NDArray[np.float64]
 
-STATIONARY_TOL = 1e-5  # of the speed a point of its body at that distance would have: below, a point stands still
-CUSP_TOL = 1e-3  # how far a path leaves the line along which it stops, in its own size: more makes a cusp
+STATIONARY_TOL = 1e-5  # of the speed of a body point at that distance; a slower point is at rest
+CUSP_TOL = 1e-3  # relative distance of a path from the line along which it stops; more is a cusp
 
 
 @dataclass(frozen=True, eq=False)
 class CurvePoint:
-    """A remarkable point of a path.
+    """Special point of a path.
 
     Attributes
     ----------
     t : tuple of float, s
-        When the point is there: once, or at a double point twice.
+        Time at the point; two times at a double point.
     point : (3,) m
     """
 
@@ -54,7 +54,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, eq=False)
 class Straightness:
-    """How straight a path is over a range.
+    """Straightness of a path over a range.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class Straightness:
     length : float, m
         Extent along the line.
     width : float, m
-        Distance of the two nearest parallel lines that hold the path between them (ISO 1101, minimum zone); in space
-        twice `deviation`.
+        Distance of the two nearest parallel lines that enclose the path (ISO 1101, minimum zone); in space twice
+        `deviation`.
     deviation : float, m
         Largest distance from the line of least squares.
     rms : float, m
@@ -84,13 +84,13 @@ class Straightness:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CouplerCurve(KinematicResult):
-    """The path of a point, as a body sees it.
+    """Path of a point relative to a body.
 
     Attributes
     ----------
     result : Result
     point, relative_to : str
-        Whose path, and in whose axes.
+        The point, and the frame of the path.
     t : (n,) s
     points : (n, 3) m
     velocity, acceleration : (n, 3) m/s, m/s2
@@ -124,20 +124,23 @@ class CouplerCurve(KinematicResult):
 
     @cached_property
     def length(self) -> Array:
-        """Arc length from the first row on, (n,) m."""
+        """Arc length from the first row, (n,) m."""
         track = self._fine[1]
         nodes, weights = np.polynomial.legendre.leggauss(5)
-        stops = [spot.t[0] for spot, _ in self._stops]  # there the speed has a kink
+        stops = [spot.t[0] for spot, _ in self._stops]  # the speed has a kink there
         t = np.unique(np.concatenate([track.t, self.t, stops]))
         h = np.diff(t)
-        places = t[:-1, None] + h[:, None] * (1 + nodes) / 2
-        speeds = np.linalg.norm(track(places.ravel(), 1), axis=1).reshape(places.shape)
+        times = t[:-1, None] + h[:, None] * (1 + nodes) / 2
+        speeds = np.linalg.norm(track(times.ravel(), 1), axis=1).reshape(times.shape)
         total = np.concatenate([[0.0], np.cumsum(h / 2 * (speeds @ weights))])
         return np.asarray(total[np.searchsorted(t, self.t)])
 
     @cached_property
     def tangent(self) -> Array:
-        """Unit vectors along the path, (n, 3); where the point starts from rest, towards where it goes."""
+        """Unit vectors along the path, (n, 3).
+
+        At a start from rest, in the direction of the motion that follows.
+        """
         rest = self._at_rest
         along = np.where(rest[:, None], self.acceleration, self.velocity)
         size = np.linalg.norm(along, axis=1, keepdims=True)
@@ -146,7 +149,7 @@ class CouplerCurve(KinematicResult):
 
     @cached_property
     def curvature(self) -> Array:
-        """Curvature (n,) 1/m, with its sign if the path is in a plane; NaN where the point stands still."""
+        """Curvature (n,) 1/m, with its sign if the path is in a plane; NaN where the point is at rest."""
         cross = np.cross(self.velocity, self.acceleration)
         top = np.linalg.norm(cross, axis=1) if self.normal is None else cross @ self.normal
         still = self._at_rest
@@ -179,21 +182,21 @@ class CouplerCurve(KinematicResult):
 
     @cached_property
     def closed(self) -> bool:
-        """Whether the path ends where it began, in the same direction."""
+        """True if the path ends at its first point, in the same direction."""
         back = float(np.linalg.norm(self.points[-1] - self.points[0]))
         cosine = float(np.nan_to_num(self.tangent[0] @ self.tangent[-1]))
         return len(self.t) > 2 and back < 1e-6 * self._size and cosine > 0.999
 
-    # ---- what is remarkable
+    # ---- special points
 
     @cached_property
     def cusps(self) -> list[CurvePoint]:
-        """Points at which the path turns round in a sharp point: the point is the instant centre of its body there."""
+        """Cusps: points at which the path reverses sharply, the instant centre of the body."""
         return [spot for spot, bent in self._stops if bent]
 
     @cached_property
     def returns(self) -> list[CurvePoint]:
-        """Points at which the point stops and goes back along its path, as a slider does, while its body turns."""
+        """Points at which the point stops and moves back along its path, as a slider does, while its body turns."""
         return [spot for spot, bent in self._stops if not bent]
 
     @cached_property
@@ -209,7 +212,7 @@ class CouplerCurve(KinematicResult):
 
         t = track.between(2)
         value = bend(t)
-        # a path that is straight has none: what is left of its curvature is rounding
+        # a straight path has none: its remaining curvature is rounding
         if zone_width(track(t) @ frame_with_z(n)[:, :2]) < 1e-9 * self._size:
             return []
         most = float(np.prod([np.linalg.norm(track(t, order), axis=1).max() for order in (1, 2)]))
@@ -230,7 +233,7 @@ class CouplerCurve(KinematicResult):
         return [CurvePoint(pair, track(np.array(pair[:1]))[0]) for pair in pairs]
 
     def straightness(self, start: float | None = None, stop: float | None = None) -> Straightness:
-        """Return how straight the path is from `start` to `stop`, s; all of it if left out."""
+        """Return the straightness of the path from `start` to `stop`, s; default the whole path."""
         t0 = float(self.t[0] if start is None else start)
         t1 = float(self.t[-1] if stop is None else stop)
         if not (self.t[0] <= t0 < t1 <= self.t[-1]):
@@ -254,11 +257,11 @@ class CouplerCurve(KinematicResult):
     def _headline(self) -> str:
         kind = "in a plane" if self.normal is not None else "in space"
         counts = (("cusp", self.cusps), ("inflection", self.inflections), ("double point", self.double_points))
-        told = [f"{len(spots)} {name}{'s' * (len(spots) != 1)}" for name, spots in counts]
+        numbers = [f"{len(spots)} {name}{'s' * (len(spots) != 1)}" for name, spots in counts]
         shape = "closed, " * self.closed
-        return f"{self.point} {kind}, {shape}{self.length[-1]:.6g} m, {', '.join(told)}"
+        return f"{self.point} {kind}, {shape}{self.length[-1]:.6g} m, {', '.join(numbers)}"
 
-    # ---- within
+    # ---- internals
 
     @cached_property
     def _size(self) -> float:
@@ -270,7 +273,7 @@ class CouplerCurve(KinematicResult):
 
     @cached_property
     def _stops(self) -> list[tuple[CurvePoint, bool]]:
-        """Where the point stands still although its body turns, and whether the path is bent there."""
+        """Points at rest while the body turns, and True for those at which the path is bent."""
         seen, track = self._fine
         if len(seen.t) < 3:
             return []
@@ -296,7 +299,7 @@ class CouplerCurve(KinematicResult):
         return list(zip(self._spots(found.tolist()), bent.tolist(), strict=True))
 
     def _spots(self, times: list[float]) -> list[CurvePoint]:
-        """Return spots, each once: a closed path has its first point twice."""
+        """Return the points without duplicates: a closed path has its first point twice."""
         spots: list[CurvePoint] = []
         for t, point in zip(times, self._fine[1](np.array(times)), strict=True):
             again = self.closed and spots and t > self.t[-1] - 1e-9 * np.ptp(self.t)
@@ -311,12 +314,12 @@ def coupler_curve(result: Result, point: object, *, relative_to: object = "groun
     Parameters
     ----------
     result : Result
-        Of `simulate` or `kinematics`. What is remarkable is looked for between rows too, on its dense output or, if it
-        has none, on curves of fifth degree through its rows; give enough of them to show the path.
+        Of `simulate` or `kinematics`. Special points are searched between rows too, on its dense output or, if it has
+        none, on curves of fifth degree through its rows; give enough rows to resolve the path.
     point : Marker or str
         ``"coupler.P"``, ``"coupler.at(1.2, 0.5, 0)"``.
     relative_to : Body, Marker or str
-        Who sees the path; points are in its axes.
+        Frame of the path; points are in its axes.
 
     Examples
     --------
@@ -331,7 +334,7 @@ def coupler_curve(result: Result, point: object, *, relative_to: object = "groun
     item = "coupler_curve"
     frame, base = find_frame(result, point, item, "point"), find_frame(result, relative_to, item, "relative_to")
     if not np.ptp(result.t):
-        raise ModelError(item, "result", result, "a path takes more than one row")
+        raise ModelError(item, "result", result, "a path needs more than one row")
     seen, fine = (RelativeFrameMotion.of(motion, frame, base) for motion in (result, refine(result)))
     track = Quintic(fine.t, fine.position, fine.velocity, fine.acceleration)
     return CouplerCurve(
@@ -349,7 +352,7 @@ def coupler_curve(result: Result, point: object, *, relative_to: object = "groun
 
 
 def _normal(seen: RelativeFrameMotion) -> Array | None:
-    """Return the normal of the plane that a path lies in; None if there is none."""
+    """Return the normal of the plane of a path; None if it is not planar."""
     if seen.normal is not None:
         return seen.normal
     _, s, axes = np.linalg.svd(seen.position - seen.position.mean(axis=0), full_matrices=False)

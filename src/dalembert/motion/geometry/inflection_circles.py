@@ -1,4 +1,4 @@
-"""Curvature of the paths of all points of a body at once: inflection circle, acceleration pole, stationary curvature.
+"""Curvature theory of planar motion: inflection circle, acceleration pole, stationary curvature.
 
 With x from the instant centre P, J x = n x x, a_P and j_P acceleration and jerk of the body's point there, w, e, g
 angular velocity, acceleration and jerk about n,
@@ -9,7 +9,7 @@ Points without curvature (v parallel to a) lie on a circle through P whose diame
 
     |x|^2 = D . x                                                                                                   (2)
 
-The pole tangent is across D. The centre of curvature of the path of x (Euler and Savary) is at
+The pole tangent is normal to D. The centre of curvature of the path of x (Euler and Savary) is at
 
     P - x (D . x) / (|x|^2 - D . x)                                                                                 (3)
 
@@ -48,9 +48,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InflectionCircles(KinematicResult):
-    """The inflection circle of a body at every row, and what goes with it; all in the axes of `relative_to`.
+    """Inflection circle of a body and related quantities at every row, in the axes of `relative_to`.
 
-    Numbers are NaN where the instant centre is at infinity or the body stands still.
+    Numbers are NaN where the instant centre is at infinity or the body is at rest.
 
     Attributes
     ----------
@@ -96,12 +96,12 @@ class InflectionCircles(KinematicResult):
 
     @property
     def inflection_pole(self) -> Array:
-        """The end of the diameter that is not the instant centre, (n, 3) m."""
+        """The end of the diameter opposite to the instant centre, (n, 3) m."""
         return self.pole + self.diameter_vector
 
     @property
     def tangent(self) -> Array:
-        """Unit vector along the common tangent of both polodes, (n, 3); with it D is a quarter turn ahead."""
+        """Unit vector along the common tangent of both polodes, (n, 3); D is 90° ahead of it."""
         with np.errstate(all="ignore"):
             return np.asarray(-np.cross(self.normal, self.diameter_vector) / self.diameter[:, None])
 
@@ -116,14 +116,14 @@ class InflectionCircles(KinematicResult):
 
     @cached_property
     def ball_point(self) -> Array:
-        """Ball's point, (n, 3) m: the point of the circle whose path stays straight the longest.
+        """Ball's point, (n, 3) m: the point of the circle with the best straight-line path.
 
-        NaN where all of them do, as in the motion of a trammel.
+        NaN where all points of the circle are equivalent, as in the motion of a trammel.
         """
         T, N, k_T, k_N = self._cubic
         with np.errstate(all="ignore"):
             size = np.hypot(k_T, k_N)
-            size[size < 1e-6 * self.diameter] = np.nan  # where all points of the circle stay on straight lines
+            size[size < 1e-6 * self.diameter] = np.nan  # all points of the circle stay on straight lines
             sine, cosine = -k_T / size, k_N / size
             r = self.diameter * sine
             return np.asarray(self.pole + (r * cosine)[:, None] * T + (r * sine)[:, None] * N)
@@ -136,8 +136,10 @@ class InflectionCircles(KinematicResult):
             return np.asarray(self.pole - x * (along / ((x * x).sum(axis=1) - along))[:, None])
 
     def stationary(self, point: ArrayLike) -> Array:
-        """Return the left side of (4) for a point (3,) m of the body, in its axes, (n,) m3: zero where its curvature
-        does not change."""
+        """Return the left side of (4) for a point (3,) m of the body, in its axes, (n,) m3.
+
+        It is zero where the curvature is stationary.
+        """
         x, D = self._from_pole(point), self.diameter_vector
         T, N, k_T, k_N = self._cubic
         k = k_T[:, None] * T + k_N[:, None] * N
@@ -170,7 +172,7 @@ class InflectionCircles(KinematicResult):
             f"diameter {range_text(self.diameter, 'm')}"
         )
 
-    # ---- within
+    # ---- internals
 
     @property
     def _rates(self) -> tuple[Array, Array]:
@@ -180,13 +182,13 @@ class InflectionCircles(KinematicResult):
         local = finite_array(point, (3,), item="inflection_circles", field="point")
         n = self.normal
         x: Array = self.seen.rotation @ local + self.seen.position - self.pole
-        return x - (x @ n)[:, None] * n  # the plane of a point does not matter
+        return x - (x @ n)[:, None] * n  # the offset along the normal is irrelevant
 
     @cached_property
     def _cubic(self) -> tuple[Array, Array, Array, Array]:
         """T and N (n, 3), and k of (4) along them, (n,) m."""
         if len(self.t) < 2:
-            raise ModelError("inflection_circles", "result", self.result, "it takes jerks: give more than one row")
+            raise ModelError("inflection_circles", "result", self.result, "jerks are needed: give more than one row")
         seen, n, D = self.seen, self.normal, self.diameter_vector
         w, e = self._rates
         g = seen.angular_jerk @ n
@@ -208,7 +210,7 @@ def inflection_circles(result: Result, body: object, *, relative_to: object = "g
         Third rates, for Ball's point and stationary curvature, come from neighbouring rows.
     body : Body, Marker or str
     relative_to : Body, Marker or str
-        Who sees the paths.
+        Frame of the paths.
 
     Raises
     ------

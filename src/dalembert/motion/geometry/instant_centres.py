@@ -1,12 +1,12 @@
-"""Instant centres of bodies that move in a plane, and the polodes on which they travel.
+"""Instant centres of planar motion, and centrodes (polodes).
 
 With w and v the angular velocity about the normal n and the velocity of the origin o of one body relative to another,
-the point that they share for a moment is
+the point without relative velocity is
 
     P = o + n x v / w                                                                                               (1)
 
-at infinity, across v, where w is zero. Where a mechanism changes its direction, w and v vanish together; there the
-accelerations, which are all that is left, lie on the same line through zero and take their place in (1).
+at infinity, normal to v, where w is zero. Where a mechanism reverses, w and v vanish together. There the accelerations,
+which lie on the same line through zero, replace them in (1).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["Centre", "Centrodes", "InstantCentres", "centrodes", "instant_centre
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-INFINITE_DISTANCE = 1e9  # lengths of the motion: beyond, a centre is at infinity
+INFINITE_DISTANCE = 1e9  # lengths of the motion; a centre farther away is at infinity
 STATIONARY_TOL = 1e-10
 
 
@@ -43,13 +43,13 @@ class Centre:
     Attributes
     ----------
     point : (n, 3) m
-        NaN where there is none or where it is at infinity.
+        NaN where undefined or at infinity.
     direction : (n, 3)
-        Unit vector towards a centre at infinity, across the relative motion; NaN elsewhere.
+        Unit vector towards a centre at infinity, normal to the relative motion; NaN elsewhere.
     infinite : (n,) bool
-        Where the two only shift relative to each other.
+        Mask of rows with pure relative translation.
     none : (n,) bool
-        Where they do not move relative to each other: every point would do.
+        Mask of rows without relative motion: every point is a centre.
     """
 
     point: Array
@@ -59,7 +59,7 @@ class Centre:
 
 
 def instant_centre(seen: RelativeFrameMotion, n: Array) -> tuple[Centre, BoolArray]:
-    """Return the instant centre of a motion in a plane, in the axes of who sees it, and where (1) used rates."""
+    """Return the instant centre of a planar motion in the axes of its frame, and the mask where (1) used rates."""
     w, v = seen.angular_velocity @ n, seen.velocity
     size = np.abs(w) * seen.scale + np.linalg.norm(v, axis=1)
     rest = size <= STATIONARY_TOL * size.max(initial=0.0)
@@ -113,7 +113,7 @@ class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
 
     @property
     def points(self) -> Array:
-        """Centres of all pairs, (pairs, n, 3) m; NaN where a centre is at infinity or there is none."""
+        """Centres of all pairs, (pairs, n, 3) m; NaN where undefined or at infinity."""
         return np.array([self[pair].point for pair in self])
 
     def _headline(self) -> str:
@@ -122,7 +122,7 @@ class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
 
 @checked("bodies")
 def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> InstantCentres:
-    """Return the instant centres of every two of some bodies, ground among them; Kennedy's theorem holds of them.
+    """Return the instant centres of all pairs of some bodies, ground included; they satisfy Kennedy's theorem.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> I
 
 
 def _difference(a: RelativeFrameMotion, b: RelativeFrameMotion) -> RelativeFrameMotion:
-    """Return the motion of b's origin less that of a's point there, in world axes."""
+    """Return the motion of b's origin less that of the coincident point of a, in world axes."""
     r = b.position - a.position
     W, E = a.angular_velocity, a.angular_acceleration
     return RelativeFrameMotion(
@@ -194,14 +194,14 @@ def _common_normal(motions: dict[str, RelativeFrameMotion], item: str) -> Array:
         if (w.any() and tilt) or np.abs(seen.velocity @ n).max(initial=0.0) > 1e-6 * size:
             plane = ", ".join(f"{x:.4g}" for x in n)
             raise ModelError(
-                item, "bodies", name, f"it leaves the plane across ({plane}): leave it out, or use da.screw_axes"
+                item, "bodies", name, f"it leaves the plane normal to ({plane}): leave it out, or use da.screw_axes"
             )
     return n
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Centrodes(KinematicResult):
-    """The polodes of a body: where the instant centre travels, seen by the frame and by the body itself.
+    """Centrodes (polodes) of a body: loci of the instant centre in the frame and in the body.
 
     The moving polode rolls on the fixed one without sliding.
 
@@ -215,7 +215,7 @@ class Centrodes(KinematicResult):
     moving : (n, 3) m
         In the axes of `body`.
     infinite, none : (n,) bool
-        Where the body only shifts, and where it stands still.
+        Masks of rows with pure translation, and at rest.
     normal : (3,)
         Of the plane of motion, in the axes of `relative_to`.
     """
@@ -240,7 +240,7 @@ class Centrodes(KinematicResult):
 
     @cached_property
     def pole_velocity(self) -> Array:
-        """How fast the instant centre travels along the fixed polode, (n, 3) m/s, in the axes of `relative_to`."""
+        """Velocity of the instant centre along the fixed polode, (n, 3) m/s, in the axes of `relative_to`."""
         seen, n = self.seen, self.normal
         w = seen.angular_velocity @ n
         with np.errstate(all="ignore"):
@@ -265,7 +265,7 @@ def centrodes(result: Result, body: object, *, relative_to: object = "ground") -
     result : Result
     body : Body, Marker or str
     relative_to : Body, Marker or str
-        Who sees the fixed polode.
+        Frame of the fixed polode.
 
     Raises
     ------

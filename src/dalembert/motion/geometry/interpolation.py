@@ -1,13 +1,13 @@
-"""What lies between and beyond the rows of a motion: curves through them, the next derivative, extremes.
+"""Interpolation between rows of a motion: curves, the next derivative, extremes.
 
-A row knows a quantity f and its first rates. With m rows around one at t0 and s = (t - t0) / h, the polynomial
+A quantity f and its first rates are known at each row. With m rows around one at t0 and s = (t - t0) / h, the
+polynomial
 
     f = sum of c_k s^k,      c_k k! / h^k = f^(k)(t0)                                                               (1)
 
-through everything that the m rows know has the next rate as its first coefficient that is not known at t0; its error is
-of the order h^(r m - r), with r numbers known at each row, while errors d of the rows themselves come in as d / h^r. So
-the rates nearest to the one that is wanted are used alone, if there are rows enough. A jump of the motion (a time that
-occurs twice) parts rows.
+through all values of the m rows has the next rate as its first coefficient that is not known at t0. Its error is of the
+order h^(r m - r), with r numbers known at each row, while errors d of the rows themselves enter as d / h^r. With enough
+rows, therefore, only the highest known rates are used. A jump of the motion (a time that occurs twice) separates rows.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ __all__ = ["Extremes", "differentiate", "extremes", "refine", "roots", "sign_cha
 
 Array = NDArray[np.float64]
 
-_FINE = 361
-_ENOUGH = 7  # rows with which the last rate alone tells the next
+_N_FINE_ROWS = 361
+_N_RATE_ROWS = 7  # rows for which the last rate alone determines the next
 
 
-def refine(result: Result, rows: int = _FINE) -> Result:
-    """Return a motion with more rows among its own, if it knows what is between them."""
+def refine(result: Result, rows: int = _N_FINE_ROWS) -> Result:
+    """Return a motion with additional rows, if it has dense output."""
     if result.dense is None or not 1 < len(result) < rows:
         return result
     times = np.linspace(result.t[0], result.t[-1], rows)
     try:
         more: Result = result.refined(times) if (np.diff(result.t) == 0).any() else result.at(times)
         more["a"]
-    except DalembertError:  # what has no inertia has accelerations at its own rows alone
+    except DalembertError:  # without inertia, accelerations are known at the rows only
         return result
     return more
 
 
 def differentiate(t: Array, *known: Array) -> Array:
-    """Return the next derivative (n, ...) of a quantity whose value and first rates (n, ...) are known at times (n,) s.
+    """Return the next derivative (n, ...) of a quantity known with its first rates at times (n,) s.
 
-    NaN where a stretch between two jumps has one row only.
+    NaN where an interval between two jumps has one row only.
     """
     n, shape = len(t), known[0].shape[1:]
     values = np.stack([np.asarray(k, dtype=float).reshape(n, -1) for k in known])
     found = np.full(values.shape[1:], np.nan)
     for rows in _stretches(t):
         if len(rows) > 1:
-            lean = len(rows) >= _ENOUGH
+            lean = len(rows) >= _N_RATE_ROWS
             used = values[-1:, rows] if lean else values[:, rows]
-            found[rows] = _next_rate(t[rows], used, _ENOUGH if lean else min(len(rows), 3))
+            found[rows] = _next_rate(t[rows], used, _N_RATE_ROWS if lean else min(len(rows), 3))
     return found.reshape(n, *shape)
 
 
@@ -80,7 +80,7 @@ def _next_rate(t: Array, known: Array, m: int) -> Array:
 
 
 def _neighbours(t: Array, count: int) -> NDArray[np.intp]:
-    """Return the rows (n, count) nearest to each, but none that is next to it or to another within a small gap."""
+    """Return the rows (n, count) nearest to each, without neighbours within a small gap."""
     n = len(t)
     gap = 0.05 * float(np.median(np.diff(t)))
     apart = [0]
@@ -103,7 +103,7 @@ def _stretches(t: Array) -> list[NDArray[np.intp]]:
 
 @dataclass(frozen=True)
 class Extremes:
-    """Least and greatest value over a range, and when.
+    """Least and greatest value over a range, with their times.
 
     Attributes
     ----------
@@ -163,9 +163,9 @@ def roots(t: Array, y: Array, dy: Array) -> list[float]:
 
 
 def sign_changes(function: Callable[[Array], Array], t: Array, y: Array) -> tuple[list[float], list[bool]]:
-    """Return where a function changes its sign between times (n,) s, and whether it rises there.
+    """Return the zero crossings of a function between times (n,) s, and True for rising ones.
 
-    Its values y (n,) at these times may have zeros in place of what is too small to have a sign.
+    Its values y (n,) at these times may be zero where they are too small to have a sign.
     """
     some = np.flatnonzero(y)
     changes = np.sign(y[some[:-1]]) != np.sign(y[some[1:]])

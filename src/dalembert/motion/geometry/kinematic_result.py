@@ -10,7 +10,7 @@ __all__ = ["KinematicResult"]
 
 
 class KinematicResult(ArrayAnswer):
-    """Quantities along a motion, that can be plotted."""
+    """Plottable quantities along a motion."""
 
     def _subject(self) -> str:
         result = getattr(self, "result", None)
@@ -24,16 +24,16 @@ class KinematicResult(ArrayAnswer):
         return {"time": (t, "s" if result is None else result.axis.unit)}
 
     def plot(self, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
-        """Plot it and return the matplotlib axes.
+        """Plot the result and return the matplotlib axes.
 
         Parameters
         ----------
         ax : matplotlib axes
-            Where to draw; a new figure if left out.
+            Axes to draw on; default a new figure.
         path : str or Path
             File to write: .png, .pdf, .svg, ...
         options
-            Those of the picture, as ``row`` or ``t`` for the position that is drawn; see
+            Options of the plot, as ``row`` or ``t`` for the drawn position; see
             `dalembert.view.plots.kinematic_results`.
         """
         from ...view.plots.kinematic_results import plot_reading

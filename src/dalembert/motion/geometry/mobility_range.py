@@ -1,4 +1,4 @@
-"""Mobility along a motion: how many degrees of freedom there are, how clearly, and where that changes."""
+"""Mobility along a motion: degrees of freedom, smallest singular values, and changes."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ __all__ = ["MobilityRange", "mobility_range"]
 
 Array = NDArray[np.float64]
 
-_PARTS = 4096
+_BATCH_SIZE = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MobilityRange(KinematicResult):
-    """Mobility along a motion; print it to read it, or plot it.
+    """Mobility along a motion; printable and plottable.
 
     Attributes
     ----------
     at : (n,)
-        Where: times, arclengths, or numbers of the configurations.
+        Times, arclengths, or indices of the configurations.
     mobility : (n,) int
-        Independent motions, drives let go.
+        Independent motions, with drives released.
     smallest : (n,)
-        Smallest singular value of the dimensionless closure Jacobian that is not zero: how far a position is from one
-        with more mobility.
+        Smallest nonzero singular value of the dimensionless closure Jacobian: the distance from a position with more
+        mobility.
     drive : tuple of str
-        What is thought of as driven.
+        Driven coordinates.
     left : (n,) int
-        Motions that the drive leaves: more than it should at its dead points.
+        Motions left by the drive: more at its dead points.
     grip : (n,)
-        Smallest singular value of the dimensionless Jacobian of closure and drive that is not zero in general: zero at
-        dead points.
+        Smallest generally nonzero singular value of the dimensionless Jacobian of closure and drive: zero at dead
+        points.
     changes : list of (int, int, int)
-        Place of the first configuration after a change of the mobility, and the mobility before and after it.
+        Index of the first configuration after a change of the mobility, and the mobility before and after it.
     axis : Axis
-        What `at` is.
+        Meaning of `at`.
     """
 
     at: Array
@@ -112,11 +112,11 @@ def mobility_range(
     ----------
     system : System or Model
     motion : Result, Circuit or (n, nq) rad or m
-        Configurations in which the loops are closed; of a circuit, all its ways one after the other.
+        Configurations in which the loops are closed; of a circuit, all its paths one after the other.
     drive : name or names
-        Coordinates that are thought of as driven.
+        Driven coordinates.
     t : float, s
-        Time, for what depends on it by itself; of a `Result`, its own times are taken.
+        Time, for explicit time dependence; a `Result` has its own times.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def mobility_range(
     prescribed = Prescribed.of(model)
     free = ~prescribed.clocks
     scales = Scaling.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
-    for part in np.array_split(np.arange(len(q)), 1 + len(q) // _PARTS):
+    for part in np.array_split(np.arange(len(q)), 1 + len(q) // _BATCH_SIZE):
         J = scales.jacobian(model, q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
         rows = [_row(measure, q[part], scales.columns)[:, None, free] for measure in driven]
@@ -156,7 +156,7 @@ def _axis(along: Any) -> Axis:
 
 
 def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
-    """Return where, (n,), and the configurations (n, nq)."""
+    """Return the abscissa (n,) and the configurations (n, nq)."""
     if isinstance(along, Result):
         return along.t, along.q
     if isinstance(along, Circuit):
@@ -178,7 +178,7 @@ def _row(measure: CoordinateMeasure, q: Array, columns: Array) -> Array:
 
 
 def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return nullity (B,) and smallest singular value that is not zero (B,) of J (B, rows, n)."""
+    """Return nullity (B,) and smallest nonzero singular value (B,) of J (B, rows, n)."""
     n = J.shape[2]
     if not J.shape[1] or not n:
         return np.full(len(J), n, dtype=np.intp), np.full(len(J), np.inf)

@@ -1,12 +1,12 @@
-"""Velocity and acceleration polygons: the images of a mechanism at one position.
+"""Velocity and acceleration polygons of a mechanism at one position.
 
-All arrows from the pole o are those of points as the frame sees them; an arrow from b to c is that of c relative to b,
+Arrows from the pole o are absolute, relative to the frame; an arrow from b to c is that of c relative to b,
 
     v_cb = w x r_cb          a_cb = e x r_cb  +  w x (w x r_cb)                                                     (1)
                                     tangential     normal
 
-if both belong to a body with angular velocity w and acceleration e. The points of a body make an image of it that is
-similar to it: turned by a quarter turn, |w| times as large; for accelerations sqrt(e^2 + w^4) times.
+if both belong to a body with angular velocity w and acceleration e. The points of a body form an image that is similar
+to it: turned by 90°, |w| times as large; for accelerations sqrt(e^2 + w^4) times.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """An arrow of a polygon: one point relative to another of the same body.
+    """Arrow of a polygon: one point relative to another of the same body.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Edge:
     vector : (3,) m/s or m/s2
         Of the tip relative to the tail.
     normal, tangential : (3,) m/s2
-        Its two parts by (1); of a velocity the normal one is zero. Of points that slide on each other they are
-        Coriolis' acceleration, twice w of the tail's body x the sliding velocity, and the relative one.
+        Its two parts by (1); the normal one of a velocity is zero. For points that slide on each other they are the
+        Coriolis acceleration, twice w of the tail's body x the sliding velocity, and the relative one.
     """
 
     body: str
@@ -64,7 +64,7 @@ class Edge:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Polygon(KinematicResult):
-    """A velocity or acceleration polygon, in the axes of `relative_to`.
+    """Velocity or acceleration polygon, in the axes of `relative_to`.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class Polygon(KinematicResult):
     unit : str
     relative_to : str
     vectors : dict of str to (3,) m/s or m/s2
-        What points have relative to the frame; their arrows start at the pole.
+        Vectors of points relative to the frame; their arrows start at the pole.
     places : dict of str to (3,) m
-        Where the points are.
+        Positions of the points.
     edges : list of Edge
     """
 
@@ -92,26 +92,26 @@ class Polygon(KinematicResult):
     base: Marker = field(repr=False)
 
     def relative(self, tip: str, tail: str) -> Array:
-        """Return what a point has relative to another, (3,) m/s or m/s2."""
+        """Return the vector of a point relative to another, (3,) m/s or m/s2."""
         for name in (tip, tail):
             if name not in self.vectors:
-                raise ModelError("polygon", "point", name, f"it has {', '.join(map(repr, self.vectors))}")
+                raise ModelError("polygon", "point", name, f"choose among {', '.join(map(repr, self.vectors))}")
         difference: Array = self.vectors[tip] - self.vectors[tail]
         return difference
 
     def place(self, form: str = ".6g") -> str:
-        """Return where on the motion it is, in words."""
+        """Return the text for the position on the motion."""
         return self.result.axis.at(float(self.result.t[self.row]), form)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return an xarray Dataset over the points: their vectors and places, with units."""
+        """Return an xarray Dataset over the points: their vectors and positions, with units."""
         import xarray
 
-        places = np.array([self.places[name] for name in self.vectors])
+        positions = np.array([self.places[name] for name in self.vectors])
         dims = ("point", "axis")
         data = {
             self.kind: (dims, np.array(list(self.vectors.values())), {"units": self.unit}),
-            "position": (dims, places, {"units": "m"}),
+            "position": (dims, positions, {"units": "m"}),
         }
         coords = {"point": list(self.vectors), "axis": ["x", "y", "z"]}
         return xarray.Dataset(data, coords, {"title": self._subject(), "message": self.message})
@@ -145,11 +145,11 @@ def velocity_polygon(
     ----------
     result : Result
     points : markers or names
-        All joints of the mechanism if left out, by the names of their joints. A joint between points that move
-        relative to each other, such as a slide, has two, one of each body, both at the place of the second marker:
-        ``"D (slider)"`` and ``"D (ground)"``.
+        Default: all joints of the mechanism, by name. A joint between points that move relative to each other, such as
+        a slide, has two, one of each body, both at the position of the second marker: ``"D (slider)"`` and ``"D
+        (ground)"``.
     row, t : int, or float in s
-        Which position: a row of the result, or the one nearest to a time; the last if left out.
+        Position: a row of the result, or the one nearest to a time; default the last.
     relative_to : Body, Marker or str
         The frame.
 
@@ -193,28 +193,28 @@ def _polygon(
     found = {name: [moment.of(marker, markers[-1]) for marker in markers] for name, markers in named}
     size = max((float(np.linalg.norm(v)) for values in found.values() for v, _ in values), default=0.0)
     vectors: dict[str, Array] = {}
-    places: dict[str, Array] = {}
+    positions: dict[str, Array] = {}
     owners: dict[str, list[str]] = {}
     slips = []
     for name, markers in named:
         values = found[name]
         together = np.linalg.norm(values[0][0] - values[-1][0]) <= 1e-7 * size
         labels = [name if together else f"{name} ({marker.body.name})" for marker in markers]
-        for label, marker, (value, place) in zip(labels, markers, values, strict=True):
-            vectors[label], places[label] = value, place
+        for label, marker, (value, position) in zip(labels, markers, values, strict=True):
+            vectors[label], positions[label] = value, position
             owners.setdefault(marker.body.name, []).append(label)
         if not together:
             slips.append(moment.slip(name, markers, labels, vectors))
     edges = []
     for body, labels in owners.items():
         if body != base.body.name:
-            edges += _image(body, labels, vectors, places, moment, size)
+            edges += _image(body, labels, vectors, positions, moment, size)
     unit = "m/s2" if moment.accelerations else "m/s"
-    return Polygon(result, k, kind, unit, base.name, vectors, places, edges + slips, base)
+    return Polygon(result, k, kind, unit, base.name, vectors, positions, edges + slips, base)
 
 
 class _Moment:
-    """Velocities or accelerations of points at one row, as a frame sees them."""
+    """Velocities or accelerations of points at one row, relative to a frame."""
 
     def __init__(self, result: Result, row: int, base: Marker, accelerations: bool) -> None:
         times = slice(row, row + 1)
@@ -236,29 +236,29 @@ class _Moment:
         return self._motions[body.name]
 
     def of(self, marker: Marker, where: Marker) -> tuple[Array, Array]:
-        """Return what the point of a marker's body has that is now at the place of another marker, and that place."""
+        """Return the vector of the body point of a marker that coincides with another marker, and its position."""
         if marker.shape is not None:
             own = RelativeFrameMotion.of(self._one, marker, self._base, rates=1 + self.accelerations)
             return (own.acceleration if self.accelerations else own.velocity)[0], own.position[0]
         there = self.motion(where.body)
-        place = there.position[0] + there.rotation[0] @ where.position
-        return self._rigid(self.motion(marker.body), place, self.accelerations), place
+        position = there.position[0] + there.rotation[0] @ where.position
+        return self._rigid(self.motion(marker.body), position, self.accelerations), position
 
     def slip(self, name: str, markers: list[Marker], labels: list[str], vectors: dict[str, Array]) -> Edge:
-        """Return the arrow between two points that are at one place of a joint, and slide on each other."""
+        """Return the arrow between two coincident points of a joint that slide on each other."""
         tail, tip = labels
         vector = vectors[tip] - vectors[tail]
         turned = np.zeros(3)
         if self.accelerations:
             first, second = (self.motion(marker.body) for marker in markers)
-            place = self.of(markers[1], markers[1])[1]
-            sliding = self._rigid(second, place, False) - self._rigid(first, place, False)
+            position = self.of(markers[1], markers[1])[1]
+            sliding = self._rigid(second, position, False) - self._rigid(first, position, False)
             turned = 2 * np.cross(first.angular_velocity[0], sliding)
         return Edge(name, tail, tip, vector, turned, vector - turned)
 
     @staticmethod
-    def _rigid(seen: RelativeFrameMotion, place: Array, accelerations: bool) -> Array:
-        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], place - seen.position[0]
+    def _rigid(seen: RelativeFrameMotion, position: Array, accelerations: bool) -> Array:
+        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], position - seen.position[0]
         if not accelerations:
             return np.asarray(seen.velocity[0] + np.cross(w, r))
         return np.asarray(seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)))
@@ -271,7 +271,7 @@ def _joints(result: Result) -> list[tuple[str, list[Marker]]]:
 
 
 def _given(result: Result, points: Iterable[object], item: str) -> list[tuple[str, list[Marker]]]:
-    """Return the points that the user names: joints with both ends, markers by their own names."""
+    """Return the points named by the user: joints with both ends, markers by their own names."""
     if isinstance(points, (str, Marker)):
         points = [points]
     joints = dict(_joints(result))
@@ -298,7 +298,7 @@ def _image(
     for label in dict.fromkeys(labels):
         if all(np.linalg.norm(places[label] - places[other]) > 1e-9 for other in distinct):
             distinct.append(label)
-    distinct.sort(key=lambda label: bool(np.linalg.norm(vectors[label]) > 1e-9 * size))  # from what stands still
+    distinct.sort(key=lambda label: bool(np.linalg.norm(vectors[label]) > 1e-9 * size))  # points at rest first
     pairs = list(pairwise(distinct))
     if len(distinct) > 2:
         pairs.append((distinct[-1], distinct[0]))

@@ -1,4 +1,4 @@
-"""The motion of a body or marker as another body sees it, at all rows of a result."""
+"""Motion of a body or marker relative to another body, at all rows of a result."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["RelativeFrameMotion", "find_frame", "row_of", "seen_in_plane"]
 
 Array = NDArray[np.float64]
 
-PLANAR_TOL = 1e-7  # sines below which a motion is in a plane
+PLANAR_TOL = 1e-7  # sine of the angle to the plane, for planar motion
 
 
 def find_frame(result: Result, frame: object, item: str, field: str) -> Marker:
-    """Return the marker of a result's own model that the user means, or raise a `ModelError`."""
+    """Return the marker of a result's own model for a user's frame, or raise a `ModelError`."""
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
     model = result.require_model()
@@ -32,12 +32,12 @@ def find_frame(result: Result, frame: object, item: str, field: str) -> Marker:
         if error.field == "point":
             raise
         bodies = ", ".join(map(repr, list(model.system.bodies)[:8]))
-        remedy = f"give a body, a marker or a point such as 'rod.at(1, 0, 0)'; there are {bodies}"
+        remedy = f"give a body, a marker or a point such as 'rod.at(1, 0, 0)'; choose among {bodies}"
         raise ModelError(item, field, frame, remedy) from None
 
 
 def row_of(result: Result, row: int | None, t: float | None, item: str) -> int:
-    """Return the number of a row, given itself or by the time nearest to it; the last if neither is given."""
+    """Return the index of a row, given directly or by the nearest time; default the last."""
     n = len(result)
     if row is not None and t is not None:
         raise ModelError(item, "row", row, "give a row or a time t, not both")
@@ -53,7 +53,7 @@ def row_of(result: Result, row: int | None, t: float | None, item: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RelativeFrameMotion:
-    """Motion of a frame relative to a body or marker, whose axes and rates of change are meant throughout.
+    """Motion of a frame relative to a body or marker, in its axes, with rates of change relative to it.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class RelativeFrameMotion:
         Of the frame's origin.
     angular_velocity, angular_acceleration : (n, 3) rad/s, rad/s2
     length : float, m
-        Of the mechanism, to tell large from small.
+        Of the mechanism, for scaling.
     base : Marker or None
-        Who sees it; None for the world.
+        Reference frame; None for the world.
     """
 
     frame: str
@@ -86,7 +86,10 @@ class RelativeFrameMotion:
     def of(
         cls, result: Result, frame: Marker, relative_to: Marker | None = None, *, rates: int = 2
     ) -> RelativeFrameMotion:
-        """Read the motion off a result, seen from ground if left out; accelerations are NaN unless `rates` is 2."""
+        """Return the motion from a result, relative to ground by default.
+
+        Accelerations are NaN unless `rates` is 2.
+        """
         R, p, w, v, e, a = _absolute(result, frame, rates)
         if relative_to is not None and not _is_ground(relative_to):
             A, o, W, V, E, B = _absolute(result, relative_to, rates)
@@ -121,7 +124,7 @@ class RelativeFrameMotion:
     def normal(self) -> Array | None:
         """Normal (3,) of the plane in which the frame moves, largest component positive; None if there is none.
 
-        Of a frame that never turns, a direction in which it does not move: z, y or x if one of them will do.
+        For a frame that never turns, a direction in which it does not move: z, y or x if possible.
         """
         w, v = self.angular_velocity, self.velocity
         size, turning = (float(np.linalg.norm(x, axis=1).max(initial=0.0)) for x in (v, w))
@@ -156,12 +159,15 @@ class RelativeFrameMotion:
 
     @cached_property
     def scale(self) -> float:
-        """A length, m, of the motion: how far the frame goes, or that of the mechanism."""
+        """Length scale of the motion, m: the travel of the frame, or the length of the mechanism."""
         return max(float(np.ptp(self.position, axis=0).max()), self.length)
 
 
 def seen_in_plane(result: Result, body: object, relative_to: object, item: str) -> tuple[RelativeFrameMotion, Array]:
-    """Return the motion of a body that another sees in a plane, and the normal (3,) of that; refuse others by name."""
+    """Return the planar motion of a body relative to another, and its normal (3,).
+
+    Raise an error for others.
+    """
     frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
     if frame.body is base.body:
         raise ModelError(item, "relative_to", base.name, "give another body")

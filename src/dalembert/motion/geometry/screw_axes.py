@@ -1,9 +1,9 @@
-"""Instantaneous screw axes of bodies in space, and the axodes that they sweep.
+"""Instantaneous screw axes of bodies in space, and their axodes.
 
     u = w / |w|      p = o + w x v / |w|^2      h = w . v / |w|^2                                                   (1)
 
-axis, its point nearest to the body's origin o, and pitch of a body with angular velocity w and velocity v of o. Where
-nothing turns, the body shifts along v: the axis is at infinity, its pitch too. At rest, rates take their place.
+axis, its point nearest to the body's origin o, and pitch of a body with angular velocity w and velocity v of o. In pure
+translation along v, the axis and its pitch are infinite. At rest, rates replace velocities.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScrewAxes(KinematicResult):
-    """The instantaneous screw axis of a body at every row, in the axes of `relative_to`.
+    """Instantaneous screw axis of a body at every row, in the axes of `relative_to`.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class ScrewAxes(KinematicResult):
     body, relative_to : str
     t : (n,) s
     direction : (n, 3)
-        Unit vector along the axis; of a body that only shifts, along its motion.
+        Unit vector along the axis; in pure translation, along the motion.
     point : (n, 3) m
-        Of the axis, nearest to the body's origin; NaN where it is at infinity.
+        Of the axis, nearest to the body's origin; NaN for an axis at infinity.
     pitch : (n,) m/rad
-        Advance along the axis per angle; infinite where the body only shifts.
+        Advance along the axis per angle; infinite in pure translation.
     turning, sliding : (n,) rad/s, m/s
         Angular velocity about, and velocity along the axis.
     infinite, none : (n,) bool
-        Where the body only shifts, and where it stands still.
+        Masks of rows with pure translation, and at rest.
     """
 
     result: Result
@@ -73,19 +73,19 @@ class ScrewAxes(KinematicResult):
 
     @cached_property
     def moving_direction(self) -> Array:
-        """The axis in the body's own axes, (n, 3): a line of the moving axode."""
+        """The axis in body axes, (n, 3): a line of the moving axode."""
         return np.asarray(np.einsum("nji,nj->ni", self.seen.rotation, self.direction))
 
     @cached_property
     def moving_point(self) -> Array:
-        """The point of the axis in the body's own axes, (n, 3) m."""
+        """The point of the axis in body axes, (n, 3) m."""
         return np.asarray(np.einsum("nji,nj->ni", self.seen.rotation, self.point - self.seen.position))
 
     @cached_property
     def striction(self) -> Array:
-        """Line of striction of the fixed axode, (n, 3) m: where neighbouring axes are nearest to each other.
+        """Line of striction of the fixed axode, (n, 3) m: points nearest to neighbouring axes.
 
-        NaN where they are parallel. From differences between rows.
+        NaN where they are parallel. By differences between rows.
         """
         u, p = self.direction, self.point
         du, dp = differentiate(self.t, u), differentiate(self.t, p)
@@ -96,19 +96,19 @@ class ScrewAxes(KinematicResult):
 
     def _headline(self) -> str:
         finite = self.pitch[np.isfinite(self.pitch)]
-        told = f", pitch {finite.min():.4g} to {finite.max():.4g} m/rad" if len(finite) else ""
-        return f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}{told}"
+        pitch = f", pitch {finite.min():.4g} to {finite.max():.4g} m/rad" if len(finite) else ""
+        return f"{self.body} relative to {self.relative_to}, {count_text(len(self.t), 'row')}{pitch}"
 
 
 def screw_axes(result: Result, body: object, *, relative_to: object = "ground") -> ScrewAxes:
-    """Return the instantaneous screw axis of a body at every row; together they are its axodes.
+    """Return the instantaneous screw axis of a body at every row; together the axes form its axodes.
 
     Parameters
     ----------
     result : Result
     body : Body, Marker or str
     relative_to : Body, Marker or str
-        Who sees the motion.
+        Reference frame.
     """
     item = "screw_axes"
     frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")

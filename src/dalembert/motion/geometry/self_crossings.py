@@ -1,4 +1,4 @@
-"""Where a path in a plane crosses itself, and how narrow a strip holds it."""
+"""Self-crossings of a planar path, and the width of the narrowest strip around it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Array = NDArray[np.float64]
 
 
 def crossings(t: Array, track: Quintic, normal: Array, size: float) -> list[tuple[float, float]]:
-    """Return pairs of times (s) at which a path across `normal` is at the same place and crosses itself.
+    """Return pairs of times (s) at which a path in the plane normal to `normal` crosses itself.
 
-    Found on the loop constraints between rows, made exact by Newton's method. Places where it runs along itself are
-    none.
+    Found on the chords between rows, refined by Newton's method. Points at which the path runs along itself are left
+    out.
     """
     times = np.unique(t) if len(t) > 400 else track.between(-(-400 // max(len(t), 1)))
     plane = frame_with_z(normal)[:, :2]
@@ -40,14 +40,17 @@ def crossings(t: Array, track: Quintic, normal: Array, size: float) -> list[tupl
         exact = _meet(track, plane, pair, size)
         if exact is None or exact[1] - exact[0] < 1e-9 * np.ptp(times):
             continue
-        place = track(np.array(exact[:1]))[0]
-        if all(np.linalg.norm(place - other) > 1e-7 * size for _, _, other in found):
-            found.append((*exact, place))
+        position = track(np.array(exact[:1]))[0]
+        if all(np.linalg.norm(position - other) > 1e-7 * size for _, _, other in found):
+            found.append((*exact, position))
     return [(a, b) for a, b, _ in found]
 
 
 def _meet(track: Quintic, plane: Array, pair: tuple[float, float], size: float) -> tuple[float, float] | None:
-    """Return the two times near `pair` at which the path is at one place; None if it does not cross itself."""
+    """Return the two times near `pair` at which the path is at one point.
+
+    None if it does not cross itself.
+    """
     x = np.array(pair)
     for _ in range(20):
         p, v = track(x) @ plane, track(x, 1) @ plane
@@ -60,18 +63,18 @@ def _meet(track: Quintic, plane: Array, pair: tuple[float, float], size: float) 
         if np.abs(step).max() < 1e-13 * np.ptp(track.t):
             break
     gap = float(np.linalg.norm(np.subtract(*(track(x) @ plane))))
-    ends = x[0] <= track.t[0] and x[1] >= track.t[-1]  # where a closed path begins and ends
+    ends = x[0] <= track.t[0] and x[1] >= track.t[-1]  # begin and end of a closed path
     return (float(x[0]), float(x[1])) if gap < 1e-9 * size and not ends else None
 
 
 def zone_width(points: Array) -> float:
-    """Return the least distance of two parallel lines that hold points (n, 2) between them."""
+    """Return the least distance of two parallel lines that enclose points (n, 2)."""
     hull = _hull(points)
     if len(hull) < 3:
         return 0.0
     edges = np.roll(hull, -1, axis=0) - hull
     normals = np.column_stack([-edges[:, 1], edges[:, 0]]) / np.linalg.norm(edges, axis=1)[:, None]
-    pieces = np.array_split(normals, 1 + len(hull) // 1000)  # as many corners as points, of a round path
+    pieces = np.array_split(normals, 1 + len(hull) // 1000)  # a round path has as many corners as points
     return min(float(np.ptp(hull @ piece.T, axis=0).min()) for piece in pieces)
 
 

@@ -1,16 +1,16 @@
-"""How well a force drives: transmission angle and pressure angle.
+"""Transmission angle and pressure angle.
 
-An effort at the input is balanced by a load at the output, bodies without mass, friction and other loads. What passes
-on the force at a connection then has a direction F that the mechanism alone decides. With v the velocity of the point
+An effort at the input is balanced by a load at the output, with massless bodies and without friction and other loads.
+The force at a connection then has a direction F that depends on the mechanism alone. With v the velocity of the point
 of the driven body on which it acts,
 
     pressure angle       cos alpha = |F . v| / (|F| |v|)                                                            (1)
     transmission angle   mu = pi / 2 - alpha                                                                        (2)
 
-both from 0 to pi / 2. Of a four-bar F lies along the coupler, which has joints at its ends and no load, and mu is the
-angle between coupler and rocker, or its supplement if that is less; of a slider-crank, mu is the angle between the
-connecting rod and the normal of the guide. Where a connection passes on a moment too, the point is the one on the line
-of action nearest to the connection.
+both from 0 to pi / 2. In a four-bar F lies along the coupler, which has joints at its ends and no load. mu is the angle
+between coupler and rocker, or its supplement if that is less. In a slider-crank, mu is the angle between the connecting
+rod and the normal of the guide. If a connection transmits a moment too, the point is the one on the line of action
+nearest to the connection.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ class TransmissionAngle(KinematicResult):
     ----------
     result : Result
     at, body : str
-        The connection that passes the force on, and the body that it drives.
+        The connection that transmits the force, and the driven body.
     input, output : str
         Coordinates between which effort and load balance.
     t : (n,) s
     transmission, pressure : (n,) rad
-        (2) and (1); NaN where no force is passed on.
+        (2) and (1); NaN where no force is transmitted.
     force : (n, 3)
         Unit vector along the force on the driven body, world axes.
     point : (n, 3) m
-        Where it acts.
+        Its point of action.
     velocity : (n, 3) m/s
-        Of that point of the driven body, relative to what guides it, world axes.
+        Of that point of the driven body, relative to the guiding body, world axes.
     """
 
     result: Result
@@ -84,17 +84,17 @@ class TransmissionAngle(KinematicResult):
 
     @cached_property
     def extremes(self) -> Extremes:
-        """Least and greatest transmission angle over the range, rad, and when; between rows too."""
+        """Least and greatest transmission angle over the range, rad, with their times; between rows too."""
         cross = np.cross(self.force, self.velocity)
         axis = common_axis(np.nan_to_num(cross), 1e-6)
         if axis is None:
             return extremes(self.t, self.transmission)
-        # the pressure angle with a sign is smooth where it passes zero
+        # the signed pressure angle is smooth at zero
         along = (self.force * self.velocity).sum(axis=1)
         signed = np.arctan2(np.where(along < 0, -1, 1) * (cross @ axis), np.abs(along))
         found = extremes(self.t, signed)
         both = sorted([(abs(found.least), found.t_least), (abs(found.greatest), found.t_greatest)])
-        passes = (signed[:-1] * signed[1:] <= 0) & (np.abs(np.diff(signed)) < np.pi / 2)  # where it locks it jumps
+        passes = (signed[:-1] * signed[1:] <= 0) & (np.abs(np.diff(signed)) < np.pi / 2)  # jumps where it locks
         if passes.any():
             k = int(passes.argmax())
             share = signed[k] / (signed[k] - signed[k + 1]) if signed[k] != signed[k + 1] else 0.0
@@ -118,7 +118,7 @@ def transmission_angle(
     result : Result
         Of a mechanism with one degree of freedom.
     at : str
-        The joint or constraint that passes the force on to the driven body, ``"C"`` of a four-bar.
+        The joint or constraint that transmits the force to the driven body, ``"C"`` of a four-bar.
     output : str
         The coordinate at which the load acts: a joint of the driven body, cut or not.
     input : str
@@ -129,7 +129,7 @@ def transmission_angle(
     Raises
     ------
     ModelError
-        If effort and load cannot balance: the mechanism has other degrees of freedom than the one from input to output.
+        If effort and load cannot balance: the mechanism has degrees of freedom other than that from input to output.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def transmission_angle(
     model = result.require_model()
     if at not in model.connection_names or at not in model.system.connections:
         names = ", ".join(map(repr, model.system.connections))
-        raise ModelError(item, "at", at, f"give a connection that passes the force on: one of {names}")
+        raise ModelError(item, "at", at, f"give a connection that transmits the force: one of {names}")
     source = _input(model, item) if input is None else input
     driven, frame = _driven(model, at, output, body, item)
     loads = balanced_loads(result, source, output, item)[:, model.connection_names.index(at)]
@@ -168,7 +168,7 @@ def transmission_angle(
 def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     """Return the loads of all connections on their second markers, (n, connections, 6), world axes.
 
-    An effort at one coordinate and a load at another balance; how large they are is left open.
+    An effort at one coordinate and a load at another balance; their magnitude is arbitrary.
     """
     model = result.require_model()
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
@@ -187,7 +187,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     if missing.all():
         remedy = (
             f"an effort at {input!r} cannot balance a load there at {result.axis.at(result.t[missing.argmax()])}: the "
-            "mechanism has other degrees of freedom, or the two are not connected; it takes one degree of freedom"
+            "mechanism has other degrees of freedom, or the two are not connected; exactly one DOF is needed"
         )
         raise ModelError(item, "output", output, remedy)
     further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
@@ -197,7 +197,10 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
 
 
 def _balance(result: Result, c: Array, d: Array, columns: Array) -> Array:
-    """Return effort and load (n, 2) that do no work together along the motion, c and d (n, nv) being their rows."""
+    """Return effort and load (n, 2) whose total power along the motion is zero.
+
+    c and d (n, nv) are their rows.
+    """
     v = result.v / columns
     rates = np.stack([(c * v).sum(axis=1), (d * v).sum(axis=1)], axis=1)
     still = np.abs(rates).max(axis=1) <= 1e-10 * np.abs(rates).max(initial=0.0)
@@ -212,11 +215,11 @@ def _cut_efforts(model: Model, q: Array, efforts: tuple[tuple[NamedVelocities, A
     """Return efforts (n,) at cut joints as loads on bodies (n, nb, 6), and as loads of connections, (n, ..., 6)."""
     on_bodies, passed = np.zeros((len(q), model.nb, 6)), np.zeros((len(q), len(model.connection_names), 6))
     for dof, effort in efforts:
-        for place in dof.cut:
+        for index in dof.cut:
             name, span = next(
-                (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= place < span.stop
+                (name, span) for name, span in model.compiled.names.cut_v.items() if span.start <= index < span.stop
             )
-            load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, place - span.start]
+            load = effort[:, None] * cut_speeds_of_twist(model, q, name)[:, index - span.start]
             passed[:, model.connection_names.index(name)] += load
             loop_constraint = model.system.connections[name]
             point = model.pose(loop_constraint.second, q).position
@@ -235,7 +238,7 @@ def _coordinate(model: Model, name: str, field: str, item: str) -> NamedVelociti
     except ModelError as error:
         raise ModelError(item, field, name, error.remedy) from None
     if len(found) != 1:
-        raise ModelError(item, field, name, f"it has {len(found)} speeds: give one, such as {found.names[:1]}")
+        raise ModelError(item, field, name, f"it has {len(found)} velocities: give one, such as {found.names[:1]}")
     return found
 
 
@@ -248,12 +251,12 @@ def _driven_rows(model: Model) -> NDArray[np.bool_]:
 def _input(model: Model, item: str) -> str:
     names = [name for drive in model.joint_drives for name in drive.speed_names]
     if len(names) != 1:
-        raise ModelError(item, "input", None, f"{len(names)} coordinates are driven: say which one the effort acts at")
+        raise ModelError(item, "input", None, f"{len(names)} coordinates are driven: give input=, that of the effort")
     return names[0]
 
 
 def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> tuple[str, str]:
-    """Return the driven body, and the one that guides it."""
+    """Return the driven body, and the body that guides it."""
     connection = model.system.connections[at]
     ends = [marker.body.name for marker in (connection.first, connection.second)]
     joint = model.system.connection_and_part(output.removesuffix(".position").removesuffix(".speed"))[0]
@@ -262,14 +265,17 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
         raise ModelError(item, "body", body, f"give one of those that {at!r} connects: {ends[0]!r} or {ends[1]!r}")
     shared = [name for name in ends if name in guides and name != "ground"] if body is None else [body]
     if len(set(shared)) != 1:
-        raise ModelError(item, "body", body, f"say which one is driven: {ends[0]!r} or {ends[1]!r}")
+        raise ModelError(item, "body", body, f"give the driven one: {ends[0]!r} or {ends[1]!r}")
     driven = shared[0]
     others = [name for name in guides if name != driven]
     return driven, others[0] if driven in guides and others else "ground"
 
 
 def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
-    """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another; where it is zero, its rate."""
+    """Return the velocity (n, 3) m/s of points (n, 3) m of a body relative to another.
+
+    Where it is zero, its rate.
+    """
     system = result.require_model().system
     bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
 

@@ -1,12 +1,13 @@
 """Ratios of velocities, and of forces by virtual power.
 
-Where one coordinate drives another, rates f and g of input and output are in a ratio that depends on the position only.
-Without losses and inertia, what effort E does at the input the load L takes at the output, E f = L g, so that
+If one coordinate drives another, the rates f and g of input and output have a ratio that depends on the position only.
+Without losses and inertia, the effort E at the input and the load L at the output have the same power, E f = L g, so
+that
 
     velocity ratio         g / f                                                                                    (1)
     mechanical advantage   L / E = f / g                                                                            (2)
 
-Where the mechanism changes its direction all rates vanish together, and accelerations take their place.
+Where the mechanism reverses, all rates vanish together and are replaced by accelerations.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Ratio(KinematicResult):
-    """A ratio of two rates at every row.
+    """Ratio of two rates at every row.
 
     Attributes
     ----------
@@ -40,12 +41,12 @@ class Ratio(KinematicResult):
     name : str
         ``"velocity ratio"`` or ``"mechanical advantage"``.
     of, to : str
-        Whose rate is divided by whose.
+        Outputs of the numerator and of the denominator.
     unit : str
         ``"1"``, ``"m/rad"``, ...
     t : (n,) s
     values : (n,)
-        Infinite where the lower rate is zero, NaN where both are.
+        Infinite where the denominator is zero, NaN where both rates are.
     """
 
     result: Result
@@ -68,12 +69,12 @@ class Ratio(KinematicResult):
 
     @cached_property
     def zeros(self) -> list[float]:
-        """Times, s, at which the ratio passes zero: where `of` stands still."""
+        """Times, s, at which the ratio passes zero: `of` is at rest."""
         return roots(self.t, *self._rates[:2])
 
     @cached_property
     def poles(self) -> list[float]:
-        """Times, s, at which the ratio passes through infinity: where `to` stands still."""
+        """Times, s, at which the ratio passes through infinity: `to` is at rest."""
         return roots(self.t, *self._rates[2:])
 
     def _headline(self) -> str:
@@ -89,7 +90,7 @@ def velocity_ratio(result: Result, output: str, input: str) -> Ratio:
     Parameters
     ----------
     result : Result
-        Of a mechanism with one degree of freedom; of others the ratio is that of this motion.
+        Of a mechanism with one degree of freedom; otherwise the ratio holds for this motion only.
     output, input : str
         Coordinates of joints, cut or not (``"A"``, ``"P.x"``), angles of bodies (``"rocker.angle"``), components of
         positions (``"slider.position.x"``); or their rates (``"A.speed"``, ``"slider.velocity.x"``).
@@ -99,14 +100,14 @@ def velocity_ratio(result: Result, output: str, input: str) -> Ratio:
 
 
 def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
-    """Return the load that is overcome at `output` per effort at `input`, (2): loads against the motion are positive.
+    """Return the load overcome at `output` per effort at `input`, (2); loads against the motion are positive.
 
     Parameters
     ----------
     result : Result
-        Of a mechanism with one degree of freedom; of others it holds along this motion.
+        Of a mechanism with one degree of freedom; otherwise it holds for this motion only.
     output, input : str
-        As for `velocity_ratio`: efforts are those that do work on these rates, N along displacements, N m about angles.
+        As for `velocity_ratio`; efforts are conjugate to these rates, N along displacements, N m about angles.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def _ratio(result: Result, name: str, above: str, below: str, item: str) -> Rati
 
 
 def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
-    """Return rate and second rate (n,) of a coordinate that the user names, and its unit."""
+    """Return rate and second rate (n,) of a named coordinate, and its unit."""
     if not isinstance(result, Result):
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
     if not isinstance(what, str):
@@ -150,7 +151,7 @@ def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
     owner, _, ending = what.rpartition(".")
     if ending == "angle":
         marker = find_frame(result, owner, item, "output")
-        Output.of(model, what)  # refuses what has no angle
+        Output.of(model, what)  # raises an error without an angle
         axis = turning_axis(model, marker)
         w = result[f"{owner}.angular_velocity"]
         if axis is None:

@@ -1,4 +1,4 @@
-"""All configurations that reach a target: many starts, each configuration kept once."""
+"""All solutions of an inverse kinematics problem, by multistart without duplicates."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["distinct", "find_all_solutions"]
 
 Array = NDArray[np.float64]
 
-DUPLICATE_TOL = 1e-6  # rad, or characteristic lengths
-_ROUND = 48  # starts per target that are tried at once
+DUPLICATE_TOL = 1e-6  # rad, or characteristic lengths; nearer configurations are one solution
+_STARTS_PER_ROUND = 48  # starts per target that are tried at once
 SINGULAR_MERGE_FACTOR = 10.0  # roots of the tolerance within which singular configurations are one
-DIFFERENCE_STEP = 0.2  # rad or characteristic lengths along what may be a degree of freedom
+FREE_MOTION_STEP = 0.2  # rad or characteristic lengths; step along a possible degree of freedom
 MAX_EMPTY_ROUNDS = 3  # rounds without anything new after which a target is done
 
 
 def find_all_solutions(
     search: MultistartSearch, begin: Array, preferred: Array, item: str
 ) -> tuple[SearchOutcome, tuple[Array, ...]]:
-    """Return the configuration nearest to the posture for each target, and all that were found, (n, nq) each."""
+    """Return the configuration nearest to the posture for each target, and all solutions found, (n, nq) each."""
     reach = search.reach
     which = np.arange(len(begin))
     found = search.first(begin, which)
@@ -36,17 +36,17 @@ def find_all_solutions(
     idle, used = np.where(found.reached, 0, MAX_EMPTY_ROUNDS), 1
     while used < search.starts and (idle < MAX_EMPTY_ROUNDS).any():
         left = np.flatnonzero(idle < MAX_EMPTY_ROUNDS)
-        each = min(_ROUND, search.starts - used)
-        place = np.repeat(left, each)
-        starts = search.perturbed(begin[place], np.pi) if reach.closures else search.scattered(begin[place])
-        down = solve_bounded(reach, starts, which[place], iterations=search.iterations)
+        each = min(_STARTS_PER_ROUND, search.starts - used)
+        owner = np.repeat(left, each)
+        starts = search.perturbed(begin[owner], np.pi) if reach.closures else search.scattered(begin[owner])
+        down = solve_bounded(reach, starts, which[owner], iterations=search.iterations)
         reached = down.done & reach.reached(down.residual, down.q)
-        q = search.unwrap_angles(down.q, preferred[place])
-        np.add.at(found.iterations, place, down.iterations)
+        q = search.unwrap_angles(down.q, preferred[owner])
+        np.add.at(found.iterations, owner, down.iterations)
         found.starts[left] += each
         for k in left:
             before = len(kept[k])
-            kept[k] = _merged(reach, distinct(reach, np.concatenate([kept[k], q[(place == k) & reached]])), int(k))
+            kept[k] = _merged(reach, distinct(reach, np.concatenate([kept[k], q[(owner == k) & reached]])), int(k))
             idle[k] = 0 if len(kept[k]) > before else idle[k] + 1
         used += each
     solutions = []
@@ -62,7 +62,7 @@ def find_all_solutions(
 
 
 def distinct(reach: IkEquations, q: Array) -> Array:
-    """Return configurations (n, nq) without those that are there before, whole turns apart or not."""
+    """Return configurations (n, nq) without duplicates, up to whole turns."""
     kept: list[Array] = []
     scale, angles = reach.model.compiled.tables["column_scale"], periodic_angles(reach.model)[1]
     for one in q:
@@ -77,11 +77,11 @@ def distinct(reach: IkEquations, q: Array) -> Array:
 
 
 def _merged(reach: IkEquations, q: Array, target: int) -> Array:
-    """Return configurations (n, nq) in which those that meet at a singular one are one.
+    """Return configurations (n, nq) with those that meet at a singular one merged.
 
-    Where an arm is stretched a target is met to the tolerance within its root of the configuration: what lies nearer
-    together there, and on the same degree of freedom to first order, cannot be told apart. The one between them is
-    taken if it is as good.
+    Where an arm is stretched, a target is met to the tolerance within its square root of the configuration. Solutions
+    that are nearer to each other, and on the same degree of freedom to first order, cannot be distinguished. Their mean
+    is used if it is as accurate.
     """
     if len(q) < 2:
         return q
@@ -105,28 +105,28 @@ def _merged(reach: IkEquations, q: Array, target: int) -> Array:
 
 
 def _free(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return which configurations (b, nq) can really move with their targets held: further than to first order."""
+    """Return the mask of configurations (b, nq) that can move at fixed targets beyond first order."""
     reach = search.reach
     rows = ~reach.sided
     J = reach.jacobian(q, which)[:, rows]
     away = np.linalg.svd(J)[2][:, -1]
     found = np.zeros(len(q), dtype=bool)
-    for sign in (DIFFERENCE_STEP, -DIFFERENCE_STEP):
+    for sign in (FREE_MOTION_STEP, -FREE_MOTION_STEP):
         down = solve_bounded(reach, reach.retract(q, sign * away), which, iterations=search.iterations)
         gone = np.linalg.norm(reach.away(down.q, q), axis=1) if len(q) else np.zeros(0)
         at = np.linalg.svd(reach.jacobian(down.q, which)[:, rows], compute_uv=False)
         n = len(reach.columns)
         singular = at[:, n - 1] < 1e-6 * at[:, 0] if at.shape[1] >= n else np.ones(len(q), dtype=bool)
-        found |= down.done & (gone > 0.3 * DIFFERENCE_STEP) & singular
+        found |= down.done & (gone > 0.3 * FREE_MOTION_STEP) & singular
     return found
 
 
 def _check_isolated(search: MultistartSearch, found: SearchOutcome, item: str) -> None:
-    """Refuse targets that leave degree of freedom: there is no end to their configurations."""
+    """Raise an error for targets that leave degrees of freedom, and so have a continuum of solutions."""
     left = np.flatnonzero(search.left_over(found, np.arange(len(found.q))))
     left = left[_free(search, found.q[left], left)] if left.size else left
     if left.size:
         number = int(search.dof(found.q[left[:1]], left[:1])[0])
         dofs = f"{number} DOF"
-        remedy = f"target {left[0]} leaves {dofs}, so there is no end of configurations: hold that many of the joints"
+        remedy = f"target {left[0]} leaves {dofs}, so its configurations form a continuum: hold that many joints"
         raise ModelError(item, "all", True, remedy)

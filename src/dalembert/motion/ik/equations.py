@@ -1,10 +1,10 @@
-"""The equations of an inverse kinematics problem: rows of loops, of limits at cut joints, and of targets, in batches.
+"""Equations of an inverse kinematics problem, in batches: rows of loops, limits at cut joints, and targets.
 
     r(q) = [closures; limits at cut joints; targets],  dimensionless,     dq = D W^(-1/2) x                         (1)
 
-Metres are measured in the characteristic length of the model, in rows and in speeds, and W has the weights of
-coordinates. A limit at a joint where a loop was cut is a row that counts where it is positive; limits of joints of the
-tree bound x. Speeds that are held have no column.
+Metres are measured in the characteristic length of the model, in rows and in velocities, and W has the weights of
+coordinates. A limit of a cut joint is a row that is active where it is positive; limits of tree joints bound x. Held
+velocities have no column.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ IndexArray = NDArray[np.intp]
 
 @dataclass(eq=False)
 class IkEquations:
-    """The rows of one problem.
+    """Rows of one inverse kinematics problem.
 
     Attributes
     ----------
     model : Model
-    goals : list of Goal
+    goals : list of CheckedTarget
     bounds : Bounds
     columns : (n,) int
-        Speeds that may move.
+        Velocities that may change.
     metric : (n,) m or 1
         D W^(-1/2) of (1).
     tolerance : float
@@ -103,14 +103,14 @@ class IkEquations:
 
     @property
     def hard(self) -> int:
-        """Number of rows that hold whether targets are reached or not."""
+        """Number of rows that are satisfied even if targets are not reached."""
         return self.closures + self.limited
 
     # -- rows
 
     @cached_property
     def core(self) -> Core:
-        """The problem as the core has it."""
+        """The problem in the form of the core."""
         model = self.model
         over, under = self._over, self._under
         cut = np.concatenate([over, under]).astype(np.int32)
@@ -131,7 +131,7 @@ class IkEquations:
         )
 
     def residual(self, q: Array, which: IndexArray) -> Array:
-        """Return r (b, m) at q (b, nq); `which` says what targets of the batch are meant, (b,)."""
+        """Return r (b, m) at q (b, nq); `which` (b,) are indices of targets of the batch."""
         return self.core.rows(*self.aimed(q, which), False)[0]
 
     def jacobian(self, q: Array, which: IndexArray) -> Array:
@@ -141,40 +141,40 @@ class IkEquations:
         return J
 
     def aimed(self, q: Array, which: IndexArray) -> tuple[Array, NDArray[np.int64]]:
-        """Return configurations and numbers of targets as the core takes them."""
+        """Return configurations and indices of targets in the form of the core."""
         return np.ascontiguousarray(q, dtype=np.float64), np.ascontiguousarray(which, dtype=np.int64)
 
     def stiffness(self, r: Array, J: Array) -> Array:
-        """Return J (b, m, n) multiplied by how rows of targets bend where they are missed by r (b, m)."""
+        """Return J (b, m, n) multiplied by the curvature of target rows at residuals r (b, m)."""
         bent = J.copy()
         for k, goal in enumerate(self.goals):
             span = slice(self.hard + 3 * k, self.hard + 3 * k + 3)
             bent[:, span] = goal.stiffness(r[:, span] / self.goal_scales[k]) @ J[:, span]
         return bent
 
-    # -- moving
+    # -- configurations
 
     def retract(self, q: Array, x: Array) -> Array:
-        """Return where steps x (b, n) from q (b, nq) lead; bounds are met exactly."""
+        """Return the configuration after steps x (b, n) from q (b, nq); bounds are met exactly."""
         step = np.zeros((len(q), self.model.nv))
         step[:, self.columns] = self.metric * x
         moved: Array = self.model.integrate(q, step)
         return self.within(moved)
 
     def shortened(self, x: Array) -> Array:
-        """Return steps (b, n) of which none turns a coordinate by more than a radian, or by the length of the model."""
+        """Return steps (b, n) limited to one radian, or the length of the model, per coordinate."""
         largest = np.abs(x * self._per_unit).max(1, initial=0.0)
         return np.asarray(x / np.maximum(largest, 1.0)[:, None])
 
     def within(self, q: Array) -> Array:
-        """Return q (b, nq) with coordinates beyond a limit put onto it."""
+        """Return q (b, nq) with coordinates clipped to their limits."""
         at = self.place >= 0
         if at.any():
             q[:, self.place[at]] = np.clip(q[:, self.place[at]], self.lower[at], self.upper[at])
         return q
 
     def room(self, q: Array) -> tuple[Array, Array]:
-        """Return the least and largest steps x (b, n) that limits permit."""
+        """Return the least and largest steps x (b, n) within the limits."""
         at = np.where(self.place >= 0, q[:, self.place], 0.0)
         return (self.lower - at) / self.metric, (self.upper - at) / self.metric
 
@@ -184,27 +184,27 @@ class IkEquations:
         return -back[:, self.columns] / self.metric
 
     def bend(self, away: Array) -> Array:
-        """Return the second derivative (b, n, n) of what `away` is the gradient of: one, but for attitudes."""
+        """Return the second derivative (b, n, n) whose gradient is `away`: identity, except for orientations."""
         H = np.broadcast_to(np.eye(len(self.columns)), (len(away), len(self.columns), len(self.columns))).copy()
         for span in self._attitudes:
             H[:, span[:, None], span] = rotation_hessian(away[:, span] * self.metric[span], 0.5)
         return H
 
-    # -- verdicts
+    # -- checks
 
     def violated(self, r: Array) -> Array:
-        """Return r (b, m) with limits that are kept at zero."""
+        """Return r (b, m) with zero for satisfied limits."""
         return r if not self.limited else np.where(self.sided, np.maximum(r, 0.0), r)
 
     def reached(self, r: Array, q: Array) -> BoolArray:
-        """Return where targets and loops hold, (b,)."""
+        """Return the mask (b,) of configurations that satisfy targets and loops."""
         marks: BoolArray = np.asarray((np.abs(self.violated(r)) <= self.tolerances).all(axis=1))
         if self.closures and marks.any():
             marks[marks] = ~axis_reversal_mask(self.model, q[marks]).any(axis=1)
         return marks
 
     def missed(self, r: Array) -> tuple[Array, Array]:
-        """Return by how much the worst target is missed: (b,) m and (b,) rad."""
+        """Return the largest target error: (b,) m and (b,) rad."""
         found = {"m": np.zeros(len(r)), "rad": np.zeros(len(r))}
         for k, goal in enumerate(self.goals):
             rows = r[:, self.hard + 3 * k : self.hard + 3 * k + 3] / self.goal_scales[k]
@@ -212,7 +212,7 @@ class IkEquations:
         return found["m"], found["rad"]
 
     def pressed(self, r: Array) -> list[str]:
-        """Return the coordinates of cut joints that are at a limit where rows are r (m,)."""
+        """Return the coordinates of cut joints that are at a limit, for rows r (m,)."""
         at = np.flatnonzero(np.abs(r[self.closures : self.hard]) < 1e-9)
         names = named_velocities(self.model, self.model.compiled.names.cut_v, item="limits").names
         return [names[k] for k in np.array([*self._over, *self._under], dtype=int)[at]]
@@ -222,7 +222,7 @@ _KINDS = ("position", "rotation", "angles", "direction")  # GoalKind of the core
 
 
 def _in_core(model: Model, goal: CheckedTarget, scale: float) -> tuple[Any, ...]:
-    """Return a goal as the core takes it: numbers in place of those that are free."""
+    """Return a target in the form of the core, with zeros for free components."""
     reference = None if goal.reference is None else model._point("pose", goal.reference)
     letters = goal.letters[::-1] if goal.letters.islower() else goal.letters
     turns = ["XYZ".index(letter) for letter in letters.upper()] or [0, 1, 2]
@@ -238,10 +238,10 @@ def _in_core(model: Model, goal: CheckedTarget, scale: float) -> tuple[Any, ...]
 
 
 def _boxes(model: Model, bounds: Bounds, columns: IndexArray) -> tuple[IndexArray, Array, Array]:
-    """Return where the coordinate of each column stands in q, -1 where it has none, and its limits."""
-    place = np.full(model.nv, -1)
+    """Return the index in q of the coordinate of each column, -1 without one, and its limits."""
+    index = np.full(model.nv, -1)
     for name in (*model.joint_names, *model.flexible_names):
         q, v = model.q_slice(name), model.v_slice(name)
         if q.stop - q.start == v.stop - v.start:
-            place[v] = np.arange(q.start, q.stop)
-    return place[columns], bounds.lower[columns], bounds.upper[columns]
+            index[v] = np.arange(q.start, q.stop)
+    return index[columns], bounds.lower[columns], bounds.upper[columns]

@@ -1,4 +1,4 @@
-"""Targets that no configuration can meet, whatever the mechanism: refused by name."""
+"""Infeasible targets: contradictions and targets that no joint can move."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["check_contradictions", "check_motion"]
 
 Array = NDArray[np.float64]
 
-_TRIALS = 3  # random configurations at which a marker is looked at
-APART_TOL = 1e-6  # rad, or part of a distance
+_N_TRIALS = 3  # random configurations at which the motion of a marker is checked
+CONTRADICTION_TOL = 1e-6  # rad, or part of a distance
 
 
 def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
-    """Refuse targets of points of one rigid body that contradict each other."""
+    """Raise an error for contradicting targets of points of one rigid body."""
     for one, two in combinations(goals, 2):
         same = one.marker.body is two.marker.body and one.marker.body.flexible is None
         if not same or (one.reference is not two.reference):
@@ -30,24 +30,24 @@ def check_contradictions(goals: list[CheckedTarget], item: str) -> None:
         gap = _gap(one, two)
         if gap is None:
             continue
-        apart, unit, size = gap
-        worst = int(apart.argmax())
-        if apart[worst] > APART_TOL * size:
+        distance, unit, size = gap
+        worst = int(distance.argmax())
+        if distance[worst] > CONTRADICTION_TOL * size:
             what = f"{item}: {one.kind} of {one.name!r} and {two.kind} of {two.name!r}"
-            where = f" of target {worst}" if len(apart) > 1 else ""
+            where = f" of target {worst}" if len(distance) > 1 else ""
             remedy = "both are on one rigid body: free one of them"
-            raise ModelError(what, f"contradiction{where}", f"{apart[worst]:.6g} {unit}", remedy)
+            raise ModelError(what, f"contradiction{where}", f"{distance[worst]:.6g} {unit}", remedy)
 
 
 def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | None:
-    """Return by how much two targets of a rigid body contradict each other (B,), the unit, and its scale."""
+    """Return the contradiction (B,) of two targets of a rigid body, the unit, and its scale."""
     kinds = (one.kind, two.kind)
     if not (one.whole and two.whole):
         return None
     if kinds == ("position", "position"):
-        apart = np.linalg.norm(one.wanted - two.wanted, axis=-1)
+        distance = np.linalg.norm(one.wanted - two.wanted, axis=-1)
         own = float(np.linalg.norm(one.marker.position - two.marker.position))
-        return np.abs(apart - own), "m", max(own, 1e-3)
+        return np.abs(distance - own), "m", max(own, 1e-3)
     if kinds == ("rotation", "rotation"):
         R = (one.wanted @ one.marker.rotation.T) @ (two.wanted @ two.marker.rotation.T).swapaxes(-1, -2)
         return np.linalg.norm(rotation_vectors(R), axis=-1), "rad", 1.0
@@ -61,9 +61,9 @@ def _gap(one: CheckedTarget, two: CheckedTarget) -> tuple[Array, str, float] | N
 
 
 def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: str) -> None:
-    """Refuse targets that nothing moves, unless they are met at q (nq,) as it is."""
-    trials = search.scattered(np.tile(q, (_TRIALS, 1)))
-    J = reach.jacobian(trials, np.zeros(_TRIALS, dtype=int))
+    """Raise an error for targets that no joint moves, unless they are met at q (nq,)."""
+    trials = search.scattered(np.tile(q, (_N_TRIALS, 1)))
+    J = reach.jacobian(trials, np.zeros(_N_TRIALS, dtype=int))
     for k, goal in enumerate(reach.goals):
         span = slice(reach.hard + 3 * k, reach.hard + 3 * k + 3)
         if np.abs(J[:, span]).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
@@ -78,5 +78,5 @@ def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: s
         elif goal.marker.body is reach.model.system.ground:
             remedy = "it is fixed in the ground"
         else:
-            remedy = "no joint that may move changes it: free what is held, or choose another marker"
+            remedy = "no unlocked joint affects this target: release a held joint, or choose another marker"
         raise ModelError(f"{item}: {goal.kind} of {goal.name!r}", "target", f"{missed:.6g} {goal.unit} away", remedy)

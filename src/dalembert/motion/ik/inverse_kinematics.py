@@ -1,4 +1,4 @@
-"""Inverse kinematics: the configurations in which markers are where they are asked to be."""
+"""Inverse kinematics: configurations in which markers reach their targets."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["InverseKinematics", "TargetError", "inverse_kinematics"]
 
 Array = NDArray[np.float64]
 
-ACTIVE_LIMIT_TOL = 1e-7  # part of the largest pull towards the target that counts as pressing against a limit
+ACTIVE_LIMIT_TOL = 1e-7  # of the largest gradient component; a larger one marks an active limit
 
 
 class TargetError(NamedTuple):
-    """By how much the worst target is missed.
+    """Largest target error.
 
     position : (B,) m
     rotation : (B,) rad
@@ -51,19 +51,19 @@ class InverseKinematics(ArrayAnswer):
     ----------
     q : (B, nq) rad or m
     success : bool
-        Whether every target is reached.
+        True if every target is reached.
     reached : (B,) bool
-        Whether each target is reached.
-    residual : Missed
+        True for each reached target.
+    residual : TargetError
         ``residual.position`` (B,) m, ``residual.rotation`` (B,) rad.
     iterations, starts : (B,) int
-        Steps of all starts, and how many starts it took.
+        Steps of all starts, and number of starts.
     messages : (B,) of str
-        Empty where the target is reached; else by how much it is missed, and what stands in the way.
+        Empty if the target is reached; else the error, and the limiting joint or cause.
     jumps : tuple of Jump
-        Where a path could not be followed and went on from another configuration.
+        Points at which a path could not be followed and continues from another configuration.
     solutions : tuple of (n, nq) arrays
-        With ``all_solutions=True``: all that were found for each target, nearest to the preferred posture first.
+        With ``all_solutions=True``: all solutions found for each target, nearest to the preferred posture first.
     notes : tuple of str
     model : Model
     """
@@ -89,12 +89,12 @@ class InverseKinematics(ArrayAnswer):
 
     @property
     def success(self) -> bool:
-        """Whether every target is reached."""
+        """True if every target is reached."""
         return bool(np.all(self.reached))
 
     @property
     def message(self) -> str:
-        """Outcome in one sentence: the first target that is missed, and why."""
+        """Outcome in one sentence: the first missed target, and the cause."""
         messages = [self.messages] if isinstance(self.messages, str) else self.messages
         missed = [text for text in messages if text]
         if not missed:
@@ -145,7 +145,7 @@ def inverse_kinematics(
     t: float = 0.0,
     seed: np.random.Generator | int | None = None,
 ) -> InverseKinematics:
-    """Find configurations in which markers are where they are asked to be, within limits, with all loops closed.
+    """Find configurations in which markers reach targets, within limits, with all loops closed.
 
     Parameters
     ----------
@@ -153,50 +153,51 @@ def inverse_kinematics(
     targets : dict of marker to target
         Markers or bodies, or their names. Each a position (..., 3), a pose (what `Model.pose` gives, or (..., 4, 4)),
         or a `da.Target`: rotations, angles, directions of axes, relative to other markers. NaN leaves a component
-        free; a leading axis (B, ...) asks for many at once.
+        free; a leading axis (B, ...) gives many targets at once.
     q : (nq,) or (B, nq) rad or m
-        Where to start; the start values of the description, its loops closed, if left out.
+        Start; default the start values of the description, with loops closed.
     limits : bool, or dict of name to (lower, upper)
-        Whether limits of joints hold, those at which loops are cut included; others in their place by name.
+        Apply the limits of joints, cut joints included; a dict replaces limits by name.
     weights : dict of name to float
-        Weights of coordinates in the distance from the preferred posture: the larger, the less they move. Default 1
+        Weights of coordinates in the distance from the preferred posture: the larger, the smaller the motion. Default 1
         for an angle, and for a displacement measured in the characteristic length of the model.
     prefer : (nq,) or (B, nq) rad or m, or dict of name to value
-        Of all configurations around the one that was found, the one nearest to this posture is taken. Default: the
-        start; in a path, the configuration before.
+        Of all configurations around the solution, the one nearest to this posture is returned. Default: the start; in a
+        path, the previous configuration.
     hold : names
-        Connections or speeds that do not move.
+        Connections or velocities that do not move.
     free : names
-        Flexible bodies whose modes may move; they are held otherwise.
+        Flexible bodies whose modes may change; other modes are held.
     path : bool
-        The targets follow each other: each is searched from the one before, and on the same branch. Where that ends,
-        `jumps` tells.
+        The targets follow each other: each is searched from the previous one, and on the same branch. `jumps` lists the
+        targets at which the branch ends.
     fit : bool
-        The targets are measurements, which need not agree: the configuration that misses them by least, with the
-        weights of the targets, is searched near the start only; along a path, near the one before.
+        The targets are measurements, which need not be consistent. The configuration with the least weighted error is
+        searched near the start only; along a path, near the previous one.
     all_solutions : bool
         Search for all configurations of each target, from many starts. They must be isolated.
     starts : int
-        Starting points per target: the start, then random ones in the limits. Default 50, or 400 with `all_solutions`.
+        Starting points per target: the start, then random ones within the limits. Default 50, or 400 with
+        `all_solutions`.
     tolerance : float
-        Of targets: rad, and m per characteristic length. Loops are closed to 1e-12 in any case.
+        Of targets: rad, and m per characteristic length. Loops are always closed to 1e-12.
     max_iterations : int
         Per start.
     t : float, s
-        Time, for joints and constraints that depend on it. Drives are let go.
+        Time, for joints and constraints that depend on it. Drives are released.
     seed : numpy Generator or seed
-        Of the random starts; default seed 0, so that results repeat.
+        Generator or seed of the random starts; default seed 0, so that results are reproducible.
 
     Returns
     -------
     InverseKinematics
-        Targets that are out of reach get the configuration that comes nearest, metres measured in the characteristic
-        length, and a message: by how much, and which limit is in the way.
+        Targets out of reach get the nearest configuration, with metres measured in the characteristic length, and a
+        message with the error and the limiting joint.
 
     Raises
     ------
     ModelError
-        If a name is unknown, a shape is wrong, targets contradict each other, nothing moves a target, or the start is
+        If a name is unknown, a shape is wrong, targets contradict each other, no joint moves a target, or the start is
         beyond a limit.
 
     Examples
@@ -246,7 +247,7 @@ def inverse_kinematics(
     return _answer(reach, found, number is None, jumps, solutions, notes)
 
 
-# ---- from what users give
+# ---- inputs
 
 
 def _count(given: int | None, default: int, name: str) -> int:
@@ -257,7 +258,7 @@ def _count(given: int | None, default: int, name: str) -> int:
     return int(given)
 
 
-# ---- what users get
+# ---- results
 
 
 def _answer(
@@ -272,7 +273,8 @@ def _answer(
     messages = tuple("" if ok else _message(reach, found, k) for k, ok in enumerate(found.reached))
     loose = int((found.reached & ~found.settled).sum())
     if loose:
-        notes = (*notes, f"{loose} of {len(found.q)} reach their targets, but the nearest posture was not settled")
+        count = f"{loose} of {len(found.q)}"
+        notes = (*notes, f"{count} reached their targets, but the search for the nearest posture did not converge")
     if single:
         q, missed = found.q[0], TargetError(float(position[0]), float(rotation[0]))
         ok, steps, starts = bool(found.reached[0]), int(found.iterations[0]), int(found.starts[0])
@@ -284,7 +286,7 @@ def _answer(
 
 
 def _message(reach: IkEquations, found: SearchOutcome, k: int) -> str:
-    """Say by how much a target is missed, and what stands in the way."""
+    """Return the message for a missed target: errors and the limiting joint or cause."""
     model, r = reach.model, found.residual[k]
     parts = []
     for j, goal in enumerate(reach.goals):
@@ -316,5 +318,5 @@ def _limiting_joint(reach: IkEquations, found: SearchOutcome, k: int) -> str:
     if names:
         return ", ".join(names)
     if not found.settled[k]:
-        return f"no start of {int(found.starts[k])} led there; more may: starts=..."
-    return "no motion brings it nearer from there: it is beyond the reach, or needs another start"
+        return f"none of {int(found.starts[k])} starts reached it; try more: starts=..."
+    return "the error is at a local minimum: the target is out of reach, or needs another start"

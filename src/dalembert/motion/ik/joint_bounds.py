@@ -1,4 +1,4 @@
-"""What may move in a search: not what is held."""
+"""Velocities that may change in a search."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IndexArray = NDArray[np.intp]
 
 
 def columns_of(model: Model, hold: Iterable[str], free: Iterable[str], item: str) -> IndexArray:
-    """Return the speeds that may move: not those held, clocks, nor modes of flexible bodies that are not set free."""
+    """Return the velocities that may change: not held, no clock, and no mode unless released."""
     moving = ~Prescribed.of(model).clocks
     for name in model.flexible_names:
         moving[model.v_slice(name)] = False
@@ -30,7 +30,7 @@ def columns_of(model: Model, hold: Iterable[str], free: Iterable[str], item: str
         raise ModelError(item, "hold", held.names[len(held.columns)], remedy)
     moving[held.columns] = False
     if not model.nv:
-        raise ModelError(item, "system", model.system.name, "no joint of it can move")
+        raise ModelError(item, "system", model.system.name, "it has no joint that can move")
     if not moving.any():
         raise ModelError(item, "hold", list(hold), "everything is held: nothing can move")
     return np.flatnonzero(moving)

@@ -1,9 +1,8 @@
-"""From starts to configurations that reach their targets, or come nearest; the degree of freedom that is left follows a
-posture.
+"""Multistart search for configurations that reach their targets, or come nearest, at a preferred posture.
 
-Zeros of all rows are searched from one start after another (`descent`). Where none is found, the least of the targets
-with loops closed; where one is found and degree of freedom is left, the least weighted distance from the preferred
-posture with targets and loops held (`settling`).
+Zeros of all rows are searched from one start after another (`solvers`). If none is found, the target error is minimised
+with loops closed. If one is found and degrees of freedom are left, the weighted distance from the preferred posture is
+minimised with targets and loops satisfied (`nearest_configuration`).
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ __all__ = ["MultistartSearch", "SearchOutcome"]
 
 Array = NDArray[np.float64]
 
-_NARROW = 1e-8  # singular values below, relative to the largest: degrees of freedom that are left
-POSTURE_WEIGHT = 1e-8  # weight of the posture where targets are out of reach: it decides between equals only
-N_RANDOM_CANDIDATES = 24  # random configurations, the nearest of which are started from
-_TOGETHER = 1024  # starts that are tried at once, at least
+_RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
+POSTURE_WEIGHT = 1e-8  # weight of the posture for targets out of reach; selects among equal errors only
+N_RANDOM_CANDIDATES = 24  # random configurations; the nearest are used as starts
+_MIN_BATCH_SIZE = 1024  # least number of starts in a batch
 
 
 @dataclass(eq=False)
@@ -40,9 +39,9 @@ class SearchOutcome:
     reached : (B,) bool
     iterations, starts : (B,) int
     push : (B, n)
-        What presses coordinates against their limits where a target is not reached.
+        Gradient that presses coordinates against their limits where a target is not reached.
     settled : (B,) bool
-        Whether the posture, or what is nearest to the target, was found to the last digits.
+        True if the minimisation of the posture, or of the target error, converged.
     """
 
     q: Array
@@ -54,7 +53,7 @@ class SearchOutcome:
     settled: BoolArray
 
     def put(self, where: IndexArray, found: IkOutcome, reached: BoolArray) -> None:
-        """Take over what descents found for some of the batch."""
+        """Store the results of descents for some of the batch."""
         self.q[where], self.residual[where], self.push[where] = found.q, found.residual, found.push
         self.reached[where] = reached
         self.settled[where] = found.done
@@ -62,11 +61,11 @@ class SearchOutcome:
 
 @dataclass(eq=False)
 class MultistartSearch:
-    """How a problem is searched.
+    """Settings of a multistart search.
 
     Attributes
     ----------
-    reach : Reach
+    reach : IkEquations
     starts, iterations : int
         Starts per target, and steps per start.
     random : numpy Generator
@@ -78,7 +77,7 @@ class MultistartSearch:
     random: np.random.Generator
 
     def solve(self, q: Array, preferred: Array, which: IndexArray | None = None) -> SearchOutcome:
-        """Search from q (B, nq) for targets `which` (B,), all of them if left out, with a preferred posture (B, nq)."""
+        """Search from q (B, nq) for targets `which` (B,), default all, with a preferred posture (B, nq)."""
         which = np.arange(len(q)) if which is None else which
         found = self.first(q, which)
         self.again(found, q, which)
@@ -98,18 +97,18 @@ class MultistartSearch:
         )
 
     def again(self, found: SearchOutcome, q: Array, which: IndexArray) -> None:
-        """Try further starts where the first did not lead to the target."""
+        """Try further starts for targets that the first did not reach."""
         used = 1
         while used < self.starts and not found.reached.all():
             left = np.flatnonzero(~found.reached)
-            each = int(np.clip(_TOGETHER // len(left), 1, self.starts - used))
+            each = int(np.clip(_MIN_BATCH_SIZE // len(left), 1, self.starts - used))
             starts = self.promising(q[left], which[left], each, used)
-            place = np.repeat(left, each)
-            down = solve_bounded(self.reach, starts, which[place], iterations=self.iterations)
+            owner = np.repeat(left, each)
+            down = solve_bounded(self.reach, starts, which[owner], iterations=self.iterations)
             reached = down.done & self.reach.reached(down.residual, down.q)
-            np.add.at(found.iterations, place, down.iterations)
+            np.add.at(found.iterations, owner, down.iterations)
             found.starts[left] += each
-            # of each target's starts the one that came nearest
+            # the nearest start of each target
             size = np.where(reached, -1.0, (self.reach.violated(down.residual) ** 2).sum(1)).reshape(-1, each)
             best = np.arange(len(left)) * each + size.argmin(1)
             better = size.min(1) < (self.reach.violated(found.residual[left]) ** 2).sum(1)
@@ -118,9 +117,9 @@ class MultistartSearch:
             used += each
 
     def promising(self, q: Array, which: IndexArray, each: int, used: int) -> Array:
-        """Return starts (len(q) * each, nq): of random configurations those that miss their targets least.
+        """Return starts (len(q) * each, nq): those of random configurations with the least target errors.
 
-        Half of them are anywhere within the limits, half ever farther from q.
+        Half of them are anywhere within the limits, half at growing distance from q.
         """
         size = np.pi * min(1.0, (used + each) / max(4, self.starts))
         pool = np.concatenate(
@@ -147,12 +146,12 @@ class MultistartSearch:
         return best.reshape(-1, pool.shape[1])
 
     def scattered(self, q: Array) -> Array:
-        """Return random configurations (b, nq): within limits, or half a turn and two lengths about q (b, nq)."""
+        """Return random configurations (b, nq): within limits, or 180° and two lengths about q (b, nq)."""
         reach = self.reach
         least, most = reach.room(q)
         radius = np.where(reach.model.compiled.tables["column_scale"][reach.columns] == 1.0, np.pi, 2.0 * reach.length)
         radius = radius / reach.metric
-        # a window as wide as there is room for, around the start unless limits stand in the way
+        # the widest window within the limits, centred at the start if possible
         low = np.maximum(least, np.minimum(-radius, most - 2 * radius))
         high = np.minimum(most, np.maximum(radius, least + 2 * radius))
         return reach.retract(q, self.random.uniform(low, high))
@@ -165,7 +164,7 @@ class MultistartSearch:
 
     @cached_property
     def turning(self) -> BoolArray:
-        """Columns of angles that whole turns leave as they are, (n,)."""
+        """Mask of columns of periodic angles, (n,)."""
         reach, model = self.reach, self.reach.model
         turns = np.zeros(len(reach.columns), dtype=bool)
         for joint in model.forest.joints:
@@ -177,28 +176,28 @@ class MultistartSearch:
         return turns
 
     def unwrap_angles(self, q: Array, preferred: Array) -> Array:
-        """Return q (B, nq) with angles turned by whole turns towards those preferred, where limits and loops permit."""
+        """Return q (B, nq) with angles moved by whole turns towards the preferred ones, if limits and loops permit."""
         reach, model = self.reach, self.reach.model
         turns = self.turning
         if not turns.any():
             return q
-        places, lower, upper = reach.place[turns], reach.lower[turns], reach.upper[turns]
-        at, whole = q[:, places], 2 * np.pi
-        # as near as can be, but within the limits
+        indices, lower, upper = reach.place[turns], reach.lower[turns], reach.upper[turns]
+        at, whole = q[:, indices], 2 * np.pi
+        # as near as possible, but within the limits
         least, most = np.ceil((lower - at) / whole - 1e-12), np.floor((upper - at) / whole + 1e-12)
-        back = np.clip(np.round((preferred[:, places] - at) / whole), np.minimum(least, 0), np.maximum(most, 0))
+        back = np.clip(np.round((preferred[:, indices] - at) / whole), np.minimum(least, 0), np.maximum(most, 0))
         turned = q.copy()
-        turned[:, places] = at + whole * back
+        turned[:, indices] = at + whole * back
         if reach.closures:
-            apart = np.abs(model.constraint_residual(turned, t=reach.t) - model.constraint_residual(q, t=reach.t))
-            broken = apart.max(1, initial=0.0) > 1e-9  # a gear knows its turns
+            change = np.abs(model.constraint_residual(turned, t=reach.t) - model.constraint_residual(q, t=reach.t))
+            broken = change.max(1, initial=0.0) > 1e-9  # geared angles are not periodic
             turned[broken] = q[broken]
         return reach.within(turned)
 
-    # -- what comes after
+    # -- refinement
 
     def nearest(self, found: SearchOutcome, preferred: Array, which: IndexArray) -> None:
-        """Where targets were not reached, go to where they are missed least, with loops closed."""
+        """Minimise the error of targets that were not reached, with loops closed."""
         left = np.flatnonzero(~found.reached)
         if not left.size:
             return
@@ -208,13 +207,13 @@ class MultistartSearch:
         found.iterations[left] += down.iterations
         found.put(left, down, reach.reached(down.residual, down.q))
         found.settled[left] &= held
-        # what is nearest may be there but for the posture's small pull
+        # the minimum may be reached except for the small gradient of the posture
         again = solve_bounded(reach, down.q, target, iterations=8, patience=8)
         there = again.done & reach.reached(again.residual, again.q)
         found.put(left[there], again.some(there), there[there])
 
     def left_over(self, found: SearchOutcome, which: IndexArray) -> BoolArray:
-        """Return which of those that reached their targets have degree of freedom left, (B,)."""
+        """Return the mask (B,) of reached targets with degrees of freedom left."""
         reached = np.flatnonzero(found.reached)
         alike = all(len(goal.meant) == 1 or (goal.meant == goal.meant[0]).all() for goal in self.reach.goals)
         marks = np.zeros(len(found.q), dtype=bool)
@@ -229,16 +228,16 @@ class MultistartSearch:
         return marks
 
     def dof(self, q: Array, which: IndexArray) -> IndexArray:
-        """Return how many degrees of freedom targets and loops leave at q (b, nq), limits apart."""
+        """Return the number of degrees of freedom left by targets and loops at q (b, nq), without limits."""
         reach = self.reach
         J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
-        rank = significant(s, _NARROW, 1e-12).sum(1)
+        rank = significant(s, _RANK_TOL, 1e-12).sum(1)
         left: IndexArray = len(reach.columns) - rank
         return left
 
     def posture(self, found: SearchOutcome, preferred: Array, which: IndexArray) -> None:
-        """Where degree of freedom is left, go along the targets to where the preferred posture is nearest."""
+        """Minimise the distance from the preferred posture along the targets, where degrees of freedom are left."""
         left = np.flatnonzero(self.left_over(found, which))
         if not left.size:
             return

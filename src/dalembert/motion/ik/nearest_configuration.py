@@ -1,16 +1,16 @@
-"""The best of many configurations at once: nearest to a target out of reach, or to a posture along a target.
+"""Constrained minimisation in batches: least target error, or nearest posture at a target.
 
     min  f(q) = sum_soft r_i^2 / 2 + e |q - p|^2 / 2     with  r_i(q) = 0 for firm rows,  lower <= q <= upper        (1)
 
-Newton's method on the Lagrangian, along the degrees of freedom that firm rows and limits at work leave. Multipliers nu
-of these are the shortest with A^T nu = -g, A = [J; unit rows of coordinates at their limits]; of limits whose
-multiplier has the wrong sign the worst is let go. Second derivatives of the rows, times their multipliers, come from
-differences of J along each degree of freedom, so that convergence is quadratic whether targets are met or not:
+Newton's method on the Lagrangian, along the degrees of freedom left by firm rows and active limits. Multipliers nu of
+these are the shortest with A^T nu = -g, A = [J; unit rows of coordinates at their limits]. Of limits whose multiplier
+has the wrong sign the worst is released. Second derivatives of the rows, times their multipliers, come from differences
+of J along each degree of freedom, so that convergence is quadratic whether targets are met or not:
 
     x = V y,   V^T (H + damping) V y = -V^T g,   A V = 0                                                             (2)
 
-A step ends where it meets a limit; the shortest steps back onto the firm rows follow, and what counts is f there.
-Limits at cut joints are firm rows of which only the positive part is meant.
+A step ends where it meets a limit. It is followed by the shortest steps back onto the firm rows, where f is compared.
+Limits at cut joints are firm rows of which only the positive part counts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ __all__ = ["minimize_on_constraints", "project_onto_rows"]
 
 Array = NDArray[np.float64]
 
-AT_LIMIT_TOL = 1e-11  # of x: nearer to a limit is at it
-_NARROW = 1e-8  # singular values below, relative to the largest: degrees of freedom
-MAX_RELEASED_LIMITS = 4  # limits, per step
-_DIFFERENCE = 1e-6  # of x, for differences of J
-_HELD = 1e-12  # firm rows
+AT_LIMIT_TOL = 1e-11  # of x; a nearer coordinate is at its limit
+_RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
+MAX_RELEASED_LIMITS = 4  # limits released per step
+_DIFFERENCE_STEP = 1e-6  # of x, for differences of J
+_FIRM_ROW_TOL = 1e-12  # residual of satisfied firm rows
 
 
 def minimize_on_constraints(
@@ -43,7 +43,10 @@ def minimize_on_constraints(
     *,
     iterations: int = 60,
 ) -> IkOutcome:
-    """Go from q (b, nq), where the first `firm` rows hold, to where f of (1) is least; p is `preferred` (b, nq)."""
+    """Minimise f of (1) from q (b, nq), where the first `firm` rows are satisfied.
+
+    p is `preferred` (b, nq).
+    """
     b, n = len(q), len(reach.columns)
     q, r = q.copy(), reach.residual(q, which)
     damping = np.zeros(b)
@@ -63,13 +66,13 @@ def minimize_on_constraints(
         loads = np.concatenate([lam, at[:, firm:]], axis=1)
         H = soft @ reach.stiffness(at, J)[:, firm:] + curvature(reach, here, target, loads, J)
         H = H + posture * reach.bend(away)
-        x, sound = _along(V, H, g, damping[live])
+        x, positive = _along(V, H, g, damping[live])
         # the first limit ends a step
         with np.errstate(divide="ignore", invalid="ignore"):
             part = np.where(x > 0.0, most / x, np.where(x < 0.0, least / x, np.inf))
         part[np.abs(x) < 1e-13] = np.inf
         part = np.clip(part.min(1, initial=1.0), 0.0, 1.0)
-        blocked = part < 1e-12  # a limit that was let go: more damping turns the step inward
+        blocked = part < 1e-12  # a released limit: more damping turns the step inward
         x = reach.shortened(x * part[:, None])
         trial, r_trial, held = project_onto_rows(reach, reach.retract(here, x), target, firm)
         f, f_trial = (
@@ -78,7 +81,7 @@ def minimize_on_constraints(
         )
         hoped = -((g * x).sum(1) + 0.5 * (x * (H @ x[:, :, None])[:, :, 0]).sum(1))
         largest = np.abs(x).max(1, initial=0.0)
-        good = sound & held & ~blocked & ((f - f_trial > 1e-4 * hoped) & (hoped > 0.0) | (largest < 1e-7))
+        good = positive & held & ~blocked & ((f - f_trial > 1e-4 * hoped) & (hoped > 0.0) | (largest < 1e-7))
         chosen = live[good]
         q[chosen], r[chosen] = trial[good], r_trial[good]
         count[live] += 1
@@ -103,7 +106,7 @@ def _dof(reach: IkEquations, r: Array, J: Array, g: Array, least: Array, most: A
         V[where], nu = _frame(A, bound[where], g[where])
         lam[where] = nu
         push[where] = g[where] + (A.swapaxes(1, 2) @ nu[:, :, None])[:, :, 0]
-        # none is let go before the rest is nearly settled
+        # release no limit before the others have nearly converged
         along = np.abs(V[where].swapaxes(1, 2) @ g[where][:, :, None])[:, :, 0].max(1)
         small = np.maximum(along, 1e-9 * (1.0 + np.abs(g[where]).max(1)))
         inward = np.where(least[where] > -AT_LIMIT_TOL, -push[where], 0.0) + np.where(
@@ -123,7 +126,7 @@ def _dof(reach: IkEquations, r: Array, J: Array, g: Array, least: Array, most: A
 
 
 def _frame(A: Array, bound: BoolArray, g: Array) -> tuple[Array, Array]:
-    """Return the DOF that rows A (b, k, n) and bounds leave, columns of (b, n, n), and multipliers of A (b, k)."""
+    """Return the DOF left by rows A (b, k, n) and bounds, columns of (b, n, n), and multipliers of A (b, k)."""
     b, k, n = A.shape
     most = int(bound.sum(1).max(initial=0))
     if not k and not most:
@@ -131,7 +134,7 @@ def _frame(A: Array, bound: BoolArray, g: Array) -> tuple[Array, Array]:
     order = np.argsort(~bound, axis=1, kind="stable")[:, :most]
     units = np.eye(n)[order] * np.take_along_axis(bound, order, axis=1)[:, :, None]
     U, s, Vt = np.linalg.svd(np.concatenate([A, units], axis=1))
-    real = significant(s, _NARROW, 1e-6)
+    real = significant(s, _RANK_TOL, 1e-6)
     inverse = np.where(real, 1.0 / np.where(real, s, 1.0), 0.0)
     size = s.shape[1]
     nu = -(U[:, :, :size] @ (inverse * (Vt[:, :size] @ g[:, :, None])[:, :, 0])[:, :, None])[:, :, 0]
@@ -141,22 +144,22 @@ def _frame(A: Array, bound: BoolArray, g: Array) -> tuple[Array, Array]:
 
 
 def _along(V: Array, H: Array, g: Array, damping: Array) -> tuple[Array, BoolArray]:
-    """Return the step x (b, n) of (2), and whether H + damping is positive along V."""
+    """Return the step x (b, n) of (2), and True where H + damping is positive along V."""
     n = g.shape[1]
     W = V.swapaxes(1, 2)
     A = W @ H @ V
     A[:, range(n), range(n)] += np.where((V * V).sum(1) > 0.5, damping[:, None] + 1e-14, 1.0)
-    y, sound = solve_symmetric(A, -(W @ g[:, :, None])[:, :, 0])
-    return (V @ y[:, :, None])[:, :, 0], sound
+    y, positive = solve_symmetric(A, -(W @ g[:, :, None])[:, :, 0])
+    return (V @ y[:, :, None])[:, :, 0], positive
 
 
 def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int) -> tuple[Array, Array, BoolArray]:
-    """Return q (b, nq) put onto the firm rows by the shortest steps, all rows (b, m), and where the firm ones hold."""
+    """Return q (b, nq) projected onto the firm rows by shortest steps, all rows (b, m), and the mask of successes."""
     q, r = q.copy(), reach.residual(q, which)
     held = np.ones(len(q), dtype=bool)
     for _ in range(8):
         gaps = np.abs(reach.violated(r)[:, :firm])
-        held = np.asarray((gaps <= np.maximum(reach.tolerances[:firm] * 0.1, _HELD)).all(axis=1))
+        held = np.asarray((gaps <= np.maximum(reach.tolerances[:firm] * 0.1, _FIRM_ROW_TOL)).all(axis=1))
         live = np.flatnonzero(~held)
         if not live.size:
             break
@@ -165,7 +168,7 @@ def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int
             J = np.where((reach.sided[:firm] & (gap == 0.0))[:, :, None], 0.0, J)
         least, most = reach.room(q[live])
         fixed = np.zeros(least.shape, dtype=bool)
-        for _ in range(3):  # what a step takes to a bound stays there
+        for _ in range(3):  # a coordinate moved to a bound stays there
             free = np.where(fixed[:, None, :], 0.0, J)
             A = free @ free.swapaxes(1, 2)
             A[:, range(firm), range(firm)] += 1e-13 * np.maximum(A[:, range(firm), range(firm)].max(1), 1e-12)[:, None]
@@ -183,18 +186,18 @@ def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int
 
 
 def curvature(reach: IkEquations, q: Array, which: IndexArray, loads: Array, J: Array) -> Array:
-    """Return the second derivatives (b, n, n) of rows by x, times loads (b, m), by differences of J.
+    """Return the second derivatives (b, n, n) of rows with respect to x, times loads (b, m), by differences of J.
 
-    J belongs to steps from where it is. Those of one attitude after another are met halfway; a free joint is displaced
+    J belongs to steps from its own configuration. Successive rotations are evaluated halfway; a free joint is displaced
     along axes that do not turn with its own step.
     """
     b, n = len(q), len(reach.columns)
     step = np.zeros((b, n, reach.model.nv))
-    step[:, np.arange(n), reach.columns] = _DIFFERENCE * reach.metric
+    step[:, np.arange(n), reach.columns] = _DIFFERENCE_STEP * reach.metric
     around = reach.model.integrate(np.repeat(q, n, axis=0), step.reshape(b * n, -1))
     near = reach.jacobian(around, np.repeat(which, n)).reshape(b, n, *J.shape[1:])
     pulled = (near.swapaxes(2, 3) - J.swapaxes(1, 2)[:, None]) @ loads[:, None, :, None]
-    H: Array = pulled[:, :, :, 0] / _DIFFERENCE
+    H: Array = pulled[:, :, :, 0] / _DIFFERENCE_STEP
     for turns, moves in reach.floating:
         H[:, turns[:, None], moves] = H[:, moves[:, None], turns].swapaxes(1, 2)
     return 0.5 * (H + H.swapaxes(1, 2))

@@ -1,12 +1,12 @@
-"""Targets one after another, on one branch.
+"""Path following: successive targets on one branch.
 
 From a configuration that reaches one target the next is approached along
 
-    r(q) = (1 - s) r_0,     s from 0 to 1,     r_0 what the next target is missed by at the start                    (1)
+    r(q) = (1 - s) r_0,     s from 0 to 1,     r_0 the error of the next target at the start                         (1)
 
-positions on a line, attitudes about a fixed axis. A step of s is believed if Newton's method ends near where the
-tangent points, and if it does not pass a singular position: otherwise it is halved. Where steps become too small the
-branch ends, and what follows starts afresh and is told.
+positions on a line, orientations about a fixed axis. A step of s is accepted if Newton's method ends near the tangent
+prediction without passing a singular position; otherwise it is halved. If steps become too small, the branch ends. The
+search then starts afresh, and a `Jump` is recorded.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ __all__ = ["Jump", "follow_targets"]
 
 Array = NDArray[np.float64]
 
-_MIN_VALUE = 1.0 / 256  # part of the way between two targets
-MAX_TANGENT_ERROR = 0.5  # by how much a step may differ from its tangent, as a part of it
-_SMALL = 1e-3  # rad, or characteristic lengths: a step that is believed whatever the tangent says
-_LARGE = 0.5  # a step that is not
+_MIN_PATH_STEP = 1.0 / 256  # of the distance between two targets; the shortest step
+MAX_TANGENT_ERROR = 0.5  # relative difference of a step from its tangent
+_SMALL_ERROR = 1e-3  # rad, or characteristic lengths; a smaller difference from the tangent is always accepted
+_MAX_STEP = 0.5  # rad, or characteristic lengths; a longer step is always rejected
 
 
 @dataclass(frozen=True)
 class Jump:
-    """Where a path left its branch.
+    """Change of branch along a path.
 
     Attributes
     ----------
     number : int
-        Of the first target on the other branch.
+        Index of the first target on the other branch.
     size : float
         Largest change of a coordinate, rad, or m per characteristic length.
     reason : str
@@ -50,7 +50,10 @@ class Jump:
 def follow_targets(
     search: MultistartSearch, q: Array, count: int, preferred: Array | None
 ) -> tuple[SearchOutcome, tuple[Jump, ...]]:
-    """Follow targets from q (nq,), each from the one before, its posture unless one is given (B, nq)."""
+    """Follow targets from q (nq,), each from the previous one.
+
+    The posture is the previous one unless given (B, nq).
+    """
     parts: list[SearchOutcome] = []
     jumps: list[Jump] = []
     here = q[None]
@@ -65,11 +68,11 @@ def follow_targets(
             search.posture(found, posture, which)
         else:
             found = search.solve(here, posture, which)
-            if before is not None and not found.reached[0]:  # out of reach: what is nearest from here
+            if before is not None and not found.reached[0]:  # out of reach: nearest configuration from here
                 found = search.first(here, which)
                 search.nearest(found, posture, which)
             away = _size(search, here, found.q)
-            if before is not None and found.reached[0] and (before.reached[0] or away > _LARGE):
+            if before is not None and found.reached[0] and (before.reached[0] or away > _MAX_STEP):
                 why = "the branch ends before it" if before.reached[0] else "the one before is out of reach"
                 jumps.append(Jump(k, away, why))
         parts.append(found)
@@ -78,7 +81,7 @@ def follow_targets(
 
 
 def fitted(search: MultistartSearch, begin: Array, count: int, path: bool) -> SearchOutcome:
-    """Return what misses each target by least, near starts (B, nq), or along a path near the one before."""
+    """Return the least-error configuration of each target near starts (B, nq), or near the previous one."""
     if not path:
         return _nearest(search, begin, np.arange(count))
     parts, here = [], begin[:1]
@@ -101,40 +104,43 @@ def _joined(parts: list[SearchOutcome]) -> SearchOutcome:
 
 
 def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
-    """Return the configuration (1, nq) that a branch leads to at the next target, and steps; None if it ends before."""
+    """Return the configuration (1, nq) on the branch at the next target, and steps.
+
+    None if the branch ends before.
+    """
     reach = search.reach
     r_0 = reach.residual(q, which)
     r_0[:, : reach.hard] = 0.0
-    way, part, steps = 0.0, 1.0, 0
-    while way < 1.0:
-        part = min(part, 1.0 - way)
+    progress, part, steps = 0.0, 1.0, 0
+    while progress < 1.0:
+        part = min(part, 1.0 - progress)
         tangent, side = _tangent(search, q, which, r_0 * part)
         ahead = reach.retract(q, tangent)
-        shift = -(1.0 - way - part) * r_0
+        shift = -(1.0 - progress - part) * r_0
         down = solve_bounded(reach, ahead, which, shift=shift, iterations=20, patience=6)
         steps += int(down.iterations[0])
         bent, size = _size(search, ahead, down.q), _size(search, q, ahead)
-        good = bool(down.done[0]) and (bent <= MAX_TANGENT_ERROR * size or bent <= _SMALL) and size <= _LARGE
+        good = bool(down.done[0]) and (bent <= MAX_TANGENT_ERROR * size or bent <= _SMALL_ERROR) and size <= _MAX_STEP
         if good and side is not None:
             other = _tangent(search, down.q, which, r_0)[1]
             good = other is None or other == side
         if good:
-            q, way, part = down.q, way + part, 2.0 * part
+            q, progress, part = down.q, progress + part, 2.0 * part
             continue
         part *= 0.5
-        if part < _MIN_VALUE:
+        if part < _MIN_PATH_STEP:
             return None
     return q, steps
 
 
 def _tangent(search: MultistartSearch, q: Array, which: NDArray[np.intp], wanted: Array) -> tuple[Array, float | None]:
-    """Return the step x (1, n) with J x = -wanted, within limits, and on which side of singular positions q is.
+    """Return the step x (1, n) with J x = -wanted, within limits, and the side of singular positions of q.
 
     The side is the sign of the determinant where there are as many rows as degrees of freedom, else None.
     """
     reach = search.reach
     J = reach.jacobian(q, which)[:, ~reach.sided]
-    kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are free
+    kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are not free
     J = J[:, kept]
     least, most = reach.room(q)
     x = -(np.linalg.pinv(J, rcond=1e-9) @ wanted[:, ~reach.sided][:, kept, None])[:, :, 0]

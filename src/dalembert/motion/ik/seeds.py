@@ -1,4 +1,4 @@
-"""Where searches start, what posture they prefer, and what moving each coordinate costs."""
+"""Starts, preferred postures and weights of inverse kinematics."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def metric_of(model: Model, weights: Mapping[str, float] | None) -> Array:
     if weights is not None and not isinstance(weights, Mapping):
         raise ModelError(ITEM, "weights", weights, 'give a dict of names to numbers: {"A": 2.0}')
     for name, weight in dict(weights or {}).items():
-        places = named_velocities(model, name, item=f"{ITEM}: weights")
-        if places.cut:
-            remedy = "a loop was cut there: weigh the other joints of the loop"
+        selected = named_velocities(model, name, item=f"{ITEM}: weights")
+        if selected.cut:
+            remedy = "a loop was cut there: weight the other joints of the loop"
             raise ModelError(ITEM, f"weights[{name!r}]", weight, remedy)
         if name not in model.joint_names and name.rpartition(".")[2] in ("wx", "wy", "wz", "vx", "vy", "vz"):
-            raise ModelError(ITEM, f"weights[{name!r}]", weight, "name the joint: an attitude has one weight")
+            raise ModelError(ITEM, f"weights[{name!r}]", weight, "name the joint: an orientation has one weight")
         root = positive(f"{ITEM}: weights", weight=weight)["weight"] ** -0.5
-        metric[places.columns] *= root
+        metric[selected.columns] *= root
     return metric
 
 
@@ -51,7 +51,7 @@ def begin_from(
             try:
                 start = assemble(model, t=reach.t).q
             except AssemblyError as error:
-                notes.append(f"the loops do not close near the start values, which are used as they are: {error}")
+                notes.append(f"the loops do not close near the start values, which are used unchanged: {error}")
         inside = reach.within(start[None].copy())[0]
         for name, was, now in zip(model.coordinate_names, start, inside, strict=True):
             if was != now:
@@ -62,8 +62,8 @@ def begin_from(
         if len(shape) == 2 and shape[0] != count and count == 1:
             several = shape[0]
         if shape not in ((model.nq,), (several or count, model.nq)):
-            wanted = f"give ({model.nq},) or ({count if count > 1 else 'B'}, {model.nq}) numbers"
-            raise ModelError(ITEM, "the shape of q", shape, wanted)
+            remedy = f"give ({model.nq},) or ({count if count > 1 else 'B'}, {model.nq}) numbers"
+            raise ModelError(ITEM, "the shape of q", shape, remedy)
         given = finite_array(q, shape, item=ITEM, field="q")
         starts = np.tile(given, (count, 1)) if given.ndim == 1 else given
         starts = model.integrate(starts, np.zeros_like(starts, shape=(len(starts), model.nv)))
@@ -76,7 +76,7 @@ def begin_from(
 
 
 def _check_limits(model: Model, reach: IkEquations, starts: Array) -> None:
-    """Refuse starts beyond limits."""
+    """Raise an error for starts beyond limits."""
     least, most = reach.room(starts)
     beyond = np.maximum(least, -most) * reach.metric
     worst = np.unravel_index(int(beyond.argmax()), beyond.shape)
@@ -98,7 +98,7 @@ def posture_of(model: Model, prefer: Any, begin: Array, count: int) -> Array:
             span = model.index_range(name)
             if span is None:
                 known = ", ".join(map(repr, model.coordinate_names[:12]))
-                raise ModelError(ITEM, "prefer", name, f"there are the coordinates {known}")
+                raise ModelError(ITEM, "prefer", name, f"choose among the coordinates {known}")
             size = span.stop - span.start
             given = [value] if np.ndim(value) == 0 else value
             posture[:, span] = finite_array(given, (size,), item=ITEM, field=f"prefer[{name!r}]")

@@ -1,9 +1,9 @@
-"""Zeros of many small systems of equations at once, within bounds.
+"""Bounded least-squares solver for many small systems of equations.
 
     min  f = sum_i [r_i(q) + s_i]^2 / 2,     lower <= q <= upper                                                    (1)
 
-[.] is the positive part for rows that are limits. The core goes down, in lanes and on threads
-(`core/kinematics/reach.hpp`): steps of Levenberg and Marquardt, quadratic where r vanishes.
+[.] is the positive part for rows that are limits. The core solves (1) in SIMD batches and on threads
+(`core/kinematics/reach.hpp`) by Levenberg-Marquardt steps, quadratically where r vanishes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class IkOutcome:
-    """Where starts led.
+    """Results of starts.
 
     Attributes
     ----------
     q : (b, nq)
     residual : (b, m)
     done : (b,) bool
-        A zero was found; or what else was asked for.
+        True if a zero, or another requested minimum, was found.
     iterations : (b,) int
     push : (b, n)
-        Gradient by x of what is made small: what presses coordinates against their bounds.
+        Gradient of the objective with respect to x, which presses coordinates against their bounds.
     """
 
     q: Array
@@ -43,7 +43,7 @@ class IkOutcome:
     push: Array
 
     def some(self, chosen: Any) -> IkOutcome:
-        """Return some of them."""
+        """Return a subset."""
         return IkOutcome(
             self.q[chosen], self.residual[chosen], self.done[chosen], self.iterations[chosen], self.push[chosen]
         )
@@ -58,9 +58,9 @@ def solve_bounded(
     iterations: int = 60,
     patience: int = 3,
 ) -> IkOutcome:
-    """Go down from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,).
+    """Descend from q (b, nq) towards zeros of r + shift (b, m) for targets `which` (b,).
 
-    Starts that do not come nearer by a fifth within `patience` steps are left.
+    Starts whose residual does not fall by a fifth within `patience` steps are abandoned.
     """
     starts, targets = reach.aimed(q, which)
     shifts = np.ascontiguousarray(np.broadcast_to(shift, (len(q) if np.ndim(shift) == 2 else 1, len(reach.sided))))
@@ -68,17 +68,17 @@ def solve_bounded(
 
 
 def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, BoolArray]:
-    """Return the solutions (b, n) of A x = rhs, A (b, n, n) symmetric, and whether A is positive definite, (b,).
+    """Return the solutions (b, n) of A x = rhs, A (b, n, n) symmetric, and True where A is positive definite, (b,).
 
-    L D L^T of the whole batch at once, without pivoting; zero where A is not positive.
+    L D L^T of the whole batch, without pivoting; zero where A is not positive.
     """
     b, n = rhs.shape
     L = np.ascontiguousarray(A.transpose(1, 2, 0))
     x = np.ascontiguousarray(rhs.T)
-    sound = np.ones(b, dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):  # of those that are not positive
+    positive = np.ones(b, dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):  # for matrices that are not positive
         for k in range(n):
-            sound &= L[k, k] > 0.0
+            positive &= L[k, k] > 0.0
             pivot = np.where(L[k, k] > 0.0, L[k, k], 1.0)
             L[k, k] = pivot
             row = L[k, k + 1 :].copy()
@@ -89,5 +89,5 @@ def solve_symmetric(A: Array, rhs: Array) -> tuple[Array, BoolArray]:
         for k in range(n - 1, -1, -1):
             x[k] /= L[k, k]
             x[k] -= (L[k, k + 1 :] * x[k + 1 :]).sum(0)
-        sound &= np.isfinite(x.sum(0))
-    return np.where(sound[:, None], x.T, 0.0), sound
+        positive &= np.isfinite(x.sum(0))
+    return np.where(positive[:, None], x.T, 0.0), positive

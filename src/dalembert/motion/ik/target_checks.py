@@ -1,7 +1,7 @@
-"""Targets that were read and checked: places, attitudes, angles, directions of axes, one or a batch of them.
+"""Checked targets: positions, orientations, angles, directions of axes, single or in batches.
 
-Their rows are evaluated in the core (`core/kinematics/reach.hpp`). J^T r is the gradient of |r|^2 / 2 however large
-r is; that of rotations and directions is not the whole derivative of r, which bends (`Goal.stiffness`).
+Their rows are evaluated in the core (`core/kinematics/reach.hpp`). J^T r is the gradient of |r|^2 / 2 for any size of
+r. For rotations and directions J is not the whole derivative of r, which is curved (`CheckedTarget.stiffness`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CheckedTarget:
-    """A target of one marker of a model, checked; arrays have a leading axis of 1 or B.
+    """Checked target of one marker of a model; arrays have a leading axis of 1 or B.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class CheckedTarget:
         ``"position"``, ``"rotation"``, ``"angles"`` or ``"direction"``.
     wanted : (..., 3) or (..., 3, 3)
     meant : (..., 3) bool
-        Rows that are not free.
+        Mask of rows that are not free.
     axis : (3,)
     letters : str
     weight : float
@@ -50,7 +50,7 @@ class CheckedTarget:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether no row is free."""
+        """True if no row is free."""
         return bool(self.meant.all())
 
     @property
@@ -59,18 +59,18 @@ class CheckedTarget:
         return "m" if self.kind == "position" else "rad"
 
     def meant_of(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Return which rows are not free for some of a batch, (b, 3) or (1, 3)."""
+        """Return the mask of rows that are not free for some of a batch, (b, 3) or (1, 3)."""
         return self.meant if len(self.meant) == 1 else self.meant[which]
 
     def stiffness(self, r: Array) -> Array:
-        """Return S (b, 3, 3): the second derivative of |r|^2 / 2 beside that of J is J^T S J."""
+        """Return S (b, 3, 3): the second derivative of |r|^2 / 2 in addition to that of J is J^T S J."""
         if self.kind in ("rotation", "direction"):
             return rotation_hessian(r, 0.5 if self.kind == "rotation" else 1.0)
         return np.broadcast_to(np.eye(3), (len(r), 3, 3))
 
 
 def rotation_hessian(r: Array, part: float) -> Array:
-    """Return the second derivatives (b, 3, 3) of phi^2 / 2 by turns, phi n = r (b, 3) a turn (part 1/2) or a tilt (1).
+    """Return second derivatives (b, 3, 3) of phi^2 / 2, phi n = r (b, 3) a turn (part 1/2) or tilt (1).
 
     One along n, part phi / tan(part phi) across.
     """
@@ -79,6 +79,6 @@ def rotation_hessian(r: Array, part: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         c = np.where(half < 1e-4, 1.0 - half * half / 3.0, half / np.tan(half))
         n = np.where(angle[:, None] < 1e-12, 0.0, r / angle[:, None])
-    c = np.maximum(c, -10.0)[:, None, None]  # beside a half turn it has no bound
+    c = np.maximum(c, -10.0)[:, None, None]  # unbounded near 180°
     S: Array = c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]
     return S

@@ -1,4 +1,4 @@
-"""What users ask markers to do, and how it is read: any form of position, attitude, angles or direction, in batches."""
+"""Targets of markers: position, orientation, angles or direction in any form, in batches."""
 
 from __future__ import annotations
 
@@ -22,31 +22,33 @@ __all__ = ["Target", "goals_of"]
 Array = NDArray[np.float64]
 Named = str | Marker | Body
 
-MAX_DISTANCE = 1e100  # numbers beyond have squares that do not fit
+MAX_TARGET_VALUE = 1e100  # larger numbers have squares that overflow
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """What a marker has to do. Everything may have a leading axis (B, ...) of many targets; NaN leaves a part free.
+    """Target of a marker.
+
+    Any part may have a leading axis (B, ...) of many targets; NaN leaves a component free.
 
     Parameters
     ----------
     position : (..., 3) m
-        Where its origin has to be.
-    rotation : (..., 3, 3), (..., 4), or what `as_rotation_matrix` takes
-        Its attitude: matrices, or unit quaternions (w, x, y, z).
+        Position of its origin.
+    rotation : (..., 3, 3), (..., 4), or any input of `as_rotation_matrix`
+        Its orientation: matrices, or unit quaternions (w, x, y, z).
     angles : (..., 3) rad
-        Its attitude by three turns, some of which may be free; see `convention`.
+        Its orientation by three rotations, some of which may be free; see `convention`.
     convention : str
         ``"XYZ"`` (Bryant), or any other of `da.rotation.euler`.
     axis : str or (3,)
-        An axis of the marker that has to point along `direction`, ``"z"`` unless said otherwise.
+        Axis of the marker that has to point along `direction`, default ``"z"``.
     direction : (..., 3)
         Of any length.
     relative_to : str, Marker or Body
-        Whose frame all of this is meant in; the world if left out.
+        Reference frame of all components; default the world.
     weight : float
-        How much it counts beside others where not all can be met.
+        Weight relative to other targets where not all can be met.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Target:
 
     @classmethod
     def of(cls, given: Any, item: str) -> Target:
-        """Return a target from one, a Pose, numbers (..., 3) of a position, or matrices (..., 4, 4) of a pose."""
+        """Return a target from a Target, a Pose, a position (..., 3), or pose matrices (..., 4, 4)."""
         if isinstance(given, Target):
             return given
         if isinstance(given, Pose):
@@ -77,7 +79,7 @@ class Target:
         if numbers.shape[-2:] == (4, 4) and np.allclose(numbers[..., 3, :], (0, 0, 0, 1)):
             return cls(position=numbers[..., :3, 3], rotation=numbers[..., :3, :3])
         if numbers.shape == (3, 3) and np.allclose(numbers @ numbers.T, np.eye(3)):
-            remedy = "is this an attitude or three places? Say da.Target(rotation=...) or da.Target(position=...)"
+            remedy = "an orientation or three positions? Give da.Target(rotation=...) or da.Target(position=...)"
             raise ModelError(item, "target", given, remedy)
         if numbers.ndim in (1, 2) and numbers.shape[-1] == 3:
             return cls(position=numbers)
@@ -86,9 +88,9 @@ class Target:
 
 
 def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[CheckedTarget], int | None]:
-    """Return the goals of targets by marker, and their number B; None if no target has a batch axis."""
+    """Return the checked targets by marker, and their number B; None if no target has a batch axis."""
     if not isinstance(targets, Mapping) or not targets:
-        raise ModelError(item, "targets", targets, 'give a dict: {"tool": (x, y, z)}, markers and what they have to do')
+        raise ModelError(item, "targets", targets, 'give a dict: {"tool": (x, y, z)}, markers and their targets')
     goals: list[CheckedTarget] = []
     counts: dict[str, int] = {}
     for marker, given in targets.items():
@@ -98,7 +100,7 @@ def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[
         before = len(goals)
         _read(model, name, found, target, item, goals, counts)
         if len(goals) == before:
-            raise ModelError(f"{item}: target of {name!r}", "target", given, "say what it has to do: all of it is free")
+            raise ModelError(f"{item}: target of {name!r}", "target", given, "all of it is free: give a component")
     if len(set(counts.values())) > 1:
         raise ModelError(item, "numbers of targets", counts, "give all targets in the same number, or one for all")
     return goals, next(iter(counts.values()), None)
@@ -113,7 +115,7 @@ def _read(
     goals: list[CheckedTarget],
     counts: dict[str, int],
 ) -> None:
-    """Append the goals of one target, and note the sizes of its batch axes."""
+    """Append the checked targets of one target, and record the sizes of its batch axes."""
     what = f"{item}: target of {name!r}"
     reference = None if target.relative_to is None else model.checked_marker(item, target.relative_to)
     weight = positive(what, weight=target.weight)["weight"]
@@ -129,7 +131,7 @@ def _read(
             wanted, batched = _triples(given, what, kind)
             meant = ~np.isnan(wanted)
         if kind == "angles":
-            euler((0.0, 0.0, 0.0), target.convention)  # looks at it
+            euler((0.0, 0.0, 0.0), target.convention)  # checks the convention
             letters = target.convention
         if kind == "direction":
             axis = unit_vector(target.axis, item=what, field="axis")
@@ -150,14 +152,14 @@ def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
         numbers.ndim not in (1, 2)
         or numbers.shape[-1] != 3
         or not numbers.size
-        or (np.abs(numbers) > MAX_DISTANCE).any()
+        or (np.abs(numbers) > MAX_TARGET_VALUE).any()
     ):
         raise ModelError(what, kind, given, "give three numbers, or (B, 3) of them; NaN where it is free")
     return numbers.reshape(-1, 3), numbers.ndim == 2
 
 
 def _directions(wanted: Array, what: str, given: Any) -> tuple[Array, NDArray[np.bool_]]:
-    """Return unit vectors; a direction is free as a whole."""
+    """Return unit vectors; a direction is free as a whole or not at all."""
     lengths = np.sqrt((wanted * wanted).sum(1))
     free = np.asarray(np.isnan(wanted).all(1))
     if (np.isnan(lengths) & ~free).any() or (lengths == 0.0).any():
@@ -180,7 +182,7 @@ def _rotations(given: Any, what: str) -> tuple[Array, bool]:
         bad = ~(error < 1e-6) | (np.linalg.det(R) < 0)
         if bad.any():
             first = int(np.argmax(bad))
-            as_rotation_matrix(R[first], item=what, field=f"rotation[{first}]")  # refuses it
+            as_rotation_matrix(R[first], item=what, field=f"rotation[{first}]")  # raises the error
         if error.max(initial=0.0) > 1e-14:
             U, _, V = np.linalg.svd(R)
             R = U @ V

@@ -1,4 +1,4 @@
-"""How a configuration looks: where every body is, so that ways to assemble that look alike count once."""
+"""Assembly signatures: poses of all bodies, by which equivalent assemblies are counted once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class AssemblySignature:
-    """What is looked at.
+    """Signature of an assembly.
 
-    Bodies count by their pose; rods between two balls or universal joints by their two ends: a universal joint whose
-    cross is turned over only rolls its rod by half a turn.
+    Bodies count by their pose; rods between two spherical or universal joints by their two ends: reversing the cross of
+    a universal joint only rolls its rod by 180°.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class AssemblySignature:
 
     @classmethod
     def of(cls, model: Model) -> AssemblySignature:
-        """Return what is looked at of a model."""
+        """Return the signature of a model."""
         rods, ends = [], []
         for number, name in enumerate(model.body_names):
             joints = [
@@ -55,9 +55,9 @@ class AssemblySignature:
         return cls(model, whole, np.array(rods, dtype=np.intp), np.array(ends, dtype=float).reshape(-1, 2, 3))
 
     def __call__(self, q: Array) -> Array:
-        """Return numbers (B, k) of configurations q (B, nq) that are the same where these look alike."""
+        """Return numbers (B, k) of configurations q (B, nq), equal for equivalent assemblies."""
         R, p = self.model.poses(q)
-        places = p[:, self.rods, None] + np.einsum("bnij,nkj->bnki", R[:, self.rods], self.ends)
+        points = p[:, self.rods, None] + np.einsum("bnij,nkj->bnki", R[:, self.rods], self.ends)
         size, count = self.model.length, len(q)
-        parts = (R[:, self.whole], p[:, self.whole] / size, places / size)
+        parts = (R[:, self.whole], p[:, self.whole] / size, points / size)
         return np.concatenate([part.reshape(count, -1) for part in parts], axis=1)

@@ -9,19 +9,19 @@ __all__ = ["enclosed_cells", "neighbour_cells", "strides"]
 
 BoolArray = NDArray[np.bool_]
 
-_COARSE = 8  # cells along an axis of the first grid, at least
+_MIN_COARSE_CELLS = 8  # cells along an axis of the first grid, at least
 
 
 def strides(shape: tuple[int, ...]) -> list[int]:
-    """Return the strides of the first grid, so that it has a dozen cells or so along an axis."""
-    most = _COARSE if len(shape) == 2 else 6
+    """Return the strides of the first grid, so that it has about a dozen cells along an axis."""
+    most = _MIN_COARSE_CELLS if len(shape) == 2 else 6
     return [int(np.ceil(n / (1.5 * most))) for n in shape]
 
 
 def neighbour_cells(closed: BoolArray, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
-    """Return for each cell itself if it is marked, else a marked one next to it; -1 for none.
+    """Return for each cell its own index if it is masked, else that of a masked neighbour; -1 for none.
 
-    Which of several neighbours is taken depends on `turn`.
+    The choice among several neighbours depends on `turn`.
     """
     found = np.where(closed, np.arange(len(closed)), -1).reshape(shape)
     sides = _sides(shape)
@@ -33,7 +33,7 @@ def neighbour_cells(closed: BoolArray, shape: tuple[int, ...], *, turn: int = 0)
 
 
 def enclosed_cells(closed: BoolArray, shape: tuple[int, ...]) -> BoolArray:
-    """Return which cells have marked neighbours on all sides but one, at least."""
+    """Return the mask of cells with masked neighbours on all sides except at most one."""
     number = np.zeros(shape, dtype=int)
     for here, there in _sides(shape):
         number[here] += closed.reshape(shape)[there]
@@ -41,7 +41,7 @@ def enclosed_cells(closed: BoolArray, shape: tuple[int, ...]) -> BoolArray:
 
 
 def _sides(shape: tuple[int, ...]) -> list[tuple[tuple[slice, ...], tuple[slice, ...]]]:
-    """Return slices of cells and of their neighbours, one side after the other."""
+    """Return slices of cells and of their neighbours, for each side."""
     whole, sides = [slice(None)] * len(shape), []
     for axis in range(len(shape)):
         for ends in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):

@@ -1,13 +1,13 @@
-"""Poses that a mechanism can take, on a grid: from coarse to fine, all cells of a level at once.
+"""Grid sweep over platform poses: from coarse to fine, all cells of a level at once.
 
-The platform is led by a free joint p from ground, so that what remains, r, falls into blocks (see `branches`): the legs
-of a parallel robot do not depend on each other. On a coarse grid every block is closed in all ways; each way is
-followed to the next finer grid along the tangent,
+The pose p of the platform is given by a free joint from ground. The other coordinates, r, then fall into blocks (see
+`branch_search`): the legs of a parallel robot are independent. On a coarse grid all solutions of every block are found;
+each solution is followed to the next finer grid along the tangent,
 
     dr = G dp,    G = -(J_r^T J_r)^-1 J_r^T J_p                                                                      (1)
 
-and closed again. What fails there and has a neighbour that did not is tried once more from the neighbour. Ways keep a
-place of their own, by the sign of the determinant of their block: it changes only where a leg is stretched or folded.
+and closed again. A cell that fails and has a successful neighbour is tried once more from there. Solutions are assigned
+to slots by the sign of the determinant of their block, which changes only where a leg is stretched or folded.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = ["CellSolutions", "WorkspaceSweep"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_TOLERANCE = 1e-8
+_CLOSED_TOL = 1e-8
 N_STARTS = 12  # of a block of two columns, at each cell of the first grid
-MAX_BRANCH_STEP = 0.1  # by how much a coordinate may move before a way may have become another
+MAX_BRANCH_STEP = 0.1  # rad or lengths; a longer step may change the branch
 NEAR_SINGULAR_GAIN = 8.0  # G of (1) above which a leg is nearly stretched or folded
-_REGULAR = 1e-3  # least singular value of a way that is followed: stretched legs close to the root of the tolerance
-MAX_CONTINUUM_SOLUTIONS = 4  # ways that are kept where they are not isolated
-_PARTS = 16384  # states at once
-POSE_TOL = 1e-6  # of poses, which closing to the tolerance leaves
+_REGULAR_TOL = 1e-3  # least singular value of a followed solution; stretched legs close to the root of the tolerance
+MAX_CONTINUUM_SOLUTIONS = 4  # solutions kept of a continuum
+_BATCH_SIZE = 16384  # states in a batch
+POSE_TOL = 1e-6  # of poses; error due to the tolerance of closing
 
 
 @dataclass(eq=False)
@@ -63,19 +63,19 @@ class CellSolutions:
 
 
 class WorkspaceSweep:
-    """Closes everything but a platform whose pose is given.
+    """Closes all loops at given poses of a platform.
 
     Parameters
     ----------
-    closed : Closed
-        Of a model in which the platform hangs on a free joint.
+    closed : ScaledEquations
+        Of a model in which a free joint carries the platform.
     q : (nq,)
         A closed configuration.
     held : (nv,) bool
-        Speeds of the platform that are given.
+        Mask of given velocities of the platform.
     places : (k,) int
-        Coordinates of the platform that are given.
-    stops : sequence of Measure
+        Indices of given coordinates of the platform.
+    stops : sequence of CoordinateMeasure
         Coordinates that have to stay within their stops.
     """
 
@@ -95,7 +95,7 @@ class WorkspaceSweep:
         open_columns = ~held
         for block in blocks:
             open_columns[block.columns] = False
-        self.idle = np.flatnonzero(open_columns)  # columns that no row moves
+        self.idle = np.flatnonzero(open_columns)  # columns without rows
         owned = np.concatenate([block.columns for block in blocks] or [np.zeros(0, dtype=np.intp)])
         self.isolated = all(block.determined for block in blocks) and not len(self.idle)
         self.independent = self.isolated and not any(np.isin(block.after, owned).any() for block in blocks)
@@ -104,7 +104,7 @@ class WorkspaceSweep:
             blocks = [EquationBlock(rows, np.sort(owned), np.zeros(0, dtype=np.intp), self.isolated)]
         self.blocks = blocks
         self.pairs = [(block.rows, np.append(block.columns, self.idle)) for block in self.blocks]
-        # isolated ways are followed beyond stops and looked at in the end; others have room to keep away from them
+        # isolated solutions are followed beyond stops and checked at the end; others can be kept away from them
         self.system: ScaledRows = closed
         if self.stops and not self.isolated:
             self.system = LimitedEquations(closed, self.stops)
@@ -117,43 +117,43 @@ class WorkspaceSweep:
     # ---- all cells
 
     def sweep(self, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
-        """Return the ways at all cells; poses (cells, nq) are configurations with the platform in place."""
+        """Return the solutions at all cells; poses (cells, nq) are configurations with the platform in place."""
         numbers = np.arange(len(poses)).reshape(shape)
-        apart = strides(shape)
-        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, apart, strict=True)]
+        spacing = strides(shape)
+        at = [np.unique(np.append(np.arange(s // 2, n, s), n - 1)) for n, s in zip(shape, spacing, strict=True)]
         cells = numbers[np.ix_(*at)]
-        ways = self._coarse(poses[cells.ravel()])
+        solutions = self._coarse(poses[cells.ravel()])
         while any(len(a) < n for a, n in zip(at, shape, strict=True)):
-            apart = [max(1, s // 4) for s in apart]
+            spacing = [max(1, s // 4) for s in spacing]
             finer = [
                 np.unique(np.append(np.arange(s // 2, n, s), n - 1)) if s > 1 else np.arange(n)
-                for n, s in zip(shape, apart, strict=True)
+                for n, s in zip(shape, spacing, strict=True)
             ]
             nearest = [np.abs(a[None] - f[:, None]).argmin(1) for a, f in zip(at, finer, strict=True)]
             source = np.arange(cells.size).reshape(cells.shape)[np.ix_(*nearest)].ravel()
             before, old = poses[cells.ravel()], cells.shape
             at, cells = finer, numbers[np.ix_(*finer)]
-            ways = self._refined(ways, before, old, source, poses[cells.ravel()])
+            solutions = self._refined(solutions, before, old, source, poses[cells.ravel()])
             if cells.size < len(poses):
-                ways = self._filled(ways, poses[cells.ravel()], cells.shape)
-        ways = self._filled(ways, poses, shape)
-        if seed_islands(self, ways, poses):
-            ways = self._filled(ways, poses, shape)
-        for slot in range(ways.closed.shape[1] if self.stops else 0):
-            for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _PARTS):
-                ways.closed[part, slot] &= self.within(ways.q[part, slot])
-        return ways
+                solutions = self._filled(solutions, poses[cells.ravel()], cells.shape)
+        solutions = self._filled(solutions, poses, shape)
+        if seed_islands(self, solutions, poses):
+            solutions = self._filled(solutions, poses, shape)
+        for slot in range(solutions.closed.shape[1] if self.stops else 0):
+            for part in np.array_split(np.arange(len(poses)), 1 + len(poses) // _BATCH_SIZE):
+                solutions.closed[part, slot] &= self.within(solutions.q[part, slot])
+        return solutions
 
     def _coarse(self, poses: Array) -> CellSolutions:
-        """Return all ways at a few cells."""
-        found = []  # for each block: ways, owners, places
+        """Return all solutions at a few cells."""
+        found = []  # for each block: solutions, owners, slots
         parents = self.put(self.q0, poses)
         if self.independent or not self.isolated:
             closing = self._all_at_once(parents)
         else:
             q, owner = parents, np.arange(len(parents))
             for step in self.steps:
-                q, mine = block_solutions(self.closed, q, step, self.random, tolerance=_TOLERANCE)
+                q, mine = block_solutions(self.closed, q, step, self.random, tolerance=_CLOSED_TOL)
                 owner = owner[mine]
                 unlike = self._unlike(q, owner, self.pattern(0, q)[0])
                 q, owner = q[unlike], owner[unlike]
@@ -182,20 +182,20 @@ class WorkspaceSweep:
         return CellSolutions(flat.reshape(len(parents), slots, -1), closed)
 
     def _single(self, k: int, q: Array) -> BoolArray:
-        """Return which ways of a block are isolated: a leg whose ends coincide turns freely."""
+        """Return the mask of isolated solutions of a block: a leg with coincident ends turns freely."""
         good = np.ones(len(q), dtype=bool)
         J = self.closed.jacobian(q)
         for rows, columns in self._of_block(k):
             if len(rows):
-                good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR
+                good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR_TOL
         return good
 
     def _of_block(self, k: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Return rows and columns of a block whose determinants tell its ways apart."""
+        """Return rows and columns of a block whose determinants distinguish its solutions."""
         return [self._squares[k]] if self.independent else self._squares
 
     def _all_at_once(self, parents: Array) -> list[tuple[Array, NDArray[np.intp]]]:
-        """Return for each block its ways to close and of which parent they are; starts are those of all blocks."""
+        """Return for each block its solutions and the indices of their parents; all blocks share the starts."""
         widest = max((len(block.columns) for block in self.blocks), default=0)
         each = N_STARTS if widest <= 2 else 16 * widest
         owner = np.repeat(np.arange(len(parents)), each)
@@ -203,10 +203,10 @@ class WorkspaceSweep:
         for _, columns in self.pairs:
             kicks[:, columns] = spread_starts(len(columns), each, len(parents), self.random)
         starts = self.closed.retract(parents[owner], kicks)
-        q, worst = levenberg_marquardt(self.system, starts, self.pairs, tolerance=_TOLERANCE, iterations=20)
+        q, worst = levenberg_marquardt(self.system, starts, self.pairs, tolerance=_CLOSED_TOL, iterations=20)
         found = []
         for k, block in enumerate(self.blocks):
-            good = np.flatnonzero(worst[:, k] <= _TOLERANCE)
+            good = np.flatnonzero(worst[:, k] <= _CLOSED_TOL)
             good = good[self._single(k, q[good])] if self.isolated else good
             kept = []
             for parent in np.unique(owner[good]):
@@ -215,19 +215,19 @@ class WorkspaceSweep:
                     kept.append(mine[distinct_configurations(self.closed, q[mine], block.columns)[0]])
                 else:
                     kept.append(mine[:MAX_CONTINUUM_SOLUTIONS])
-            places = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
-            found.append((q[places], owner[places]))
+            indices = np.concatenate(kept) if kept else np.zeros(0, dtype=np.intp)
+            found.append((q[indices], owner[indices]))
         return found
 
     def _seen(self, k: int, q: Array, parents: Array, owner: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the places of a block's ways that differ by the pose of some body."""
+        """Return the indices of a block's solutions that differ by the pose of some body."""
         x = np.zeros((len(q), self.closed.nv))
         columns = self.pairs[k][1]
         x[:, columns] = self.closed.difference(parents, q)[:, columns]
         return self._unlike(self.closed.retract(parents, x), owner, self.pattern(k, q)[0])
 
     def _unlike(self, q: Array, owner: NDArray[np.intp], order: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the places of configurations of each owner that differ by where some body is, the lowest of each."""
+        """Return the lowest indices of configurations of each owner that differ by the pose of some body."""
         if self._look is None or not len(q):
             return np.arange(len(q))
         poses = self._look(q)
@@ -241,20 +241,20 @@ class WorkspaceSweep:
         return np.array(sorted(kept), dtype=np.intp)
 
     def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
-        """Return the slot of each way: one for each pattern of signs of determinants, further ones for further ways."""
+        """Return the slot of each solution: one for each pattern of signs of determinants, then further ones."""
         code, patterns = self.pattern(k, q)
-        places = np.zeros(len(q), dtype=np.intp)
+        slots = np.zeros(len(q), dtype=np.intp)
         for parent in range(parents):
             mine = np.flatnonzero(owner == parent)
             for value in np.unique(code[mine]):
                 same = mine[code[mine] == value]
-                places[same] = value + patterns * np.arange(len(same))
-        return places
+                slots[same] = value + patterns * np.arange(len(same))
+        return slots
 
     def pattern(self, k: int, q: Array) -> tuple[NDArray[np.intp], int]:
-        """Return the pattern of signs of a block (B,) as a number, and how many patterns there are.
+        """Return the pattern of signs of a block (B,) as a number, and the number of patterns.
 
-        Of a block that is closed step by step, every step has a sign.
+        A block that is closed in several stages has one sign per stage.
         """
         J = self.closed.jacobian(q)
         code, patterns = np.zeros(len(q), dtype=np.intp), 1
@@ -265,7 +265,7 @@ class WorkspaceSweep:
         return code, patterns
 
     def _unchanged(self, slot: int, start: Array, q: Array, good: BoolArray, steep: BoolArray) -> BoolArray:
-        """Return where blocks (B, blocks) have not gone over to another way; looked at if far off or steep."""
+        """Return the mask of blocks (B, blocks) on the same solution; checked if far from the start or steep."""
         same = np.ones(good.shape, dtype=bool)
         if not self.isolated:
             return same
@@ -278,33 +278,33 @@ class WorkspaceSweep:
         return same
 
     def put(self, q: Array, poses: Array) -> Array:
-        """Return configurations like q (nq,) or (B, nq) with the platform where poses (B, nq) have it."""
+        """Return configurations like q (nq,) or (B, nq) with the platform at poses (B, nq)."""
         found = np.array(np.broadcast_to(q, poses.shape))
         found[:, self.places] = poses[:, self.places]
         return found
 
     def _refined(
-        self, ways: CellSolutions, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
+        self, solutions: CellSolutions, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
     ) -> CellSolutions:
-        """Return the ways at finer cells, from those at their source or, where it has none, next to it."""
-        cells, slots, nb = ways.closed.shape
+        """Return the solutions at finer cells, from those at their source or its neighbour."""
+        cells, slots, nb = solutions.closed.shape
         q = np.empty((len(poses), slots, poses.shape[1]))
         closed = np.zeros((len(poses), slots, nb), dtype=bool)
         donors_of = np.array(
-            [[neighbour_cells(ways.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
+            [[neighbour_cells(solutions.closed[:, slot, k], shape) for k in range(nb)] for slot in range(slots)]
         ).reshape(slots, nb, cells)
-        hopeful = (donors_of >= 0).any(0).all(0)  # every block closes here or nearby, in some way
+        hopeful = (donors_of >= 0).any(0).all(0)  # every block has a solution here or nearby
         for slot in range(slots):
             donors = donors_of[slot]
             some = (donors >= 0).any(0) & hopeful
-            start = self._combined(ways.q[:, slot], donors)
+            start = self._combined(solutions.q[:, slot], donors)
             G = np.zeros((cells, self.closed.nv, int(self.held.sum())))
             if some.any():
                 G[some] = self.sensitivity(start[some])
             steep = np.abs(G).max((1, 2), initial=0.0) > NEAR_SINGULAR_GAIN
             chosen = np.flatnonzero(some[source])
             q[:, slot] = self.put(self.q0, poses)
-            for part in np.array_split(chosen, 1 + len(chosen) // _PARTS):
+            for part in np.array_split(chosen, 1 + len(chosen) // _BATCH_SIZE):
                 if not len(part):
                     continue
                 origin = source[part]
@@ -329,66 +329,69 @@ class WorkspaceSweep:
             x[np.ix_(there, block.columns)] = away[:, block.columns]
         return self.closed.retract(base, x)
 
-    def _filled(self, ways: CellSolutions, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
-        """Try cells that failed once more, from neighbours that did not, as long as that helps."""
+    def _filled(self, solutions: CellSolutions, poses: Array, shape: tuple[int, ...]) -> CellSolutions:
+        """Try failed cells once more from successful neighbours, as long as that helps."""
         nb = len(self.blocks)
-        for slot in range(ways.closed.shape[1]):
+        for slot in range(solutions.closed.shape[1]):
             tried = np.zeros((len(poses), nb), dtype=np.intp)
             for turn in range(40):
-                closed = ways.closed[:, slot]
+                closed = solutions.closed[:, slot]
                 donors = np.array([neighbour_cells(closed[:, k], shape, turn=turn) for k in range(nb)]).reshape(nb, -1)
-                # where another block closes in no way, nothing is gained
-                hopeful = np.all((donors.T >= 0) | ways.closed.any(1), axis=1)
-                # a hole within what closes is tried from all sides
+                # nothing is gained where another block has no solution
+                hopeful = np.all((donors.T >= 0) | solutions.closed.any(1), axis=1)
+                # a hole within the reachable set is tried from all sides
                 most = (
                     np.array([np.where(enclosed_cells(closed[:, k], shape), 4, 1) for k in range(nb)]).reshape(nb, -1).T
                 )
-                wanted = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
-                new = np.flatnonzero(wanted.any(1))
+                pending = (donors.T >= 0) & ~closed & (tried < most) & hopeful[:, None]
+                new = np.flatnonzero(pending.any(1))
                 if not len(new):
                     break
-                tried[new] += wanted[new]
-                start = self._combined(ways.q[:, slot], donors, new)
+                tried[new] += pending[new]
+                start = self._combined(solutions.q[:, slot], donors, new)
                 start = self.put(start, poses[new])
                 q, good = self.close(start, iterations=10)
-                good &= wanted[new]
+                good &= pending[new]
                 good &= self._unchanged(slot, start, q, good, np.ones(len(q), dtype=bool))
-                self._take(ways, slot, new, q, good)
-        return ways
+                self._take(solutions, slot, new, q, good)
+        return solutions
 
-    def add(self, ways: CellSolutions, cells: NDArray[np.intp], q: Array, good: BoolArray) -> bool:
-        """Put blocks of q (k, nq) that are good (k, blocks) into cells (k,) where they have a slot; whether any was."""
+    def add(self, solutions: CellSolutions, cells: NDArray[np.intp], q: Array, good: BoolArray) -> bool:
+        """Store good blocks (k, blocks) of q (k, nq) in cells (k,) where they have a slot.
+
+        Return True if any was.
+        """
         any_new = False
         for k in range(len(self.blocks)):
             code = self.pattern(k, q)[0] if self.isolated else np.zeros(len(q), dtype=np.intp)
-            for j in np.flatnonzero(good[:, k] & (code < ways.closed.shape[1])):
-                if not ways.closed[cells[j], code[j], k]:
+            for j in np.flatnonzero(good[:, k] & (code < solutions.closed.shape[1])):
+                if not solutions.closed[cells[j], code[j], k]:
                     only = np.zeros((1, len(self.blocks)), dtype=bool)
                     only[0, k] = True
-                    self._take(ways, int(code[j]), cells[j : j + 1], q[j : j + 1], only)
+                    self._take(solutions, int(code[j]), cells[j : j + 1], q[j : j + 1], only)
                     any_new = True
         return any_new
 
-    def _take(self, ways: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
-        """Put the blocks of q (k, nq) that are good into ways at cells (k,)."""
-        before = ways.q[cells, slot]
+    def _take(self, solutions: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
+        """Store the good blocks of q (k, nq) in the solutions at cells (k,)."""
+        before = solutions.q[cells, slot]
         away, x = self.closed.difference(before, q), np.zeros((len(q), self.closed.nv))
         for k, (_, moving) in enumerate(self.pairs):
             x[:, moving] = np.where(good[:, k, None], away[:, moving], x[:, moving])
-        ways.q[cells, slot] = self.closed.retract(before, x)
-        ways.closed[cells, slot] |= good
+        solutions.q[cells, slot] = self.closed.retract(before, x)
+        solutions.closed[cells, slot] |= good
 
-    # ---- some states
+    # ---- batches of states
 
     def close(self, q: Array, iterations: int = 14) -> tuple[Array, BoolArray]:
-        """Return states (B, nq) with everything but the platform closed, and which blocks are, (B, blocks)."""
+        """Return states (B, nq) closed except for the platform, and the mask (B, blocks) of closed blocks."""
         if not self.blocks:
             return q, np.ones((len(q), 0), dtype=bool)
-        found, worst = levenberg_marquardt(self.system, q, self.pairs, tolerance=_TOLERANCE, iterations=iterations)
-        return found, worst <= _TOLERANCE
+        found, worst = levenberg_marquardt(self.system, q, self.pairs, tolerance=_CLOSED_TOL, iterations=iterations)
+        return found, worst <= _CLOSED_TOL
 
     def within(self, q: Array) -> BoolArray:
-        """Return which blocks (B, blocks) have their coordinates within their stops at states q (B, nq)."""
+        """Return the mask of blocks (B, blocks) with coordinates within their stops at states q (B, nq)."""
         return (
             np.stack([self._within(q, k) for k in range(len(self.blocks))], 1)
             if self.blocks
@@ -396,16 +399,16 @@ class WorkspaceSweep:
         )
 
     def _within(self, q: Array, k: int) -> BoolArray:
-        """Return whether coordinates that a block moves are within their stops."""
+        """Return the mask of states in which the coordinates of a block are within their stops."""
         good = np.ones(len(q), dtype=bool)
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(limit_violation(measure, q)) <= 2 * _TOLERANCE * measure.scale
+            good &= np.abs(limit_violation(measure, q)) <= 2 * _CLOSED_TOL * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:
-        """Return G of (1), (B, nv, given speeds), scaled."""
+        """Return G of (1), (B, nv, given velocities), scaled."""
         J = self.closed.jacobian(q)
         G = np.zeros((len(q), self.closed.nv, int(self.held.sum())))
         given = np.flatnonzero(self.held)
@@ -423,7 +426,7 @@ class WorkspaceSweep:
 def _square(
     closed: ScaledEquations, block: EquationBlock, q: Array, random: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return as many rows of a block as it has columns, which are independent somewhere; none if there are too few."""
+    """Return as many generically independent rows of a block as it has columns; none if there are too few."""
     from scipy.linalg import qr
 
     nothing = np.zeros(0, dtype=np.intp)

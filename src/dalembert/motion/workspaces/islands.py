@@ -1,4 +1,4 @@
-"""What a sweep over a grid misses: islands between the cells of its first grid, cells at which a leg turns freely."""
+"""Islands of a workspace that a grid sweep misses, and cells at which a leg turns freely."""
 
 from __future__ import annotations
 
@@ -17,25 +17,23 @@ __all__ = ["freely_turning_cells", "seed_islands"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-_SEEDS = 240  # random assemblies
-SINGULAR_TOL = (
-    1e-3  # least singular value of a way that is not isolated, or double: closing leaves the root of a tolerance
-)
-MAX_CELL_STEP = 0.5  # rad or lengths from a cell to the next
-FREE_TURN_STEP = 0.3  # rad or lengths: a step along what may turn freely
+_N_SEEDS = 240  # random assemblies
+SINGULAR_TOL = 1e-3  # least singular value of an isolated solution; closing leaves the root of a tolerance
+MAX_CELL_STEP = 0.5  # rad or lengths between neighbouring cells
+FREE_TURN_STEP = 0.3  # rad or lengths; step along a possible free rotation
 
 
-def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bool:
-    """Put ways into cells next to random assemblies that no way has reached; return whether there were any.
+def seed_islands(reach: WorkspaceSweep, solutions: CellSolutions, poses: Array) -> bool:
+    """Store solutions in cells next to random assemblies that no solution reached; return True if there were any.
 
-    The platform starts at random cells and moves along the grid to where the mechanism can be assembled: starts
-    beyond an island come to its shore.
+    The platform starts at random cells and moves along the grid to where the mechanism can be assembled. Infeasible
+    starts converge to the boundary of the region.
     """
     spans = np.ptp(poses, axis=0)
     axes = reach.places[spans[reach.places] > 0.0]
     if not len(axes) or not reach.blocks:
         return False
-    closed, count = reach.closed, min(_SEEDS, 4 * len(poses))
+    closed, count = reach.closed, min(_N_SEEDS, 4 * len(poses))
     columns = _columns_of(reach, poses, axes)
     cells = reach.random.integers(0, len(poses), count)
     moving = np.unique(np.concatenate([*(c for _, c in reach.pairs), columns]))
@@ -47,64 +45,64 @@ def seed_islands(reach: WorkspaceSweep, ways: CellSolutions, poses: Array) -> bo
     found, worst = levenberg_marquardt(reach.system, starts, [(rows, moving)], tolerance=1e-8, iterations=40)
     found = found[(worst[:, 0] <= 1e-8) & reach.closed.genuine(found)]
     near = _nearest(found[:, axes], poses[:, axes])
-    reached: BoolArray = np.all(np.any(ways.closed, axis=1), axis=1)
+    reached: BoolArray = np.all(np.any(solutions.closed, axis=1), axis=1)
     new = np.flatnonzero((near >= 0) & ~reached[np.maximum(near, 0)])
     if not len(new):
         return False
     q, good = reach.close(reach.put(found[new], poses[near[new]]))
-    return reach.add(ways, near[new], q, good)
+    return reach.add(solutions, near[new], q, good)
 
 
 def _columns_of(reach: WorkspaceSweep, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the speeds that move a platform along the grid."""
+    """Return the velocities that move a platform along the grid."""
     ends = poses[[0, -1]].copy()
     step = reach.closed.difference(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
     found: NDArray[np.intp] = np.flatnonzero(np.abs(step) > 1e-12)
     return found[reach.held[found]]
 
 
-def _nearest(places: Array, cells: Array) -> NDArray[np.intp]:
-    """Return the cells next to places, both (n, axes); -1 for places beyond the grid."""
-    found = np.zeros(len(places), dtype=np.intp)
-    outside = np.zeros(len(places), dtype=bool)
-    for k in range(places.shape[1]):
+def _nearest(points: Array, cells: Array) -> NDArray[np.intp]:
+    """Return the cells next to points, both (n, axes); -1 for points beyond the grid."""
+    found = np.zeros(len(points), dtype=np.intp)
+    outside = np.zeros(len(points), dtype=bool)
+    for k in range(points.shape[1]):
         values = np.unique(cells[:, k])
-        at = np.abs(values[None] - places[:, k, None]).argmin(1)
+        at = np.abs(values[None] - points[:, k, None]).argmin(1)
         width = np.gradient(values)[at]
-        outside |= np.abs(values[at] - places[:, k]) > width
-        stride = int(np.prod([len(np.unique(cells[:, j])) for j in range(k + 1, places.shape[1])]))
+        outside |= np.abs(values[at] - points[:, k]) > width
+        stride = int(np.prod([len(np.unique(cells[:, j])) for j in range(k + 1, points.shape[1])]))
         found += at * stride
     return np.where(outside, -1, found)
 
 
-def freely_turning_cells(reach: WorkspaceSweep, ways: CellSolutions, shape: tuple[int, ...]) -> BoolArray:
-    """Return at which cells a leg whose ends coincide turns freely: infinitely many ways (cells,).
+def freely_turning_cells(reach: WorkspaceSweep, solutions: CellSolutions, shape: tuple[int, ...]) -> BoolArray:
+    """Return the mask (cells,) of cells at which a leg with coincident ends turns freely.
 
-    Looked at are cells from which a way is far to that of a neighbour: around such a cell ways go in a circle.
+    Only cells with a solution far from that of a neighbour are checked: around such a cell solutions form a circle.
     """
     marks = np.zeros(int(np.prod(shape)), dtype=bool)
     numbers = np.arange(len(marks)).reshape(shape)
-    for slot in range(ways.closed.shape[1]):
-        suspect = np.zeros(ways.closed[:, slot].shape, dtype=bool)
+    for slot in range(solutions.closed.shape[1]):
+        suspect = np.zeros(solutions.closed[:, slot].shape, dtype=bool)
         for axis in range(len(shape)):
             one, two = (
                 np.take(numbers, range(*ends), axis).ravel() for ends in ((0, shape[axis] - 1), (1, shape[axis]))
             )
-            both = (ways.closed[one, slot] & ways.closed[two, slot]).any(1)
+            both = (solutions.closed[one, slot] & solutions.closed[two, slot]).any(1)
             one, two = one[both], two[both]
-            away = np.abs(reach.closed.difference(ways.q[one, slot], ways.q[two, slot]))
+            away = np.abs(reach.closed.difference(solutions.q[one, slot], solutions.q[two, slot]))
             for k, (_, columns) in enumerate(reach.pairs):
                 far = away[:, columns].max(1, initial=0.0) > MAX_CELL_STEP
                 suspect[one[far], k] = suspect[two[far], k] = True
         for k in range(len(reach.pairs)):
-            cells = np.flatnonzero(suspect[:, k] & ways.closed[:, slot, k])
+            cells = np.flatnonzero(suspect[:, k] & solutions.closed[:, slot, k])
             if len(cells):
-                marks[cells] |= _turns_freely(reach, k, ways.q[cells, slot])
+                marks[cells] |= _turns_freely(reach, k, solutions.q[cells, slot])
     return marks
 
 
 def _turns_freely(reach: WorkspaceSweep, k: int, q: Array) -> BoolArray:
-    """Return where a block moves by itself from q (B, nq): along its null vector it closes again, elsewhere."""
+    """Return the mask of q (B, nq) at which a block moves by itself: it closes again along its null vector."""
     rows, columns = reach.pairs[k]
     free = np.zeros(len(q), dtype=bool)
     s, Vt = np.linalg.svd(reach.closed.jacobian(q)[:, rows[:, None], columns])[1:]

@@ -1,4 +1,4 @@
-"""Closed configurations that keep within the stops of joints."""
+"""Closure equations with joint stops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class LimitedEquations:
-    """Closure equations with one for each stop: by how much it is passed, zero before."""
+    """Closure equations with one for each stop: the distance beyond it, zero within."""
 
     def __init__(self, closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> None:
         self._closed, self._stops = closed, stops
@@ -40,7 +40,10 @@ class LimitedEquations:
 
 
 def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:
-    """Return by how much a coordinate is beyond its stops at states q (B, nq), rad or m; angles by the shorter way."""
+    """Return the distance of a coordinate beyond its stops at states q (B, nq), rad or m.
+
+    Angles the shorter way.
+    """
     values = measure.values(q)
     if measure.period:
         middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0

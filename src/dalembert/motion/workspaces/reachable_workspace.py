@@ -1,13 +1,13 @@
-"""Where a point or platform can be: the workspace of a mechanism, with condition maps.
+"""Reachable workspace of a point or platform, with condition maps.
 
-For poses on a grid it is asked whether, and in how many ways, the mechanism can be assembled (see `reached`). At a pose
-with sensitivity G (dr = G dp of everything else to the platform), actuated speeds follow from those of the platform,
+For poses on a grid all assemblies of the mechanism are counted (see `grid_sweep`). At a pose with sensitivity G
+(dr = G dp of all other coordinates to the platform), actuated velocities follow from those of the platform,
 
     u = K p,     K = C [1; G],     p in rad/s and in lengths per second                                             (1)
 
-Its condition number says how unevenly motions of the actuators become motions of the platform. K is singular where the
-platform yields although the actuators are locked (second kind of Gosselin and Angeles 1990); it grows beyond bounds
-where a leg is stretched or folded (first kind), which is where the workspace of a way to assemble ends.
+Its condition number measures how unevenly motions of the actuators become motions of the platform. K is singular where
+the platform can move with locked actuators (second kind of Gosselin and Angeles 1990). K is unbounded where a leg is
+stretched or folded (first kind), at the boundary of the workspace of an assembly.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ BOUNDARY_BISECTIONS = 12  # of the distance of two grid points, which leaves 1/4
 
 
 class Workspace(ArrayAnswer):
-    """Poses of a platform on a grid: which can be reached, in how many ways, how well.
+    """Poses of a platform on a grid: reachability, number of assemblies, conditioning.
 
     Attributes
     ----------
     target : str
     axes : tuple of str
-        Which coordinates the grid spans: ``("x", "y")``.
+        Coordinates of the grid: ``("x", "y")``.
     grid : tuple of arrays
         Their values, m.
     reachable : (nx, ny) or (nx, ny, nz) bool
     ways : the same shape, int
-        In how many ways the mechanism can be assembled there; -1 where there are infinitely many. Ways in which every
-        body stands alike are one, though joints may be turned over (a universal joint has two such).
+        Number of assemblies; -1 for infinitely many. Assemblies with equal poses of all bodies count once, though
+        joints may differ (a universal joint has two such).
     modes : tuple of tuple of int
-        Working modes: for each leg (each block of loops that closes by itself) which way it takes.
+        Working modes: for each leg (each block of loops that closes by itself) the index of its solution.
     mode : tuple of int
         That of the start configuration.
     model : Model
@@ -86,7 +86,7 @@ class Workspace(ArrayAnswer):
 
     @property
     def size(self) -> float:
-        """Area (m2) or volume (m3) that can be reached: the cells that can, each as large as the grid is wide there."""
+        """Reachable area (m2) or volume (m3): sum of the reachable cells."""
         cell = [np.gradient(g) if len(g) > 1 else np.ones(1) for g in self.grid]
         weights = cell[0]
         for other in cell[1:]:
@@ -97,7 +97,7 @@ class Workspace(ArrayAnswer):
 
     @cached_property
     def modes(self) -> tuple[tuple[int, ...], ...]:
-        """Working modes with which some pose can be reached."""
+        """Working modes with reachable poses."""
         some = np.asarray(self._ways.closed.any(0))  # slots, blocks
         if not self._reach.independent:
             return tuple((int(k),) for k in np.flatnonzero(some[:, 0])) if some.size else ((),)
@@ -110,11 +110,11 @@ class Workspace(ArrayAnswer):
     def mode(self) -> tuple[int, ...]:
         """Working mode of the start configuration."""
         q0 = self._reach.q0[None]
-        wanted = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
-        return wanted if wanted in self.modes or not self.modes else self.modes[0]
+        pattern = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
+        return pattern if pattern in self.modes or not self.modes else self.modes[0]
 
     def configurations(self, mode: Sequence[int] | None = None) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the configurations of `model` in a working mode (cells..., nq), and where there are any (cells...)."""
+        """Return the configurations of `model` in a working mode (cells..., nq), and their mask (cells...)."""
         shape = self.reachable.shape
         q, closed = self._of_mode(mode)
         return q.reshape(*shape, -1), closed.reshape(shape)
@@ -122,7 +122,7 @@ class Workspace(ArrayAnswer):
     def _of_mode(self, mode: Sequence[int] | None) -> tuple[Array, NDArray[np.bool_]]:
         chosen = self.mode if mode is None else tuple(mode)
         if chosen not in self.modes:
-            raise ModelError("workspace", "mode", mode, f"there are {', '.join(map(str, self.modes[:12]))}")
+            raise ModelError("workspace", "mode", mode, f"choose among {', '.join(map(str, self.modes[:12]))}")
         q, closed = self._ways.q, self._ways.closed
         if not chosen:
             return q[:, 0], np.ones(len(q), dtype=bool)
@@ -135,13 +135,13 @@ class Workspace(ArrayAnswer):
             base = self._reach.closed.retract(base, x)
         return base, there
 
-    # ---- how well
+    # ---- conditioning
 
     def jacobians(self, mode: Sequence[int] | None = None) -> Array:
-        """Return K of (1), (cells..., actuated, motions), in a working mode; NaN where it cannot be reached.
+        """Return K of (1), (cells..., actuated, motions), in a working mode; NaN where it is not reachable.
 
         Motions are those of the platform: along the axes of the grid (per length), then about the normal of the plane,
-        or about x, y, z, if its rotation is a degree of freedom. Speeds of actuated slides are per length, too.
+        or about x, y, z, if its rotation is a degree of freedom. Velocities of actuated slides are per length, too.
         """
         columns = self._motions()
         q, there = self._of_mode(mode)
@@ -151,15 +151,13 @@ class Workspace(ArrayAnswer):
         return K.reshape(*self.reachable.shape, *K.shape[1:])
 
     def _motions(self) -> NDArray[np.intp]:
-        """Return the speeds of the platform that are degrees of freedom."""
+        """Return the velocities of the platform that are degrees of freedom."""
         if not self._actuated:
             raise ModelError("workspace", "actuated", (), "name the actuated coordinates: actuated=('A', 'B')")
-        place, turn = len(self.grid), len(self._columns) - len(self.grid)
-        if self._mobility not in (place, place + turn):
-            here = f"the platform has {place} places and {turn} turns on this grid"
-            remedy = (
-                f"{here}, the mechanism {self._mobility} degrees of freedom: give rotation=..., or hold what is idle"
-            )
+        translations, rotations = len(self.grid), len(self._columns) - len(self.grid)
+        if self._mobility not in (translations, translations + rotations):
+            here = f"the platform has {translations} translations and {rotations} rotations on this grid"
+            remedy = f"{here}, the mechanism {self._mobility} DOF: give rotation=..., or hold idle coordinates"
             raise ModelError("workspace", "condition", None, remedy)
         if len(self._actuated) < self._mobility:
             names = ", ".join(m.name for m in self._actuated)
@@ -172,11 +170,11 @@ class Workspace(ArrayAnswer):
         """Return K of (1) at states q (B, nq)."""
         reach, closed = self._reach, self._reach.closed
         G = reach.sensitivity(q)
-        place = np.cumsum(reach.held) - 1
+        index = np.cumsum(reach.held) - 1
         scale = np.where(np.isin(columns, self._columns[: len(self.grid)]), self._length / closed.scales[columns], 1.0)
         K = np.empty((len(q), len(self._actuated), len(columns)))
         for j, column in enumerate(columns):
-            x = G[:, :, place[column]].copy()
+            x = G[:, :, index[column]].copy()
             x[:, column] = 1.0
             v = x * closed.scales * scale[j]
             for k, measure in enumerate(self._actuated):
@@ -197,7 +195,7 @@ class Workspace(ArrayAnswer):
         return out
 
     def determinant(self, mode: Sequence[int] | None = None) -> Array:
-        """Return det K over the grid in a working mode: zero where the platform yields though actuators are locked."""
+        """Return det K over the grid in a working mode: zero where the platform can move with locked actuators."""
         K = self.jacobians(mode)
         if K.shape[-1] != K.shape[-2]:
             remedy = f"there are {K.shape[-2]} actuated coordinates and {K.shape[-1]} DOF: only as many have one"
@@ -207,18 +205,18 @@ class Workspace(ArrayAnswer):
         out[there] = np.linalg.det(K[there])
         return out
 
-    # ---- where it ends
+    # ---- boundary
 
     @cached_property
     def boundary(self) -> list[Array]:
-        """Curves (k, 2) m around what can be reached, found between grid points.
+        """Boundary curves (k, 2) m of the reachable set, located between grid points.
 
         The last point of a closed one is its first. Of a grid in space: one array (k, 3) of points on the boundary.
         """
         return outline(self.grid, self.reachable, self._between)
 
     def _between(self, inside: NDArray[np.intp], outside: NDArray[np.intp]) -> Array:
-        """Return which part (k,) of the way from cells inside to cells outside can be reached."""
+        """Return the reachable fraction (k,) of the segments from cells inside to cells outside."""
         reach, slots = self._reach, self._ways.q.shape[1]
         q, poses = self._ways.q[inside].copy(), self._poses
         alive = self._ways.closed[inside]
@@ -241,7 +239,7 @@ class Workspace(ArrayAnswer):
     def plot(
         self, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None
     ) -> Any:
-        """Plot it: ``"reachable"``, ``"ways"`` or ``"condition"``, with its boundary; see `view.workspace`."""
+        """Plot ``"reachable"``, ``"ways"`` or ``"condition"``, with the boundary; see `view.workspace`."""
         from ...view.plots.workspaces import plot_workspace
 
         return plot_workspace(self, what, mode=mode, ax=ax, path=path)
@@ -273,8 +271,8 @@ class Workspace(ArrayAnswer):
         lines = [f"workspace of {self.target!r} over {spans}", share]
         if self._reach.isolated:
             numbers, counts = np.unique(self.ways[self.reachable], return_counts=True)
-            words = [f"{n if n > 0 else 'infinitely many'} at {c}" for n, c in zip(numbers, counts, strict=True)]
-            lines.append(f"ways to assemble: {', '.join(words)}")
+            parts = [f"{n if n > 0 else 'infinitely many'} at {c}" for n, c in zip(numbers, counts, strict=True)]
+            lines.append(f"ways to assemble: {', '.join(parts)}")
         else:
             lines.append("infinitely many ways to assemble")
         if self._actuated and self._reach.isolated:

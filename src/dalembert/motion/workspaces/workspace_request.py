@@ -1,4 +1,4 @@
-"""From a system and a grid to the `Workspace` of a point or platform (see `chart`)."""
+"""Workspace of a point or platform from a system and a grid (see `reachable_workspace`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def workspace(
     characteristic_length: float | None = None,
     seed: np.random.Generator | int | None = None,
 ) -> Workspace:
-    """Return which poses of a body or point can be reached, drives let go.
+    """Return the reachable poses of a body or point, with drives released.
 
     Parameters
     ----------
@@ -52,20 +52,20 @@ def workspace(
     target : str, Body or Marker
         ``"platform"``, ``"platform.P"``.
     grid : two or three sequences of m, ascending
-        Places of its origin in the world: along the axes of `plane`, or along x, y and z.
+        Positions of its origin in the world: along the axes of `plane`, or along x, y and z.
     rotation : float or any form of a rotation
-        Its attitude in the world: an angle (rad) about the normal of `plane`, or as in `Body.at`. If left out, it may
-        take any: then the places of a point are asked for.
+        Its orientation in the world: an angle (rad) about the normal of `plane`, or as in `Body.at`. If left out, any
+        orientation is allowed, and positions of a point are computed.
     plane : str
-        ``"xy"``, ``"xz"``, ``"yz"``: what a grid of two axes spans; the third coordinate stays that of the start.
+        ``"xy"``, ``"xz"``, ``"yz"``: plane of a grid with two axes; the third coordinate keeps its start value.
     actuated : name or names
         Coordinates of the actuators, for condition maps.
     limits : bool
-        Whether joints have to stay within their stops (`lower`, `upper`).
+        Keep joints within their stops (`lower`, `upper`).
     characteristic_length : float, m
-        In which motions of the platform are measured for condition numbers; the characteristic length by default.
+        Length in which motions of the platform are measured for condition numbers; default that of the model.
     seed : numpy Generator or seed
-        Of the starts of the search; default seed 0, so that results repeat.
+        Generator or seed of the starts; default seed 0, so that results are reproducible.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def workspace(
     """
     item = "workspace"
     axes, values = _grid(grid, plane)
-    led, marker, name = _led(as_model(system), target)
-    model = led.compile()
+    carried, marker, name = _led(as_model(system), target)
+    model = carried.compile()
     equations = RelativeEquations(model, driven=False)
     closed = ScaledEquations(equations, clocks=Prescribed.of(model).clocks)
     q0 = assemble(model).q
@@ -107,7 +107,7 @@ def workspace(
         q0_pose[span.start : span.start + 4] = quaternion_from_matrix(attitude)
     else:
         q0_pose = q0
-        if normal is not None:  # what moves in its plane only turns about its normal
+        if normal is not None:  # a planar motion rotates about the normal only
             tilts = [speeds.start + k for k in range(3) if k != normal]
             N = null_space(closed.jacobian(q0), free=closed.free)
             held[tilts] = np.abs(N[tilts]).max(initial=0.0) < 1e-9
@@ -118,10 +118,10 @@ def workspace(
     columns = [speeds.start + 3 + _AXES.index(axis) for axis in axes]
     if rotation is not None:
         columns += [speeds.start + normal] if normal is not None else [speeds.start + k for k in range(3)]
-    places = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
+    indices = np.arange(span.start if rotation is not None else span.start + 4, span.stop)
     random = random_generator(0 if seed is None else seed, item="workspace", field="seed")
-    reach = WorkspaceSweep(closed, q0, held, places, stops, random)
-    ways = reach.sweep(poses, tuple(len(v) for v in values))
+    reach = WorkspaceSweep(closed, q0, held, indices, stops, random)
+    solutions = reach.sweep(poses, tuple(len(v) for v in values))
     size = (
         model.length
         if characteristic_length is None
@@ -130,7 +130,7 @@ def workspace(
     if size <= 0:
         raise ModelError(item, "characteristic_length", characteristic_length, "give a positive number")
     return Workspace(
-        marker, axes, values, reach, ways, poses, model, measures, np.array(columns, dtype=np.intp), mobility, size
+        marker, axes, values, reach, solutions, poses, model, measures, np.array(columns, dtype=np.intp), mobility, size
     )
 
 
@@ -145,7 +145,7 @@ def _grid(grid: Sequence[ArrayLike], plane: str) -> tuple[tuple[str, ...], tuple
         count = 0
     if count not in (2, 3):
         raise ModelError(
-            item, "grid", count, "give two sequences of places along the axes of the plane, or three for space"
+            item, "grid", count, "give two sequences of positions along the axes of the plane, or three for space"
         )
     values = []
     for k, one in enumerate(grid):
@@ -164,36 +164,36 @@ def _attitude(rotation: Any, normal: int | None) -> Array:
 
 
 def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
-    """Return a copy of a system in which a free joint leads the target, what it is called, and the joint's name.
+    """Return a copy of a system with a free joint to the target, the name of the target, and that of the joint.
 
-    Bodies start where the system assembles.
+    Bodies start in the assembled configuration.
     """
     item = "workspace"
-    led = model.system.copy()
+    carried = model.system.copy()
     if isinstance(target, str):
-        marker = led.endpoint(item, "target", target)
+        marker = carried.endpoint(item, "target", target)
     elif isinstance(target, Body):
-        marker = led.endpoint(item, "target", target.name)
+        marker = carried.endpoint(item, "target", target.name)
     elif isinstance(target, Marker):
-        body = led.bodies.get(target.body.name)
+        body = carried.bodies.get(target.body.name)
         if body is None:
             raise ModelError(item, "target", target.name, "it is not a marker of a moving body of this system")
         marker = body.at(*target.position, rotation=target.rotation)
     else:
         raise ModelError(item, "target", target, "give the name of a body or marker")
-    if marker.body is led.ground:
+    if marker.body is carried.ground:
         raise ModelError(item, "target", marker.name, "ground does not move")
     at = assemble(model).q
-    for name, drive in list(led.drives.items()):
+    for name, drive in list(carried.drives.items()):
         if drive.of_joint:
-            del led.drives[name]
+            del carried.drives[name]
     R, p = model.poses(at)
-    led.initials.clear()
+    carried.initials.clear()
     for k, body_name in enumerate(model.body_names):
-        led.place(body_name, position=p[k], rotation=R[k])
+        carried.place(body_name, position=p[k], rotation=R[k])
     given = model.pose(model.system.endpoint(item, "target", marker.name) if isinstance(target, str) else target, at)
-    drives = led.drive(marker, position=tuple(given.position), rotation=given.rotation)
+    drives = carried.drive(marker, position=tuple(given.position), rotation=given.rotation)
     drive = drives[0] if isinstance(drives, tuple) else drives
     connection = drive.connection
     assert isinstance(connection, Connection)
-    return led, target if isinstance(target, str) else marker.name, connection.name
+    return carried, target if isinstance(target, str) else marker.name, connection.name
