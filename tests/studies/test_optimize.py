@@ -200,7 +200,7 @@ def test_constraints_that_cannot_be_kept_are_reported() -> None:
         outputs={"swing": ("A.position", "peak")},
         t_end=1.0,
     )
-    assert found.status == "infeasible" and "missed by" in str(found)
+    assert found.status == "infeasible" and "violated by" in str(found)
 
 
 def test_starts_are_the_same_for_one_seed() -> None:

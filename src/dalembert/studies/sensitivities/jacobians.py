@@ -1,8 +1,8 @@
 """Jacobians of the equations of motion along a run, at Gauss points of blocks of steps.
 
-In between they are polynomials. In units of the run's own steps a motion is about equally smooth everywhere, but its
-matrices are not: a few blocks, spread over the run, say how fast their Legendre coefficients die away, and so how long
-blocks can be near them. Those that were taken too long are halved.
+Between Gauss points the Jacobians are polynomials. In units of the steps of the run the motion is about equally smooth
+everywhere, but the Jacobians are not. The decay of their Legendre coefficients in a few probe blocks, spread over the
+run, determines the block length nearby. Blocks that are too long are halved.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ __all__ = ["NODES", "JacobianBlocks", "blocks_along", "conditions_of", "whole"]
 Array = NDArray[np.float64]
 
 _PLACES = 12
-_GROUP = 7  # steps of the run in a block, or more
-_TRIED = 6  # blocks that are
-_LONGER = 2.0  # times as many steps, at most
-_POWER = 9.0  # of the length of a block, with which its last coefficients grow: less than the number of places
-_HALVED = 6  # times that a block is, at most
-_AIM = 0.1  # of the largest last coefficients that are allowed, where blocks are longer
+_GROUP = 7  # minimum number of steps of the run in a block
+_TRIED = 6  # probe blocks
+_LONGER = 2.0  # largest factor by which a block is longer than a probe block
+_POWER = 9.0  # exponent of the growth of the last coefficients with block length; below the number of Gauss points
+_HALVED = 6  # maximum number of halvings of a block
+_AIM = 0.1  # target of the last coefficients relative to the allowed ones, for longer blocks
 NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_PLACES)
 _LAST = ((np.polynomial.legendre.legvander(NODES, _PLACES - 1) * (np.arange(_PLACES) + 0.5)).T * _WEIGHTS)[
-    # the last two Legendre coefficients, from values at the places
+    # the last two Legendre coefficients, from values at the Gauss points
     -2:
 ]
 
 
 class JacobianBlocks:
-    """Blocks of a stretch without breaks, and the matrices at their places.
+    """Blocks of an interval without discontinuity times, and the Jacobians at their Gauss points.
 
     Attributes
     ----------
     spans : (b, 2) s
     good : (b,)
-        Which of them are in use: others were too long, and have been halved.
+        Mask of the blocks in use; the others were too long and have been halved.
     """
 
     def __init__(self, result: Result, names: Sequence[str], edges: Array, rtol: float) -> None:
@@ -65,10 +65,10 @@ class JacobianBlocks:
         return self._room[: len(self.spans)]
 
     def add(self, spans: Array, last: bool = False) -> Array:
-        """Take in more of them, and return how large their last coefficients are as a part of what is allowed, (k,)."""
+        """Add blocks, and return their last coefficients relative to the allowed ones, (k,)."""
         first, count = len(self.spans), len(self.spans) + len(spans)
         if count > len(self._room):
-            room = np.empty((3 * count, *self._room.shape[1:]))  # pages that are never touched cost nothing
+            room = np.empty((3 * count, *self._room.shape[1:]))  # untouched memory pages cost nothing
             room[:first] = self._room[:first]
             self._room = room
         t = (spans[:, :1] + np.diff(spans, axis=1) * (NODES + 1) / 2).ravel()
@@ -84,18 +84,19 @@ class JacobianBlocks:
 
 
 def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float) -> JacobianBlocks:
-    """Return the blocks of a stretch without breaks.
+    """Return the blocks of an interval without discontinuity times.
 
     Parameters
     ----------
     result : Result
     names : sequence of str, (m,)
-        Numbers.
+        Parameters.
     edges : (j,) s
-        Ends of steps, from the begin of the stretch to its end.
+        Ends of steps, from the begin of the interval to its end.
     rtol : float
-        Of the run. The last Legendre coefficients may be of the size of its root: what they leave out is orthogonal to
-        polynomials, and changes are nearly such within a block, so that about their square is wrong at its end.
+        Of the run. The last Legendre coefficients may be as large as its square root. The truncated part is orthogonal
+        to polynomials, and the derivatives are nearly polynomial within a block, so the error at its end is about their
+        square.
     """
     blocks, count = JacobianBlocks(result, names, edges, rtol), len(edges) - 1
     if count < _TRIED * 2 * _GROUP:
@@ -116,7 +117,7 @@ def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float
 
 
 def _even(edges: Array, first: int, last: int, length: float) -> Array:
-    """Return blocks (b, 2) of about so many steps each, between two ends of steps."""
+    """Return blocks (b, 2) of about equal length in steps, between two ends of steps."""
     parts = max(1, int(np.ceil((last - first) / length)))
     cuts = edges[np.unique(np.linspace(first, last, parts + 1).round().astype(int))]
     return np.stack([cuts[:-1], cuts[1:]], axis=1)
@@ -128,7 +129,7 @@ def _halves(spans: Array) -> Array:
 
 
 def whole(matrices: Array, n: int) -> Array:
-    """Return A (..., n, n) of matrices whose first rows were left out."""
+    """Return A (..., n, n) from matrices stored without their first rows."""
     lead = n - matrices.shape[-2]
     A = np.zeros((*matrices.shape[:-2], n, n))
     A[..., lead:, :] = matrices[..., :n]
@@ -137,9 +138,9 @@ def whole(matrices: Array, n: int) -> Array:
 
 
 def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
-    """Return how large the last Legendre coefficients are in each block (b, parts), and the matrices at most.
+    """Return the magnitudes of the last Legendre coefficients in each block (b, parts), and of the matrices.
 
-    Parts are accelerations and rates of states, each by small motions, speeds, states, numbers.
+    Parts are derivatives of accelerations and of state rates, each by small motions, velocities, states, parameters.
     """
     model = result.model
     assert model is not None
@@ -147,7 +148,7 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
     rows, width = matrices.shape[2:]
     flat = matrices.reshape(len(matrices), _PLACES, -1)
     last = np.abs(np.matmul(_LAST, flat)).max(axis=1).reshape(-1, rows, width)
-    sizes = np.abs(matrices[:, ::5]).max(axis=1, initial=0.0)  # at some of the places
+    sizes = np.abs(matrices[:, ::5]).max(axis=1, initial=0.0)  # at some of the Gauss points
     row = rows - nv - nx
     tails, largest = [], []
     for span in (slice(row, row + nv), slice(row + nv, None)):
@@ -158,7 +159,7 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
 
 
 def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Array, Array, Array], found: Array) -> None:
-    """Fill in the matrices at times t (k,): (k, rows, n + m); without rows that are the identity."""
+    """Fill in the matrices at times t (k,): (k, rows, n + m), without identity rows."""
     q, v, x = states
     model = result.model
     assert model is not None
@@ -185,7 +186,7 @@ def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Arra
 def _rate_derivatives(
     conditions: Conditions, names: Sequence[str], t: Array, q: Array, v: Array, x: Array
 ) -> list[tuple[Array, Array]]:
-    """Return derivatives of accelerations, and of rates of element states, by q, v, x and numbers; nothing else."""
+    """Return derivatives of accelerations and of element-state rates by q, v, x and parameters."""
     model = conditions.model
     how: dict[str, Any] = {"t": t, "x": x, "conditions": conditions}
     kinds = [0, 1, 2]
@@ -197,7 +198,7 @@ def _rate_derivatives(
 
 
 def conditions_of(result: Result, model: Model, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-    """Return rows of times in order, (k,), and the conditions that held at them."""
+    """Return index arrays of the ordered times t (k,), each with the conditions at these times."""
     if result.conditions is None:
         return [(np.arange(len(t)), model.conditions())]
     return result.conditions(t)
