@@ -238,14 +238,14 @@ def test_a_locus_and_floquet_multipliers_begin_from_the_numbers_of_the_equilibri
     same(np.sort_complex(locus.eigenvalues), np.sort_complex(np.array(twins)))
     carried = da.floquet(s, 0.5, eq)
     same(np.sort_complex(carried.multipliers), np.sort_complex(np.exp(0.5 * twins[0])), 1e-7)
-    with pytest.raises(da.ModelError, match="inputs in place of laws"):
+    with pytest.raises(da.ModelError, match="inputs in place of time laws"):
         da.floquet(s, 0.5, da.equilibrium(s, inputs={"wind.fx": 7.0}))
 
 
 def test_numbers_of_a_model_and_of_an_equilibrium_that_contradict_each_other_are_refused() -> None:
     model = blown().compile()
     eq = da.equilibrium(model, parameters={"bob.mass": 3.0})
-    with pytest.raises(da.ModelError, match="has 4 and the state was found with 3"):
+    with pytest.raises(da.ModelError, match="has 4 and the state has 3"):
         da.modes(model.with_parameters({"bob.mass": 4.0}), eq)
     softer = da.modes(model.with_parameters({"pd.stiffness": 2.0}), eq)
     assert any("found with 'pd.stiffness' = 4, here 2" in note for note in softer.notes)

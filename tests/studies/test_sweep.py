@@ -181,7 +181,7 @@ def test_kinematics_and_linear_tasks() -> None:
         ({"bob.mass": []}, {}, "one value at least"),
         ({"bob.mass": 2.0}, {}, "give a list"),
         ({"bob.mass": [np.nan]}, {}, "finite"),
-        ({"bob.mas": [1.0]}, {}, "near are 'bob.mass'"),
+        ({"bob.mas": [1.0]}, {}, "similar names: 'bob.mass'"),
         ({"bob.mass": scipy.stats.norm()}, {}, "give the number of samples"),
         ({"bob.mass": [1.0]}, {"samples": 3}, "nothing is drawn"),
         ({"bob.mass": [1.0]}, {"outputs": None}, "give the outputs to record"),
@@ -244,11 +244,11 @@ def _marking(model: da.Model, case: da.studies.Case, folder: str, stop: int) -> 
 def test_another_study_is_refused_by_what_differs(tmp_path: Path) -> None:
     path = tmp_path / "study.zarr"
     _stored(path)
-    with pytest.raises(da.FileError, match="another outputs"):
+    with pytest.raises(da.FileError, match="different outputs"):
         _stored(path, outputs=("A.speed", "max"))
-    with pytest.raises(da.FileError, match="another settings"):
+    with pytest.raises(da.FileError, match="different settings"):
         _stored(path, rtol=1e-6)
-    with pytest.raises(da.FileError, match="another model"):
+    with pytest.raises(da.FileError, match="different model"):
         s = sprung_pendulum()
         s.connect("extra", da.TorsionSpring(stiffness=1.0), "A")
         da.sweep(
