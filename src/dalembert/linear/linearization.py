@@ -28,7 +28,10 @@ __all__ = ["linearize"]
 
 Array = NDArray[np.float64]
 
-_ALONG, _STEADY = 1e-4, 1e-3  # step along the motion, rad or lengths; relative change of A per step that is noted
+_PROBE_STEP, _STEADY_TOL = (
+    1e-4,
+    1e-3,
+)  # step along the motion, rad or lengths; relative change of A per step that is noted
 NEARLY_TOL = 1e-4  # singular value below which closure errors of 1e-12 change the coefficients by 1e-4
 KNOT_STEP = 1e-6  # rad or lengths to either side of the state, to detect knots
 KINK_TOL = 1e-2  # of the largest slope: change of slope across the step that no curvature explains
@@ -251,16 +254,16 @@ def note_time_varying(space: Tangent, A: Array) -> list[str]:
     pace = float(np.abs(s.v / model.compiled.tables["column_scale"]).max(initial=0.0))
     if not pace or not len(A):
         return []
-    h = _ALONG / pace
+    h = _PROBE_STEP / pace
     chosen, paces = ([model.speed_names[k] for k in places] for places in (space.positions, space.speeds))
     found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
     later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
     try:
         there = tangent_space(model, later, independent_coordinates=chosen, independent_velocities=paces, **space.under)
-        change = np.abs(there.reduce(there.derivatives()) - A).max() / (_ALONG * max(float(np.abs(A).max()), pace))
+        change = np.abs(there.reduce(there.derivatives()) - A).max() / (_PROBE_STEP * max(float(np.abs(A).max()), pace))
     except DalembertError:
         return []
-    if change < _STEADY:
+    if change < _STEADY_TOL:
         return []
     return [
         "the coefficients change along the motion: eigenvalues hold for a frozen instant. If the motion is steady, "

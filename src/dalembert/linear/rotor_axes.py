@@ -35,7 +35,7 @@ Array = NDArray[np.float64]
 DIFFERENCE_STEP = 0.01  # rad; differences of fourth order, truncation and round-off are both near 1e-10
 PROBE_ANGLE = 0.7  # rad: second spin angle at which the equations must agree
 STATE_MAP_TOL = 1e-6  # relative residual of (1) beyond which no state at angle zero corresponds
-_CONSTANT = (
+_ANGLE_CHANGE_TOLS = (
     1e-5,
     1e-3,
 )  # relative changes of the equations with the angle that add a note, and that exclude the use of (2)
@@ -82,7 +82,7 @@ def in_common_axes(
         try:
             found = _turned(spaces, matrices, spins, view)
             change = _change(spaces[top], found[top], float(spins[top]), view)
-            if change <= _CONSTANT[1]:
+            if change <= _ANGLE_CHANGE_TOLS[1]:
                 return found, name, _notes(name, reasons, change)
             reasons.append(
                 ("the rotor is", "the support of the rotor is")[view.turning] + " not symmetric about the axis"
@@ -106,7 +106,7 @@ def _notes(axes: str, reasons: list[str], change: float) -> tuple[str, ...]:
             "frequencies could not be converted to fixed or rotating axes, and eigenvalues belong to coefficients that "
             f"may vary with the spin angle: {'; '.join(dict.fromkeys(reasons))}; use da.floquet"
         )
-    if change > _CONSTANT[0]:
+    if change > _ANGLE_CHANGE_TOLS[0]:
         told.append(f"a change of the equations by up to {100 * change:.2g} % with the spin angle was neglected")
     return tuple(told)
 

@@ -82,21 +82,21 @@ def _quaternion_rates(e: list[Any], w: Any) -> list[Any]:
     return [-half * v.dot(w), *turned]
 
 
-ZERO_TOL = sp.zeros(3, 1)
+ZERO_VECTOR = sp.zeros(3, 1)
 
 
 def _fixed(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
-    return JointMotion(sp.eye(3), ZERO_TOL, ZERO_TOL, ZERO_TOL, [], ZERO_TOL, ZERO_TOL)
+    return JointMotion(sp.eye(3), ZERO_VECTOR, ZERO_VECTOR, ZERO_VECTOR, [], ZERO_VECTOR, ZERO_VECTOR)
 
 
 def _revolute(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     w = v[0] * constant(joint.axis)
-    return JointMotion(rotation_about(joint.axis, q[0]), ZERO_TOL, w, ZERO_TOL, v, w, ZERO_TOL)
+    return JointMotion(rotation_about(joint.axis, q[0]), ZERO_VECTOR, w, ZERO_VECTOR, v, w, ZERO_VECTOR)
 
 
 def _prismatic(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     axis = constant(joint.axis)
-    return JointMotion(sp.eye(3), q[0] * axis, ZERO_TOL, v[0] * axis, v, ZERO_TOL, v[0] * axis)
+    return JointMotion(sp.eye(3), q[0] * axis, ZERO_VECTOR, v[0] * axis, v, ZERO_VECTOR, v[0] * axis)
 
 
 def _cylindrical(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
@@ -123,12 +123,12 @@ def _universal(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     second = rotation_about(joint.axis_2, q[1])
     w = v[0] * constant(joint.axis_1) + v[1] * (first * constant(joint.axis_2))
     outer = v[0] * (second.T * constant(joint.axis_1)) + v[1] * constant(joint.axis_2)
-    return JointMotion(first * second, ZERO_TOL, w, ZERO_TOL, v, outer, ZERO_TOL)
+    return JointMotion(first * second, ZERO_VECTOR, w, ZERO_VECTOR, v, outer, ZERO_VECTOR)
 
 
 def _spherical(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     C, w = _quaternion(q), sp.Matrix(v)
-    return JointMotion(C, ZERO_TOL, C * w, ZERO_TOL, _quaternion_rates(q, w), w, ZERO_TOL)
+    return JointMotion(C, ZERO_VECTOR, C * w, ZERO_VECTOR, _quaternion_rates(q, w), w, ZERO_VECTOR)
 
 
 def _free(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
@@ -160,7 +160,7 @@ def joint_motion(name: str, joint: Joint, q: list[Any], v: list[Any]) -> JointMo
         raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its speeds are no rates of coordinates")
     found = expressions_of(joint.programs[0].pose, [*q, *v], f"joint {name!r}")
     c, C = sp.Matrix(found[:3]), sp.Matrix(3, 3, found[3:12])
-    w, u = ZERO_TOL, ZERO_TOL  # in axes of the second marker
+    w, u = ZERO_VECTOR, ZERO_VECTOR  # in axes of the second marker
     for k, speed in enumerate(v):
         column = found[12 + 6 * k : 18 + 6 * k]
         w, u = w + speed * sp.Matrix(column[:3]), u + speed * sp.Matrix(column[3:])

@@ -11,7 +11,7 @@ import sympy as sp
 from ..bodies.markers import Marker
 from ..errors import ModelError
 from ..model import Model
-from .joints import ZERO_TOL, constant, joint_motion
+from .joints import ZERO_VECTOR, constant, joint_motion
 from .simplification import Simplifier
 from .symbols import Numbers, plain_symbol
 
@@ -49,7 +49,7 @@ class Kinematics:
         self.rates = [sp.S.Zero] * model.nq
         self.tidy = Simplifier.of(model, self.q)
         eye = sp.eye(3)
-        self.bodies[model.system.ground.name] = BodyMotion(eye, ZERO_TOL, ZERO_TOL, ZERO_TOL)
+        self.bodies[model.system.ground.name] = BodyMotion(eye, ZERO_VECTOR, ZERO_VECTOR, ZERO_VECTOR)
         for joint in model.forest.joints:
             self._go_out(joint)
 

@@ -25,7 +25,7 @@ from .solvers import check_method
 __all__ = ["make_job", "optimize"]
 
 _ITEM = "optimize"
-_TIMES = 101  # default number of output times of runs, as in `sweep`
+_N_TIMES = 101  # default number of output times of runs, as in `sweep`
 _RTOL = 1e-9  # default of runs: the integration error must stay below the descent that solvers detect
 
 
@@ -198,6 +198,6 @@ def make_job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> 
     if task == "simulate":
         begin = float(settings.get("t_start") or 0.0)
         times = settings.get("times")
-        times = np.linspace(begin, float(settings["t_end"]), _TIMES) if times is None else np.asarray(times, float)
+        times = np.linspace(begin, float(settings["t_end"]), _N_TIMES) if times is None else np.asarray(times, float)
         settings = {"rtol": _RTOL, **settings, "times": times}
     return Job(source, task, settings, readings)

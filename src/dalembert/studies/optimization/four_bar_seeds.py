@@ -33,14 +33,14 @@ __all__ = ["FourBar", "recognised"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_BATCH = 1000  # random starts per batch
-_BATCHES = 10  # maximum number of batches
+_BATCH_SIZE = 1000  # random starts per batch
+_MAX_BATCHES = 10  # maximum number of batches
 _STEPS = 120
 EXACT_TOL = 1e-20  # sum of squares at round-off level
 DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
 MAX_LINK_LENGTH = 50.0  # of the extent of the task; longer links are of no use
 MIN_LINK_LENGTH = 1e-3  # of the extent of the task; shorter links are degenerate
-_TRIES = 3  # attempts to find the model parameters of a linkage
+_MAX_TRIES = 3  # attempts to find the model parameters of a linkage
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class FourBar:
         Four-bars that a drive can take through all positions in order come first; if `clean`, no others are yielded.
         """
         known: list[Array] = []
-        for _ in range(_BATCHES):
+        for _ in range(_MAX_BATCHES):
             fresh = []
             for x in self._solutions(rng):
                 if all(np.abs(x - other).max() > DUPLICATE_TOL for other in known):
@@ -86,10 +86,10 @@ class FourBar:
         """Return solutions of (1) or (2) from a batch of random starts, in units of the extent."""
         if self.paths:
             d = self._points() / self.positions.length
-            found = _solved(lambda X: _dyads(X, d[1:] - d[0]), rng.normal(0, 1, (_BATCH, 8)))
+            found = _solved(lambda X: _dyads(X, d[1:] - d[0]), rng.normal(0, 1, (_BATCH_SIZE, 8)))
             return [x for x in found if _is_linkage(x)]
         phi, psi = self._turns()
-        begin = np.hstack([rng.normal(0, 2, (_BATCH, 4)), rng.uniform(0, 9, (_BATCH, 1))])
+        begin = np.hstack([rng.normal(0, 2, (_BATCH_SIZE, 4)), rng.uniform(0, 9, (_BATCH_SIZE, 1))])
         found = _solved(lambda X: _couplers(X, phi, psi), begin)
         return [x for x in found if x[4] > MIN_LINK_LENGTH and np.hypot(x[:4:2], x[1:4:2]).min() > MIN_LINK_LENGTH]
 
@@ -154,7 +154,7 @@ class FourBar:
         at = np.stack([joints.real, joints.imag], axis=-1)
         wanted = [TargetPoses(h, "point", at[k], *self.ends[h]) for k, h in enumerate(self.joints)]
         both = Positions(own.model, own.names, v.scale, [*own.wanted, *wanted], own.plane_name)
-        for attempt in range(_TRIES):
+        for attempt in range(_MAX_TRIES):
             p = v.start if attempt == 0 else _within(v, rng)
             q = np.tile(own.model.random_state(rng).q, (own.count, 1))
             try:

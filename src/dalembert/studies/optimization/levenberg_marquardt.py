@@ -17,10 +17,10 @@ __all__ = ["PositionFit", "fit_positions", "settled"]
 
 Array = NDArray[np.float64]
 
-_FIRST = 1e-2  # initial damping
+_INITIAL_DAMPING = 1e-2  # initial damping
 EXACT_TOL = 1e-24  # sum of squares at round-off level
-_DONE = 1e-11  # relative decrease over `_LOOK` steps that counts as converged
-_LOOK = 8  # steps over which the decrease is measured
+_DECREASE_TOL = 1e-11  # relative decrease over `_DECREASE_STEPS` steps that counts as converged
+_DECREASE_STEPS = 8  # steps over which the decrease is measured
 MAX_DAMPING = 1e8  # upper limit of the damping
 
 
@@ -35,7 +35,7 @@ class PositionFit:
 
 def settled(positions: Positions, p: Array, q: Array, weight: float = 1.0, steps: int = 12) -> Array:
     """Fit coordinates (N, nq) for fixed parameters, as a start of the full fit."""
-    model, damping = positions.model_at(p), _FIRST
+    model, damping = positions.model_at(p), _INITIAL_DAMPING
 
     def rows(q: Array) -> tuple[Array, Array]:
         r = np.concatenate([weight * positions.closure(model, q), positions.off(model, q)], axis=1)
@@ -58,12 +58,12 @@ def fit_positions(
     positions: Positions, start: PositionFit, bounds: tuple[Array, Array], weight: float, most: int
 ) -> PositionFit:
     """Fit parameters within bounds and coordinates near a start; loop rows have a weight."""
-    p, q, damping = start.p, start.q, _FIRST
+    p, q, damping = start.p, start.q, _INITIAL_DAMPING
     lower, upper = bounds
     r, Jq, Jp = _rows(positions, p, q, weight)
-    cost, past = float((r**2).sum()), [np.inf] * _LOOK
+    cost, past = float((r**2).sum()), [np.inf] * _DECREASE_STEPS
     for _ in range(most):
-        if cost < EXACT_TOL or damping > MAX_DAMPING or past[-_LOOK] - cost < _DONE * cost:
+        if cost < EXACT_TOL or damping > MAX_DAMPING or past[-_DECREASE_STEPS] - cost < _DECREASE_TOL * cost:
             break
         eliminated, S = _eliminated(r, Jq, Jp, damping)
         there = np.clip(p + eliminated, lower, upper)

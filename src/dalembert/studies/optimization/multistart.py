@@ -18,7 +18,9 @@ __all__ = ["searches"]
 
 Array = NDArray[np.float64]
 
-_BETTER = 1e-9  # relative improvement of an intermediate point over the final one, below which the final one is kept
+_IMPROVEMENT_TOL = (
+    1e-9  # relative improvement of an intermediate point over the final one, below which the final one is kept
+)
 
 
 def searches(
@@ -50,7 +52,7 @@ def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: in
     mine = ev.history[first:]
     end, best = next(r for r in reversed(mine) if np.array_equal(r.x, x)), _best(mine, ev.sign)
     assert best is not None
-    if end.error or _merit(best, ev.sign) < _merit(end, ev.sign, _BETTER):
+    if end.error or _merit(best, ev.sign) < _merit(end, ev.sign, _IMPROVEMENT_TOL):
         end, message = best, f"{message}; an intermediate point is better and is returned"
     return Trial(point, end.x, end.objective, end.violation, solved.success, message, len(mine))
 

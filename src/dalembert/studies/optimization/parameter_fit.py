@@ -31,7 +31,7 @@ __all__ = ["ParameterFit", "fit"]
 Array = NDArray[np.float64]
 
 _ITEM = "fit"
-_TOLD = 1e-7  # smallest over largest singular value of J in units of the estimates; below, not identifiable
+_IDENTIFIABLE_TOL = 1e-7  # smallest over largest singular value of J in units of the estimates; below, not identifiable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -254,7 +254,7 @@ def _covariance(found: Optimum, spread: float) -> tuple[Array, list[str]]:
     """Return the covariance (1); parameters that are not identifiable have infinite variance and a note."""
     J, size = found.slopes(), found.variables.scale
     _, s, V = np.linalg.svd(J * size, full_matrices=False)
-    dark = s <= _TOLD * s[0] if s[0] > 0 else np.ones(len(s), dtype=bool)
+    dark = s <= _IDENTIFIABLE_TOL * s[0] if s[0] > 0 else np.ones(len(s), dtype=bool)
     notes = []
     inverse = np.where(dark, 0.0, 1.0 / np.where(dark, 1.0, s))
     C = spread**2 * (V.T * inverse**2) @ V * np.outer(size, size)

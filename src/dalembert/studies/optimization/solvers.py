@@ -32,7 +32,7 @@ METHODS = (
     "ipopt",
 )
 DERIVATIVE_FREE = ("COBYLA", "Nelder-Mead", "Powell", "differential_evolution")  # methods without derivatives
-_UNBOUND = ("L-BFGS-B", "Nelder-Mead", "Powell", "least_squares")  # methods without constraints
+_UNCONSTRAINED = ("L-BFGS-B", "Nelder-Mead", "Powell", "least_squares")  # methods without constraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def check_method(item: str, method: Any, constrained: bool) -> None:
     if not isinstance(method, str) or (method not in METHODS and not method.startswith("nlopt:")):
         known = ", ".join(map(repr, METHODS))
         raise ModelError(item, "method", method, f"use {known}, or 'nlopt:LD_SLSQP' and the like")
-    if constrained and method in _UNBOUND:
+    if constrained and method in _UNCONSTRAINED:
         raise ModelError(item, "method", method, "it takes no constraints: use 'SLSQP', 'trust-constr' or 'ipopt'")
 
 

@@ -26,7 +26,7 @@ __all__ = ["Linkage", "Synthesis", "synthesize"]
 Array = NDArray[np.float64]
 
 _ITEM = "synthesize"
-_MET = 1e-9  # error in units of the extent of the targets, below which they are met exactly
+_EXACT_TOL = 1e-9  # error in units of the extent of the targets, below which they are met exactly
 DUPLICATE_TOL = 1e-5  # difference of parameters, in units of their bounds, below which two linkages are equal
 _WEIGHTS = (10.0, 100.0, 1e3)  # successive weights of loop rows if not all targets can be met
 
@@ -233,7 +233,7 @@ def synthesize(
         tried += 1
         if fit is None:
             continue
-        if fit.cost < _MET**2:
+        if fit.cost < _EXACT_TOL**2:
             if all(np.abs((fit.p - other.p) / variables.scale).max() > DUPLICATE_TOL for other in exact):
                 exact.append(fit)
                 found.append(_linkage(positions, fit, drive, bool(defects)))

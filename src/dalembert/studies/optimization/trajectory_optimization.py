@@ -28,7 +28,7 @@ __all__ = ["OptimalMotion", "optimal_motion"]
 Array = NDArray[np.float64]
 
 _ITEM = "optimal_motion"
-_KEPT = 1e-7  # scaled defect below which the equations hold
+_DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -308,7 +308,7 @@ def _answer(program: Transcription, z: Array, solved: Any, names: tuple[str, ...
     y, u, T = program.unpacked(z)
     t = np.linspace(0, T, len(y))
     worst = float(np.abs(program.defects(z)).max(initial=0.0))
-    status = "infeasible" if not worst <= _KEPT * 10 else "optimal" if solved.success else "stopped"
+    status = "infeasible" if not worst <= _DEFECT_TOL * 10 else "optimal" if solved.success else "stopped"
     nv = program.model.nv
     result = Result(program.model, t, y[:, :nv], y[:, nv : 2 * nv])
     return OptimalMotion(

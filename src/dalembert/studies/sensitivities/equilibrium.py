@@ -32,7 +32,7 @@ __all__ = ["equilibrium_slopes", "mode_slopes"]
 Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-3  # relative change of a parameter at which modes are evaluated
-APART_TOL = 1e-6  # relative to the largest eigenvalue; closer eigenvalues coincide
+COINCIDENT_TOL = 1e-6  # relative to the largest eigenvalue; closer eigenvalues coincide
 MODES = ("eigenvalues", "frequencies", "natural_frequencies", "damping_ratios")
 
 
@@ -144,7 +144,7 @@ def _check_pairs(eigenvalues: NDArray[np.complex128]) -> None:
     """Raise if eigenvalues coincide."""
     for k in range(1, len(eigenvalues)):
         apart = np.abs(eigenvalues[:k] - eigenvalues[k])
-        if apart.min() <= APART_TOL * np.abs(eigenvalues).max():
+        if apart.min() <= COINCIDENT_TOL * np.abs(eigenvalues).max():
             raise GradientError(
                 f"modes {int(apart.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s; it splits as "
                 "parameters change, and neither mode has a derivative"

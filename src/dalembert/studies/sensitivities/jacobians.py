@@ -24,15 +24,19 @@ __all__ = ["NODES", "JacobianBlocks", "blocks_along", "conditions_of", "whole"]
 
 Array = NDArray[np.float64]
 
-_PLACES = 12
-_GROUP = 7  # minimum number of steps of the run in a block
-_TRIED = 6  # probe blocks
-_LONGER = 2.0  # largest factor by which a block is longer than a probe block
-_POWER = 9.0  # exponent of the growth of the last coefficients with block length; below the number of Gauss points
-_HALVED = 6  # maximum number of halvings of a block
-_AIM = 0.1  # target of the last coefficients relative to the allowed ones, for longer blocks
-NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_PLACES)
-_LAST = ((np.polynomial.legendre.legvander(NODES, _PLACES - 1) * (np.arange(_PLACES) + 0.5)).T * _WEIGHTS)[
+_N_GAUSS_POINTS = 12
+_MIN_BLOCK_STEPS = 7  # minimum number of steps of the run in a block
+_N_PROBES = 6  # probe blocks
+_MAX_LENGTHENING = 2.0  # largest factor by which a block is longer than a probe block
+_GROWTH_EXPONENT = (
+    9.0  # exponent of the growth of the last coefficients with block length; below the number of Gauss points
+)
+_MAX_HALVINGS = 6  # maximum number of halvings of a block
+_COEFFICIENT_TARGET = 0.1  # target of the last coefficients relative to the allowed ones, for longer blocks
+NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_N_GAUSS_POINTS)
+_LAST = (
+    (np.polynomial.legendre.legvander(NODES, _N_GAUSS_POINTS - 1) * (np.arange(_N_GAUSS_POINTS) + 0.5)).T * _WEIGHTS
+)[
     # the last two Legendre coefficients, from values at the Gauss points
     -2:
 ]
@@ -57,7 +61,7 @@ class JacobianBlocks:
         model = result.model
         assert model is not None
         rows = (2 if brackets(model, np.zeros(model.nv)) is not None else 1) * model.nv + model.nx
-        self._room = np.empty((0, _PLACES, rows, 2 * model.nv + model.nx + len(names)))
+        self._room = np.empty((0, _N_GAUSS_POINTS, rows, 2 * model.nv + model.nx + len(names)))
 
     @property
     def matrices(self) -> Array:
@@ -99,19 +103,19 @@ def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float
         square.
     """
     blocks, count = JacobianBlocks(result, names, edges, rtol), len(edges) - 1
-    if count < _TRIED * 2 * _GROUP:
-        todo = _even(edges, 0, count, _GROUP)
+    if count < _N_PROBES * 2 * _MIN_BLOCK_STEPS:
+        todo = _even(edges, 0, count, _MIN_BLOCK_STEPS)
     else:
-        begins = np.linspace(0, count - _GROUP, _TRIED).round().astype(int)
-        tails = blocks.add(edges[np.stack([begins, begins + _GROUP], axis=1)])
-        stretch = (_AIM / max(float(np.quantile(tails, 0.75)), 1e-12)) ** (1 / _POWER)
-        length = _GROUP * min(max(stretch, 1.0), _LONGER)
-        rest = [_even(edges, first + _GROUP, last, length) for first, last in pairwise(begins)]
+        begins = np.linspace(0, count - _MIN_BLOCK_STEPS, _N_PROBES).round().astype(int)
+        tails = blocks.add(edges[np.stack([begins, begins + _MIN_BLOCK_STEPS], axis=1)])
+        stretch = (_COEFFICIENT_TARGET / max(float(np.quantile(tails, 0.75)), 1e-12)) ** (1 / _GROWTH_EXPONENT)
+        length = _MIN_BLOCK_STEPS * min(max(stretch, 1.0), _MAX_LENGTHENING)
+        rest = [_even(edges, first + _MIN_BLOCK_STEPS, last, length) for first, last in pairwise(begins)]
         todo = np.concatenate([*rest, _halves(blocks.spans[~blocks.good])])
-    for halved in range(_HALVED + 1):
+    for halved in range(_MAX_HALVINGS + 1):
         if not len(todo):
             break
-        tails = blocks.add(todo, last=halved == _HALVED)
+        tails = blocks.add(todo, last=halved == _MAX_HALVINGS)
         todo = _halves(todo[tails > 1.0])
     return blocks
 
@@ -146,7 +150,7 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
     assert model is not None
     nv, nx = model.nv, model.nx
     rows, width = matrices.shape[2:]
-    flat = matrices.reshape(len(matrices), _PLACES, -1)
+    flat = matrices.reshape(len(matrices), _N_GAUSS_POINTS, -1)
     last = np.abs(np.matmul(_LAST, flat)).max(axis=1).reshape(-1, rows, width)
     sizes = np.abs(matrices[:, ::5]).max(axis=1, initial=0.0)  # at some of the Gauss points
     row = rows - nv - nx

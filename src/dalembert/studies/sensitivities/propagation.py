@@ -19,7 +19,7 @@ __all__ = ["LinearizedRun"]
 
 Array = NDArray[np.float64]
 
-_PROBES = 2  # random changes of the initial state that measure growth
+_N_PROBES = 2  # random changes of the initial state that measure growth
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class LinearizedRun:
     def _probes(self) -> Array:
         model = self.result.model
         assert model is not None
-        change = np.random.default_rng(0).normal(size=(2 * model.nv + model.nx, _PROBES))
+        change = np.random.default_rng(0).normal(size=(2 * model.nv + model.nx, _N_PROBES))
         change[2 * model.nv :] = 0.0
         return np.asarray(change)
 

@@ -29,8 +29,8 @@ Array = NDArray[np.float64]
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # event names contain velocities, which may differ
 SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times count as one
 _STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative perturbations, in the order of trial
-_REPEATED = 1e-5  # relative difference of a short run from the run itself that counts as round-off
-_AGREE = 1e-5  # relative difference of the derivatives of two step sizes that counts as round-off
+_REPEAT_TOL = 1e-5  # relative difference of a short run from the run itself that counts as round-off
+_AGREEMENT_TOL = 1e-5  # relative difference of the derivatives of two step sizes that counts as round-off
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _WindowRuns:
         last = result.at(window.end)
         there = np.concatenate([last.q, last.v, last.x])
         size = 1.0 + np.abs(there).max(initial=0.0)
-        same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEATED * size
+        same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEAT_TOL * size
         if not same or tuple(_NUMBER.sub("#", str(name)) for name in within) != again:
             raise GradientError(
                 f"{window.name!r} at t = {window.t:.9g} s has no derivative: it depends on the history, and a run from "
@@ -145,7 +145,7 @@ class _WindowRuns:
                 continue
             if before is not None:
                 size = np.abs(now).max(initial=0.0) + 1e-12
-                if np.abs(now - before).max(initial=0.0) <= _AGREE * size:
+                if np.abs(now - before).max(initial=0.0) <= _AGREEMENT_TOL * size:
                     return before  # of two that agree, the larger step has less round-off
             before = now
         raise GradientError(

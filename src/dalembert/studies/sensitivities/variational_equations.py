@@ -32,9 +32,9 @@ __all__ = ["SmoothSegment", "smooth_segment"]
 
 Array = NDArray[np.float64]
 
-_TURN = 4.0  # rad of the fastest change within a step: limit of guaranteed stability
+_MAX_STEP_ANGLE = 4.0  # rad of the fastest change within a step: limit of guaranteed stability
 MAX_SUBSTEPS = 256  # steps of the variational equations within one step of the run
-_SOME = 4  # every fourth block is used to estimate the fastest change
+_BLOCK_STRIDE = 4  # every fourth block is used to estimate the fastest change
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ def smooth_segment(
     n = 2 * model.nv + model.nx
     t = wanted[(wanted > begin + near) & (wanted < end - near)]
     cuts = _apart(np.concatenate([edges, begins, t]), near, [begin, *t, end])
-    steps, held = _steps(cuts, _fastest(every[order[::_SOME]], n))
+    steps, held = _steps(cuts, _fastest(every[order[::_BLOCK_STRIDE]], n))
     times = np.append(t, end)
     ends = steps.sum(axis=1)
     block = order[np.clip(np.searchsorted(begins, steps[:, 0] + near, side="right") - 1, 0, len(order) - 1)]
@@ -187,7 +187,7 @@ def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
 def _steps(cuts: Array, fastest: float) -> tuple[Array, bool]:
     """Return steps (j, 2) between times, limited by the fastest change, rad/s, and whether some exceed the limit."""
     h = np.diff(cuts)
-    needed = np.ceil(h * fastest / _TURN)
+    needed = np.ceil(h * fastest / _MAX_STEP_ANGLE)
     parts = np.clip(needed, 1, MAX_SUBSTEPS).astype(np.int64)
     return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > MAX_SUBSTEPS)
 
