@@ -87,7 +87,7 @@ def test_given_coordinates_are_those_of_the_equations() -> None:
     assert [lin.coordinates for lin in values] == [("A",), ("B",), ("C",)]
     for lin in values[1:]:
         assert_allclose(lin.eigenvalues, values[0].eigenvalues, rtol=1e-9)
-    with pytest.raises(da.ModelError, match="there are 1 independent"):
+    with pytest.raises(da.ModelError, match="give 1 coordinates"):
         da.linearize(model, independent_coordinates=["A", "B"])
     with pytest.raises(da.ModelError, match="name coordinates"):
         da.linearize(model, independent_coordinates=["nothing"])

@@ -132,7 +132,7 @@ def test_a_path_over_a_length_of_a_loop_closes_it_all_along() -> None:
 
 def test_numbers_that_move_loops_are_no_unknowns_and_those_of_drives_no_inputs() -> None:
     s = four_bar()
-    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it moves what loops"):
+    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it changes the configuration prescribed by loops"):
         da.equilibrium(s, unknown="D.first.x", hold={"A": -1.6})
     s.drive("A", position=da.Harmonic(0.3, 2.0))
     for ask in (lambda name: da.linearize(s, inputs=name), lambda name: da.equilibrium_path(s, name, 0.3, 0.33)):
@@ -259,7 +259,7 @@ def test_held_values_of_an_equilibrium_are_kept_and_reported() -> None:
     eq = da.equilibrium(s, hold="A")
     found = da.modes(s, eq)
     assert len(found) == 0
-    assert any("held" in note and "'A'" in note for note in found.notes)
+    assert any("locks" in note and "'A'" in note for note in found.notes)
     assert len(da.modes(s, eq.state())) == 1
 
 

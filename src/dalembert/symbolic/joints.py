@@ -1,7 +1,7 @@
-"""Relative motion of joints in symbols: poses as turns and slides one after another, quaternions, formulas of users.
+"""Symbolic relative motion of joints: elementary rotations and translations, quaternions, user formulas.
 
-Of each joint: C and c, the pose of the second marker in the first; w and u, its angular velocity and velocity, in axes
-of the first marker and again in those of the second, where they may be simpler; and q' as a function of the speeds.
+For each joint: C and c, the pose of the second marker in the first; w and u, its angular velocity and velocity, in axes
+of the first and of the second marker, where they may be simpler; and q' as a function of the velocities.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def constant(values: Any) -> Any:
 
 
 def rotation_about(axis: Any, angle: Any) -> Any:
-    """Return the rotation by an angle about a unit axis of numbers."""
+    """Return the rotation by an angle about a numeric unit axis."""
     n = constant(axis)
     K = _skew(n)
     return sp.eye(3) + sp.sin(angle) * K + (1 - sp.cos(angle)) * K * K
@@ -75,7 +75,7 @@ def _quaternion(e: list[Any]) -> Any:
 
 
 def _quaternion_rates(e: list[Any], w: Any) -> list[Any]:
-    """Return e o (0, w) / 2."""
+    """Return the quaternion rates e o (0, w) / 2."""
     s, v = e[0], sp.Matrix(e[1:])
     half = sp.Rational(1, 2)
     turned = half * (s * w + v.cross(w))
@@ -151,13 +151,17 @@ _KNOWN: dict[type[Joint], Callable[[Any, list[Any], list[Any]], JointMotion]] = 
 
 
 def joint_motion(name: str, joint: Joint, q: list[Any], v: list[Any]) -> JointMotion:
-    """Return the motion of a joint for symbols of its coordinates and speeds."""
+    """Return the motion of a joint for symbols of its coordinates and velocities."""
     if type(joint) in _KNOWN:
         return _KNOWN[type(joint)](joint, q, v)
     if getattr(joint, "clock", None) is not None:
-        raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its formulas have time in them")
+        raise ModelError(
+            "symbolic_equations", f"joint {name!r}", joint.kind, "its formulas depend on time, which is not supported"
+        )
     if joint.nq != joint.nv:
-        raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its speeds are no rates of coordinates")
+        raise ModelError(
+            "symbolic_equations", f"joint {name!r}", joint.kind, "its velocities are no rates of coordinates"
+        )
     found = expressions_of(joint.programs[0].pose, [*q, *v], f"joint {name!r}")
     c, C = sp.Matrix(found[:3]), sp.Matrix(3, 3, found[3:12])
     w, u = ZERO_VECTOR, ZERO_VECTOR  # in axes of the second marker
