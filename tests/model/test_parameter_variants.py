@@ -136,7 +136,7 @@ def test_numbers_that_move_loops_are_no_unknowns_and_those_of_drives_no_inputs()
         da.equilibrium(s, unknown="D.first.x", hold={"A": -1.6})
     s.drive("A", position=da.Harmonic(0.3, 2.0))
     for ask in (lambda name: da.linearize(s, inputs=name), lambda name: da.equilibrium_path(s, name, 0.3, 0.33)):
-        with pytest.raises(da.ModelError, match=r"it moves what drives prescribe"):
+        with pytest.raises(da.ModelError, match=r"it changes the configuration prescribed by drives"):
             ask("A.drive.amplitude")
 
 
