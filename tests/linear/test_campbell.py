@@ -132,7 +132,7 @@ def test_a_shaft_of_two_stiffnesses_is_seen_in_axes_that_turn_with_it(chosen: bo
         independent = ["tilt.angle_1", "tilt.angle_2", *(name for name in base if name not in lifts)]
     speeds = np.array([0.0, 20.0, 50.0, 110.0, 200.0])
     diagram = da.campbell(system, "spin", speeds, independent_coordinates=independent)
-    assert diagram.axes == "rotating" and "turn with the rotor" in diagram.notes[0]
+    assert diagram.axes == "rotating" and "rotate with the rotor" in diagram.notes[0]
     k = 48 * _E * np.array([flat.Iy, flat.Iz]) / _LENGTH**3
     for spin, values in zip(speeds, diagram.eigenvalues, strict=True):
         # u'' - 2 spin v' + (k1/m - spin^2) u = 0, likewise for v

@@ -294,7 +294,7 @@ def test_coordinates_that_turn_with_a_disc_are_reported_to_have_no_constant_coef
     s.connect("F", da.Free(), s.ground, disc)
     s.connect("roll", da.constraints.RollingDisc(0.3, axis="y"), s.ground, disc)
     s.place("disc", position=(0, 0, 0.3), angular_velocity=(0, 4, 0), velocity=(1.2, 0, 0))
-    assert any("frozen moment" in note for note in da.linearize(s).notes)
+    assert any("frozen instant" in note for note in da.linearize(s).notes)
 
 
 def test_a_locus_finds_where_a_system_becomes_unstable() -> None:

@@ -132,11 +132,11 @@ def test_a_path_over_a_length_of_a_loop_closes_it_all_along() -> None:
 
 def test_numbers_that_move_loops_are_no_unknowns_and_those_of_drives_no_inputs() -> None:
     s = four_bar()
-    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it moves what loops"):
+    with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it changes the configuration prescribed by loops"):
         da.equilibrium(s, unknown="D.first.x", hold={"A": -1.6})
     s.drive("A", position=da.Harmonic(0.3, 2.0))
     for ask in (lambda name: da.linearize(s, inputs=name), lambda name: da.equilibrium_path(s, name, 0.3, 0.33)):
-        with pytest.raises(da.ModelError, match=r"it moves what drives prescribe"):
+        with pytest.raises(da.ModelError, match=r"it changes the configuration prescribed by drives"):
             ask("A.drive.amplitude")
 
 
@@ -238,14 +238,14 @@ def test_a_locus_and_floquet_multipliers_begin_from_the_numbers_of_the_equilibri
     same(np.sort_complex(locus.eigenvalues), np.sort_complex(np.array(twins)))
     carried = da.floquet(s, 0.5, eq)
     same(np.sort_complex(carried.multipliers), np.sort_complex(np.exp(0.5 * twins[0])), 1e-7)
-    with pytest.raises(da.ModelError, match="inputs in place of laws"):
+    with pytest.raises(da.ModelError, match="inputs in place of time laws"):
         da.floquet(s, 0.5, da.equilibrium(s, inputs={"wind.fx": 7.0}))
 
 
 def test_numbers_of_a_model_and_of_an_equilibrium_that_contradict_each_other_are_refused() -> None:
     model = blown().compile()
     eq = da.equilibrium(model, parameters={"bob.mass": 3.0})
-    with pytest.raises(da.ModelError, match="has 4 and the state was found with 3"):
+    with pytest.raises(da.ModelError, match="has 4 and the state has 3"):
         da.modes(model.with_parameters({"bob.mass": 4.0}), eq)
     softer = da.modes(model.with_parameters({"pd.stiffness": 2.0}), eq)
     assert any("found with 'pd.stiffness' = 4, here 2" in note for note in softer.notes)
@@ -259,7 +259,7 @@ def test_held_values_of_an_equilibrium_are_kept_and_reported() -> None:
     eq = da.equilibrium(s, hold="A")
     found = da.modes(s, eq)
     assert len(found) == 0
-    assert any("held" in note and "'A'" in note for note in found.notes)
+    assert any("locks" in note and "'A'" in note for note in found.notes)
     assert len(da.modes(s, eq.state())) == 1
 
 

@@ -195,4 +195,4 @@ def test_a_motion_has_a_picture_and_a_result(tmp_path: Path) -> None:
     found = da.optimal_motion(block(), {"P": 1.0}, {"P": (-1.0, 1.0)}, 2.0, minimize="effort", steps=5)
     found.plot(path=tmp_path / "motion.png")
     assert (tmp_path / "motion.png").stat().st_size > 5000
-    assert found.result["P.position"][-1] == pytest.approx(1.0) and "integrated" in str(found)
+    assert found.result["P.position"][-1] == pytest.approx(1.0) and "end error of a simulation" in str(found)

@@ -160,7 +160,7 @@ def test_bounces_that_come_to_rest() -> None:
         return float(da.sensitivity(s, {"z": ("Z.position", "final")}, ["Z"], t, state={"Z": 1.0})["z"][0])
 
     assert dropped(0.2, 1.0) == 0.0  # wherever it falls from, it lies on the ground
-    with pytest.raises(GradientError, match=r"'Z rests on its stop' at t = 1.3545.* depends on what was before"):
+    with pytest.raises(GradientError, match=r"'Z rests on its stop' at t = 1.3545.* depends on the history"):
         dropped(0.5, 2.0)
 
 

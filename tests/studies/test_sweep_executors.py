@@ -105,7 +105,7 @@ def test_an_address_is_as_good_as_a_client(cluster: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("client", "said"), [("tcp://127.0.0.1:9", "no scheduler answers there"), (7, "address of a scheduler")]
+    ("client", "said"), [("tcp://127.0.0.1:9", "no scheduler responds"), (7, "address of a scheduler")]
 )
 def test_a_scheduler_that_cannot_be_reached_is_named(client: Any, said: str) -> None:
     dask = pytest.importorskip("dask")
@@ -255,7 +255,7 @@ def test_a_disk_that_is_full_is_named_and_nothing_is_lost(tmp_path: Path) -> Non
     script = [sys.executable, "-c", _FULL, str(store), "30000"]
     told = subprocess.run(script, env=known, capture_output=True, text=True, check=True).stdout
     assert told.splitlines()[0] == "600 1"
-    assert "the store lacks answers" in told and "File too large" in told
+    assert "the store lacks results" in told and "File too large" in told
     over = {"A": np.linspace(0, 1, 600)}
     again = da.sweep(sprung(), over, t_end=0.1, outputs="A.position", store=store)  # with room: what lacks runs
     assert (da.load_sweep(store).status == "finished").all()

@@ -94,7 +94,7 @@ def test_a_case_that_kills_its_process_fails_alone(tmp_path: Path) -> None:
 def test_an_executor_that_dies_leaves_what_is_finished(tmp_path: Path) -> None:
     store = tmp_path / "study.zarr"
     settings = {"task": deadly, "marks": str(tmp_path), "store": store}
-    with ProcessPoolExecutor(1) as pool, pytest.warns(ModelWarning, match="the executor is gone"):
+    with ProcessPoolExecutor(1) as pool, pytest.warns(ModelWarning, match="the executor is lost"):
         found = da.sweep(four_bar(), {"n": list(range(40))}, executor=pool, always=True, **settings)
     assert (found.status == "not run").any()
 
@@ -117,7 +117,7 @@ def test_what_a_worker_cannot_unpack_is_named(cluster: Any) -> None:
     exec("def task(model, case):\n    return 1.0", made.__dict__)
     sys.modules["only_here"] = made
     try:
-        with pytest.raises(da.ModelError, match=r"workers cannot unpack it.*only_here"):
+        with pytest.raises(da.ModelError, match=r"workers cannot unpickle it.*only_here"):
             da.sweep(four_bar(), {"n": [1, 2]}, task=made.task, client=cluster)
     finally:
         del sys.modules["only_here"]
@@ -169,7 +169,7 @@ def test_a_scheduler_that_goes_away_leaves_what_is_finished(tmp_path: Path) -> N
 
         thread = threading.Thread(target=end)
         thread.start()
-        with pytest.warns(ModelWarning, match="the scheduler is gone"):
+        with pytest.warns(ModelWarning, match="the scheduler is lost"):
             found = da.sweep(four_bar(), {"n": list(range(200))}, task=slow, client=client, marks=str(marks))
         thread.join()
         client.close(timeout=1)

@@ -209,7 +209,7 @@ def test_a_linkage_has_a_picture(tmp_path: Path) -> None:
     found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": points}, starts=20)
     found[0].plot(path=tmp_path / "linkage.png")
     assert (tmp_path / "linkage.png").stat().st_size > 5000
-    assert "defects" in str(found) and "off by" in str(found[0])
+    assert "defects" in str(found) and "largest error" in str(found[0])
 
 
 def test_options_for_defects_are_named() -> None:

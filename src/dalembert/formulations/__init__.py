@@ -1,7 +1,7 @@
-"""One system, many formulations: the same motion as Kane, Gibbs and Appell, Newton and Euler, Lagrange, Sol find it.
+"""Dense formulations of the equations of motion: Kane, Gibbs-Appell, Newton-Euler, Lagrange, Sol.
 
-For reading, teaching and checking: each gives its own arrays by name, and the accelerations that follow from them. They
-are dense and slow; the kernels of a model are recursive and fast, and must agree.
+For reading, teaching and checking. Each returns its arrays by name, and the accelerations. They are dense and slow; the
+recursive kernels of a model are fast, and must agree.
 """
 
 from .comparison import ComparedFormulation, Comparison, compare

@@ -23,22 +23,24 @@ __all__ = ["ComparedFormulation", "Comparison", "compare", "deviations"]
 
 Array = NDArray[np.float64]
 
-AGREEMENT_TOL = 1e-6  # of the largest acceleration: differences of order eight and redundant rows leave less
+AGREEMENT_TOL = (
+    1e-6  # relative to the largest acceleration: above the errors of eighth-order differences and redundant rows
+)
 
 
 @dataclass(frozen=True)
 class ComparedFormulation:
-    """One formulation.
+    """Result of one formulation in a comparison.
 
     Attributes
     ----------
     name : str
     unknowns : int
-        Accelerations and multipliers that are solved for together.
+        Number of accelerations and multipliers solved for together.
     seconds : float
-        Of processor time, for one evaluation.
+        Processor time of one evaluation.
     difference : float
-        Of its accelerations from those of the kernels, relative to the largest.
+        Difference of its accelerations from those of the kernels, relative to the largest.
     """
 
     name: str
@@ -49,14 +51,14 @@ class ComparedFormulation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Answer):
-    """Formulations of one system at one state.
+    """Comparison of formulations of one system at one state.
 
     Attributes
     ----------
     system : str
-    rows : tuple of Compared
+    rows : tuple of ComparedFormulation
     notes : tuple of str
-        Formulations that differ from the kernels by more than rounding and differences explain.
+        Formulations that differ from the kernels by more than round-off and difference errors.
     """
 
     system: str
@@ -91,7 +93,7 @@ def compare(
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
 ) -> Comparison:
-    """Return recursive kernels, Kane, Newton-Euler and Lagrange side by side.
+    """Compare the recursive kernels with Kane's, Newton-Euler and Lagrange's equations.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ def compare(
     speeds
         As in `kane`.
 
-    The kernels are compiled; the others are readable Python: unknowns tell what a method costs, times do not.
+    The kernels are compiled; the others are readable Python. Compare unknowns for the cost of a method, not times.
 
     Examples
     --------
@@ -129,17 +131,17 @@ def compare(
 
 
 def deviations(rows: list[ComparedFormulation]) -> list[str]:
-    """Return a note for each formulation that differs by more than rounding."""
+    """Return a note for each formulation that differs by more than round-off."""
     return [
         f"{row.name} differs from the kernels by {row.difference:.1e} of the largest acceleration, more than the "
-        f"{AGREEMENT_TOL:.0e} that rounding explains: the state is nearly singular, or a formulation is wrong there"
+        f"{AGREEMENT_TOL:.0e} expected from round-off: the state is nearly singular, or a formulation is wrong"
         for row in rows
         if not row.difference <= AGREEMENT_TOL
     ]
 
 
 def _timed(make: Callable[[], Any], times: int) -> tuple[Any, float]:
-    """Return what a function gives, and the processor time that one call takes."""
+    """Return the result of a function, and the processor time of one call."""
     start = process_time()
     for _ in range(times):
         found = make()

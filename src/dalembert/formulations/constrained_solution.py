@@ -1,4 +1,4 @@
-"""Dense solution of constrained equations of motion, for rows and mass matrices of any rank."""
+"""Dense solution of constrained equations of motion, with redundant rows and singular mass matrices."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["constrained"]
 
 Array = NDArray[np.float64]
 
-SINGULAR_TOL = 1e-12  # of inertia along what the rows leave free, relative to the largest
+SINGULAR_TOL = 1e-12  # inertia along the null space of the rows, relative to the largest
 
 
 def constrained(M: Array, f: Array, G: Array, g: Array) -> tuple[Array, Array]:
     """Return a (n,) and lam (m,) of M a = f + G^T lam, G a + g = 0.
 
-    By the null space of the rows, found from their singular values, so that rows may repeat each other; lam is then of
-    least norm, rows scaled to size one.
+    The null space of the rows comes from their singular values, so that rows may be redundant; lam then has minimum
+    norm for rows scaled to unit size.
 
     Raises
     ------
     SingularityError
-        If something is free to move without any inertia.
+        If a free motion has no inertia.
     """
     diagonal = np.diag(M)
     size = np.sqrt(np.maximum(diagonal, 1e-6 * diagonal.max(initial=0.0)))
@@ -33,7 +33,7 @@ def constrained(M: Array, f: Array, G: Array, g: Array) -> tuple[Array, Array]:
     A, rhs = M / np.outer(size, size), f / size
     B = G / size
     norms = np.linalg.norm(B, axis=1)
-    scale = 1 / np.where(norms > RANK_TOL * norms.max(initial=0.0), norms, np.inf)  # rows of nothing but rounding
+    scale = 1 / np.where(norms > RANK_TOL * norms.max(initial=0.0), norms, np.inf)  # rows at round-off level
     B = scale[:, None] * B
     W, s, V = np.linalg.svd(B) if len(G) else (np.zeros((0, 0)), np.zeros(0), np.eye(len(M)))
     rank = numerical_rank(s, RANK_TOL, 0.0)
@@ -42,7 +42,9 @@ def constrained(M: Array, f: Array, G: Array, g: Array) -> tuple[Array, Array]:
     inertia = free @ A @ free.T
     values, modes = np.linalg.eigh(inertia) if len(free) else (np.ones(1), np.zeros((0, 0)))
     if len(free) and values[0] < SINGULAR_TOL * max(values[-1], 1.0):
-        raise SingularityError("something can move without any inertia: the equations of motion have no solution")
+        raise SingularityError(
+            "a free motion has no inertia: the equations of motion have no solution; add mass or inertia"
+        )
     a = given + free.T @ (modes @ ((modes.T @ (free @ (rhs - A @ given))) / values)) if len(free) else given
     lam = W[:, :rank] @ (taken @ (A @ a - rhs) / s[:rank])
     return a / size, lam * scale

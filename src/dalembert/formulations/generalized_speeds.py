@@ -1,4 +1,4 @@
-"""Generalised speeds of a user's choice: u = Y v + z, u' = Y v' + bias."""
+"""User-defined generalized speeds: u = Y v + z, u' = Y v' + bias."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARTS = {"angular_velocity": 0, "velocity": 3}
 
 @dataclass(frozen=True, eq=False)
 class Speeds:
-    """u = Y v + z and u' = Y v' + bias at one state: names (nu,), Y (nu, nv), z and bias (nu,)."""
+    """Generalized speeds u = Y v + z, u' = Y v' + bias at one state: names (nu,), Y (nu, nv), z and bias (nu,)."""
 
     names: tuple[str, ...]
     Y: Array
@@ -37,7 +37,7 @@ class Speeds:
 
 
 def chosen_speeds(here: ModelAtState, speeds: Any, parameters: Mapping[str, float]) -> Speeds:
-    """Return the speeds that a user chose: by name, by formulas, or as a matrix."""
+    """Return the generalized speeds given by names, formulas, or a matrix."""
     nv = here.model.nv
     if isinstance(speeds, Mapping):
         return _by_formulas(here, speeds, parameters)
@@ -63,9 +63,9 @@ def _has_text(speeds: Any) -> bool:
 
 
 def _by_name(here: ModelAtState, one: Any) -> tuple[Array, float]:
-    """Return the row of Y and the bias of a speed by name; a pair, or ``"... in B"``: in axes of a body or marker."""
+    """Return the row of Y and the bias of a named speed; a pair, or ``"... in B"``: in axes of a body or marker."""
     name, axes = one if isinstance(one, (tuple, list)) and len(one) == 2 else (one, None)
-    if axes is None and isinstance(name, str) and " in " in name:  # as outputs are named
+    if axes is None and isinstance(name, str) and " in " in name:  # syntax of output names
         name, _, axes = name.partition(" in ")
     model = here.model
     plain = name.removesuffix(".speed") if isinstance(name, str) else name
@@ -88,7 +88,7 @@ def _by_name(here: ModelAtState, one: Any) -> tuple[Array, float]:
 
 
 def _by_formulas(here: ModelAtState, formulas: Mapping[str, Any], parameters: Mapping[str, float]) -> Speeds:
-    """Return the speeds that formulas in coordinates and joint speeds give; derivatives by the chain rule."""
+    """Return speeds given by formulas in coordinates and joint velocities; derivatives by the chain rule."""
     model = here.model
     coordinates = [_identifier(name) for name in model.coordinate_names]
     rates_too = {name for name in model.speed_names if name in model.coordinate_names}

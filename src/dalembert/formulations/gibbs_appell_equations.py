@@ -1,20 +1,20 @@
-"""The equations of Gibbs and Appell: accelerations from a function of them.
+"""Gibbs-Appell equations: accelerations from the Gibbs function.
 
 The Gibbs function is to accelerations what kinetic energy is to velocities (Gibbs 1879; Appell 1899),
 
     S = sum_i  m a_i . a_i / 2 + alpha_i . I alpha_i / 2 + alpha_i . (omega_i x I omega_i)                          (1)
 
-with what does not depend on accelerations left out. In speeds u of any choice that loops and drives leave free,
+without terms that do not depend on accelerations. In generalized speeds u that loops and drives leave free,
 
     dS / du'_r = K_r                                                                                               (2)
 
-K the generalised active forces of Kane, whose inertia forces are K*_r = -dS / du'_r. S is quadratic in u', so that
-a few values of it give its derivatives without error, and no partial velocity is needed for them:
+with K Kane's generalized active forces, whose inertia forces are K*_r = -dS / du'_r. S is quadratic in u', so that a
+few values of it give its derivatives exactly, without partial velocities:
 
     H_rs = S(e_r + e_s) - S(e_r) - S(e_s) + S(0),    g_r = S(e_r) - S(0) - H_rr / 2,    H u' + g = K               (3)
 
-With the modal mass matrix M and velocity loads b of a flexible body, its part is A . M A / 2 + A . b, A the
-accelerations of its modes and its frame. Drive trains add armature times v'^2 / 2.
+A flexible body with modal mass matrix M and velocity loads b contributes A . M A / 2 + A . b, with A the accelerations
+of its modes and its frame. Drive trains contribute armature times v'^2 / 2.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class GibbsAppell:
-    """The Gibbs function of a system at one state, and the accelerations that follow from it.
+    """Gibbs function of a system at one state, and the resulting accelerations.
 
     Attributes
     ----------
     kane : KaneEquations
-        Of the same system in the same speeds: names, active forces.
+        Kane's equations in the same speeds: names, active forces.
     """
 
     kane: KaneEquations
@@ -54,7 +54,7 @@ class GibbsAppell:
         return f"<Equations of Gibbs and Appell of {self.kane.setting.model.system.name!r} in {names}>"
 
     def function(self, u_dot: ArrayLike | None = None) -> float:
-        """Return S of (1), at u' (nu,), zero if left out; what does not depend on u' is that of (1) at v' = 0."""
+        """Return S of (1) at u' (nu,), default zero; the constant term is that of (1) at v' = 0."""
         equations, here = self.kane, self.kane.setting.kane
         u = np.zeros(len(equations.names)) if u_dot is None else np.asarray(u_dot, dtype=float)
         v_dot, v = equations.Gamma @ u + equations.beta, equations.setting.v
@@ -72,7 +72,7 @@ class GibbsAppell:
 
     @cached_property
     def hessian(self) -> Array:
-        """H (nu, nu) of (3): the mass matrix in these speeds."""
+        """H (nu, nu) of (3), the mass matrix in these speeds."""
         n, zero = len(self.kane.names), self.function()
         one = [self.function(e) - zero for e in np.eye(n)]
         H = np.zeros((n, n))
@@ -82,19 +82,19 @@ class GibbsAppell:
         return H
 
     def gradient(self, u_dot: ArrayLike | None = None) -> Array:
-        """Return dS / du' (nu,) at u' (nu,), zero if left out: -K*."""
+        """Return dS / du' = -K* (nu,) at u' (nu,), default zero."""
         n, zero = len(self.kane.names), self.function()
         g = np.array([self.function(e) - zero for e in np.eye(n)]) - np.diag(self.hessian) / 2
         return g if u_dot is None else g + self.hessian @ np.asarray(u_dot, dtype=float)
 
     @cached_property
     def u_dot(self) -> Array:
-        """u' (nu,) at which (2) holds, where S - K . u' is least."""
+        """Solution u' (nu,) of (2), the minimum of S - K . u'."""
         return np.asarray(np.linalg.solve(self.hessian, self.kane.active_forces - self.gradient()), dtype=float)
 
     @property
     def v_dot(self) -> Array:
-        """The same in joint speeds, (nv,)."""
+        """Joint accelerations, (nv,)."""
         return self.kane.Gamma @ self.u_dot + self.kane.beta
 
 
@@ -108,7 +108,7 @@ def gibbs_appell(
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
 ) -> GibbsAppell:
-    """Return the Gibbs function of a system in chosen speeds, and the accelerations by Gibbs and Appell.
+    """Derive the Gibbs-Appell equations of a system in generalized speeds.
 
     Parameters
     ----------

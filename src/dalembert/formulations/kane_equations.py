@@ -1,18 +1,19 @@
-"""Kane's equations in speeds of one's own choice, for trees, loops, drives and flexible bodies.
+"""Kane's equations in user-defined generalized speeds, for trees, loops, drives and flexible bodies.
 
-Speeds u are linear in the joint speeds v (Slaats 1991, (A.1); Kane and Levinson 1985), and loops and drives demand
+Generalized speeds u are linear in the joint velocities v (Slaats 1991, (A.1); Kane and Levinson 1985). With loops and
+drives,
 
     u = Y v + z,    S v = s,    S v' + c = 0                                                                       (1)
 
-As many u as degrees of freedom are left are solved for v, so that constraints vanish from everything that follows:
+As many u as degrees of freedom are solved for v, which eliminates the constraints:
 
     v = Gamma u + gamma,    v' = Gamma u' + beta                                                                   (2)
     partial velocities of body i   omega_i,r = omega_i Gamma_r,   V_i,r = V_i Gamma_r                              (3)
     K_r + K*_r = 0                                                                                                 (4)
 
-with K_r the generalised active forces (weights, elements, elasticity, what is given from outside; reactions of loops,
-joints and drives do not appear) and K*_r = -sum_i (m a_i . V_i,r + (I alpha_i + omega_i x I omega_i) . omega_i,r)
-the generalised inertia forces.
+with K_r the generalized active forces (weights, elements, elasticity, applied forces; no reactions of loops, joints and
+drives) and K*_r = -sum_i (m a_i . V_i,r + (I alpha_i + omega_i x I omega_i) . omega_i,r) the generalized inertia
+forces.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class KaneEquations:
     Attributes
     ----------
     names : tuple of str, (nu,)
-        Of the speeds u.
+        Names of the generalized speeds u.
     Y, z, bias : (nu, nv), (nu,), (nu,)
         u = Y v + z, u' = Y v' + bias.
     Gamma, gamma, beta : (nv, nu), (nv,), (nv,)
@@ -66,12 +67,12 @@ class KaneEquations:
 
     @property
     def body_names(self) -> tuple[str, ...]:
-        """Bodies, in the order of the arrays."""
+        """Names of the bodies, in the order of the arrays."""
         return self.setting.model.body_names
 
     @property
     def u(self) -> Array:
-        """The speeds (nu,) at this state."""
+        """Generalized speeds (nu,) at this state."""
         found: Array = self.Y @ self.setting.v + self.z
         return found
 
@@ -84,7 +85,7 @@ class KaneEquations:
 
     @property
     def partial_velocities(self) -> Array:
-        """V_i,r (nb, nu, 3) of mass centres (of flexible bodies: of the origins), world axes."""
+        """V_i,r (nb, nu, 3) of mass centres (origins of flexible bodies), world axes."""
         return np.asarray(np.einsum("ijk,jr->irk", self.setting.kane.V, self.Gamma))
 
     def partial_velocities_of(self, point: str) -> Array:
@@ -93,7 +94,7 @@ class KaneEquations:
         return frame.J @ self.Gamma
 
     def acceleration_of(self, point: str, u_dot: ArrayLike | None = None) -> Array:
-        """Return [angular acceleration; acceleration] (6,) of a point by name, at u' given or found."""
+        """Return [angular acceleration; acceleration] (6,) of a point by name, at u', default the solution."""
         frame = self.setting.kane.marker(self.setting.model.system.frame(point))
         v_dot = self.v_dot if u_dot is None else self.Gamma @ np.asarray(u_dot, dtype=float) + self.beta
         return frame.J @ v_dot + frame.J_dot @ self.setting.v
@@ -107,40 +108,40 @@ class KaneEquations:
 
     @cached_property
     def active_forces(self) -> Array:
-        """K (nu,): weights, elements, what is given from outside."""
+        """K (nu,): weights, elements, applied forces."""
         return self.Gamma.T @ (self.setting.kane.active_forces() + self.setting.forces)
 
     def inertia_forces(self, u_dot: ArrayLike | None = None) -> Array:
-        """Return K* (nu,) at u' (nu,), zero if left out; elastic forces of flexible bodies are in it."""
+        """Return K* (nu,) at u' (nu,), default zero, including elastic forces of flexible bodies."""
         v_dot = self.beta if u_dot is None else self.Gamma @ np.asarray(u_dot, dtype=float) + self.beta
         f = self.setting.kane.inertia_forces() - self.setting.kane.mass_matrix() @ v_dot
         return self.Gamma.T @ f
 
     @cached_property
     def u_dot(self) -> Array:
-        """u' (nu,) that the equations give."""
+        """Solution u' (nu,) of the equations."""
         A, rhs = self.mass_matrix, self.active_forces + self.inertia_forces()
         scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
         values, vectors = np.linalg.eigh(A / np.outer(scale, scale)) if len(A) else (np.ones(1), np.eye(1))
         if values[0] < 1e-13:
             involved = [name for name, x in zip(self.names, vectors[:, 0], strict=True) if abs(x) > 0.1]
-            raise SingularityError(f"Kane's equations: {', '.join(involved)} can change without moving any inertia")
+            raise SingularityError(f"Kane's equations: {', '.join(involved)} move no inertia; add mass or inertia")
         return np.asarray(np.linalg.solve(A, rhs), dtype=float)
 
     @property
     def v_dot(self) -> Array:
-        """The same in joint speeds, (nv,)."""
+        """Joint accelerations, (nv,)."""
         return self.Gamma @ self.u_dot + self.beta
 
     @property
     def momenta(self) -> Array:
-        """Generalised momenta p_r = sum_i m V_i,r . v_i + omega_i,r . I omega_i, (nu,)."""
+        """Generalized momenta p_r = sum_i m V_i,r . v_i + omega_i,r . I omega_i, (nu,)."""
         return self.Gamma.T @ self.setting.kane.mass_matrix() @ self.setting.v
 
     def reactions(self) -> dict[str, float]:
-        """Return multipliers of loops and efforts of drives by row; of least norm where rows repeat each other.
+        """Return multipliers of loops and efforts of drives by row; minimum norm for redundant rows.
 
-        These are what (4) does not need: A v' - f - Q = S^T lam.
+        They are eliminated from (4): A v' - f - Q = S^T lam.
         """
         here = self.setting
         left = here.kane.inverse_dynamics(self.v_dot) - here.forces
@@ -158,31 +159,31 @@ def kane(
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
 ) -> KaneEquations:
-    """Return Kane's equations in chosen speeds.
+    """Derive Kane's equations in generalized speeds.
 
     Parameters
     ----------
     system : System or Model
         Rigid and flexible bodies, all joints, loops, drives, elements.
     state : State, or dict of name to value
-        Start values as described if left out.
+        Default the described start values.
     speeds : names, dict of name to formula, or (nu, nv)
-        As many as degrees of freedom. Names of joint speeds (``"A"``, ``"ball.wx"``) and of components of velocities
-        (``"bob.angular_velocity.x"``, ``"rod.tip.velocity.z"``; in axes of a body as outputs are named,
+        As many as degrees of freedom. Names of joint velocities (``"A"``, ``"ball.wx"``) and of velocity components
+        (``"bob.angular_velocity.x"``, ``"rod.tip.velocity.z"``; in axes of a body as in output names,
         ``"bob.angular_velocity.x in bob"``, or as a pair, ``("bob.angular_velocity.x", "bob")``); formulas linear in
-        speeds, text or SymPy, ``{"u1": "dA*cos(A) + L*dB"}``, in coordinates ``A``,
-        ``C_slide``, their rates ``dA``, ``dC_slide``, speeds of ball joints ``ball_wx``, the time ``t`` and parameters;
-        or a constant matrix of coefficients of the joint speeds. If left out, joint speeds: all, or where loops and
-        drives leave fewer free those that depend on the others least.
+        velocities, text or SymPy, ``{"u1": "dA*cos(A) + L*dB"}``, in coordinates ``A``, ``C_slide``, their rates
+        ``dA``, ``dC_slide``, velocities of ball joints ``ball_wx``, the time ``t`` and parameters; or a constant matrix
+        of coefficients of the joint velocities. Default the joint velocities: all, or with loops and drives an
+        independent set chosen by pivoting.
     parameters : dict of str to float
-        Numbers in formulas.
+        Values of parameters in formulas.
     tau, loads
         As in `newton_euler`.
 
     Raises
     ------
     SingularityError
-        If these speeds do not determine the motion: says what is left, or that there are too many.
+        If these speeds do not determine the motion, or are too many.
 
     Examples
     --------
@@ -209,13 +210,13 @@ def kane(
 
 
 def _independent(S: Array) -> NDArray[np.intp]:
-    """Return rows of S that span the others: elimination by QR with pivots, rows of equal size."""
+    """Return indices of independent rows of S, by pivoted QR of scaled rows."""
     if not len(S):
         return np.zeros(0, dtype=np.intp)
     from scipy.linalg import qr
 
     norms = np.linalg.norm(S, axis=1)
-    size = np.where(norms > RANK_TOL * norms.max(), norms, np.inf)  # rows of nothing but rounding
+    size = np.where(norms > RANK_TOL * norms.max(), norms, np.inf)  # rows at round-off level
     R, pivots = qr((S / size[:, None]).T, mode="r", pivoting=True)
     diagonal = np.abs(np.diag(R[: min(R.shape)]))
     rank = numerical_rank(diagonal, RANK_TOL, 0.0)
@@ -223,7 +224,7 @@ def _independent(S: Array) -> NDArray[np.intp]:
 
 
 def _default_speeds(here: ModelAtState, S: Array, free: int) -> Speeds:
-    """Return joint speeds: those that are left when the rows take those that they hold best."""
+    """Return an independent set of joint velocities, chosen by pivoting of the rows."""
     nv = here.model.nv
     if len(S):
         from scipy.linalg import qr
@@ -237,17 +238,17 @@ def _default_speeds(here: ModelAtState, S: Array, free: int) -> Speeds:
 
 
 def _check_choice(here: ModelAtState, chosen: Speeds, B: Array, free: int) -> None:
-    """Refuse speeds that are too many, too few, or depend on each other where loops and drives hold."""
+    """Raise for too many, too few or dependent generalized speeds."""
     if len(chosen.names) != free:
         raise SingularityError(
-            f"Kane's equations: {len(chosen.names)} speeds are chosen ({', '.join(chosen.names)}), but "
-            f"{free} are free here: {here.model.nv} joint speeds less {here.model.nv - free} that loops and drives take"
+            f"Kane's equations: {len(chosen.names)} speeds are given ({', '.join(chosen.names)}), but {free} are "
+            f"independent: {here.model.nv} joint velocities minus {here.model.nv - free} rows of loops and drives"
         )
     size = np.maximum(np.linalg.norm(B, axis=1), 1e-300)
     values, V = np.linalg.svd(B / size[:, None])[1:] if B.size else (np.ones(1), np.zeros((1, 1)))
     if values[-1] < RANK_TOL:
         involved = [name for name, x in zip(here.model.speed_names, V[-1], strict=True) if abs(x) > 0.1]
         raise SingularityError(
-            f"Kane's equations: the speeds {', '.join(chosen.names)} do not determine the motion here: "
-            f"{', '.join(involved)} can change without them; choose others"
+            f"Kane's equations: the speeds {', '.join(chosen.names)} do not determine the motion: "
+            f"{', '.join(involved)} can change without them; use other speeds"
         )

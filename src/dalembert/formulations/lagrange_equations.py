@@ -1,21 +1,20 @@
-"""Lagrange's equations from the energies alone, by differentiation.
+"""Lagrange's equations by numerical differentiation of the energies.
 
-Kinetic energy T is quadratic in the speeds, so that values of it at q give the mass matrix there without error,
+Kinetic energy T is quadratic in the velocities, so that values of it at q give the mass matrix exactly,
 
     T = v^T A v / 2,    A_jk = T(e_j + e_k) - T(e_j) - T(e_k)                                                      (1)
 
-and only its dependence on the coordinates is differentiated, by central differences of order eight along the motions of
-single speeds, d_k. With momenta p = A v and potential energy U of weights and of flexible bodies,
+and only its dependence on the coordinates is differentiated, by eighth-order central differences along the motions of
+single velocities, d_k. With momenta p = A v and potential energy U of weights and of flexible bodies,
 
     p' - d T + d U + C^T p = Q + S^T lam,    S v' + c = 0                                                          (2)
 
-C(v) is zero where speeds are rates of coordinates: then (2) are Lagrange's equations (Slaats 1991, (2.3); with
-multipliers (2.4): the report calls these the first and second kind, most others the second and first). Speeds of ball
-joints are not, xi' = dv + C xi for the small motions xi that vary a motion: then (2) are those of Boltzmann and Hamel.
-Q are the forces of elements, of damping, and from outside.
+C(v) is zero if velocities are rates of coordinates: then (2) are Lagrange's equations (Slaats 1991, (2.3); with
+multipliers (2.4): the report calls these the first and second kind, most others the second and first). For ball joints,
+xi' = dv + C xi holds for the small motions xi that vary a motion: then (2) are the Boltzmann-Hamel equations. Q are the
+forces of elements, of damping, and applied ones.
 
-No acceleration of any body, and none of Coriolis' terms, is ever written down; that is the charm, and the many
-derivatives that cancel each other are the price.
+Neither accelerations of bodies nor Coriolis terms are derived explicitly; the cost is many derivatives that cancel.
 """
 
 from __future__ import annotations
@@ -39,29 +38,29 @@ __all__ = ["Lagrange", "lagrange"]
 
 Array = NDArray[np.float64]
 
-# of order eight: offsets in steps, and weights
+# eighth-order differences: offsets in steps, and weights
 _STENCIL = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 DIFFERENCE_STEP = 2e-2  # rad or m times a length: truncation h^8 and rounding 1e-16 / h are both near 1e-14
 
 
 @dataclass(frozen=True, eq=False)
 class Lagrange:
-    """Lagrange's equations (2) of a system at one state.
+    """Lagrange's equations (2) of a system at one state, and their solution.
 
     Attributes
     ----------
     A : (nv, nv)
         Mass matrix, by (1).
     dA : (nv, nv, nv)
-        dA[k] is its derivative along the motion of speed k.
+        dA[k] is its derivative along the motion of velocity k.
     dU : (nv,) N m or N
         Derivatives of the potential energy.
     Q : (nv,) N m or N
-        Forces that have no potential here: elements, damping of flexible bodies, given ones.
+        Forces without potential: elements, damping of flexible bodies, applied ones.
     bracket : (nv, nv)
         C.
     v_dot, lam : (nv,), (n,)
-        Accelerations and multipliers found; least norm where rows repeat each other.
+        Accelerations and multipliers; minimum norm for redundant rows.
     """
 
     setting: ModelAtState
@@ -85,13 +84,13 @@ class Lagrange:
 
     @property
     def momentum_rates(self) -> Array:
-        """p' (nv,), as Hamilton's canonical equations have it: dT - dU - C^T p + Q + S^T lam."""
+        """p' (nv,) by Hamilton's canonical equations: dT - dU - C^T p + Q + S^T lam."""
         S = self.setting.rows[0]
         return self.dT - self.dU - self.bracket.T @ self.momenta + self.Q + S.T @ self.lam
 
     @property
     def dT(self) -> Array:
-        """Derivatives of the kinetic energy along the motions of single speeds, (nv,)."""
+        """Derivatives of the kinetic energy along the motions of single velocities, (nv,)."""
         v = self.setting.v
         return np.asarray(np.einsum("kij,i,j->k", self.dA, v, v) / 2)
 
@@ -110,17 +109,17 @@ def lagrange(
     loads: ArrayLike | None = None,
     step: float = DIFFERENCE_STEP,
 ) -> Lagrange:
-    """Return Lagrange's equations of a system, found by differentiating its energies, and solve them.
+    """Derive Lagrange's equations of a system by differentiating its energies, and solve them.
 
     Parameters
     ----------
     system : System or Model
         Rigid and flexible bodies, all joints, loops, drives, elements. Flexible bodies of order ``"ruthless"`` or
-        ``"source"`` are refused: their equations leave terms out and come from no energy.
+        ``"source"`` raise an error: their equations omit terms and derive from no energy.
     state, tau, loads
         As in `newton_euler`.
     step : float, rad or m over a length
-        Of the differences.
+        Difference step.
 
     Examples
     --------
@@ -134,7 +133,7 @@ def lagrange(
     here = setting(system, state, tau=tau, loads=loads)
     for body in here.model.system.bodies.values():
         if body.flexible is not None and body.flexible.order in ("ruthless", "source"):
-            remedy = "its equations come from no energy: use 'full', or newton_euler or kane"
+            remedy = "its equations derive from no energy: use 'full', or newton_euler or kane"
             raise ModelError(f"Lagrange's equations of body {body.name!r}", "order", body.flexible.order, remedy)
     model, q, v, nv = here.model, here.q, here.v, here.model.nv
     A, dA, dU = _mass(model, q), np.zeros((nv, nv, nv)), np.zeros(nv)
@@ -155,7 +154,7 @@ def lagrange(
 
 
 def _mass(model: Model, q: Array) -> Array:
-    """Return A (nv, nv) from values of the kinetic energy, (1); of one call."""
+    """Return A (nv, nv) from values of the kinetic energy, (1), in one batched call."""
     nv = model.nv
     i, j = np.triu_indices(nv)
     e = np.eye(nv)
@@ -172,9 +171,9 @@ def _potential(model: Model, q: Array) -> float:
 
 
 def _lengths(model: Model) -> Array:
-    """Return for each speed the motion (nv,) that turns something by about 1 rad, or moves it by a length.
+    """Return the scale (nv,) of each velocity: a motion by about 1 rad, or by one length.
 
-    Modal coordinates have the size that their shapes give them: one of a mode normalised by mass may be many rad.
+    The scale of modal coordinates depends on their shapes: 1 of a mass-normalized mode may be many rad.
     """
     found: list[float] = []
     for joint, name in zip(model.forest.joints, model.body_names, strict=True):
@@ -197,7 +196,7 @@ def _bracket(here: ModelAtState) -> Array:
 
 
 def _damping(here: ModelAtState) -> Array:
-    """Return what damping in flexible bodies takes, (nv,)."""
+    """Return the damping forces of flexible bodies, (nv,)."""
     found = np.zeros(here.model.nv)
     for k, body in enumerate(here.kane.bodies, start=1):
         if body.flexible:

@@ -1,8 +1,8 @@
-"""Newton and Euler for each body, with the forces of all constraints: maximal coordinates.
+"""Newton-Euler equations in maximal coordinates, with all constraint forces.
 
-Every body has six speeds of its own, and its modal speeds, U = [eta'; omega; velocity of its origin], world axes;
-every connection, open or closing a loop, is a constraint. A joint between the markers 1 and 2 allows its motion H v
-and forbids the rest, the orthonormal complement N of H (Sol 1983, section 3.3). With r from marker 1 to marker 2,
+Every body has six velocities and its modal velocities, U = [eta'; omega; velocity of its origin], world axes. Every
+connection, in the tree or closing a loop, is a constraint. A joint between the markers 1 and 2 permits its motion H v
+and constrains the orthonormal complement N of H (Sol 1983, section 3.3). With r from marker 1 to marker 2,
 
     V_rel = [w2 - w1; v2 - v1 - w1 x r] = H v                                                                      (1)
     A_rel = [w2' - w1' - w1 x w_rel; a2 - a1 - w1' x r - w1 x (w1 x r) - 2 w1 x v_rel] = H v' + bias               (2)
@@ -10,8 +10,8 @@ and forbids the rest, the orthonormal complement N of H (Sol 1983, section 3.3).
     M U' + b = F + G^T lam,    G U' + g = 0                                                                        (4)
 
 in axes of marker 1. A_rel is the rate of V_rel seen from marker 1; erratum: Sol's lacks w1 x w_rel. A drive prescribes
-components of v = H^+ V_rel, a coupling binds some. Other constraints have rows of their own, read off a model in which
-all bodies fly free. (4) has 6 nb + modes + rows unknowns; where rows repeat each other, lam is that of least norm.
+components of v = H^+ V_rel, a coupling constrains some. The rows of other constraints come from a model with free
+bodies. (4) has 6 nb + modes + rows unknowns; for redundant rows, lam has minimum norm.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class _Relation:
-    """A joint in axes of its first marker: V_rel = J U, A_rel = J U' + rest."""
+    """Relative motion of a joint in axes of its first marker: V_rel = J U, A_rel = J U' + rest."""
 
     J: Array  # (6, N)
     rest: Array  # (6,)
@@ -59,23 +59,23 @@ class _Relation:
 
 @dataclass(frozen=True, eq=False)
 class NewtonEuler:
-    """The equations (4) of a system at one state, and their solution.
+    """Equations (4) of a system at one state, and their solution.
 
     Attributes
     ----------
     speed_names : tuple of str, (N,)
-        ``"crank.wx"``, ``"crank.vz"``, ``"arm.eta[0]"``: of U.
+        Names of U: ``"crank.wx"``, ``"crank.vz"``, ``"arm.eta[0]"``.
     row_names : tuple of str, (n,)
-        ``"A.closure_1"``: rows of joints, then of other constraints, couplings and drives.
+        Rows of joints, ``"A.closure_1"``, then of other constraints, couplings and drives.
     M : (N, N), b, F : (N,)
         Masses, gyroscopic and elastic loads, applied loads with weights.
     G : (n, N), g : (n,)
     U, U_dot : (N,)
-        Speeds, and the accelerations found.
+        Velocities and accelerations.
     lam : (n,)
         Multipliers of the rows.
     loads : dict of str to (6,) N m and N
-        [moment; force] of each joint on its second marker, world axes, drives and elements at it included.
+        [moment; force] of each joint on its second marker, world axes, including its drives and elements.
     body_names : tuple of str
     """
 
@@ -105,7 +105,7 @@ class NewtonEuler:
 
     @property
     def v_dot(self) -> Array:
-        """The same motion in joint speeds, (nv,): U' = J v' + J' v solved for v'."""
+        """Joint accelerations (nv,): U' = J v' + J' v solved for v'."""
         kane, starts = self.setting.kane, _starts(self.setting)
         J, rest = np.zeros((len(self.U), kane.nv)), np.zeros(len(self.U))
         for frame, (at, nm), k in zip(kane.frames[1:], starts, range(1, kane.nb + 1), strict=True):
@@ -122,18 +122,18 @@ def newton_euler(
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
 ) -> NewtonEuler:
-    """Return the Newton-Euler equations of all bodies with their constraints, and solve them.
+    """Assemble the Newton-Euler equations of all bodies with their constraints, and solve them.
 
     Parameters
     ----------
     system : System or Model
         Rigid and flexible bodies, all joints and constraints, loops, drives, elements.
     state : State, or dict of name to value
-        Start values as described if left out.
+        Default the described start values.
     tau : (nv,) N m or N
-        Further joint forces.
+        Additional joint forces.
     loads : (nb, 6) N m and N
-        Further [moment; force] on each body, at its origin, world axes.
+        Additional [moment; force] on each body, at its origin, world axes.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def newton_euler(
         S, s = x.speeds
         if name not in {
             loop_constraint.name for loop_constraint in model.forest.loop_constraints
-        }:  # what acts at cut ones is among the body loads
+        }:  # efforts at cut joints are included in the body loads
             F += S.T @ effort
         armature = _armature(model, name)
         if armature is not None:
@@ -198,7 +198,7 @@ def newton_euler(
 
 
 def _starts(here: ModelAtState) -> list[tuple[int, int]]:
-    """Return where each body's speeds begin in U, and how many modes come first."""
+    """Return the index of each body's velocities in U, and the number of its modes, which come first."""
     ends = np.cumsum([0, *(nm + 6 for nm in here.kane.modes)])
     return [(int(at), nm) for at, nm in zip(ends, here.kane.modes, strict=False)]
 
@@ -213,7 +213,7 @@ def _speed_names(here: ModelAtState) -> tuple[str, ...]:
 
 
 def _inertia(here: ModelAtState) -> tuple[Array, Array, Array, Array]:
-    """Return U, M, b and F of (4), F without what acts at joints."""
+    """Return U, M, b and F of (4), F without joint efforts."""
     kane, starts = here.kane, _starts(here)
     N = sum(nm + 6 for nm in kane.modes)
     U, M, b, F = np.zeros(N), np.zeros((N, N)), np.zeros(N), np.zeros(N)
@@ -235,12 +235,12 @@ def _inertia(here: ModelAtState) -> tuple[Array, Array, Array, Array]:
 
 
 def _added(joint: Any) -> Connection:
-    """Return the connection of a joint that the forest added: a body in flight."""
+    """Return the connection of a joint that the forest added for a free body."""
     return Connection(joint.name, joint.element, joint.inboard, joint.outboard)
 
 
 def _point(here: ModelAtState, marker: Marker, U: Array) -> tuple[Array, Array, Array, Array]:
-    """Return R, p of a marker, J (6, N) with [w; v] = J U, and what is left of their rates (6,)."""
+    """Return R, p of a marker, J (6, N) with [w; v] = J U, and the bias of their rates (6,)."""
     J = np.zeros((6, len(U)))
     number = here.model.forest.number[marker.body.name]
     if not number:
@@ -261,7 +261,7 @@ def _point(here: ModelAtState, marker: Marker, U: Array) -> tuple[Array, Array, 
 
 
 def _relation(here: ModelAtState, connection: Connection, q: Array, U: Array) -> _Relation:
-    """Return a joint by (1) and (2)."""
+    """Return the relative motion of a joint by (1) and (2)."""
     joint = connection.element
     assert isinstance(joint, Joint)
     (R, p1, J1, left1), (_, p2, J2, left2) = (
@@ -281,7 +281,7 @@ def _relation(here: ModelAtState, connection: Connection, q: Array, U: Array) ->
 
 
 def _efforts(here: ModelAtState, relations: Mapping[str, _Relation]) -> dict[str, tuple[_Relation, Array]]:
-    """Return what acts along the speeds of each joint."""
+    """Return the efforts along the velocities of each joint."""
     model, found = here.model, {}
     for joint, span in zip(model.forest.joints, here.kane.v_spans, strict=True):
         found[joint.name] = (relations[joint.name], here.joint_forces[span][: joint.element.nv])
@@ -312,7 +312,7 @@ def _rows(here: ModelAtState, relations: Mapping[str, _Relation], U: Array) -> t
     names += flying[0]
     G.append(flying[1])
     g.append(flying[2])
-    # rows of couplings, and drives, in speeds of joints and modes
+    # rows of couplings and drives, in velocities of joints and modes
     S, s = _joint_speeds(here, relations, U)
     rows, _, c = here.rows
     coupled = {coupling.name for coupling in here.model.forest.couplings}
@@ -336,7 +336,7 @@ def _joint_speeds(here: ModelAtState, relations: Mapping[str, _Relation], U: Arr
 
 
 def _flying_rows(here: ModelAtState, U: Array) -> tuple[list[str], Array, Array]:
-    """Return names, G and g of constraints that are no joints: of the same bodies, all in flight."""
+    """Return names, G and g of constraints other than joints, from a model with free bodies."""
     model, kane = here.model, here.kane
     loop_constraints = [
         loop_constraint
@@ -370,7 +370,7 @@ def _flying_rows(here: ModelAtState, U: Array) -> tuple[list[str], Array, Array]
             q[modes_q] = kane.modal(number)[0]
             to_U[at : at + nm, modes_v] = np.eye(nm)
     v = np.asarray(np.linalg.solve(to_U, U), dtype=float)
-    # U' = to_U v' + left, with v' = 0 of the flying model
+    # U' = to_U v' + left, with v' = 0 of the model with free bodies
     left = np.zeros(len(U))
     A = flying.accelerations(q, v, np.zeros(flying.nv))
     for name, (at, nm) in zip(model.body_names, _starts(here), strict=True):
@@ -391,8 +391,8 @@ def _loads(
     lam: Array,
     here: ModelAtState,
 ) -> dict[str, Array]:
-    """Return what each joint does to its second marker, world axes."""
-    along = np.zeros(here.kane.nv)  # multipliers of couplings and drives, in speeds of joints
+    """Return the load of each joint on its second marker, world axes."""
+    along = np.zeros(here.kane.nv)  # multipliers of couplings and drives, in joint velocities
     rows = here.rows[0]
     for k, name in enumerate(here.row_names):
         if name in names:

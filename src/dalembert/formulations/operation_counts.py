@@ -1,19 +1,19 @@
 """Operation counts of forward dynamics: Jain and Rodriguez (1990), chapter 8, and the kernels.
 
-Two ways to accelerations: the mass matrix from composite bodies, solved as a dense system, and the articulated-body
-recursion. The counts of the source are for joints with one degree of freedom and bodies whose inertia does not follow
-the deformation. Errata: additions for the composite inertia have n^2 / 2 where n^2 is printed (odd n would give
-halves); table 1 has 19591 for 19959 multiplications at 9 bodies of 5 modes; the velocity stage, n^2 + 24 n + 100 and
-n^2 + 20 n + 59, is in the table and not among the formulas; nor is what bodies at the ends of a chain save. All nine
-entries of the table are N times a body in the middle, less
+Two methods: the composite-body mass matrix, solved as a dense system, and the articulated-body recursion. The counts of
+the source are for joints with one degree of freedom and bodies whose inertia does not depend on the deformation.
+Errata: additions for the composite inertia have n^2 / 2 where n^2 is printed (odd n would give halves); table 1 has
+19591 for 19959 multiplications at 9 bodies of 5 modes; the velocity stage, n^2 + 24 n + 100 and n^2 + 20 n + 59, is in
+the table and not among the formulas; nor are the savings at the ends of a chain. All nine entries of the table are N
+times a body in the middle, less
 
     (7.10) once, since what the tip carries is constant, and 30 n + 125 multiplications, 31 n + 86 additions   (1)
 
-which is how ends are counted here; of a tree, (7.10) once for each tip, and the rest once.
+which is how ends are counted here; for a tree, (7.10) once for each tip, and the rest once.
 
-The kernels keep the inertia of the deformed body, eliminate modes by factors of low rank where they win
-(core/flexible/low_rank.hpp), and work in body axes. `kernel` counts the loops over modes of core/flexible and 400
-multiplications and additions each for the 6 by 6 work of a body and its joint.
+The kernels use the inertia of the deformed body, low-rank elimination of modes where it is cheaper
+(core/flexible/low_rank.hpp), and body axes. `kernel` counts the loops over modes of core/flexible and 400
+multiplications and additions each for the 6 by 6 operations of a body and its joint.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class OperationCounts(Answer):
     Attributes
     ----------
     composite, articulated : Count
-        As the source counts: by the mass matrix of composite bodies, and by the articulated-body recursion.
+        Counts of the source: composite-body mass matrix, and articulated-body recursion.
     kernel : Count
-        As the kernels do the recursion.
+        Count of the recursion in the kernels.
     bodies, modes, dofs : int
     """
 
@@ -81,7 +81,7 @@ class OperationCounts(Answer):
 
     @property
     def ratio(self) -> float:
-        """Composite over articulated count: above 1 the recursion is less work."""
+        """Ratio of composite to articulated count; above 1 the recursion is cheaper."""
         return self.composite.total / self.articulated.total
 
     def _headline(self) -> str:
@@ -97,7 +97,7 @@ class OperationCounts(Answer):
 
 
 def composite_count(modes: list[int], joint_dofs: list[int], depths: list[int]) -> Count:
-    """Return the count of the composite-body way, section 8.1.
+    """Return the count of the composite-body method, section 8.1.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ def composite_count(modes: list[int], joint_dofs: list[int], depths: list[int]) 
 
 
 def articulated_count(modes: list[int], tips: list[int] | None = None) -> Count:
-    """Return the count of the articulated-body way, section 8.2 with the velocity stage of table 1, ends by (1).
+    """Return the count of the articulated-body method, section 8.2 with the velocity stage of table 1, ends by (1).
 
     Parameters
     ----------
     modes : of each body, from the base of a chain to its tip
-    tips : places of the bodies that carry nothing; default the last
+    tips : indices of the bodies without children; default the last
     """
     count = Count(0.0, 0.0)
     for n in modes:
@@ -145,11 +145,11 @@ def _elimination(n: int) -> Count:
 
 
 def kernel_count(modes: list[int], children: list[int], *, second: bool = False, ruthless: bool = False) -> Count:
-    """Return the count of the loops over modes in the kernels, for bodies that are clamped at their joint.
+    """Return the count of the loops over modes in the kernels, for bodies clamped at their joint.
 
     Parameters
     ----------
-    modes, children : of each body, the latter how many bodies hang at nodes of it
+    modes, children : of each body, number of modes and of bodies attached to its nodes
     second, ruthless : bool
         With geometric stiffening; with the inertia of the undeformed body.
     """
@@ -169,10 +169,10 @@ def kernel_count(modes: list[int], children: list[int], *, second: bool = False,
 
 
 def crossover(modes: int) -> int:
-    """Return the number of bodies of a chain, with so many modes each, from which the recursion is less work.
+    """Return the number of bodies of a chain from which on the recursion is cheaper, for a number of modes each.
 
-    Every body counts as one in the middle, in both ways: what the first and the last save of the composite way is not
-    in its formulas.
+    Every body counts as one in the middle in both methods: the formulas of the composite-body method have no savings at
+    the ends.
     """
     middle = articulated_count([modes] * 2).plus(articulated_count([modes]), -1.0)
     bodies = 1

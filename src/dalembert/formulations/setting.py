@@ -1,11 +1,11 @@
-"""System at one state: the common start of all formulations.
+"""Model at one state, the common input of all formulations.
 
-Inertia comes from bodies, joints and modes in readable NumPy (`oracles.kane`), not from the recursions of the core.
-What elements do, and the rows of closed loops in joint speeds,
+Inertia is computed from bodies, joints and modes in readable NumPy (`oracles.kane`), not by the recursions of the core.
+Forces of elements, and the rows of closed loops in joint velocities,
 
     P v' + c = 0                                                                                                   (1)
 
-are taken from the model: formulations differ in inertia and in how constraints are dealt with, not in these.
+are taken from the model: formulations differ in the treatment of inertia and constraints, not in these.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["ModelAtState", "setting"]
 
 Array = NDArray[np.float64]
 
-RANK_TOL = 1e-9  # of the largest singular value of the scaled rows
-"""Singular values below this share of the largest are those of rows that repeat others."""
+RANK_TOL = 1e-9  # relative to the largest singular value of the scaled rows
+"""Singular values below this share of the largest belong to redundant rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModelAtState:
-    """A model at one state, with joint forces and loads from outside.
+    """Model at one state, with applied joint forces and loads.
 
     Attributes
     ----------
@@ -62,23 +62,23 @@ class ModelAtState:
 
     @cached_property
     def reported(self) -> dict[str, Array]:
-        """What elements do: ``applied`` (nv) at joints and modes, ``body_loads`` (nb, 6) at origins, ``cut_effort``."""
+        """Element forces: ``applied`` (nv) at joints and modes, ``body_loads`` (nb, 6) at origins, ``cut_effort``."""
         parts = ["applied", "body_loads", "cut_effort"]
         return self.model.report(parts, self.t, self.q, self.v, self.x, tau=self.tau, loads=self.loads)
 
     @property
     def body_loads(self) -> Array:
-        """[moment; force] (nb, 6) of elements and from outside on bodies, at their origins, world axes."""
+        """Element and applied loads [moment; force] (nb, 6) on bodies, at their origins, world axes."""
         return self.reported["body_loads"] + self.loads
 
     @property
     def joint_forces(self) -> Array:
-        """(nv,) of elements and from outside at joints and modes."""
+        """Element and applied forces (nv,) at joints and modes."""
         return self.reported["applied"] + self.tau
 
     @cached_property
     def forces(self) -> Array:
-        """Generalised forces (nv,) of elements and from outside, along the joint speeds; without weights."""
+        """Generalized forces (nv,) of elements and applied loads, along the joint velocities; without weights."""
         Q = self.joint_forces.copy()
         for frame, load in zip(self.kane.frames[1:], self.body_loads, strict=True):
             Q += frame.J.T @ load
@@ -86,7 +86,7 @@ class ModelAtState:
 
     @cached_property
     def closures(self) -> NDArray[np.intp]:
-        """Rows of the model's loops that hold at all times; others hold joints only while they stick."""
+        """Indices of permanent loop rows; the others are active only while joints stick."""
         model = self.model
         holds = {
             f"{loop_constraint.name}.{row}"
@@ -97,7 +97,7 @@ class ModelAtState:
 
     @cached_property
     def driven(self) -> NDArray[np.intp]:
-        """Speeds that drives prescribe."""
+        """Indices of driven velocities."""
         return np.flatnonzero(~np.isnan(self.model.drive_motion(self.t)[1]))
 
     @cached_property
@@ -116,13 +116,13 @@ class ModelAtState:
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows of loops, then of the driven speeds."""
+        """Names of the loop rows, then of the driven velocities."""
         names, speeds = self.model.constraint_names, self.model.speed_names
         return (*(names[k] for k in self.closures), *(f"drive of {speeds[k]}" for k in self.driven))
 
     @property
     def row_owners(self) -> tuple[str, ...]:
-        """Connections that the rows belong to; none for drives."""
+        """Connections of the loop rows; none for drives."""
         owners = self.model.constraint_connections
         return (*(owners[k] for k in self.closures), *("" for _ in self.driven))
 
@@ -134,7 +134,7 @@ def setting(
     tau: ArrayLike | None = None,
     loads: ArrayLike | None = None,
 ) -> ModelAtState:
-    """Return a system at a state: one, start values by name, or those described if there is none."""
+    """Return the model at a given state, at start values by name, or at the described ones."""
     model = as_model(system)
     found = state if isinstance(state, State) else start_state(model, state)
     if np.ndim(found.q) != 1:

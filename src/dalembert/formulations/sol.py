@@ -1,9 +1,9 @@
-"""The arrays of Sol (1983, section 5.2): W, V, U, B, C of the tree, in vectors.
+"""Vector arrays W, V, U, B, C of the tree after Sol (1983, section 5.2).
 
-Rows are speeds, columns joints k in the order of the bodies that they carry; i = parent(k), j = k. With the location
+Rows are velocities, columns joints k in the order of their outboard bodies; i = parent(k), j = k. With the location
 matrix L = [S0; S] and the path matrix T of the forest (4.3), b_ik and b_jk from the origins of the bodies to the ends
 of the joint, c_k between these, w_k and v_k the columns of its own motion, all outward, and L = +1 or -1 where a joint
-arrives or leaves:
+ends or begins:
 
     B_jk = +b_jk,  B_ik = -b_ik,    C_jk = 0,  C_ik = -c_k                                                    (5.2.14)
     r = -((B0 + C0) T)^T - ((B + C) T)^T 1                                                                    (5.2.17)
@@ -80,7 +80,7 @@ class SolArrays:
 
     @property
     def rank(self) -> int:
-        """Of Z = [U T, W T]: as many motions of the bodies as the coordinates can make here (5.2, M-08)."""
+        """Rank of Z = [U T, W T]: number of independent motions of the bodies (5.2, M-08)."""
         Z = np.concatenate([self.UT, self.WT], axis=1).reshape(len(self.W), -1)
         return numerical_rank(singular_values(Z), RANK_TOL, 0.0)
 
@@ -93,7 +93,7 @@ def sol_arrays(system: System | Model, state: State | Mapping[str, Any] | None =
     ----------
     system : System or Model
     state : State, or dict of name to value
-        Start values as described if left out.
+        Default the described start values.
 
     Examples
     --------
@@ -134,9 +134,9 @@ def sol_arrays(system: System | Model, state: State | Mapping[str, Any] | None =
 
 
 def partial_velocities(system: System | Model, q: ArrayLike) -> Array:
-    """Return [omega; V] per joint speed of all mass centres, (nb, 6, nv), or (n, nb, 6, nv) of many q (n, nq).
+    """Return [omega; V] per joint velocity of all mass centres, (nb, 6, nv), or (n, nb, 6, nv) for q (n, nq).
 
-    From the kernels, world axes; of flexible bodies, of their origins. Bodies and speeds in the order of the model.
+    From the kernels, world axes; for flexible bodies, of their origins. Bodies and velocities in model order.
     """
     model = as_model(system)
     bodies = [model.system.bodies[name] for name in model.body_names]

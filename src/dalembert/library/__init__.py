@@ -1,4 +1,4 @@
-"""Ready systems: to start from, to measure with, to test against."""
+"""Library of systems: mechanisms, machines, robots and benchmark problems."""
 
 from . import mechanisms
 from .bicycle import bicycle

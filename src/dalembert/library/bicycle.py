@@ -1,4 +1,4 @@
-"""The bicycle of Whipple, with the parameters of the benchmark."""
+"""Whipple bicycle with the parameters of the benchmark."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..system import System
 __all__ = ["bicycle"]
 
 _TILT, _BASE, _TRAIL = np.pi / 10, 1.02, 0.08  # rad, m, m
-NEGLIGIBLE_MASS = 1e-9  # kg: frames of the coordinates, against 94 kg of the whole
+NEGLIGIBLE_MASS = 1e-9  # kg: intermediate frames of the coordinates, against 94 kg of the whole
 
 
 def bicycle(speed: float = 5.0) -> System:
-    """Return a bicycle that rolls upright along x: rear frame with rider, front frame, two wheels that do not slip.
+    """Return a bicycle rolling upright along x: rear frame with rider, front frame, two wheels without slip.
 
-    Joints x, y, z, yaw, lean and pitch place the rear frame, so that steady motions have constant coefficients;
+    Joints x, y, z, yaw, lean and pitch position the rear frame, so that steady motions have constant coefficients;
     ``rear`` and ``front`` turn the wheels, ``steer`` the fork. Parameters are those of Meijaard, Papadopoulos, Ruina
-    and Schwab 2007, table 1, with z upward here. It has seven coordinates and three speeds; between 4.292 and
-    6.024 m/s it is stable by itself.
+    and Schwab 2007, table 1, with z upward here. It has seven independent coordinates and three independent
+    velocities; between 4.292 and 6.024 m/s it is self-stable.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def bicycle(speed: float = 5.0) -> System:
     rear = s.body("rear_wheel", mass=2.0, inertia=(0.0603, 0.12, 0.0603))
     front = s.body("front_wheel", mass=3.0, inertia=(0.1405, 0.28, 0.1405))
     s.connect("pitch", Revolute("y"), last, rider)
-    foot = (_BASE + _TRAIL, 0, 0)  # where the steering axis meets the ground
+    foot = (_BASE + _TRAIL, 0, 0)  # intersection of the steering axis and the ground
     s.connect("steer", Revolute((-np.sin(_TILT), 0, np.cos(_TILT))), rider.at(*foot), fork.at(*foot))
     s.connect("rear", Revolute("y"), rider.at(0, 0, 0.3), rear)
     s.connect("front", Revolute("y"), fork.at(_BASE, 0, 0.35), front)

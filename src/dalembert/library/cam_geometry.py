@@ -1,4 +1,4 @@
-"""The geometry of disc cams: profiles as envelopes of their followers, with curvature and pressure angle.
+"""Geometry of disc cams: profiles as envelopes of their followers, with curvature and pressure angle.
 
 In the plane of the cam vectors are complex numbers; derivatives are by the cam's angle.
 """
@@ -33,7 +33,7 @@ DIFFERENCE_STEP = math.radians(0.75)
 
 
 class ProfilePiece(NamedTuple):
-    """A smooth piece of a profile, at n angles of the cam.
+    """Smooth segment of a cam profile, at n cam angles.
 
     angle : (n,) rad
     profile : (3, n) m, series of points in the cam
@@ -54,7 +54,7 @@ class ProfilePiece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CamGeometry:
-    """What a cam is made from; see `Cam` for the parameters."""
+    """Design parameters of a cam; see `Cam`."""
 
     motion: FollowerMotion
     base_radius: float
@@ -71,7 +71,7 @@ class CamGeometry:
 
     @property
     def rest(self) -> float:
-        """Where the follower is at zero lift: height, m, or angle from the line to the cam, rad."""
+        """Follower position at zero lift: height, m, or angle from the line to the cam, rad."""
         near = self.base_radius + self.roller_radius
         if not self.swings:
             if self.follower != "flat" and near <= abs(self.offset):
@@ -97,7 +97,7 @@ class CamGeometry:
         return angle
 
     def pieces(self) -> list[ProfilePiece]:
-        """Return the profile in smooth pieces, once around."""
+        """Return the smooth segments of the full profile."""
         return [self._piece(*piece) for piece in self.motion.pieces]
 
     def turns_back(self, sense: Array) -> bool:
@@ -105,7 +105,7 @@ class CamGeometry:
         return not sense.min() > 1e-6 * (self.base_radius if self.follower == "flat" else 1.0)
 
     def least_base_radius(self) -> float | None:
-        """Return the least base radius, m, above the present one at which there is no cusp; None if there is none."""
+        """Return the smallest larger base radius, m, without a cusp; None if there is none."""
         low = high = self.base_radius
         for _ in range(12):
             high *= 1.5
@@ -123,11 +123,11 @@ class CamGeometry:
         other = replace(self, base_radius=base_radius)
         try:
             return not other.turns_back(np.concatenate([piece.sense for piece in other.pieces()]))
-        except ModelError:  # out of reach
+        except ModelError:  # the follower cannot reach
             return False
 
     def _piece(self, k: int, begin: float, end: float) -> ProfilePiece:
-        """Return the profile between two angles of a segment."""
+        """Return the profile between two angles of a motion segment."""
         start, span = float(self.motion.starts[k]), end - begin
         local = np.linspace(begin, end, max(12, 2 * math.ceil(span / (2 * DIFFERENCE_STEP))) + 1)
         inside = np.clip(local, begin + 1e-12 * span, end - 1e-12 * span)  # derivatives jump at the ends
@@ -156,7 +156,7 @@ class CamGeometry:
         return ProfilePiece(start + local, p, radius, np.angle(world / way), sense.real, pitch)
 
     def _point(self, lift: Series) -> Series:
-        """Return the middle of the roller, or the knife, in the world."""
+        """Return the centre of the roller, or the knife edge, in the world."""
         rest = self.rest
         if not self.swings:
             P: Series = 1j * lift
@@ -195,7 +195,7 @@ class CamGeometry:
         return p, n[0], (np.conj(1j * n[0]) * d[0] / rate[0]).real
 
     def _way(self, lift: Series, contact: Series) -> Series:
-        """Return the direction in which the follower goes where it is touched."""
+        """Return the direction of follower motion at the contact."""
         if not self.swings:
             return np.full(len(contact), 1j)
         at = contact if self.follower == "flat" else self._point(lift)[0]

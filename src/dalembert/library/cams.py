@@ -1,4 +1,4 @@
-"""Cams from follower laws: the profile as an envelope, its pressure angle and curvature, and the cam as a system.
+"""Disc cams from follower laws: profile, pressure angle, curvature, and the cam drive as a system.
 
 The cam turns counterclockwise about z at the origin. A follower slides up along y, at x = offset, or swings about a
 pivot on the x axis with its arm above the line to the cam; both are lifted away from the cam.
@@ -30,12 +30,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Cam:
-    """A disc cam that gives a follower its motion.
+    """Disc cam for a given follower motion.
 
     Parameters
     ----------
     motion : FollowerMotion
-        Lift in m; in rad of a follower that swings.
+        Lift in m, or in rad for a swinging follower.
     base_radius : float, m
         Least distance of the profile from the axis, where the lift is zero.
     follower : str
@@ -52,9 +52,9 @@ class Cam:
     Attributes
     ----------
     angle : (n,) rad
-        Of the cam, at which the following are known.
+        Cam angles of the following arrays.
     pressure_angle : (n,) rad
-        Between the force on the follower and the way that it can go; positive if the force leans to the left of it.
+        Between the force on the follower and its direction of motion; positive if the force points to the left of it.
     radius : (n,) m
         Of curvature of the profile: positive where it is convex.
     profile : Curve
@@ -63,8 +63,8 @@ class Cam:
     Raises
     ------
     ModelError
-        If the profile has a cusp or undercuts itself: where, and the least base radius that does not; if a follower
-        that swings cannot reach.
+        If the profile has a cusp or undercut (with the location and the smallest feasible base radius), or if a
+        swinging follower cannot reach.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class Cam:
 
     @property
     def rest(self) -> float:
-        """Where the follower is at zero lift: height, m, or angle from the line to the cam, rad."""
+        """Follower position at zero lift: height, m, or angle from the line to the cam, rad."""
         return self._geometry.rest
 
     @property
@@ -143,7 +143,7 @@ class Cam:
             self._check_far(whole["pitch"], np.concatenate([piece.profile[0] for piece in pieces]))
 
     def _check(self, angle: Array, sense: Array) -> None:
-        """Refuse cusps: the profile must run on in one sense."""
+        """Raise for cusps: the profile must advance in one sense."""
         geometry = self._geometry
         if not geometry.turns_back(sense):
             return
@@ -160,7 +160,7 @@ class Cam:
         raise ModelError("Cam", "base_radius", self.base_radius, f"{found}; {advice}")
 
     def _check_push(self) -> None:
-        """Refuse a cam that would have to pull."""
+        """Raise for a cam that would have to pull the follower."""
         k = int(np.abs(self.pressure_angle).argmax())
         steep = math.degrees(abs(self.pressure_angle[k]))
         if steep > 89.9:
@@ -168,7 +168,7 @@ class Cam:
             raise ModelError("Cam", "motion", self.motion, f"{found}: it cannot push the follower on; give less lift")
 
     def _check_far(self, pitch: Series, profile: Series) -> None:
-        """Refuse a roller that touches the cam elsewhere than where it should."""
+        """Raise for a roller that also touches another part of the cam."""
         away = np.abs(pitch[:, None] - profile[None, :]).min(axis=1)
         k = int(away.argmin())
         if away[k] < self.roller_radius * (1 - 1e-6) - 1e-9 * self.base_radius:
@@ -197,7 +197,7 @@ class Cam:
 
 
 def cam_drive(cam: Cam, *, width: float | None = None, density: float = 7850.0, mass: float = 0.1) -> System:
-    """Return a cam and its follower, held in touch. Mobility 1.
+    """Return a cam and its follower in permanent contact. Mobility 1.
 
     Bodies cam and follower; joints shaft, about z, and guide, whose coordinate is the lift: a slide along y, or a turn
     about the pivot. The constraint contact is a `CamFollower`; its multiplier is the force between the two, positive if
@@ -207,7 +207,7 @@ def cam_drive(cam: Cam, *, width: float | None = None, density: float = 7850.0, 
     ----------
     cam : Cam
     width, density : float, m and kg/m3
-        Of the cam; a fifth of the base radius wide if left out.
+        Of the cam; default width a fifth of the base radius.
     mass : float, kg
         Of the follower.
 

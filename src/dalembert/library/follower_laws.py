@@ -38,7 +38,7 @@ def _polynomial(*coefficients: float) -> Callable[[Array], Array]:
 
 
 def _mirrored(half: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Return a law that goes on beyond the middle as it began, backwards."""
+    """Return a law whose second half is the point reflection of the first."""
 
     def law(x: Array) -> Array:
         late = x > 0.5
@@ -49,7 +49,7 @@ def _mirrored(half: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
 
 def _trapezoid(x: Array) -> Array:
-    """Return the first half of the modified trapezoid: the acceleration rises as a sine, stays, falls as a cosine."""
+    """Return the first half of the modified trapezoid: acceleration sine, constant, cosine."""
     A, w = 8 * _PI / (_PI + 2), 4 * _PI
     rising = np.array([x / w - np.sin(w * x) / w**2, (1 - np.cos(w * x)) / w, np.sin(w * x), w * np.cos(w * x)])
     u = x - 0.125
@@ -84,11 +84,14 @@ FOLLOWER_LAWS: dict[str, Callable[[Array], Array]] = {
 }
 """Rise from 0 to 1 over x from 0 to 1: value and three derivatives, (4, n), of x (n,)."""
 
-_BREAKS = {"modified_trapezoid": (0.125, 0.375, 0.625, 0.875), "modified_sine": (0.125, 0.875)}  # where the third jumps
+_BREAKS = {
+    "modified_trapezoid": (0.125, 0.375, 0.625, 0.875),
+    "modified_sine": (0.125, 0.875),
+}  # jumps of the third derivative
 
 
 class FollowerMotion:
-    """What a follower does in a turn of its cam: rises, returns and dwells, one after the other.
+    """Follower motion over one turn of a cam: a sequence of rises, returns and dwells.
 
     Parameters
     ----------
@@ -98,8 +101,8 @@ class FollowerMotion:
         ``"polynomial4567"``, ``"modified_trapezoid"`` or ``"modified_sine"``; cycloidal if left out. The same lift as
         before is a dwell. It begins, at angle 0, with a lift of 0, and ends with it; angles add up to 2 pi.
 
-    Called with an angle, it gives lift and first and second derivative by the angle, as a law does: to drive a follower
-    without its cam at 1 rad/s.
+    Called with an angle, it returns lift and first and second derivative by the angle, as a time law does: it can drive
+    a follower without its cam at 1 rad/s.
 
     Examples
     --------
@@ -127,26 +130,26 @@ class FollowerMotion:
             if law not in FOLLOWER_LAWS:
                 raise ModelError(where, "law", law, f"use {', '.join(map(repr, FOLLOWER_LAWS))}")
             if lift < 0:
-                raise ModelError(where, "lift", lift, "it is counted from the lowest place, and not negative")
+                raise ModelError(where, "lift", lift, "it is measured from the lowest position: give 0 or more")
             self.laws.append(None if lift == self.lifts[-1] else law)
             self.lifts.append(lift)
             self.spans.append(span)
         total = math.fsum(self.spans)
         if abs(total - 2 * _PI) > 1e-9:
-            remedy = "they add up to 360 degrees, 2 pi"
+            remedy = "they must add up to 360 degrees, 2 pi"
             raise ModelError(item, "angles", f"{math.degrees(total):.9g} degrees in all", remedy)
         if self.lifts[-1] != 0:
-            raise ModelError(item, "lift", self.lifts[-1], "the last segment ends where the first begins, at 0")
+            raise ModelError(item, "lift", self.lifts[-1], "the last segment must end at a lift of 0")
         self.starts = np.concatenate([[0.0], np.cumsum(self.spans)])
 
     @property
     def greatest_lift(self) -> float:
-        """The highest place, m or rad."""
+        """Largest lift, m or rad."""
         return max(self.lifts)
 
     @property
     def pieces(self) -> list[tuple[int, float, float]]:
-        """Where all derivatives are smooth: segment, begin and end in it, rad."""
+        """Intervals with smooth derivatives: segment, begin and end in it, rad."""
         found = []
         for k, (law, span) in enumerate(zip(self.laws, self.spans, strict=True)):
             ends = [0.0, *(span * x for x in _BREAKS.get(law or "", ())), span]
@@ -166,7 +169,7 @@ class FollowerMotion:
     def lift(self, angle: ArrayLike, order: int = 0) -> Array:
         """Return the lift (...) m or rad at angles (...) rad of the cam, or a derivative up to the third."""
         if order not in (0, 1, 2, 3):
-            raise ModelError("FollowerMotion", "order", order, "derivatives up to the third are known")
+            raise ModelError("FollowerMotion", "order", order, "use 0 to 3: derivatives up to the third are available")
         a = np.asarray(angle, dtype=float)
         x = np.mod(a, 2 * _PI).ravel()
         k = np.clip(np.searchsorted(self.starts, x, side="right") - 1, 0, len(self.spans) - 1)
@@ -177,7 +180,7 @@ class FollowerMotion:
         return result.reshape(a.shape)
 
     def breaks(self, first: float, last: float) -> Array:
-        """Return the angles (k,) rad between two at which accelerations or jerks may jump, for drives."""
+        """Return the angles (k,) rad between two angles at which accelerations or jerks may jump, for drives."""
         own = np.array([self.starts[k] + a for k, a, _ in self.pieces])
         turns = 2 * _PI * np.arange(math.floor(first / (2 * _PI)), math.ceil(last / (2 * _PI)) + 1)
         found = (turns[:, None] + own).ravel()

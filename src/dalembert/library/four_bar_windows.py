@@ -1,4 +1,4 @@
-"""Coupled four-bar mechanisms in a row, problem A02 of the IFToMM library of computational benchmarks."""
+"""Row of coupled four-bars, problem A02 of the IFToMM library of computational benchmarks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["windows"]
 
 @checked("n")
 def windows(n: int) -> System:
-    """Return `n` square windows of rods in the xy-plane: n + 1 upright ones on pins, n level ones between their tops.
+    """Return `n` square windows of rods in the xy-plane: n + 1 pivoted upright rods, n level rods between their tops.
 
     Rods are 1 m and 1 kg, gravity is 9.81 m/s2 along -y. All coordinates zero is the upright
     position, closed. The mechanism has one degree of freedom, and n more each time the cranks lie level.

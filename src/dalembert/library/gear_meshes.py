@@ -1,4 +1,4 @@
-"""Involute gears in mesh: distance of axes, contact ratio, backlash, interference; racks; rings for their pinions."""
+"""Involute gear meshes: centre distance, contact ratio, backlash, interference; racks and rings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ToothForces(NamedTuple):
     tangential : along the working circle, positive with the torque that turns it about its axis
     radial : away from its axis; negative, since teeth press gears apart
     axial : along its axis
-    normal : size of all together, along the line of action
+    normal : magnitude of the total force, along the line of action
     """
 
     tangential: float
@@ -36,15 +36,15 @@ class ToothForces(NamedTuple):
 
 @dataclass(frozen=True)
 class GearPair:
-    """Two gears in mesh; the second may be internal.
+    """Pair of gears in mesh; the second may be internal.
 
-    Not looked at: whether a pinion's tips clear those of a ring with hardly more teeth, away from the line of action.
+    Not checked: tip interference of a pinion and a ring with few more teeth, away from the line of action.
 
     Parameters
     ----------
     first, second : Gear
     distance : float, m
-        Of the axes; if left out, that at which they mesh without backlash.
+        Centre distance; default without backlash.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class GearPair:
     Raises
     ------
     ModelError
-        If they do not fit, cannot mesh at that distance, interfere, or a pair of teeth leaves before the next is there.
+        If they do not match, cannot mesh at that distance, interfere, or have a contact ratio below 1.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class GearPair:
         return self.second.base_radius + self._sign * self.first.base_radius
 
     def _tight(self) -> float:
-        """Return the distance of the axes without backlash, m."""
+        """Return the centre distance without backlash, m."""
         a = self.first
         shifts = self.second.shift + self._sign * a.shift
         value = involute(a.transverse_angle) + 2 * math.tan(a.pressure_angle) * shifts / self._teeth
@@ -138,32 +138,32 @@ class GearPair:
 
     @property
     def working_angle(self) -> float:
-        """Pressure angle at which they work, across the axes, rad."""
+        """Transverse working pressure angle, rad."""
         return math.acos(self._base_sum / self.centre)
 
     @property
     def ratio(self) -> float:
-        """Angle of the second by that of the first, as they turn on fixed axes."""
+        """Angle of the second over that of the first, on fixed axes."""
         return -self._sign * self.first.teeth / self.second.teeth
 
     @property
     def contact_ratio(self) -> float:
-        """Pairs of teeth in touch in a section across the axes, in the mean; see `overlap_ratio` for helical gears."""
+        """Transverse contact ratio; see `overlap_ratio` for helical gears."""
         first, second = (math.sqrt(g.tip_radius**2 - g.base_radius**2) for g in (self.first, self.second))
         length = first + self._sign * second - self._sign * self.centre * math.sin(self.working_angle)
         return length / self.first.base_pitch
 
     def overlap_ratio(self, width: float) -> float:
-        """Return how many pairs more a helix keeps in touch over a width, m: width sin(beta) / (pi module)."""
+        """Return the overlap ratio of a helix over a width, m: width sin(beta) / (pi module)."""
         width = positive("GearPair", width=width)["width"]
         return width * abs(math.sin(self.first.helix)) / (math.pi * self.first.module)
 
     def total_contact_ratio(self, width: float) -> float:
-        """Return the pairs of teeth in touch over a width, m, in the mean."""
+        """Return the total contact ratio over a width, m."""
         return self.contact_ratio + self.overlap_ratio(width)
 
     def forces(self, torque: float) -> ToothForces:
-        """Return what the teeth of the second press with on the first, which a torque (N m) drives about +z.
+        """Return the tooth forces of the second gear on the first, which a torque (N m) drives about +z.
 
         Friction is left out. Its axis is z, and the axis of the second lies in the direction of +x from it, of a ring
         in that of -x, as in `spur_gears`.
@@ -185,7 +185,7 @@ class GearPair:
 
     @property
     def backlash(self) -> float:
-        """Play along the working circles, m."""
+        """Backlash along the working circles, m."""
         first, second = (g.base_radius / math.cos(self.working_angle) for g in (self.first, self.second))
         pitch = 2 * math.pi * first / self.first.teeth
         if self.second.internal:
@@ -194,13 +194,13 @@ class GearPair:
 
     @property
     def coupling(self) -> Coupling:
-        """The coupling of the two joints: connect it between them."""
+        """Coupling element for the two joints."""
         return gear(self.first.teeth, self.second.teeth, internal=self.second.internal)
 
 
 @dataclass(frozen=True)
 class Rack:
-    """A rack and its pinion.
+    """Rack and pinion.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class Rack:
 
     @property
     def contact_ratio(self) -> float:
-        """Pairs of teeth in touch, in the mean."""
+        """Contact ratio."""
         g = self.pinion
         over = math.sqrt(g.tip_radius**2 - g.base_radius**2) - g.base_radius * math.tan(g.transverse_angle)
         under = g.module * (g.addendum - g.shift) / math.sin(g.transverse_angle)
@@ -234,7 +234,7 @@ class Rack:
 
     @property
     def coupling(self) -> Coupling:
-        """The coupling of the pinion's angle and the rack's slide."""
+        """Coupling of the pinion's angle and the rack's displacement."""
         return rack_and_pinion(self.pinion.pitch_radius)
 
     def outline(self, teeth: int) -> Array:
@@ -256,7 +256,7 @@ class Rack:
 
 @checked("teeth")
 def ring_for(pinion: Gear, teeth: int) -> Gear:
-    """Return the internal gear without shift for a pinion: teeth as high as the pinion's, or as it can take.
+    """Return the internal gear without shift for a pinion, with the largest addendum up to the pinion's.
 
     The tips of a ring must not reach a pinion inside its base circle: beside small pinions its addendum is less.
 

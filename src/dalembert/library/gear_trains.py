@@ -1,4 +1,4 @@
-"""Gear trains: pairs, racks, planetary sets, differentials, and the wheel that rolls along a straight line."""
+"""Gear trains: pairs, racks, planetary sets, differentials, Cardan gears."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def spur_gears(
     ----------
     first, second : Gear
     centre : float, m
-        Distance of the axes, if it is not to be that without backlash.
+        Centre distance; default without backlash.
     width : float, m
         Of the gears; ten modules if left out.
     density : float, kg/m3
@@ -116,7 +116,7 @@ def planetary(
     Raises
     ------
     ModelError
-        If the axes do not agree, the planets cannot be put in, or touch each other: with numbers.
+        If the centre distances differ, the planets cannot be assembled, or touch each other.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def differential(side: int = 16, pinion: int = 10, *, module: float = 0.004, mas
 def cardan_gears(
     planet: Gear | None = None, *, angle: float = 0.0, width: float | None = None, density: float = STEEL_DENSITY
 ) -> System:
-    """Return Cardan's gears: in a ring of twice its teeth, every point of the planet's pitch circle runs straight.
+    """Return Cardan's gears: points of the planet's pitch circle move straight in a ring of twice its teeth.
 
     Bodies crank, ring (fixed) and planet; joints crank_shaft about z at the origin, planet_pin; coupling mesh. The
     marker ``planet.P`` runs along x, as 2 r cos(crank), r the radius of the pitch circle. Mobility 1.

@@ -1,4 +1,4 @@
-"""Involute gears: the numbers of a wheel, and its outline.
+"""Involute gears: dimensions and outline.
 
 Lengths in m, angles in rad. Wheels of one basic rack: the module and pressure angle of a pair must be the same. Teeth
 of helical wheels are cut by that rack at the helix angle beta, so that its module and pressure angle are those of a
@@ -35,7 +35,7 @@ def involute(angle: float) -> float:
 
 @checked("value", largest=LARGEST_SIZE)
 def involute_angle(value: float) -> float:
-    """Return the angle between 0 and pi/2 whose involute function has a value, 0 or more; by Newton's method."""
+    """Return the angle between 0 and pi/2 with a given involute function, 0 or more, by Newton's method."""
     if not value >= 0:
         raise ModelError("involute_angle", "value", value, "the involute function of a pressure angle is not negative")
     angle = min(math.cbrt(3 * value), 1.5)
@@ -49,7 +49,7 @@ def involute_angle(value: float) -> float:
 
 @dataclass(frozen=True)
 class Gear:
-    """A spur or helical gear with involute teeth, external or internal.
+    """Spur or helical gear with involute teeth, external or internal.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ class Gear:
 
     @property
     def transverse_module(self) -> float:
-        """Module in a section across the axis, m: pitch diameter by number of teeth."""
+        """Transverse module, m: pitch diameter over number of teeth."""
         return self.module / math.cos(self.helix)
 
     @property
     def transverse_angle(self) -> float:
-        """Pressure angle in a section across the axis, rad."""
+        """Transverse pressure angle, rad."""
         return math.atan(math.tan(self.pressure_angle) / math.cos(self.helix))
 
     @property
@@ -161,7 +161,7 @@ class Gear:
 
     @property
     def virtual_teeth(self) -> float:
-        """Teeth of the spur gear that a normal section of the teeth belongs to."""
+        """Virtual number of teeth in the normal section."""
         return self.teeth / (math.cos(self.base_helix) ** 2 * math.cos(self.helix))
 
     @property
@@ -188,7 +188,7 @@ class Gear:
 
     @property
     def fewest_teeth(self) -> float:
-        """Teeth below which this shift is undercut."""
+        """Number of teeth below which this shift is undercut."""
         return 2 * (self.addendum - self.shift) * math.cos(self.helix) / math.sin(self.transverse_angle) ** 2
 
     @property

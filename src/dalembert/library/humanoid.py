@@ -1,4 +1,4 @@
-"""A humanoid: pelvis, waist, two legs, two arms."""
+"""Humanoid with pelvis, waist, two legs and two arms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Vector = tuple[float, float, float]
 
 
 class _Segment(NamedTuple):
-    """One body and the joint that carries it, on the segment before it.
+    """Body segment and its joint on the previous segment.
 
     The joint turns about `axis` at `place` (m) on the carrier; the body is a solid box with edges
     `size` (m) and its centre at `center` (m) from the joint.
@@ -70,7 +70,7 @@ def humanoid() -> System:
     waist 3; the head is part of the torso. x points forward, y to the left, z up, and in the
     reference placement it stands upright with its arms down. Names of the two sides begin with
     ``"left_"`` and ``"right_"``; the pelvis hangs on the joint ``"base"``. Segments are solid boxes
-    of human proportions; the numbers are nobody's in particular.
+    of human proportions.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def humanoid() -> System:
 
 
 def _limb(carrier: Body, segments: tuple[_Segment, ...], side: str = "", left: float = 1.0) -> Body:
-    """Hang a row of segments on `carrier`, mirrored if `left` is -1, and return the last body.
+    """Attach a chain of segments to `carrier`, mirrored if `left` is -1, and return the last body.
 
     Joint axes are not mirrored: roll and yaw turn right-handed on both sides.
     """

@@ -1,4 +1,4 @@
-"""The fuel injection pump of Sol 1983, chapter 9: cam, roller and plunger, with films of oil between them."""
+"""Fuel injection pump of Sol 1983, chapter 9: cam, roller and plunger with oil films."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class PumpData:
-    """Numbers of the pump. P: printed in the thesis; I: inferred from what is printed; O: ours, plausible.
+    """Parameters of the pump. P: printed in the thesis; I: inferred from printed values; O: assumed, plausible.
 
     Attributes
     ----------
@@ -229,7 +229,7 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, loa
 
 
 class PumpFilms(NamedTuple):
-    """What the films of the pump do in the course of a run: derived outputs, each (n,).
+    """Film quantities of the pump over a run, each (n,).
 
     The thesis prints, at 1000 revolutions per minute (in brackets what comes out with the data of `PumpData`, after the
     first revolution): eccentricity ratio 0.10 to 0.50 (0.24 to 0.49); 0.50 to 0.75 with twice the clearance (0.61 to
@@ -265,13 +265,13 @@ class PumpFilms(NamedTuple):
 
     @property
     def slip_ratio(self) -> Array:
-        """Slip as part of the mean film velocity, (n,)."""
+        """Slip relative to the mean film velocity, (n,)."""
         return np.asarray(self.slip / np.maximum(np.abs(self.rolling), 1e-12))
 
 
 @checked("result")
 def pump_films(result: Result) -> PumpFilms:
-    """Return what the films do: thickness, stress, slip, eccentricity and torque at the times of a result.
+    """Compute film thickness, stress, slip, eccentricity and torque at the times of a result.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def _traction(data: PumpData, load: str | float) -> TractionFilm:
 
 
 def _fuel(data: PumpData) -> Element:
-    """Return the fuel's force on the plunger: a squared sine over the angles at which the pump delivers."""
+    """Return the fuel force on the plunger: a squared sine over the delivery angles."""
     return Element(
         "joint",
         "-area*pressure*where(abs(turn) < width, cos(pi*turn/(2*width))**2, 0)",

@@ -18,13 +18,13 @@ __all__ = ["Drawing"]
 Array = NDArray[np.float64]
 
 _ITEM = "linkage"
-DUPLICATE_TOL = 1e-9  # of the drawing's size: what counts as the same point
+DUPLICATE_TOL = 1e-9  # relative to the drawing's size: closer points coincide
 _PLANES = ("xy", "xz", "yz")
 
 
 @dataclass
 class Drawing:
-    """What was given, checked: points by name, links with ground first, and what slides."""
+    """Checked drawing: points by name, links with ground first, and sliders."""
 
     points: dict[str, Array]
     links: dict[str, tuple[str, ...]]
@@ -120,7 +120,7 @@ class Drawing:
                 raise ModelError(_ITEM, "joints", p, "give points at which links meet")
 
     def check_ties(self) -> None:
-        """Refuse links that nothing ties to ground."""
+        """Raise for links without connection to ground."""
         reached, front = {"ground"}, ["ground"]
         ties = [(*self.at[p], *((self.sliders[p][0],) if p in self.sliders else ())) for p in self.points]
         ties += [(what, guide) for what, (guide, _) in self.sliders.items() if what in self.links]
@@ -135,15 +135,15 @@ class Drawing:
                 raise ModelError(f"link {link!r}", "points", self.links[link], remedy)
 
     def joined(self, p: str) -> list[str]:
-        """Return what is jointed together at a point: links in order, a block before them."""
+        """Return the bodies joined at a point: a slider block first, then links in order."""
         return [*([f"{p}_block"] if p in self.sliders else []), *self.at[p]]
 
     def reference(self, what: str) -> Array:
-        """Return the point that slides: the one named, or the first of a link."""
+        """Return the sliding point: the named one, or the first of a link."""
         return self.points[what if what in self.points else self.links[what][0]]
 
     def direction(self, what: str) -> Array:
-        """Return the unit vector in the drawing along which something slides."""
+        """Return the unit vector of a slider in the drawing."""
         guide, towards = self.sliders[what]
         item = f"slider {what!r}"
         if isinstance(towards, str):
@@ -159,7 +159,7 @@ class Drawing:
         return unit
 
     def zero(self, what: str) -> Array:
-        """Return the point on the line of a slide from which it is counted."""
+        """Return the zero point on the line of a slider."""
         guide, towards = self.sliders[what]
         if isinstance(towards, str):
             return self.points[towards]

@@ -1,4 +1,4 @@
-"""Linkages from a drawing: points with names, links between them, joints where links meet."""
+"""Linkages from a drawing: named points, links, and joints at shared points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def linkage(
     gravity: ArrayLike | None = None,
     name: str = "linkage",
 ) -> System:
-    """Return the linkage that a drawing shows: points with names, and the links that join them.
+    """Build a linkage from a drawing of named points and links.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def linkage(
 
 @dataclass
 class _Placed:
-    """A body, and where it is drawn: origin (3,), rotation (3, 3), angle rad."""
+    """Body with its drawn pose: origin (3,), rotation (3, 3), angle rad."""
 
     body: Body
     origin: Array
@@ -219,7 +219,7 @@ def _add_masses(bodies: dict[str, _Placed], mass: Any, drawing: Drawing) -> None
 
 
 def _rods(points: list[Array]) -> list[tuple[Array, Array]]:
-    """Return the rods of a link: around its points, or between the outermost if they are in a row."""
+    """Return the rods of a link: around its points, or between the outermost if they are collinear."""
     if len(points) < 3:
         return [(points[0], points[1])] if len(points) == 2 else []
     cloud = np.array(points)

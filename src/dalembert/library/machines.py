@@ -1,4 +1,4 @@
-"""Machines of the workshop: quick return, Scotch yoke, scissor lift, pantograph, couplings of shafts, Geneva drive."""
+"""Machines: quick return, Scotch yoke, scissor lift, pantograph, shaft couplings, Geneva drive."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def quick_return(
     angle: float = 0.0,
     mass: float | None = 1.0,
 ) -> System:
-    """Return the crank and slotted lever of a shaper, or Whitworth's quick return: the ram comes back faster.
+    """Return a crank and slotted lever quick-return mechanism, or Whitworth's quick return.
 
     The crank OA turns about O at (0, base); its block A slides in the lever, which turns about C at the origin and
     moves the ram F, at a height, by the rod EF. With the crank shorter than the base the lever swings, and forth takes
@@ -143,7 +143,7 @@ def scissor_lift(stages: int = 3, arm: float = 1.0, *, angle: float = 0.5, mass:
 def pantograph(
     ratio: float = 3.0, arm: float = 0.6, *, position: tuple[float, float] = (0.25, 0.05), mass: float | None = 1.0
 ) -> System:
-    """Return a pantograph: Q draws what P is led along, `ratio` times as large, from O. Mobility 2.
+    """Return a pantograph: Q traces the path of P, enlarged by `ratio` about O. Mobility 2.
 
     Links first O-D-A, second A-E-Q, and the bars D-P and P-E, which make a parallelogram with them.
 
@@ -175,7 +175,7 @@ def pantograph(
 
 
 def oldham(offset: float = 0.02, radius: float = 0.05, *, mass: float = 1.0) -> System:
-    """Return Oldham's coupling: two parallel shafts turn alike, though their axes are apart. Mobility 1.
+    """Return Oldham's coupling of two parallel, offset shafts. Mobility 1.
 
     Bodies input, disc, output. Joints about z: input_shaft at the origin and output_shaft at (offset, 0, 0); the disc
     slides on both, tongue_1 along x of the input and tongue_2 along y of the disc. Its centre runs twice as fast on the
@@ -209,7 +209,7 @@ def cardan_shaft(
     parallel: bool = True,
     mass: float = 1.0,
 ) -> System:
-    """Return shafts with universal joints: one, whose output is uneven, or two, which make up for each other.
+    """Return shafts with one universal joint (non-uniform output), or two that compensate each other.
 
     Bodies input, output and, between two joints, tube and slide. Joints: input_bearing and output_bearing on ground,
     joint_1 and joint_2, and the spline along which the middle shaft changes its length. The input turns about x, all
@@ -263,7 +263,7 @@ def cardan_shaft(
 
 @checked("slots")
 def geneva(slots: int = 4, centre: float = 0.1, *, mass: float = 1.0) -> System:
-    """Return a Geneva drive: every turn of the crank moves the wheel on by one slot, and holds it for the rest.
+    """Return a Geneva drive: every turn of the crank indexes the wheel by one slot.
 
     The crank turns about z at the origin, joint crank_shaft, zero where it points at the wheel; the wheel turns about
     (centre, 0, 0), joint wheel_shaft. The pin is in a slot while the crank is within pi/2 - pi/slots of the line of
@@ -327,7 +327,7 @@ def _slots(slots: int) -> int:
 
 
 def _wheel(slots: int, centre: float) -> Array:
-    """Return the outline (k, 2) m of the wheel: slots, and between them hollows for the lock of the crank."""
+    """Return the outline (k, 2) m of the wheel, with slots and locking arcs between them."""
     half = math.pi / slots
     crank, rim, pin = centre * math.sin(half), centre * math.cos(half), 0.04 * centre
     bottom = centre - crank - pin

@@ -91,7 +91,7 @@ def four_bar(
 
 @checked("crank", "base", "angle", largest=LARGEST_SIZE)
 def parallelogram(crank: float = 1.0, base: float = 2.0, *, angle: float = 1.0) -> System:
-    """Return a four-bar whose opposite links are equal; at angle 0 it lies flat and can fold two ways.
+    """Return a four-bar with equal opposite links; at angle 0 it lies flat, at a bifurcation.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) ->
 
 @checked("height", "width", "mass", largest=LARGEST_SIZE)
 def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0.0, 0.0), mass: float = 30.0) -> System:
-    """Return a door on two joints about the vertical, `low` and `high`.
+    """Return a door on two vertical revolute joints, `low` and `high`.
 
     Mobility 1, Grübler count -4: five rows of the second joint repeat the first.
 
@@ -258,7 +258,7 @@ def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0
     height, width : float, m
         Distance of the joints; width of the leaf.
     misfit : (3,) m
-        Error of place of the upper joint on the frame: other than zero contradicts the lower joint.
+        Position error of the upper joint on the frame; nonzero values contradict the lower joint.
     mass : float, kg
     """
     system = System("door")
@@ -395,7 +395,7 @@ def _turn_to(direction: Array) -> float:
 
 
 def _turn(angle: float) -> float:
-    """Return the angle within half a turn of zero."""
+    """Wrap an angle to (-pi, pi]."""
     return math.remainder(angle, 2 * math.pi)
 
 

@@ -1,4 +1,4 @@
-"""Chains and trees of equal links, of any length: models to measure and to learn with."""
+"""Chains and trees of equal links, of any length, for benchmarks and examples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def chain(
     floating: bool = False,
     joints: str = "pin",
 ) -> System:
-    """Return a chain of `n` equal links, each turning in the tip of the one before.
+    """Return a chain of `n` equal links, each jointed to the tip of the previous one.
 
     Links are solid rods along their x-axis, with the joint at their origin. Bodies are named
     ``"link_1"`` ... and joints ``"joint_1"`` ..., the latter by the link they carry.

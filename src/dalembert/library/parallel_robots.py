@@ -1,4 +1,4 @@
-"""Parallel robots: platforms carried by several legs, and where their drives have to stand."""
+"""Parallel robots and their inverse kinematics."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def delta(
 
 @checked("system")
 def delta_angles(system: System, position: ArrayLike) -> Array:
-    """Return the angles (3,) rad of the arms of a `delta` for a place of its platform, elbows outward.
+    """Return the arm angles (3,) rad of a `delta` for a platform position, elbows outward.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def delta_angles(system: System, position: ArrayLike) -> Array:
     Raises
     ------
     ModelError
-        If a place is out of reach: which arm, and by how much.
+        If a position is out of reach, with the arm and the distance.
     """
     x = _positions("delta_angles", position, 3)
     hip, centre = system["ground.H1"].position, system["platform.C"].position
@@ -273,7 +273,7 @@ def three_rrr_angles(system: System, position: ArrayLike, angle: float = 0.0) ->
     Raises
     ------
     ModelError
-        If the pose is out of reach: which leg, and by how much.
+        If the pose is out of reach, with the leg and the distance.
     """
     x = finite_array(position, (2,), item="three_rrr_angles", field="position")
     result = []
@@ -297,7 +297,7 @@ def five_bar(
     position: ArrayLike = (0.15, 0.4),
     mass: float | None = 1.0,
 ) -> System:
-    """Return the parallel five-bar, a SCARA robot with both motors on ground. Mobility 2, the place of P.
+    """Return the parallel five-bar, a SCARA robot with both motors on ground. Mobility 2, the position of P.
 
     Left: joint A at the origin, link left_arm to B, link left_rod to P; right: joint E at (base, 0), right_arm to D,
     right_rod to P. Elbows are outward.
@@ -325,7 +325,7 @@ def five_bar(
 
 
 def _across(along: Array) -> Universal:
-    """Return a universal joint with both axes across a rod, so that it does not spin."""
+    """Return a universal joint with both axes perpendicular to a rod, so that the rod does not spin."""
     unit = along / np.linalg.norm(along)
     first = np.cross(unit, np.eye(3)[int(np.abs(unit).argmin())])
     first /= np.linalg.norm(first)

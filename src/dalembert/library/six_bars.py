@@ -1,4 +1,4 @@
-"""Six-bar linkages: the two chains of Watt and Stephenson, with every link that may be the ground."""
+"""Six-bar linkages: all inversions of the Watt and Stephenson chains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nearest positions of sketched points that have the given lengths."""
+"""Closure of a sketched linkage: nearest point positions with given lengths."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def closed_drawing(
     lines: Mapping[str, Array],
     sliders: Mapping[str, tuple[str, Any]],
 ) -> dict[str, Array]:
-    """Return points near those of a sketch with the distances that are given, and otherwise drawn, within links.
+    """Find points near a sketch with the given distances, and drawn distances within links otherwise.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def closed_drawing(
     Raises
     ------
     ModelError
-        If no position has the distances: those that miss most, wanted and found.
+        If no position has the distances; the message lists the largest errors.
     """
     wanted = {frozenset(pair): length for pair, length in (_given(k, v, links, fixed) for k, v in lengths.items())}
     for link, own in links.items():
@@ -104,7 +104,7 @@ def closed_drawing(
 def _given(
     key: Any, value: Any, links: Mapping[str, tuple[str, ...]], fixed: set[str]
 ) -> tuple[tuple[str, str], float]:
-    """Return the two points that a length is meant for, and it."""
+    """Return the two points of a length, and its value."""
     own = links.get(key, ()) if isinstance(key, str) else ()
     if isinstance(key, str) and len(own) != 2:
         remedy = "give the name of a link of two points, or two points, ('A', 'B')"
@@ -123,12 +123,12 @@ def _given(
 def meet(
     p: ArrayLike, from_p: float, q: ArrayLike, from_q: float, *, left: bool = True, item: str, what: str = "the links"
 ) -> Array:
-    """Return the point (2,) m at two distances from two points, on the left of the way from p to q or on the right.
+    """Return the point (2,) m at given distances from p and q, on the left or right of the line from p to q.
 
     Raises
     ------
     ModelError
-        If there is none: with the distance of p and q, and what it may be.
+        If there is none, with the distance of p and q and its feasible range.
     """
     a, b = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     apart = float(np.linalg.norm(b - a))

@@ -1,4 +1,4 @@
-"""The two-arm space manipulator of Passerello & Huston 1972, chapter V."""
+"""Two-arm space manipulator of Passerello & Huston 1972, chapter V."""
 
 from __future__ import annotations
 

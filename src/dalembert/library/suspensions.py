@@ -1,4 +1,4 @@
-"""Wheels of cars: suspensions and steering, seen from the body of the car, which is ground.
+"""Car suspensions and steering, with the car body as ground.
 
 x points forward, y to the left, z up; wheels are left ones. Points are hard points, by name, and may be replaced one by
 one.
@@ -115,7 +115,7 @@ def _steered(
 
 
 def _wishbone(p: dict[str, Array], front: str, rear: str, ball: str) -> Revolute:
-    """Return the joint of a wishbone about the line through its pivots, so that the ball goes up."""
+    """Return the joint of a wishbone about the line through its pivots, positive upward."""
     axis = p[front] - p[rear]
     up = np.cross(axis, p[ball] - p[rear])[2]
     if np.linalg.norm(np.cross(axis, p[ball] - p[rear])) < 1e-9 * max(float(axis @ axis), 1e-12):
@@ -141,7 +141,7 @@ def ackermann(
     exact: float = math.radians(30),
     mass: float | None = 1.0,
 ) -> System:
-    """Return a steering trapezoid, seen from above: its wheels turn about (nearly) one point on the rear axle.
+    """Return an Ackermann steering trapezoid in top view.
 
     Kingpins K1 (left, at y = track / 2) and K2, links left K1-A and right K2-B with their steering arms to the rear,
     tie_rod A-B. The steering angle of a wheel is how far the joint of its kingpin has turned from the start. The
@@ -175,7 +175,7 @@ def ackermann(
 
 
 def ackermann_lean(track: float, wheelbase: float, arm: float, inner: float) -> float:
-    """Return how much steering arms lean inward, rad, for the condition of Ackermann to hold at an inner angle.
+    """Return the inward lean of the steering arms, rad, for the Ackermann condition at an inner angle.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def ackermann_lean(track: float, wheelbase: float, arm: float, inner: float) -> 
     Raises
     ------
     ModelError
-        If no trapezoid does: with the angle that it can do nearest.
+        If no trapezoid satisfies it, with the nearest angle.
     """
     item = "ackermann_lean"
     positive(item, track=track, wheelbase=wheelbase, arm=arm, inner=inner)
@@ -205,7 +205,7 @@ def ackermann_lean(track: float, wheelbase: float, arm: float, inner: float) -> 
     for lean in leans:
         try:
             values.append(error(float(lean)))
-        except ModelError:  # it folds before
+        except ModelError:  # it folds before this angle
             values.append(math.nan)
     changes = [k for k in range(len(leans) - 1) if values[k] * values[k + 1] <= 0]
     if not changes:
@@ -227,7 +227,7 @@ def rack_steering(
     setback: float = 0.18,
     mass: float | None = 1.0,
 ) -> System:
-    """Return a rack with two tie rods and two steered wheels, seen from above. Mobility 1.
+    """Return a rack with two tie rods and two steered wheels in top view. Mobility 1.
 
     Kingpins K1 (left) and K2, links left K1-A and right K2-B with their arms to the rear, tie rods left_rod D-A and
     right_rod E-B, the rack from D to E; ``rack_slide`` along y, zero in the middle.

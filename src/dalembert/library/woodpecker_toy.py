@@ -1,4 +1,4 @@
-"""The woodpecker toy: a bird on a spring pecks its way down a pole, by impacts and friction."""
+"""Woodpecker toy: a sprung bird on a sleeve descends a pole by impacts and friction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESTITUTION = {"bird.beak": 0.5, "sleeve.lower": 0.0, "sleeve.upper": 0.0}
 
 @checked("scale", largest=LARGEST_SIZE)
 def woodpecker(scale: float = 1.0) -> System:
-    """Return the toy: a sleeve with play around a pole, and a bird on a spring that hangs on it.
+    """Return the woodpecker toy: a sleeve with play around a pole, and a bird attached by a spring.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""Eigenvalues over a parameter or a speed, each mode followed by its shape.
+"""Root loci and Campbell diagrams: eigenvalues over a parameter or rotor speed, modes tracked by shape.
 
 From one value of the parameter to the next, modes are paired by
 
     p_ij = |w_i v'_j| |w'_j v_i|                                                                              (1)
 
-with right eigenvectors v and left ones w, w_i v_j = 1 if i = j, else 0: it does not depend on the scales of vectors nor
-on units, is 1 for the same mode and 0 for any other; and by how far eigenvalues are from where they would go on to. So
-curves that cross stay themselves.
+with right eigenvectors v and left ones w, w_i v_j = 1 if i = j, else 0. (1) is independent of vector scales and units,
+1 for the same mode and 0 for any other. The distance of eigenvalues from their extrapolation is the second criterion.
+Curves that cross keep their identity.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 
-_COLUMNS, _LINES = 5, 9  # of tables
+_COLUMNS, _LINES = 5, 9  # size of tables
 
 
 def _some(count: int) -> list[int]:
-    """Return numbers of rows for a table, the first and the last among them."""
+    """Return row indices for a table, including the first and the last."""
     return sorted(set(np.linspace(0, count - 1, min(count, _LINES)).round().astype(int).tolist()))
 
 
-WHIRL_SHARE = 0.5  # share of circular motion from which a mode whirls
+WHIRL_SHARE = 0.5  # share of circular motion from which on a mode whirls
 FLAT_ORBIT_SHARE = 0.1  # share up to which an orbit is flat and has no sense of whirl
 
 
@@ -59,16 +59,16 @@ def _sense(whirl: float) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RootLocus(ArrayAnswer):
-    """Eigenvalues over values of a parameter, modes followed.
+    """Eigenvalues over values of a parameter, with tracked modes.
 
     Attributes
     ----------
     parameter : str
     values : (m,)
     eigenvalues : (m, n) complex, 1/s
-        Column k is one mode all along; those of conjugate pairs have columns of their own.
+        Column k is one mode for all values; both modes of a conjugate pair have a column.
     vectors : (m, states, n) complex
-        Eigenvectors, of the independent states.
+        Eigenvectors in the independent states.
     spaces : sequence of Tangent, (m,)
     """
 
@@ -100,7 +100,7 @@ class RootLocus(ArrayAnswer):
         return np.asarray(self.eigenvalues.real.max(axis=1, initial=-np.inf))
 
     def crossings(self) -> list[tuple[float, complex]]:
-        """Return where modes become stable or unstable: the parameter, and the eigenvalue there (Im >= 0)."""
+        """Return the stability changes of modes: the parameter, and the eigenvalue there (Im >= 0)."""
         found = []
         for k in range(self.eigenvalues.shape[1]):
             real, imag = self.eigenvalues[:, k].real, self.eigenvalues[:, k].imag
@@ -149,10 +149,10 @@ class RootLocus(ArrayAnswer):
             cells = [f"  {self.frequencies[k, j]:9.4g}, {self.damping_ratios[k, j]:+7.4f}" for j in shown]
             lines.append(f"{self.values[k]:14.6g}  {self.growth[k]:+12.4g}" + "".join(cells))
         left = len(self.vibrating) - len(shown)
-        lines += [f"  ... and {left} more modes that swing"] if left > 0 else []
+        lines += [f"  ... and {left} more oscillating modes"] if left > 0 else []
         lines += [
             f"  a mode changes stability at {at:.6g}, "
-            + (f"{value.imag / (2 * np.pi):.4g} Hz" if value.imag else "still")
+            + (f"{value.imag / (2 * np.pi):.4g} Hz" if value.imag else "without oscillation")
             for at, value in self.crossings()
         ]
         return "\n".join(lines)
@@ -172,16 +172,16 @@ class RootLocus(ArrayAnswer):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Campbell(RootLocus):
-    """Frequencies over the speed of a rotor; `values` are speeds in rad/s.
+    """Campbell diagram: frequencies over the rotor speed; `values` are rotor speeds in rad/s.
 
     Attributes
     ----------
     whirl : (m, n)
-        1 where the orbits of a mode go round as the rotor does (forward), -1 against it, between for flat orbits and
-        for motion along or about the axis.
+        1 for forward whirl (in the sense of the rotor), -1 for backward whirl, between for flat orbits and for motion
+        along or about the axis.
     axes : {"fixed", "rotating", "mixed"}
-        In which frequencies are seen: fixed ones, or those that turn with the rotor; mixed where equations could not be
-        converted. If they are not fixed, `notes` tell why.
+        Axes of the frequencies: fixed, or rotating with the rotor; mixed if the equations could not be converted. If
+        they are not fixed, `notes` gives the reason.
     notes : tuple of str
     """
 
@@ -194,20 +194,20 @@ class Campbell(RootLocus):
         return {"value": (self.values, "rad/s")}
 
     def critical_speeds(self, order: float = 1.0, *, whirl: str | None = None) -> Array:
-        """Return the speeds (rad/s) at which a frequency is `order` times the speed, in order.
+        """Return the sorted rotor speeds (rad/s) at which a frequency is `order` times the rotor speed.
 
         Parameters
         ----------
         order : float
             1 for unbalance.
         whirl : {"forward", "backward"}
-            Of modes that whirl so only. Unbalance excites forward whirl; backward too where supports are not alike in
-            all directions. All modes if left out, torsion among them.
+            Only modes with this whirl; default all modes, including torsion. Unbalance excites forward whirl, and on
+            anisotropic supports also backward whirl.
 
         Raises
         ------
         ModelError
-            If frequencies are those of mixed axes: no line of excitation belongs to them.
+            If `axes` is ``"mixed"``: excitation lines are undefined.
         """
         from scipy.interpolate import CubicSpline
 
@@ -260,7 +260,7 @@ class Campbell(RootLocus):
         return "\n".join(lines)
 
     def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Any:
-        """Draw frequencies over the speed, with lines of excitation at `orders` times the speed; return the axes."""
+        """Draw frequencies over the rotor speed, with excitation lines at `orders` times it; return the axes."""
         from ..view.plots.linear import plot_campbell
 
         return plot_campbell(self, orders, ax=ax, path=path)
@@ -277,20 +277,20 @@ def root_locus(
     independent_coordinates: Sequence[str] | None = None,
     independent_velocities: Sequence[str] | None = None,
 ) -> RootLocus:
-    """Return eigenvalues over a parameter, modes followed by their shapes.
+    """Compute eigenvalues over a parameter, with modes tracked by their shapes.
 
     Parameters
     ----------
     system : System, Model, or function of the value
-        A function gives the system for a value: any parameter at all.
+        A function returns the system for a value, so that anything may vary.
     parameter : str
-        A number of an element (``"k.stiffness"``); or a start value (``"spin.speed"``, ``"fork"``), of a joint whose
-        speed is driven too. For a function, what to call it.
+        A parameter of the system (``"k.stiffness"``), or a start value (``"spin.speed"``, ``"fork"``), also of a joint
+        with driven velocity. For a function, the label of the parameter.
     values : (m,)
         In order.
     state : State, dict, Result, equilibrium, or function of the value
-        About which to linearise; a function where it changes with the value, as an equilibrium does.
-    conditions, independent, speeds
+        Operating point; a function if it depends on the value, as an equilibrium does.
+    conditions, independent_coordinates, independent_velocities
         As in `linearize`.
 
     Examples
@@ -323,26 +323,26 @@ def campbell(
     conditions: Conditions | None = None,
     independent_coordinates: Sequence[str] | None = None,
 ) -> Campbell:
-    """Return frequencies over the speed of a rotor, with the sense of whirl and critical speeds.
+    """Compute the Campbell diagram of a rotor, with whirl directions and critical speeds.
 
     Parameters
     ----------
     system : System, Model, or function of the speed
     spin : str or names
-        The joint about which the rotor turns, or its speed: ``"bearing"``, ``"bearing.speed"``; driven at a speed, or
-        free. Several turn at the same speed.
+        The joint about which the rotor turns, or its velocity: ``"bearing"``, ``"bearing.speed"``; driven or free.
+        Several joints turn at the same rotor speed.
     values : (m,) rad/s
-    state, conditions, independent
+    state, conditions, independent_coordinates
         As in `root_locus`.
     axis : (3,)
-        About which orbits are looked at, world axes; that of the spin if left out.
+        Axis of the orbits in world axes; default the spin axis.
 
     Notes
     -----
-    Frequencies are those in fixed axes, as seen beside the rotor. Coordinates behind the spin, such as the modes of a
-    flexible shaft that turns, are converted. That needs a rotor that is symmetric about its axis; supports may differ
-    by direction. For blades and other rotors without symmetry, on supports alike in all directions, frequencies are
-    those in axes that turn with the rotor. `axes` tells which, and `notes` why.
+    Frequencies refer to fixed axes. Coordinates that rotate with the rotor, such as the modes of a flexible shaft, are
+    converted. This requires a rotor symmetric about its axis; supports may be anisotropic. For blades and other
+    asymmetric rotors on isotropic supports, frequencies refer to rotating axes. `axes` gives the choice, and `notes`
+    the reason.
     """
     if not isinstance(spin, str) and not len(spin):
         raise ModelError("campbell", "spin", spin, "name the joint about which the rotor turns")
@@ -354,7 +354,7 @@ def campbell(
     turned = _axis(spaces[-1], name) if axis is None else finite_array(axis, (3,), item="campbell", field="axis")
     length = float(np.linalg.norm(turned))
     if not length:
-        raise ModelError("campbell", "axis", axis, "an axis must have a length")
+        raise ModelError("campbell", "axis", axis, "give a nonzero vector")
     turned = turned / length
     matrices, axes, notes = in_common_axes(spaces, matrices, numbers, turned)
     eigenvalues, vectors = _match_eigenvalues(matrices)
@@ -379,7 +379,7 @@ def _along(
     item: str, system: Any, parameters: list[str], values: ArrayLike, state: Any, conditions: Conditions | None,
     independent: Sequence[str] | None, speeds: Sequence[str] | None,
 ) -> tuple[Array, list[Tangent], Array]:  # fmt: skip
-    """Return the values, and tangent spaces and matrices A (m, n, n) at them."""
+    """Return the values, with tangent spaces and state matrices A (m, n, n)."""
     numbers = np.atleast_1d(finite_array(values, np.shape(values), item=item, field="values"))
     if numbers.ndim != 1 or not len(numbers):
         raise ModelError(item, "values", values, "give (m,) numbers")
@@ -396,7 +396,7 @@ def _along(
         space = tangent_space(
             model, where, independent_coordinates=names, independent_velocities=paces, **how, item=item
         )
-        if names is None:  # the same coordinates all along
+        if names is None:  # the same coordinates for all values
             names = [model.speed_names[k] for k in space.positions]
             paces = [model.speed_names[k] for k in space.speeds]
         spaces.append(space)
@@ -404,7 +404,7 @@ def _along(
 
 
 def state_matrices(spaces: list[Tangent]) -> Array:
-    """Return A at each space; derivatives of one model under the same conditions in one batch."""
+    """Return the state matrix of each tangent space; spaces of one model and conditions are evaluated in one batch."""
     first = spaces[0]
     alike = all(space.model is first.model and space.conditions is first.conditions for space in spaces)
     if not alike or any(space.inputs is not None for space in spaces):
@@ -423,7 +423,7 @@ def _at_value(
     item: str, model: Model, parameters: list[str], value: float, state: Any, conditions: Conditions | None, made: bool,
     base: State | None,
 ) -> tuple[Model, State, Conditions | None]:  # fmt: skip
-    """Return the model with its numbers, the state and the conditions at one value of the parameter."""
+    """Return the model with its parameters, the state and the conditions at one value of the parameter."""
     if made:
         at = operating_point(model, state, None, conditions, item=item)
         return at.model, at.state, at.conditions
@@ -439,7 +439,7 @@ def _at_value(
     paced = [d for d in model.joint_drives if d.name in owners and d.level == 1]
     free = [parameter for parameter in parameters if parameter.removesuffix(".speed") not in {d.name for d in paced}]
     if free and isinstance(state, State):
-        remedy = "give start values by name as state, so that this one can be set among them"
+        remedy = "give the state as start values by name, so that this start value can be set"
         raise ModelError(item, "state", state, remedy)
     if free or base is None or state is not None:
         named = {**(state or {}), **dict.fromkeys(free, value)} if free else state
@@ -451,7 +451,7 @@ def _at_value(
 
 
 def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, value: float) -> State:
-    """Return a state with another speed at a degree of freedom whose speed is driven; what loops tie to it follows."""
+    """Return a state with another velocity at a driven degree of freedom; velocities coupled by loops follow."""
     v = state.v.copy()
     v[dof] = value
     rows = StateConstraints.of(model, conditions, state.t)
@@ -463,7 +463,7 @@ def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, 
     return replace(state, v=v)
 
 
-# ---- following
+# ---- mode tracking
 
 
 def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
@@ -490,7 +490,7 @@ def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
 
 
 def _inverse(V: Complex) -> Complex:
-    """Return left eigenvectors as rows; of defective matrices, the shortest ones."""
+    """Return left eigenvectors as rows; for defective matrices, the shortest ones."""
     if not len(V):
         return V
     if np.linalg.cond(V) < 1e12:
@@ -517,7 +517,7 @@ def _axis(space: Tangent, name: str) -> Array:
 
 
 def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
-    """Return by which part orbits of modes (states, n) go round the axis, from -1 to 1, (n,)."""
+    """Return the circular share of the orbits of modes (states, n) about the axis, from -1 to 1, (n,)."""
     model, q = space.model, space.state.q
     motions = space.Q @ S[: space.ny]
     moves = frame_motions(model, q, np.hstack([motions.real, motions.imag]))
@@ -525,7 +525,7 @@ def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
     moves = moves[:n] + 1j * moves[n:]
     parts = [moves[..., 3:], moves[..., :3] * model.length]
     pose = model.poses(q)
-    for name in model.flexible_names:  # where its nodes go beside its frame
+    for name in model.flexible_names:  # displacements of its nodes relative to its frame
         body, k = model.system.bodies[name].flexible, model.body_names.index(name)
         assert body is not None
         bent = np.einsum("ij,ajm,mn->nai", pose.rotation[k], body.shapes[:, 3:], motions[model.v_slice(name)])
@@ -537,5 +537,5 @@ def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
     for part in parts:
         around += 2 * (np.conj(part @ e1) * (part @ e2)).imag.sum(1)
         size += (np.abs(part) ** 2).sum((1, 2))
-    # x = Re(a exp(i w t)): counter-clockwise where b lags a by a quarter turn
+    # x = Re(a exp(i w t)): counter-clockwise if b lags a by 90°
     return np.asarray(-around / size)

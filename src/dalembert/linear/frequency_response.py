@@ -28,7 +28,7 @@ MAX_STACK_NUMBERS = 4_000_000  # numbers in a stack of matrices
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencyResponse(ArrayAnswer):
-    """C (i omega - A)^-1 B + D over frequencies.
+    """Frequency response C (i omega - A)^-1 B + D.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class FrequencyResponse(ArrayAnswer):
 
     @property
     def phase(self) -> Array:
-        """Continuous phase, (n, outputs, inputs) rad, beginning within half a turn."""
+        """Continuous phase, (n, outputs, inputs) rad, with the first value in (-pi, pi]."""
         angles = np.angle(np.where(np.isfinite(self.values), self.values, 1.0))
         return np.unwrap(angles, axis=0)
 
@@ -104,7 +104,7 @@ class FrequencyResponse(ArrayAnswer):
 def frequency_response(
     lin: LinearSystem, inputs: Names = None, outputs: Names = None, frequencies: ArrayLike | None = None
 ) -> FrequencyResponse:
-    """Return the response of a linear system; see `Linear.frequency_response`."""
+    """Return the frequency response of a linear system; see `LinearSystem.frequency_response`."""
     names_in, columns = _inputs(lin, inputs)
     rows = _places(lin.outputs, outputs, "output")
     if frequencies is None:
@@ -126,7 +126,7 @@ def frequency_response(
 
 
 def _solved(A: Array, s: Complex, B: Complex) -> Complex:
-    """Return (s - A)^-1 B for each s, in stacks that fit."""
+    """Return (s - A)^-1 B for each s, in stacks of limited memory."""
     n = len(A)
     X = np.empty_like(B)
     stack = max(1, MAX_STACK_NUMBERS // max(1, n * n))
@@ -145,7 +145,7 @@ def _solved(A: Array, s: Complex, B: Complex) -> Complex:
 
 
 def _inputs(lin: LinearSystem, asked: Names) -> tuple[tuple[str, ...], list[list[tuple[int, int]]]]:
-    """Return names of inputs, and the columns that each is made of with powers of s: three for a drive."""
+    """Return names of inputs, and their columns with powers of s: three columns for a drive."""
     names = list(lin.inputs) if asked is None else [asked] if isinstance(asked, str) else list(asked)
     columns = []
     for name in names:
@@ -179,7 +179,7 @@ def _places(known: tuple[str, ...], asked: Names, what: str) -> list[int]:
 
 
 def _around(lin: LinearSystem) -> Array:
-    """Return frequencies (Hz) around those of the system, finer near its poles."""
+    """Return frequencies (Hz) around those of the system, with finer spacing near its poles."""
     values = lin.eigenvalues
     size = np.abs(values)
     size = size[size > 1e-7 * size.max(initial=1e-300)] / (2 * np.pi)

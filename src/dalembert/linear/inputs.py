@@ -1,13 +1,13 @@
 """Inputs of a linear system by name: element inputs, joint forces, loads, drives, element parameters.
 
-Each input is a direction: what it changes directly, beside the independent states. Of a drive with position u,
+Each input is a direction: its direct effect at constant independent states. For a drive with position u,
 
     xi = Q y + Q_u u,   dv = V z + U y + V_u u' + U_u u,   da = ... + A_u u''                                 (1)
     A_u = V_u - W (W^T M W)^-1 W^T M V_u                                                                     (2)
 
-where Q_u and V_u move what is driven by one and keep the independent ones, and W are the accelerations that rows and
-drives leave. Position, speed and acceleration of a drive are three inputs, of which users know that one is the rate of
-the other; `Linear.frequency_response` knows it too.
+where Q_u and V_u move the driven coordinate by one at constant independent ones, and W spans the accelerations that
+rows and drives permit. Position, velocity and acceleration of a drive are three inputs; each is the rate of the one
+before. `LinearSystem.frequency_response` takes this into account.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ _PARTS = {"moment": 0, "force": 3}
 
 @dataclass(eq=False)
 class InputEffect:
-    """What one input changes directly, per unit.
+    """Direct effect of one input, per unit.
 
     Attributes
     ----------
     name, unit : str
     xi, dv, da : (nv,)
-        Of positions, speeds and accelerations; da only of what drives prescribe, with what follows it.
+        Changes of positions, velocities and accelerations; da only for prescribed accelerations and their consequences.
     tau : (nv,)
         Joint forces.
     loads : (nb, 6)
-        On bodies, [moment; force] at their origins, world axes.
+        Loads on bodies, [moment; force] at their origins, world axes.
     laws : (n,)
         Inputs of elements, in the order of the core.
     parameter : str
-        A number of an element; empty if none.
+        A parameter; empty if none.
     hidden : bool
-        Whether it changes the second rates of a driven row, which no report can vary.
+        Whether it changes the second rates of a driven row, which reports cannot vary.
     drive : str
-        Name of the drive that it belongs to; empty if none.
+        Name of its drive; empty if none.
     level : int
-        0 position, 1 speed, 2 acceleration of a drive.
+        0 position, 1 velocity, 2 acceleration of a drive.
     """
 
     name: str
@@ -79,7 +79,7 @@ class InputEffect:
     level: int = 0
 
     def force(self, space: Tangent) -> Array:
-        """Return joint forces (nv,) with those that loads amount to."""
+        """Return joint forces (nv,), including those of the loads."""
         tau = self.tau
         model = space.model
         for k in np.flatnonzero(self.loads.any(1)):
@@ -87,7 +87,7 @@ class InputEffect:
         return tau
 
     def rates(self, space: Tangent, d: DynamicsDerivatives, parameters: Sequence[str]) -> tuple[Array, Array, Array]:
-        """Return y' (ny,), accelerations (nv,) and rates of element states (nx,) per unit."""
+        """Return y' (ny,), accelerations (nv,) and element-state rates (nx,) per unit."""
         moved = self.dv if space.K is None else self.dv + space.K @ self.xi
         force, model = self.force(space), space.model
         by_name = np.zeros(len(model.input_names))
@@ -104,7 +104,7 @@ class InputEffect:
 
 
 def input_names(model: Model) -> list[str]:
-    """Return the names of all inputs of a model, bodies by their frames."""
+    """Return the names of all inputs of a model; loads act at body frames."""
     drives = [f"{d.name}.{level}" for d in model.drives if not isinstance(d, PoseDrive) for level in LEVELS[d.level :]]
     efforts = [f"{name}.effort" for name in model.speed_names]
     loads = [f"{body}.{part}.{axis}" for body in model.body_names for part in _PARTS for axis in "xyz"]
@@ -112,7 +112,7 @@ def input_names(model: Model) -> list[str]:
 
 
 def changes_of(space: Tangent, names: Sequence[str]) -> list[InputEffect]:
-    """Return what inputs of these names change."""
+    """Return the effects of named inputs."""
     found = []
     for name in names:
         change = _found(space, name) if isinstance(name, str) else None
@@ -127,17 +127,16 @@ def changes_of(space: Tangent, names: Sequence[str]) -> list[InputEffect]:
 def check_fixed_rows(
     model: Model, names: Sequence[str], q: Array, t: float, item: str, *, loops: bool = True
 ) -> None:  # fmt: skip
-    """Refuse numbers that move what loops and drives prescribe: a position that obeys them changes with such a number.
+    """Raise for parameters that change loop constraints or drives, and so move the configuration.
 
-    Derivatives by numbers are those at a position that stays. With `loop_connections` False, only what moves drives is
-    refused.
+    Derivatives by parameters hold at a constant configuration. With `loops` False, only parameters of drives raise.
     """
     for name in names:
         value = parameter_value(model, name, model.parameters)
         for step in (1e-3, -1e-3):
             try:
                 near = model.with_parameters({name: value + step * (abs(value) or 1.0)})
-            except ModelError:  # an inertia that no body has; the other way, or it is none of places
+            except ModelError:  # infeasible inertia: try the other sign, or the parameter moves no marker
                 continue
             pairs = [
                 (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_motion(t))
@@ -145,7 +144,7 @@ def check_fixed_rows(
             ]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
                 what = "loops or drives" if loops else "drives"
-                remedy = f"it moves what {what} prescribe: use model.with_parameters, or root_locus"
+                remedy = f"it changes the configuration prescribed by {what}: use model.with_parameters, or root_locus"
                 raise ModelError(item, "name", name, remedy)
             break
 
@@ -178,9 +177,9 @@ def _found(space: Tangent, name: str) -> InputEffect | None:
 
 
 def _number(space: Tangent, name: str) -> InputEffect:
-    """Return what a number of the system changes; where it moves loops, what depends follows the independent ones.
+    """Return the effect of a parameter; if it changes loops, dependent motions follow.
 
-    With rows phi(q, p) and their rates w(q, v, p), P xi = -phi_p and P dv = -(w_q xi + w_p), independent ones at rest.
+    With rows phi(q, p) and their rates w(q, v, p), P xi = -phi_p and P dv = -(w_q xi + w_p), at zero independent ones.
     """
     model, s = space.model, space.state
     check_fixed_rows(model, [name], s.q, float(s.t), "linearize: inputs", loops=False)
@@ -250,16 +249,18 @@ def _load(space: Tangent, where: str, component: int, name: str) -> InputEffect 
 
 def _driven(space: Tangent, drive: Drive, level: int, name: str) -> InputEffect:
     if isinstance(drive, PoseDrive):
-        raise ModelError("linearize", "input", name, "the drive of an attitude is no input: drive single coordinates")
+        raise ModelError(
+            "linearize", "input", name, "the drive of an orientation is no input: drive single coordinates"
+        )
     if level < drive.level:
-        given = f"{LEVELS[drive.level]} is what the drive prescribes"
+        given = f"the drive prescribes the {LEVELS[drive.level]}"
         raise ModelError("linearize", "input", name, f"{given}: {drive.name + '.' + LEVELS[drive.level]!r}")
     model, s = space.model, space.state
     unit = ("m" if _is_length(model, drive) else "rad") + ("", "/s", "/s2")[level]
     change = _nothing(space, name, unit)
     change.drive, change.level = drive.name, level
     rows = StateConstraints.of(model, space.conditions, s.t)
-    slopes = np.zeros(3)  # of what the driven row or degree of freedom has to be at each level, per unit
+    slopes = np.zeros(3)  # of the target of the driven row or degree of freedom at each level, per unit
     slopes[level] = 1.0
     if not drive.of_joint:
         slopes = _target_slopes(drive, float(s.t), level)
@@ -287,7 +288,7 @@ def _is_length(model: Model, drive: Drive) -> bool:
 
 
 def _target_slopes(drive: Drive, t: float, level: int) -> Array:
-    """Return how residual, rate and second rate of a driven row change with the drive's value, rate or second rate."""
+    """Return derivatives of residual, rate and second rate of a driven row by a level of the drive."""
     element = drive.connection.element
     assert isinstance(element, (Constraint, CustomCoupling))
     at = np.array(drive.law(t), dtype=float)
@@ -307,7 +308,7 @@ def _solved(
     kept: NDArray[np.intp],
     rows: StateConstraints,
 ) -> Array:
-    """Return the motion (nv,) with P x = w in active rows, fixed and independent speeds at rest."""
+    """Return the motion (nv,) with P x = w in active rows, and zero fixed and independent velocities."""
     x = np.zeros(P.shape[1])
     loose = ~fixed
     loose[kept] = False
@@ -326,7 +327,7 @@ def _particular(
     kept: NDArray[np.intp],
     rows: StateConstraints,
 ) -> Array:
-    """Return the motion (nv,) with one at what is driven, independent and other driven speeds at rest."""
+    """Return the motion (nv,) with a unit driven velocity, and zero independent and other driven velocities."""
     if not drive.of_joint:
         wanted = np.zeros(len(P))
         wanted[model.driven_row(drive)] = 1.0
@@ -350,7 +351,7 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
 
 
 def present_inputs(space: Tangent) -> Array:
-    """Return what laws give as inputs of elements at the state, in the order of the core."""
+    """Return the element inputs given by time laws at the state, in the order of the core."""
     model, s = space.model, space.state
     taken = model.report(["taken"], s.t, s.q, s.v, s.x, **space.under)["taken"]
     of_laws = model.compiled.tables["inputs"]["source"] == number("source", "law")

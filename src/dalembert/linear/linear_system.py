@@ -26,21 +26,21 @@ Complex = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearSystem(ArrayAnswer):
-    """Linear equations of a system about a state; print it to read it.
+    """Linear equations of a system about a state; `print` shows a summary.
 
         s' = A s + B u,   o = C s + D u,   s = [y; z; x]
         M z' + damping z + stiffness y = forces
 
-    y are changes of independent coordinates, z of independent speeds, x of element states. In general y' = z; while a
-    ball joint turns, or where rows bind speeds alone, the first rows of A say what y' is.
+    y are changes of independent coordinates, z of independent velocities, x of element states. In general y' = z; if a
+    ball joint turns, or rows constrain velocities only, the first rows of A give y'.
 
     Attributes
     ----------
     space : Tangent
-        Where it lies among all changes of the state.
+        Tangent space of the permitted changes of the state.
     A : (n, n), B : (n, inputs)
     notes : tuple of str
-        What is to be said: no equilibrium, speeds that were changed.
+        Diagnostics: no equilibrium, changed velocities.
     """
 
     space: Tangent
@@ -61,7 +61,7 @@ class LinearSystem(ArrayAnswer):
 
     @property
     def state(self) -> State:
-        """The state about which it holds."""
+        """Operating point."""
         return self.space.state
 
     @property
@@ -103,12 +103,12 @@ class LinearSystem(ArrayAnswer):
 
     @property
     def exact(self) -> NDArray[np.bool_]:
-        """Which outputs have exact rows; others by central differences, (outputs,)."""
+        """Mask of outputs with exact rows, (outputs,); others by central differences."""
         return self.read.exact
 
     @cached_property
     def M(self) -> Array:
-        """Mass matrix in independent speeds, (nz, nz)."""
+        """Mass matrix in independent velocities, (nz, nz)."""
         return self.space.mass_matrix()
 
     def _by(self, first: int, last: int) -> Array:
@@ -117,12 +117,12 @@ class LinearSystem(ArrayAnswer):
 
     @cached_property
     def damping(self) -> Array:
-        """What resists speeds, (nz, nz): damping, and gyroscopic terms, which are antisymmetric."""
+        """Damping matrix (nz, nz), including antisymmetric gyroscopic terms."""
         return self._by(self.space.ny, self.space.ny + self.space.nz)
 
     @cached_property
     def stiffness(self) -> Array:
-        """What resists displacements, (nz, ny): elastic, geometric, of gravity, centrifugal."""
+        """Stiffness matrix (nz, ny): elastic, geometric, gravitational and centrifugal terms."""
         return self._by(0, self.space.ny)
 
     @cached_property
@@ -133,17 +133,17 @@ class LinearSystem(ArrayAnswer):
 
     @property
     def dissipative(self) -> Array:
-        """The symmetric part of the damping."""
+        """Symmetric part of the damping."""
         return (self.damping + self.damping.T) / 2
 
     @property
     def gyroscopic(self) -> Array:
-        """The antisymmetric part of the damping."""
+        """Antisymmetric part of the damping."""
         return (self.damping - self.damping.T) / 2
 
     @property
     def circulatory(self) -> Array:
-        """The antisymmetric part of the stiffness, where there are as many speeds as coordinates."""
+        """Antisymmetric part of the stiffness; requires as many velocities as coordinates."""
         return (self.stiffness - self.stiffness.T) / 2
 
     # ---- eigenvalues
@@ -156,12 +156,12 @@ class LinearSystem(ArrayAnswer):
 
     @property
     def eigenvalues(self) -> Complex:
-        """Of A, 1/s, smallest first."""
+        """Eigenvalues of A, 1/s, smallest first."""
         return self._eigen[0]
 
     @property
     def eigenvectors(self) -> Complex:
-        """Of A, as columns, in the order of the eigenvalues."""
+        """Eigenvectors of A as columns, in the order of the eigenvalues."""
         return self._eigen[1]
 
     @property
@@ -169,10 +169,10 @@ class LinearSystem(ArrayAnswer):
         """Whether no eigenvalue has a positive real part, beyond rounding."""
         values = self.eigenvalues
         size = float(np.abs(self.A).max(initial=0.0))
-        # a double zero splits by the root of rounding
+        # a double zero splits by the square root of round-off
         return bool((values.real <= 1e-7 * max(size, 1.0) ** 0.5).all())
 
-    # ---- elsewhere
+    # ---- conversion
 
     def to_scipy(self) -> Any:
         """Return a ``scipy.signal.StateSpace``."""
@@ -188,7 +188,9 @@ class LinearSystem(ArrayAnswer):
             raise MissingPackageError("StateSpace of python-control", "control", "pip install control") from None
         names: dict[str, Any] = {}
         for key, given in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs)):
-            names[key] = [name.replace(".", "_") for name in given]  # dots mean signals of subsystems there
+            names[key] = [
+                name.replace(".", "_") for name in given
+            ]  # python-control uses dots for signals of subsystems
         return control.ss(self.A, self.B, self.C, self.D, **names)
 
     def frequency_response(
@@ -197,20 +199,20 @@ class LinearSystem(ArrayAnswer):
         outputs: str | Sequence[str] | None = None,
         frequencies: ArrayLike | None = None,
     ) -> FrequencyResponse:
-        """Return C (i omega - A)^-1 B + D between inputs and outputs.
+        """Return the frequency response C (i omega - A)^-1 B + D between inputs and outputs.
 
         Parameters
         ----------
         inputs, outputs : names
-            All of the linear system if left out. The name of a drive whose position, speed and acceleration are inputs
-            means all three, each the rate of the one before.
+            Default all of the linear system. The name of a drive whose position, velocity and acceleration are inputs
+            stands for all three, each the rate of the one before.
         frequencies : (n,) Hz
-            Around the poles if left out.
+            Default around the poles.
         """
         return frequency_response(self, inputs, outputs, frequencies)
 
     def neighbour(self, s: ArrayLike) -> State:
-        """Return the state that obeys loops and drives whose independent states differ by s (n,)."""
+        """Return the state with independent states changed by s (n,), consistent with loops and drives."""
         n, m = self.space.ny, self.space.ny + self.space.nz
         given = np.asarray(s, dtype=float)
         return self.space.neighbour(given[:n], given[n:m], given[m:])
@@ -239,7 +241,7 @@ def _lines(lin: LinearSystem) -> list[str]:
         return listed(given, 8, str) or "none"
 
     lines = [
-        f"{lin.space.model.system.name!r} linearised at t = {lin.state.t:.6g} s",
+        f"{lin.space.model.system.name!r} linearized at t = {lin.state.t:.6g} s",
         f"  coordinates  {names(lin.coordinates)}",
         f"  speeds       {names(lin.speeds)}",
     ]
@@ -248,7 +250,9 @@ def _lines(lin: LinearSystem) -> list[str]:
     lines += [f"  inputs       {names(lin.inputs)}", f"  outputs      {names(lin.outputs)}"]
     lines.append("  eigenvalue (1/s)            frequency (Hz)  damping ratio")
     shown = [value for value in lin.eigenvalues if value.imag >= 0.0]
-    rounding = 1e-7 * float(np.abs(lin.eigenvalues).max(initial=0.0))  # a double zero splits by its root
+    rounding = 1e-7 * float(
+        np.abs(lin.eigenvalues).max(initial=0.0)
+    )  # a double zero splits by the square root of round-off
     for found in shown[:24]:
         value = found if abs(found) > rounding else 0j
         size = abs(value)

@@ -1,4 +1,4 @@
-"""Linear equations of a multibody system about a state."""
+"""`linearize`: linear equations of a multibody system about a state."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ __all__ = ["linearize"]
 
 Array = NDArray[np.float64]
 
-_ALONG, _STEADY = 1e-4, 1e-3  # of a turn or length, a step along the motion; a relative change of A per such
-NEARLY_TOL = 1e-4  # a singular value below which what closing leaves open, 1e-12, is 1e-4 of the coefficients
-KNOT_STEP = 1e-6  # rad or lengths to either side of the state, which shows a knot
+_PROBE_STEP, _STEADY_TOL = (
+    1e-4,
+    1e-3,
+)  # step along the motion, rad or lengths; relative change of A per step that is noted
+NEARLY_TOL = 1e-4  # singular value below which closure errors of 1e-12 change the coefficients by 1e-4
+KNOT_STEP = 1e-6  # rad or lengths to either side of the state, to detect knots
 KINK_TOL = 1e-2  # of the largest slope: change of slope across the step that no curvature explains
-MAX_KINK_STATES = 200  # states up to which laws are evaluated beside the state
-EQUILIBRIUM_TOL = 1e-6  # rad or lengths by which a state may miss an equilibrium before it is said
+MAX_KINK_STATES = 200  # states up to which laws are evaluated at neighbouring states
+EQUILIBRIUM_TOL = 1e-6  # rad or lengths of distance from an equilibrium beyond which a note is added
 
 
 @checked("inputs", "independent_coordinates")
@@ -48,43 +51,43 @@ def linearize(
     independent_velocities: Sequence[str] | None = None,
     conditions: Conditions | None = None,
 ) -> LinearSystem:
-    """Return the linear equations of a system about a state, loops, drives and element states included.
+    """Linearize a system about a state, including loops, drives and element states.
 
     Parameters
     ----------
     system : System or Model
     state : State, dict of name to value, Result, or an equilibrium
-        The start state of the system, its loops closed, if left out. It need not rest.
+        Default the start state of the system, with closed loops. It need not be at rest.
     inputs : names
-        Inputs of elements (``"motor.u"``, ``"wind.fx"``), all of them if left out; joint forces (``"A.effort"``), loads
+        Inputs of elements (``"motor.u"``, ``"wind.fx"``), by default all of them; joint forces (``"A.effort"``), loads
         in world axes (``"arm.tip.force.x"``, ``"arm.moment.z"``), drives (``"A.position"``, ``"A.speed"``,
-        ``"A.acceleration"``: three inputs), numbers of elements (``"k.stiffness"``).
+        ``"A.acceleration"``: three inputs), parameters (``"k.stiffness"``).
     outputs : names, or functions of a `State`
-        Whatever a `Result` knows: ``"arm.tip.position.x"``, ``"D.force"``. The independent states if left out.
+        Any output of a `Result`: ``"arm.tip.position.x"``, ``"D.force"``. Default the independent states.
     t : float, s
-        Time; of a `Result`, which of its states: the last if left out. Laws of time are as they are then.
+        Time at which time laws are evaluated; of a `Result`, the time of the state, default the last.
     independent_coordinates : names of coordinates
-        In which the equations are written; if left out, those with driven speeds, then those that pivoting finds best.
-    independent_velocities : names of speeds
-        Those among them that are independent where wheels, skates or drives bind speeds alone.
+        Coordinates of the equations; default those with driven velocities, then those chosen by pivoting.
+    independent_velocities : names of velocities
+        The independent ones among them, if wheels, skates or drives constrain velocities only.
     conditions : Conditions
         Locked joints, control, other parameters: ``model.conditions(...)``.
 
     Returns
     -------
-    Linear
-        `M`, `damping`, `stiffness`, `A`, `B`, `C`, `D`, `eigenvalues`, and names of all of them; print it to read it.
+    LinearSystem
+        `M`, `damping`, `stiffness`, `A`, `B`, `C`, `D`, `eigenvalues`, and their names; `print` shows a summary.
 
     Raises
     ------
     AssemblyError
-        If the state does not obey loops and drives.
+        If the state violates loops or drives.
     SingularityError
-        If degrees of freedom appear or vanish at the position, or named coordinates do not determine it.
+        If the configuration is singular, or the named coordinates do not determine it.
 
     Examples
     --------
-    A pendulum of length 1 m beside a stretched one of 4 m, hanging:
+    Two hanging pendulums of length 1 m and 4 m:
 
     >>> import dalembert as da
     >>> s = da.System("pendulums")
@@ -117,7 +120,7 @@ def linear_at(
     notes: Sequence[str] = (),
     d: DynamicsDerivatives | None = None,
 ) -> LinearSystem:
-    """Return the linear equations in the coordinates of a tangent space; `d`: derivatives that are known already."""
+    """Return the linear equations in the coordinates of a tangent space; `d`: precomputed derivatives."""
     model = space.model
     names = list(model.input_names) if inputs is None else [inputs] if isinstance(inputs, str) else list(inputs)
     changes = changes_of(space, names)
@@ -151,7 +154,7 @@ def linear_at(
 
 
 def _uncertain(space: Tangent) -> list[str]:
-    """Return a note if the position is so close to a singular one that what closing leaves open shows in A."""
+    """Return a note if the configuration is so close to a singular one that closure errors affect A."""
     rows = StateConstraints.of(space.model, space.conditions, float(space.state.t))
     if not space.model.nc:
         return []
@@ -159,8 +162,8 @@ def _uncertain(space: Tangent) -> list[str]:
     if least >= NEARLY_TOL:
         return []
     return [
-        f"the position is nearly singular (the least singular value of the loops is {least:.1e}): what is left open "
-        "where loops are closed, about 1e-12, changes the coefficients by about 1e-12 / its square; see da.mobility"
+        f"the position is nearly singular (smallest singular value of the loops {least:.1e}): closure errors of about "
+        "1e-12 change the coefficients by about 1e-12 over its square; see da.mobility"
     ]
 
 
@@ -171,7 +174,7 @@ def _state_units(space: Tangent) -> list[str]:
 
 
 def _note_dry_friction(model: Model) -> list[str]:
-    """Return a note if joints have dry friction, which has no derivative where they rest."""
+    """Return a note if joints have dry friction, which has no derivative at zero velocity."""
     elements = {joint.name: joint.element for joint in model.forest.joints}
     loop_constraints = {
         loop_constraint.name: loop_constraint.element
@@ -185,11 +188,11 @@ def _note_dry_friction(model: Model) -> list[str]:
     ]
     if not dry:
         return []
-    return [f"dry friction of {', '.join(map(repr, dry[:6]))} is left out; lock what sticks (conditions=)"]
+    return [f"dry friction of {', '.join(map(repr, dry[:6]))} is ignored; lock joints that stick (conditions=)"]
 
 
 def _on_stops(space: Tangent) -> list[str]:
-    """Return a note if coordinates stand on their stops, or ropes are taut: no derivative exists across that."""
+    """Return a note if coordinates are at their stops, or ropes are taut, where no derivative exists."""
     equations, q = RelativeEquations(space.model), space.state.q
     bounded = [*measures_of(equations).values(), *ropes_of(equations)]
     on = [
@@ -202,12 +205,12 @@ def _on_stops(space: Tangent) -> list[str]:
         return []
     return [
         f"{', '.join(map(repr, on[:6]))} at its stop: the linear equations are those without; lock it (conditions=), "
-        "or put a da.Distance in the place of a taut rope"
+        "or replace a taut rope by a da.Distance"
     ]
 
 
 def _at_knots(space: Tangent) -> list[str]:
-    """Return a note if laws have different slopes on both sides of the state: at knots, ends of tables, thresholds."""
+    """Return a note if laws have different slopes on both sides of the state, as at knots and switching points."""
     model, s, n = space.model, space.state, space.size
     owners = [name for name, each in model.system.forces.items() if isinstance(each.element, Element)]
     if not owners or not 0 < n <= MAX_KINK_STATES:
@@ -223,7 +226,7 @@ def _at_knots(space: Tangent) -> list[str]:
     how: dict[str, Any] = {**states, "conditions": space.conditions, "inputs": inputs}
     try:
         forces = model._report([number], q, s.v + shift @ dv, **how)[0]
-    except DalembertError:  # a function in Python that refuses a neighbour
+    except DalembertError:  # a Python function that raises at a neighbouring state
         return []
     up, down, here = forces[:n], forces[n : 2 * n], forces[2 * n]
     rise, fall = (up - here) / KNOT_STEP, (here - down) / KNOT_STEP
@@ -235,8 +238,8 @@ def _at_knots(space: Tangent) -> list[str]:
     if not names:
         return []
     return [
-        f"the law of {', '.join(map(repr, names[:6]))} has a knot, an end of a table or a threshold at this state: "
-        "derivatives are those of one side"
+        f"the law of {', '.join(map(repr, names[:6]))} has a knot, an end of a table or a switching point here: "
+        "derivatives are one-sided"
     ]
 
 
@@ -246,32 +249,32 @@ def _scales(space: Tangent) -> Array:
 
 
 def note_time_varying(space: Tangent, A: Array) -> list[str]:
-    """Return a note if A changes along a steady motion: its eigenvalues then say little."""
+    """Return a note if A changes along the motion, so that its eigenvalues do not describe stability."""
     model, s = space.model, space.state
     pace = float(np.abs(s.v / model.compiled.tables["column_scale"]).max(initial=0.0))
     if not pace or not len(A):
         return []
-    h = _ALONG / pace
+    h = _PROBE_STEP / pace
     chosen, paces = ([model.speed_names[k] for k in places] for places in (space.positions, space.speeds))
     found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
     later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
     try:
         there = tangent_space(model, later, independent_coordinates=chosen, independent_velocities=paces, **space.under)
-        change = np.abs(there.reduce(there.derivatives()) - A).max() / (_ALONG * max(float(np.abs(A).max()), pace))
+        change = np.abs(there.reduce(there.derivatives()) - A).max() / (_PROBE_STEP * max(float(np.abs(A).max()), pace))
     except DalembertError:
         return []
-    if change < _STEADY:
+    if change < _STEADY_TOL:
         return []
     return [
-        "the coefficients change along the motion: eigenvalues are those of a frozen moment. Where the motion is "
-        "steady, describe it by joints whose coordinates do not turn with the bodies; where periodic, use da.floquet"
+        "the coefficients change along the motion: eigenvalues hold for a frozen instant. If the motion is steady, "
+        "describe it by joints whose coordinates do not turn with the bodies; if periodic, use da.floquet"
     ]
 
 
 def note_not_in_equilibrium(space: Tangent, A: Array | None = None) -> list[str]:
-    """Return a note if the independent speeds or element states change: the state is no equilibrium.
+    """Return a note if the independent velocities or element states change: the state is no equilibrium.
 
-    What counts as a change depends on A, the matrix of the independent states, if it is known.
+    The limit depends on A, the matrix of the independent states, if given.
     """
     model, s = space.model, space.state
     found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)

@@ -1,16 +1,15 @@
-"""The lowest modes of large systems, without matrices.
+"""Matrix-free computation of the lowest modes of large systems.
 
-The core solves (mu - J) [xi; dv; dx] = [r1; r2; r3] by fronts over the bodies in O(nb), J the rates of all small
-changes. With r1 = 0 and neither damping nor element states, dv = mu xi and
+The core solves (mu - J) [xi; dv; dx] = [r1; r2; r3] by a frontal method over the bodies in O(nb), where J is the
+Jacobian of the rates of all small changes. With r1 = 0 and neither damping nor element states, dv = mu xi and
 
     (K + mu^2 M) xi = M r2                                                                                    (1)
 
-so that OP = (K + mu^2 M)^-1 M, self-adjoint in the metric of M, has eigenvalues 1 / (omega^2 + mu^2): its largest ones
-are the lowest modes. They are found in a block Krylov space, orthonormal in M, by Rayleigh and Ritz; the block finds
-modes that repeat. With damping, gyroscopic terms or element states, Arnoldi's method takes (mu - J)^-1 itself.
-
-Products with M come from inverse dynamics, O(nb) too. Where loops bind the coordinates, the spaces are those of the
-independent ones: the null space of the rows, which (mu - J)^-1 keeps, has to be restored after each product.
+The operator OP = (K + mu^2 M)^-1 M is self-adjoint in the metric of M and has eigenvalues 1 / (omega^2 + mu^2); the
+largest ones are the lowest modes. They are found by the Rayleigh-Ritz method in a block Krylov space, orthonormal in M;
+the block resolves repeated modes. With damping, gyroscopic terms or element states, Arnoldi's method is applied to
+(mu - J)^-1. Products with M come from inverse dynamics, also in O(nb). With loops, all vectors are those of the
+independent coordinates: the null space of the rows, which (mu - J)^-1 keeps, is restored after each product.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ __all__ = ["LargeSystem", "lowest_damped", "lowest_undamped"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-BLOCK_SIZE = 6  # modes sought beyond those wanted
+BLOCK_SIZE = 6  # modes computed beyond the requested ones
 MAX_RESTARTS = 30  # of Arnoldi's method; convergence takes at most ten
 RITZ_TOL = 1e-8  # residual of a Ritz pair relative to its value, which is then accurate to its square
 
@@ -51,7 +50,7 @@ class LargeSystem:
 
     @classmethod
     def can(cls, space: Tangent) -> bool:
-        """Return whether the core solves such systems here."""
+        """Return whether the core supports this solution for the space."""
         model, s = space.model, space.state
         turning = space.K is not None and bool(s.v.any())
         if space.conditions is not None or space.inputs is not None or turning or space.ny != space.nz:
@@ -60,11 +59,11 @@ class LargeSystem:
         return all(np.isfinite(part).all() for part in found)
 
     def lift(self, Y: Array) -> Array:
-        """Return small motions (k, nv) of independent ones (k, n)."""
+        """Return small motions (k, nv) from independent ones (k, n)."""
         return Y if self._tree else np.asarray(Y @ self.space.Q.T)
 
     def solve(self, r1: Array, r2: Array, r3: Array, mu: float | None = None) -> tuple[Array, Array, Array]:
-        """Return independent motions, speeds and element states for right-hand sides (k, nv), (k, nv), (k, nx)."""
+        """Return independent motions, velocities and element states for right-hand sides (k, nv), (k, nv), (k, nx)."""
         model, s = self.space.model, self.space.state
         k = len(r1)
         q, v, x = (np.tile(part, (k, 1)) for part in (s.q, s.v, s.x))
@@ -80,9 +79,9 @@ class LargeSystem:
         return self.solve(np.zeros_like(lifted), lifted, np.zeros((len(Y), nx)), mu)[0]
 
     def matrix(self) -> Array:
-        """Return A (size, size) of the independent states: mu - R^-1, R from as many solutions as there are states.
+        """Return A (size, size) of the independent states, mu - R^-1, with R from one solution per state.
 
-        Cheaper than all derivatives where loops leave few degrees of freedom of many.
+        Cheaper than all derivatives if loops leave few of many degrees of freedom.
         """
         xi, dv, dx = (np.ascontiguousarray(part.T) for part in self.space.directions)
         R = np.hstack(self.solve(xi, dv, dx)).T
@@ -104,7 +103,7 @@ class LargeSystem:
         return self._kept
 
     def is_undamped(self) -> bool:
-        """Return whether (1) holds: nothing but masses and symmetric stiffness; asked of a few random motions."""
+        """Return whether (1) holds: only inertia and symmetric stiffness, tested with a few random motions."""
         if self.space.model.nx:
             return False
         Y = np.random.default_rng(0).normal(size=(2, self.space.ny))
@@ -120,9 +119,9 @@ def _nothing(model: Model) -> tuple[Array, Array, Array]:
 
 
 def lowest_undamped(system: LargeSystem, count: int) -> tuple[Array, Array] | None:
-    """Return omega^2 (count,) 1/s2, lowest first, and motions (n, count), orthonormal in M; None if they do not settle.
+    """Return omega^2 (count,) 1/s2, lowest first, and motions (n, count), orthonormal in M; None if not converged.
 
-    They do not where hundreds of modes have the same frequency, as in a system that hardly anything holds.
+    There is no convergence if hundreds of modes have the same frequency, as in a system with little stiffness.
     """
     n = system.space.ny
     most = min(n, 10 * count + 20 * BLOCK_SIZE)
@@ -147,7 +146,7 @@ def lowest_undamped(system: LargeSystem, count: int) -> tuple[Array, Array] | No
         theta, W = np.linalg.eigh(T)
         order = np.argsort(-theta)[:count]
         left = images - (part.T @ V)
-        # residuals of Ritz pairs live in what the last block leaves
+        # residuals of Ritz pairs lie in the complement of the last block
         reach = _size(system, left.T @ W[-len(new) :, order]) if len(V) < n else np.zeros(len(order))
         if len(V) >= min(n, count + block) and (reach <= RITZ_TOL * theta[order]).all():
             break
@@ -163,8 +162,8 @@ def _size(system: LargeSystem, X: Array) -> Array:
 
 
 def _orthonormal(system: LargeSystem, new: Array, V: Array, MV: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return rows orthonormal in M among themselves and to V, and M times them; spent ones are left out."""
-    for _ in range(2):  # twice is enough
+    """Orthonormalize rows in M among themselves and to V; return them and M times them, without dependent ones."""
+    for _ in range(2):  # two passes restore orthogonality
         new = new - (new @ MV.T) @ V
         Mnew = system.mass(new)
         gram = new @ Mnew.T
@@ -180,7 +179,7 @@ def _orthonormal(system: LargeSystem, new: Array, V: Array, MV: Array, rng: np.r
 def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex] | None:
     """Return eigenvalues (k,) nearest to the shift, and changes of independent states (size, k).
 
-    None if they do not settle: a long chain that stands out into the air has no lowest ones, but a cloud of them.
+    None if not converged: a long cantilevered chain has a cluster of eigenvalues in place of lowest ones.
     """
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 

@@ -1,8 +1,8 @@
-"""Flexible bodies whose modes cannot follow the vibrations of the system they are part of.
+"""Suitability of the modes of flexible bodies for the low vibrations of their system.
 
-In the lowest vibration that deforms a body, its finite-element model is put to the loads that the system exerts on it,
-inertia included (mode acceleration). Where the modes of the body miss much of that deformation, the frequency is too
-high. The highest frequencies of any set of modes are off, and not spoken of.
+In the lowest vibration that deforms a body, the loads of the system, including inertia, are applied to its
+finite-element model (mode acceleration). If the modes of the body miss much of that deformation, the frequency is too
+high. The highest frequencies of any set of modes are inaccurate and not checked.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["N_VIBRATIONS", "unfit_modes"]
 
-N_VIBRATIONS = 6  # lowest vibrations compared
+N_VIBRATIONS = 6  # lowest vibrations checked
 PROBE_DISPLACEMENT = 1e-5  # of the length of the system: amplitude of the vibrations
-MIN_DEFORMATION = 0.05  # of that amplitude: bodies deformed less are not judged
+MIN_DEFORMATION = 0.05  # of that amplitude: bodies deformed less are not checked
 
 
 def unfit_modes(found: Modes) -> list[str]:
-    """Return a sentence for each flexible body whose modes miss much of a low vibration."""
+    """Return a note for each flexible body whose modes miss much of a low vibration."""
     model, space = found.space.model, found.space
-    if space.inputs is not None:  # loads that laws do not give
+    if space.inputs is not None:  # inputs replace time laws
         return []
     bodies = slender_bodies(model)
     chosen = [k for k in range(len(found)) if found.eigenvalues[k].imag > 0][:N_VIBRATIONS]
@@ -38,7 +38,7 @@ def unfit_modes(found: Modes) -> list[str]:
     size = PROBE_DISPLACEMENT * model.length
     try:
         states = [space.state, *(found.states(k, np.zeros(1), size)[0] for k in chosen)]
-    except DalembertError:  # loops that do not close nearby
+    except DalembertError:  # loops do not close nearby
         return []
     q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("q", "v", "x"))
     under = None if space.conditions is None else single_period(space.conditions)

@@ -1,4 +1,4 @@
-"""States to linearise about: described, given, of a result, of an equilibrium."""
+"""Operating points of a linearization: start state, given state, state of a result or equilibrium."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class OperatingPoint:
-    """What to linearise about, and what was said on the way.
+    """Operating point of a linearization, with its conditions and notes.
 
     Attributes
     ----------
     model : Model
         With the parameter values of the conditions.
     state : State
-        It obeys the loops.
+        Consistent with the loops.
     conditions : Conditions or None
     inputs : array or None
-        In place of laws, as `Model.input_values` gives them.
+        In place of time laws, as returned by `Model.input_values`.
     notes : list of str
     """
 
@@ -45,7 +45,7 @@ class OperatingPoint:
 
     @property
     def under(self) -> dict[str, Any]:
-        """What kernels are told beside the state: conditions and inputs."""
+        """Keyword arguments of kernels besides the state: conditions and inputs."""
         return {"conditions": self.conditions, "inputs": self.inputs}
 
 
@@ -53,25 +53,24 @@ def operating_point(
     system: System | Model, state: Any = None, t: float | None = None, conditions: Conditions | None = None,
     *, item: str = "linearize",
 ) -> OperatingPoint:  # fmt: skip
-    """Return what to linearise about.
+    """Return the operating point from user arguments.
 
     Parameters
     ----------
     system : System or Model
     state : State, dict of name to value, Result, equilibrium, or anything with a method `state()`
-        The start state of the system if left out. Runs and equilibria bring along the numbers, locks and inputs that
-        they were found with.
+        Default the start state of the system. The parameters, locks and inputs of a run or equilibrium are taken over.
     t : float, s
-        Of a result, which of its times; else the time of the state.
+        Time of a state of a result; else the time of the state.
     conditions : Conditions
-        In place of those of the run or equilibrium.
+        Replaces those of the run or equilibrium.
     """
     model = as_model(system)
     if np.isfinite(model.shortest_delay):
         remedy = (
-            "inputs with a da.Delay depend on the past, of which no state knows: leave the delay out, or put a lag "
+            "inputs with a da.Delay depend on the past, not on the state: remove the delay, or replace it by a lag "
         )
-        remedy += "(da.TransferFunction) in its place"
+        remedy += "(da.TransferFunction)"
         raise ModelError(item, "system", model.system.name, remedy)
     if isinstance(conditions, Conditions):
         check_conditions(model, conditions, item)
@@ -83,18 +82,18 @@ def operating_point(
     if inputs:
         at.inputs = model.input_values(inputs)
         shown = ", ".join(f"{name!r} = {value:.6g}" for name, value in inputs.items())
-        at.notes.append(f"inputs are those of the equilibrium: {shown}")
+        at.notes.append(f"the inputs of the equilibrium were used: {shown}")
     if isinstance(conditions, Conditions):
         check_conditions(model, conditions, item)
         at.conditions = conditions
-        at.model = conditions.model  # with its own masses and places
+        at.model = conditions.model  # with its own inertia and markers
     at.state, said = _obeying(at, given, given.t if isinstance(state, Result) else time, item)
     at.notes = [*said, *at.notes]
     return at
 
 
 def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> tuple[State, list[str]]:
-    """Return the state, loops closed, and what was done to it."""
+    """Return the state with closed loops, and notes on changes to it."""
     when = time if time is not None else float(getattr(given, "t", 0.0))
     if isinstance(given, State) and np.ndim(given.q) != 1:
         raise ModelError(item, "the shape of state.q", np.shape(given.q), "give one state")
@@ -108,11 +107,11 @@ def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> t
     return found, notes
 
 
-# ---- what runs and equilibria bring along
+# ---- conditions and inputs of runs and equilibria
 
 
 def _brought(state: Any, t: float | None, item: str) -> tuple[Any, Conditions | None, dict[str, float]]:
-    """Return a state, the conditions under which it was found, if it knows them, and inputs in place of laws."""
+    """Return a state, its conditions, if any, and inputs in place of time laws."""
     if isinstance(state, Result):
         given = state.final if t is None else state.at(t)
         known = state.conditions is not None and state.model is not None
@@ -129,14 +128,14 @@ def _brought(state: Any, t: float | None, item: str) -> tuple[Any, Conditions | 
 
 
 def as_plain_state(state: Any) -> Any:
-    """Return a state without what an equilibrium knows beside it."""
+    """Return a state without the conditions and inputs of an equilibrium."""
     if isinstance(state, State) and isinstance(getattr(state, "conditions", None), Conditions):
         return State(state.q, state.v, state.t, state.x)
     return state
 
 
 def conditions_of(model: Model, state: Any, conditions: Conditions | None, item: str) -> Conditions | None:
-    """Return the conditions that are given, else those that a run or an equilibrium brings along."""
+    """Return the given conditions, else those of a run or an equilibrium."""
     if conditions is not None or state is None:
         return conditions
     then = _brought(state, None, item)[1]
@@ -144,15 +143,15 @@ def conditions_of(model: Model, state: Any, conditions: Conditions | None, item:
 
 
 def inputs_of(model: Model, state: Any, item: str) -> Array | None:
-    """Return inputs in place of laws that an equilibrium brings along, as `Model.input_values` gives them."""
+    """Return the inputs of an equilibrium in place of time laws, as returned by `Model.input_values`."""
     inputs = _brought(state, None, item)[2]
     return model.input_values(inputs) if inputs else None
 
 
 def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, item: str) -> Conditions | None:
-    """Return the conditions that hold: those asked for, else those brought along, for a model that has them.
+    """Return the valid conditions: the requested ones, else those of the state, for a model with their parameters.
 
-    A number that the model has otherwise than it was described, and the state too, cannot be both.
+    Raise if model and state have different values of a parameter that both changed.
     """
     model, family = at.model, at.model.family
     if asked is not None:
@@ -161,18 +160,18 @@ def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, 
     if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
         if then.as_described:
             return None
-        remedy = "what it was found with does not fit, for it is one of another system: give its model, or a State"
+        remedy = "its conditions belong to another system: give its model, or a State"
         raise ModelError(item, "state", f"a state of {then.model.system.name!r}", remedy)
     brought, own = then.changed_parameters(family), model.conditions().changed_parameters(family)
     for name in brought.keys() & own.keys():
         if brought[name][0] != own[name][0]:
-            remedy = f"the model has {own[name][0]:.6g} and the state was found with {brought[name][0]:.6g}: give one"
+            remedy = f"the model has {own[name][0]:.6g} and the state has {brought[name][0]:.6g}: use one value"
             raise ModelError(item, f"parameter {name!r}", own[name][0], remedy)
     at.notes += parameter_differences({name: (now[1], now[0]) for name, now in own.items() if name not in brought})
     if then.locked:
         held = [name for k, name in enumerate(model.speed_names) if k in then.locked]
         shown = ", ".join(map(repr, held)) or "a joint that closes a loop"
-        at.notes.append(f"held, as where the state was found: {shown}; the state alone, eq.state(), leaves it free")
+        at.notes.append(f"locks of the state were kept: {shown}; the plain state, eq.state(), leaves them free")
     if not (brought or then.locked or then.off or then.control):
         return None
     base = model.conditions({name: value for name, (value, _) in brought.items()})
@@ -180,9 +179,11 @@ def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, 
 
 
 def check_conditions(model: Model, conditions: Conditions, item: str) -> None:
-    """Refuse conditions of another model, and control that acts between samples only."""
+    """Raise for conditions of another model, and for sampled control."""
     if conditions.model.family is not model.family:
-        raise ModelError(item, "conditions", conditions, "they are of another model: make them with model.conditions()")
+        raise ModelError(
+            item, "conditions", conditions, "they belong to another model: make them with model.conditions()"
+        )
     if isinstance(conditions.control, SampledControl):
-        remedy = "control that is sampled is no function of the state: linearise the plant, and close the loop yourself"
+        remedy = "sampled control is no function of the state: linearize the plant, and add the controller afterwards"
         raise ModelError(item, "control", conditions.control, remedy)

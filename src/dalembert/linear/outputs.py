@@ -1,8 +1,8 @@
 """Outputs of a linear system by name: rows C by the independent states and D by the inputs.
 
-Coordinates, speeds and accelerations of the tree, element states and places of markers have exact rows. Everything else
-that a `Result` knows by name is varied along the tangent space, and along what inputs change, by central differences
-of fourth order: outputs are smooth beside the loops, and what a step leaves them by is even in the step.
+Coordinates, velocities and accelerations of the tree, element states and marker positions have exact rows. Every other
+output of a `Result` is differentiated along the tangent space and along the input effects by fourth-order central
+differences. Outputs are smooth off the loop constraints, and the closure error of a step is even in the step.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ __all__ = ["OutputRows", "read_outputs"]
 
 Array = NDArray[np.float64]
 
-DIFFERENCE_STEP = 1e-3  # of fourth order: 1e-12 of the output's fifth derivative; rounding 1e-13 of its size
+DIFFERENCE_STEP = 1e-3  # fourth order: truncation 1e-12 of the output's fifth derivative; round-off 1e-13 of its size
 
 
 @dataclass(frozen=True, eq=False)
 class OutputRows:
-    """Outputs of a linear system.
+    """Output rows of a linear system.
 
     Attributes
     ----------
     names, units : tuple of str, (n,)
     C : (n, states), D : (n, inputs)
     exact : (n,) bool
-        False where rows were taken by differences.
+        False for rows by differences.
     """
 
     names: tuple[str, ...]
@@ -78,7 +78,7 @@ def read_outputs(
 
 
 class _Directions:
-    """All independent states, then all inputs: what each changes per unit."""
+    """Unit changes of all independent states, then of all inputs."""
 
     def __init__(self, space: Tangent, changes: list[InputEffect]) -> None:
         self.space, self.changes = space, changes
@@ -105,15 +105,15 @@ class _Directions:
             behind = output.name[len(output.plain.name) :]
             return output.factor * rows, [label + behind for label in labels]
         if output.history is not None:
-            remedy = "it depends on what happened before, and has no value at a state"
+            remedy = "it depends on the history of the run, and has no value at a state"
             raise ModelError("linearize", "output", output.name, remedy)
         for change in self.changes if output.needs == "dynamics" else ():
             if change.hidden:
-                remedy = f"what {change.name!r} does to it is not known: take outputs of positions and speeds"
+                remedy = f"its derivative by {change.name!r} is not available: use outputs of positions and velocities"
                 raise ModelError("linearize", "output", output.name, remedy)
         steps = [self._values(output, k * DIFFERENCE_STEP) for k in (1, -1, 2, -2)]
         up, down, far_up, far_down = steps
-        if output.branch:  # angles known up to whole turns
+        if output.branch:  # angles modulo 2 pi
             turn = np.array([kind == "turn" for kind in output.branch])
             for values in (down, far_up, far_down):
                 away = np.round((values - up) / (2 * np.pi))
@@ -146,7 +146,7 @@ class _Directions:
         return values
 
     def _with_number(self, output: Output, change: InputEffect, step: float) -> Array:
-        """Return an output (components,) at the state with another number of the system, which loops follow."""
+        """Return an output (components,) with a changed parameter, with loops closed again."""
         s, base, name = self.space.state, self.space.conditions, change.parameter
         base = self.space.model.conditions() if base is None else base
         now = parameter_value(base.model, name, base.parameters)
@@ -158,7 +158,7 @@ class _Directions:
 
 
 class _MotionWithInputs(Motion):
-    """States under conditions, with inputs in place of laws."""
+    """States under conditions, with inputs in place of time laws."""
 
     def __init__(self, inputs: Array | None, conditions: Conditions, t: Array, q: Array, v: Array, x: Array) -> None:
         super().__init__(conditions.model, t, q, v, x, conditions=single_period(conditions))
@@ -171,7 +171,7 @@ class _MotionWithInputs(Motion):
 
 
 class _MotionWithVariedInputs(Motion):
-    """States beside one another under inputs that differ."""
+    """Batch of states with different inputs."""
 
     def __init__(self, at: _Directions, h: Array, model: Model, t: Array, q: Array, v: Array, x: Array) -> None:
         conditions = at.space.conditions
@@ -201,7 +201,7 @@ class _MotionWithVariedInputs(Motion):
 
 
 def _size(space: Tangent, change: InputEffect) -> float:
-    """Return a size that an input may have, for the steps of differences."""
+    """Return the typical magnitude of an input, for difference steps."""
     if change.parameter:
         model, conditions = space.model, space.conditions
         values = model.parameters if conditions is None else conditions.parameters
@@ -210,7 +210,7 @@ def _size(space: Tangent, change: InputEffect) -> float:
 
 
 def _prescribed(space: Tangent) -> Array:
-    """Return the accelerations (nv,) that drives demand at the state; zero elsewhere."""
+    """Return the accelerations (nv,) prescribed by drives at the state; zero elsewhere."""
     a = space.model.drive_motion(float(space.state.t))[2]
     return np.where(np.isnan(a), 0.0, a)
 
@@ -218,7 +218,7 @@ def _prescribed(space: Tangent) -> Array:
 def _exact(
     space: Tangent, d: DynamicsDerivatives, name: str, at: _Directions
 ) -> list[tuple[str, str, Array, bool]] | None:
-    """Return exact rows of an output, or None if there are none."""
+    """Return exact rows of an output; None if unavailable."""
     model, n = space.model, space.size
     units = model.compiled.names.speed_units
     states = space.state_names
@@ -242,7 +242,7 @@ def _exact(
         if where in model.connection_names or where in model.system.forces:
             return None
         if any(c.parameter and model.parameter_names[c.parameter] >= model.n_element_parameters for c in at.changes):
-            return None  # places may follow such numbers
+            return None  # marker positions may depend on such parameters
         try:
             J = model.jacobian(where, space.state.q)[3:] @ at.xi.T
         except ModelError:

@@ -1,19 +1,19 @@
 """Periodic motions: monodromy matrix, Floquet multipliers, orbits by shooting.
 
-Small changes of the independent states obey s' = A(t) s along a motion. Over a step h they are carried on by
+Small changes of the independent states satisfy s' = A(t) s along a motion. Over a step h they are propagated by
 
     s(t + h) = exp(h (A1 + A2) / 2 - h^2 sqrt(3) / 12 [A1, A2]) s(t)                                          (1)
 
 with A1, A2 at Gauss's two points of the step (Magnus's expansion to fourth order; Blanes et al. 2009, (253)); the
-derivatives A are exact. Steps are halved until the product over a period does not change. Where the independent
-coordinates become poor (a crank at a dead point), others take over: both are coordinates of the same tangent space.
+derivatives A are exact. Steps are halved until the product over a period converges. If the independent coordinates
+become ill-conditioned (a crank at a dead point), others of the same tangent space replace them.
 
 An orbit is found by Newton's method on start state and period,
 
     (Phi - 1) ds + f dT = -r                                                                                 (2)
 
-with r by how much the end misses the start, in the sense of least squares, so that phases, energies and other families
-of orbits may stay what they are.
+with r the difference of end and start, in the least-squares sense, so that the parameters of a family of orbits (phase,
+energy) stay near the guess.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-MAX_DEPENDENCE_RATIO = 30.0  # ratio of dependent to independent scaled motions beyond which others take over
+MAX_DEPENDENCE_RATIO = 30.0  # ratio of dependent to independent scaled motions beyond which coordinates are replaced
 STEPS, MAX_STEPS = 32, 4096
 MONODROMY_TOL = 1e-7  # relative change of the monodromy matrix when steps are halved; the finer is 16 times better
-ORBIT_TOL = 1e-9  # scaled distance from end to start of an orbit that is found
+ORBIT_TOL = 1e-9  # scaled distance from end to start below which an orbit is closed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Floquet(ArrayAnswer):
-    """What a period makes of small changes.
+    """Monodromy matrix and Floquet multipliers of a periodic motion.
 
     Attributes
     ----------
     space : Tangent
-        At the start; names of states as in `Linear`.
+        At the start; names of states as in `LinearSystem`.
     period : float, s
     monodromy : (n, n)
-        Changes of the independent states after a period by those before it.
+        Maps changes of the independent states over one period.
     result : Result
         The motion.
     error : float
-        Relative change of the matrix when steps were halved the last time, over 15.
+        Relative change of the matrix at the last halving of steps, over 15.
     """
 
     space: Tangent
@@ -97,8 +97,8 @@ class Floquet(ArrayAnswer):
 
     @property
     def stable(self) -> bool:
-        """Whether no multiplier lies outside the unit circle, beyond what the error of the matrix permits."""
-        # a double multiplier splits by the root of the error
+        """Whether no multiplier lies outside the unit circle by more than the error of the matrix."""
+        # a double multiplier splits by the square root of the error
         slack = 10 * np.sqrt(max(self.error, 1e-14))
         return bool((np.abs(self.multipliers) <= 1.0 + slack).all())
 
@@ -132,15 +132,15 @@ class Floquet(ArrayAnswer):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeriodicOrbit(Answer):
-    """A motion that returns to where it started; print it to read it.
+    """Periodic orbit; `print` shows a summary.
 
     Attributes
     ----------
     period : float, s
     floquet : Floquet
-        Its multipliers.
+        Monodromy matrix and multipliers.
     residual : float
-        By how much the end misses the start, scaled.
+        Scaled difference of end and start.
     iterations : int
     notes : tuple of str
     """
@@ -152,28 +152,28 @@ class PeriodicOrbit(Answer):
     notes: tuple[str, ...] = field(default=())
 
     def state(self) -> State:
-        """Return where it starts."""
+        """Return the start state."""
         return self.floquet.space.state
 
     @property
     def conditions(self) -> Conditions:
-        """Under which it was found; analyses of small motions take them over."""
+        """Conditions of the orbit; linear analyses about it take them over."""
         space = self.floquet.space
         return space.model.conditions() if space.conditions is None else space.conditions
 
     @property
     def result(self) -> Result:
-        """One period."""
+        """Motion over one period."""
         return self.floquet.result
 
     @property
     def multipliers(self) -> Complex:
-        """Of Floquet."""
+        """Floquet multipliers."""
         return self.floquet.multipliers
 
     @property
     def stable(self) -> bool:
-        """Whether neighbours stay near."""
+        """Whether the orbit is stable; see `Floquet.stable`."""
         return self.floquet.stable
 
     def __str__(self) -> str:
@@ -207,25 +207,25 @@ def floquet(
     independent_velocities: Sequence[str] | None = None,
     **options: Any,
 ) -> Floquet:
-    """Return the monodromy matrix and Floquet multipliers of a motion over a period.
+    """Compute the monodromy matrix and Floquet multipliers of a motion over a period.
 
     Parameters
     ----------
     system : System or Model
     period : float, s
     state : State, dict, Result, or a periodic orbit
-        Where the motion starts. Whether it returns there is not asked.
+        Start of the motion. It is not checked whether the motion returns to it.
     t : float, s
     rtol : float
-        Of the simulation.
-    independent, speeds
+        Tolerance of the simulation.
+    independent_coordinates, independent_velocities
         As in `linearize`, at the start.
     options
-        Of `simulate`.
+        Settings of `simulate`.
 
     Examples
     --------
-    Mathieu's equation, a pendulum whose support shakes:
+    Mathieu's equation, a pendulum on an oscillating support:
 
     >>> import dalembert as da
     >>> s = da.System("shaken")
@@ -250,21 +250,21 @@ def floquet(
 
 
 def _begun(system: System | Model, state: Any, t: float | None, options: dict[str, Any], item: str) -> OperatingPoint:
-    """Return where a motion starts; numbers and control of its options, or of a run, hold for its small changes too."""
+    """Return the operating point at the start, with the parameters and control of the options or of a run."""
     model = as_model(system)
     parameters = options.pop("parameters", None)
-    if parameters:  # come before those of a run
+    if parameters:  # override those of a run
         model = model.with_parameters(parameters)
         if isinstance(state, Result):
             state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
         state = as_plain_state(state)
     at = operating_point(model, state, t, None, item=item)
     if at.inputs is not None:
-        remedy = "it was found with inputs in place of laws, which a motion has not: describe them by constants"
+        remedy = "it has inputs in place of time laws, which a motion does not support: describe them by constants"
         raise ModelError(item, "state", type(state).__name__, remedy)
     if at.conditions is not None:
         if at.conditions.locked or at.conditions.off:
-            remedy = "joints were held or loops open there: describe the system as it was then, or give the state alone"
+            remedy = "joints are locked or loops open there: describe the system in that form, or give the plain state"
             raise ModelError(item, "state", type(state).__name__, remedy)
         options.setdefault("control", at.conditions.control)
         at.model = at.model.with_parameters(at.conditions.parameters)
@@ -282,19 +282,17 @@ def _motion(model: Model, state: State, period: float, rtol: float, options: dic
     result = simulate(model, float(state.t) + period, state=state, t_start=float(state.t), **more)
     assert isinstance(result, Result)  # of one state
     if result.status != "finished":
-        raise IntegrationError(f"floquet: the motion ended before its period: {result.status} {result.message}")
+        raise IntegrationError(f"floquet: the motion ended before one period: {result.status} {result.message}")
     jumps = np.flatnonzero(np.diff(result.t) == 0.0)
     if len(jumps):
         where = float(result.t[jumps[0]])
-        raise ModelError(
-            "floquet", f"motion at t = {where:.6g} s", "a jump", "impacts and switches have no derivative here"
-        )
+        raise ModelError("floquet", f"motion at t = {where:.6g} s", "a jump", "impacts and switches are not supported")
     found: Result = result
     return found
 
 
 def _carried(space: Tangent, result: Result, period: float) -> Floquet:
-    """Return the product of (1) over a period, steps halved until it settles."""
+    """Return the product of (1) over a period, with steps halved until convergence."""
     last: Array | None = None
     steps = STEPS
     while True:
@@ -302,13 +300,13 @@ def _carried(space: Tangent, result: Result, period: float) -> Floquet:
         if last is not None:
             change = float(np.abs(Phi - last).max(initial=0.0)) / max(1.0, float(np.abs(Phi).max(initial=0.0)))
             if change < MONODROMY_TOL or steps >= MAX_STEPS:
-                # the halved steps are better by 2^4
+                # halved steps reduce the error by 2^4
                 return Floquet(space, period, (16 * Phi - last) / 15, result, change / 15)
         last, steps = Phi, 2 * steps
 
 
 def _product(space: Tangent, result: Result, period: float, steps: int) -> Array:
-    """Return the monodromy matrix with a number of steps."""
+    """Return the monodromy matrix for a given number of steps."""
     from scipy.linalg import expm
 
     h = period / steps
@@ -365,7 +363,7 @@ def _here(first: Tangent, state: State, names: Names) -> Tangent:
 
 
 def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
-    """Return the space in given coordinates, None if they are poor there."""
+    """Return the tangent space in given coordinates; None if they are ill-conditioned."""
     try:
         space = _here(first, state, names)
     except DalembertError:
@@ -377,7 +375,7 @@ def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
 
 
 def _turn(old: Tangent, new: Tangent) -> Array:
-    """Return the change of coordinates (n, n) from one set of independent states to another at the same state."""
+    """Return the coordinate transformation (n, n) between two sets of independent states at the same state."""
     xi, dv, dx = old.directions
     return np.vstack([xi[new.positions], dv[new.speeds], dx])
 
@@ -395,28 +393,28 @@ def periodic_orbit(
     max_iterations: int = 25,
     **options: Any,
 ) -> PeriodicOrbit:
-    """Return a periodic motion near a guess, by shooting; loops and drives are obeyed.
+    """Find a periodic orbit near a guess by shooting, with loops and drives.
 
     Parameters
     ----------
     system : System or Model
     period : float, s
-        Of the motion, or a guess of it.
+        Period of the motion, or a guess.
     state : State, dict, Result
-        Near which it starts; the start state of the system if left out.
+        Guess of the start; default the start state of the system.
     free_period : bool
-        Whether the period is unknown. If left out: yes, unless drives, loads or other laws depend on time.
+        Whether the period is unknown. Default yes, unless drives, loads or other laws depend on time.
     free_coordinates : names of coordinates
-        That need not return: how far a vehicle goes. Angles may differ by whole turns.
+        Coordinates that need not return, such as the path of a vehicle. Angles may differ by full turns.
     t, rtol, options
         As in `floquet`.
     max_iterations : int
-        Steps of Newton's method.
+        Maximum steps of Newton's method.
 
     Raises
     ------
     IntegrationError
-        If none is found near the guess.
+        If no orbit is found near the guess.
     """
     at = _begun(system, state, t, options, "periodic_orbit")
     model, here, T = at.model, at.state, finite_number(period, item="periodic_orbit", field="period")
@@ -442,13 +440,13 @@ def periodic_orbit(
         n, m = space.ny, space.ny + space.nz
         here = space.neighbour(step[:n], step[n:m], step[m:])
     raise IntegrationError(
-        f"no periodic orbit near the guess: after {count} steps of Newton's method the end misses the start by "
-        f"{size:.3g} (scaled), period {T:.6g} s; start nearer, or say which coordinates need not return (free=)"
+        f"no periodic orbit near the guess: after {count} steps of Newton's method end and start differ by {size:.3g} "
+        f"(scaled), period {T:.6g} s; use a closer guess, or name coordinates that need not return (free_coordinates=)"
     )
 
 
 def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return by how much the end misses the start (n,), scales, and which components count."""
+    """Return the difference of end and start (n,), scales, and the mask of components that count."""
     model, s = space.model, space.state
     units = np.array(model.compiled.names.speed_units)
     xi = model.difference(s.q, result.q[-1])
@@ -461,7 +459,7 @@ def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array,
     for name in free:
         if name not in space.coordinate_names:
             known = ", ".join(map(repr, space.coordinate_names))
-            raise ModelError("periodic_orbit", "free", name, f"independent coordinates are {known}")
+            raise ModelError("periodic_orbit", "free_coordinates", name, f"independent coordinates are {known}")
         kept[space.coordinate_names.index(name)] = False
     return r, scale, kept
 
@@ -469,7 +467,7 @@ def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array,
 def _newton(
     space: Tangent, result: Result, Phi: Array, r: Array, scale: Array, kept: NDArray[np.bool_], seek: bool
 ) -> tuple[Array, float]:
-    """Return changes of the start (n,) and of the period, (2)."""
+    """Solve (2) for the changes of the start (n,) and of the period."""
     model = space.model
     end = result.final
     found = model.dynamics(end.t, end.q, end.v, end.x, conditions=space.conditions)
@@ -478,7 +476,7 @@ def _newton(
     if seek:
         J = np.column_stack([J, f / scale])
     moves = np.ones(J.shape[1], dtype=bool)
-    moves[: len(kept)] = kept  # what need not return is not moved
+    moves[: len(kept)] = kept  # free coordinates are not changed
     x = np.zeros(J.shape[1])
     x[moves] = np.linalg.lstsq(J[kept][:, moves], -(r / scale)[kept], rcond=1e-7)[0]
     return x[: len(r)] * scale, float(x[-1]) if seek else 0.0

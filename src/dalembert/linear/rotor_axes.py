@@ -1,18 +1,18 @@
-"""Linear equations of a rotor in fixed axes, or all in axes that rotate with it.
+"""Transformation of the linear equations of a rotor to common axes, fixed or rotating.
 
-Coordinates behind the spin (modal coordinates of a shaft that turns) see a whirl of frequency w as w - spin, those
-before it as w. Where both occur, coefficients even change with the angle of spin. If the rotor is symmetric about its
-axis, a state at one angle is the same in space as another state at the angle zero, to which it is mapped by
+In rotating coordinates (modal coordinates of a rotating shaft) a whirl of frequency w has the frequency w - spin, in
+others w. If both kinds occur, the coefficients depend on the spin angle. If the rotor is symmetric about its axis, a
+state at one angle is equivalent in space to a state at the angle zero, to which it is mapped by
 
     O(0) Q(0) y_f = O(angle) Q(angle) y,   y_f = tau(angle) y                                                     (1)
 
-O gives twists of bodies in the world, and deformations turned with the axes of their bodies. So
+O gives twists of bodies in world axes, and deformations turned with the axes of their bodies. Thus
 
     y_f'  = y'  + spin tau' y                                                                                     (2)
     y_f'' = y'' + 2 spin tau' y' + spin^2 tau'' y                                                                 (3)
 
-at the angle zero are equations of constant coefficients, also where supports are not alike in all directions. If not
-the rotor but what carries it is symmetric, O gives the same in axes that turn with the rotor.
+at the angle zero are equations with constant coefficients, also for anisotropic supports. If not the rotor but its
+supports are symmetric, O gives the same in axes that rotate with the rotor.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ Array = NDArray[np.float64]
 DIFFERENCE_STEP = 0.01  # rad; differences of fourth order, truncation and round-off are both near 1e-10
 PROBE_ANGLE = 0.7  # rad: second spin angle at which the equations must agree
 STATE_MAP_TOL = 1e-6  # relative residual of (1) beyond which no state at angle zero corresponds
-_CONSTANT = 1e-5, 1e-3  # relative changes of equations with the angle that are noted, and that forbid the use of (2)
+_ANGLE_CHANGE_TOLS = (
+    1e-5,
+    1e-3,
+)  # relative changes of the equations with the angle that add a note, and that exclude the use of (2)
 _PARTS = np.array([[1.0, -8.0, 0.0, 8.0, -1.0], [-1.0, 16.0, -30.0, 16.0, -1.0]]) / 12  # first and second differences
 
 
 class _NoMapError(Exception):
-    """A state at another angle of spin is not the same as one at this angle; the text tells why."""
+    """No equivalent state exists at another spin angle; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class _View:
-    """Axes in which a rotor is looked at: about a unit vector (3,), world axes; turning with it or not."""
+    """Common axes of a rotor about a unit vector (3,), world axes; rotating with it or fixed."""
 
     axis: Array
     turning: bool
@@ -54,13 +57,13 @@ class _View:
 def in_common_axes(
     spaces: list[Tangent], matrices: Array, spins: Array, axis: Array
 ) -> tuple[Array, str, tuple[str, ...]]:
-    """Return matrices A (m, n, n) of a rotor in common axes, which these are, and notes.
+    """Transform the state matrices (m, n, n) of a rotor to common axes.
 
     Parameters
     ----------
     spaces : m of them
     matrices : (m, n, n)
-        In the independent states of the spaces.
+        In the independent states of the tangent spaces.
     spins : (m,) rad/s
     axis : (3,)
         Unit vector along the spin, world axes.
@@ -79,15 +82,15 @@ def in_common_axes(
         try:
             found = _turned(spaces, matrices, spins, view)
             change = _change(spaces[top], found[top], float(spins[top]), view)
-            if change <= _CONSTANT[1]:
+            if change <= _ANGLE_CHANGE_TOLS[1]:
                 return found, name, _notes(name, reasons, change)
             reasons.append(
-                ("the rotor is", "what carries the rotor is")[view.turning] + " not symmetric about the axis"
+                ("the rotor is", "the support of the rotor is")[view.turning] + " not symmetric about the axis"
             )
         except _NoMapError as error:
             reasons.append(str(error))
         except (AssemblyError, SingularityError):
-            reasons.append("the motion is no steady turn about one axis")
+            reasons.append("the motion is no steady rotation about one axis")
     return matrices, "mixed", _notes("mixed", reasons, 0.0)
 
 
@@ -95,21 +98,21 @@ def _notes(axes: str, reasons: list[str], change: float) -> tuple[str, ...]:
     told = []
     if axes == "rotating":
         told.append(
-            f"frequencies are those seen in axes that turn with the rotor, not in fixed axes: {reasons[0]}; loads "
-            "fixed in space excite at multiples of the speed there, unbalance at frequency 0"
+            f"frequencies refer to axes that rotate with the rotor, not to fixed axes: {reasons[0]}; there loads "
+            "fixed in space excite at multiples of the rotor speed, unbalance at frequency 0"
         )
     if axes == "mixed":
         told.append(
-            "frequencies could not be converted to fixed axes nor to rotating ones, and eigenvalues are those of "
-            f"coefficients that may vary with the angle of spin: {'; '.join(dict.fromkeys(reasons))}; use da.floquet"
+            "frequencies could not be converted to fixed or rotating axes, and eigenvalues belong to coefficients that "
+            f"may vary with the spin angle: {'; '.join(dict.fromkeys(reasons))}; use da.floquet"
         )
-    if change > _CONSTANT[0]:
-        told.append(f"the equations changed by up to {100 * change:.2g} % with the angle of spin, which was left out")
+    if change > _ANGLE_CHANGE_TOLS[0]:
+        told.append(f"a change of the equations by up to {100 * change:.2g} % with the spin angle was neglected")
     return tuple(told)
 
 
 def _turned(spaces: list[Tangent], matrices: Array, spins: Array, view: _View) -> Array:
-    """Return matrices by (2) and (3)."""
+    """Transform matrices by (2) and (3)."""
     found = matrices.copy()
     last: Tangent | None = None
     parts = np.zeros((2, 0, 0))
@@ -125,10 +128,10 @@ def _turned(spaces: list[Tangent], matrices: Array, spins: Array, view: _View) -
 
 
 def _change(space: Tangent, A: Array, spin: float, view: _View) -> float:
-    """Return how much the equations change with the angle of spin, relative to eigenvalues and spin.
+    """Return the change of the equations with the spin angle, relative to eigenvalues and spin.
 
-    Those at another angle are mapped to the coordinates of this one by (1), and compared mode by mode. Eigenvalues
-    alone would not do: of a flat shaft on round supports they are the same at all angles though the equations are not.
+    Equations at another angle are mapped to the coordinates of this one by (1), and compared mode by mode. Eigenvalues
+    alone do not suffice: for a flat shaft on isotropic supports they are equal at all angles, the equations are not.
     """
     n, m = space.ny, space.ny + space.nz
     direction = space.state.v / spin
@@ -144,7 +147,7 @@ def _change(space: Tangent, A: Array, spin: float, view: _View) -> float:
     kept = np.abs(values) > max(1e-7 * np.abs(values).max(initial=0.0), 1e-3 * abs(spin))  # no double zeros
     off = (np.linalg.pinv(V, rcond=1e-13) @ (P @ np.linalg.solve(P.T, B.T).T - A) @ V)[np.ix_(kept, kept)]
     sizes = np.abs(values[kept]) + abs(spin)
-    change = np.sqrt(np.abs(off * off.T) / np.maximum.outer(sizes, sizes) ** 2)  # whatever the lengths of vectors
+    change = np.sqrt(np.abs(off * off.T) / np.maximum.outer(sizes, sizes) ** 2)  # independent of the lengths of vectors
     return float(change.max(initial=0.0))
 
 
@@ -160,7 +163,7 @@ def _with_turn(space: Tangent, A: Array, spin: float, first: Array, second: Arra
     turned_second = second_rate + 2 * spin * first @ rate
     turned_second[:, :n] += spin**2 * second
     rows = np.vstack([turned_rate, turned_second[paced] - A11[paced] @ turned_rate, A[m:]])
-    # speeds in common axes are z + spin tau' y
+    # velocities in common axes are z + spin tau' y
     found: Array = rows.copy()
     found[:, :n] -= rows[:, n:m] @ (spin * first[paced])
     return found
@@ -175,7 +178,7 @@ def _generators(space: Tangent, spin: float, view: _View) -> Array:
         near = _at_angle(space, direction, k * DIFFERENCE_STEP)
         both = zip(near.kinematics(), kinematics, strict=True)
         if any(np.abs(a - b).max(initial=0.0) > 1e-9 * (1 + abs(spin)) for a, b in both):
-            raise _NoMapError("the rates of independent coordinates depend on the angle of spin")
+            raise _NoMapError("the rates of independent coordinates depend on the spin angle")
         maps.append(_mapped(space, direction, view, k * DIFFERENCE_STEP, near))
     maps.insert(2, np.eye(space.ny))
     weights = _PARTS / np.array([DIFFERENCE_STEP, DIFFERENCE_STEP**2])[:, None]
@@ -183,22 +186,22 @@ def _generators(space: Tangent, spin: float, view: _View) -> Array:
 
 
 def _mapped(space: Tangent, direction: Array, view: _View, angle: float, other: Tangent) -> Array:
-    """Return tau (ny, ny) of (1), from the space at an angle to that at zero."""
+    """Return tau (ny, ny) of (1), from the tangent space at an angle to that at zero."""
     middle, turns = _turns(space, direction, view)
     base = _outputs(space, view, middle, turns, 0.0)
     wanted = _outputs(other, view, middle, turns, angle)
     tau = np.asarray(np.linalg.lstsq(base, wanted, rcond=None)[0], dtype=np.float64)
     if np.abs(base @ tau - wanted).max(initial=0.0) > STATE_MAP_TOL * np.abs(wanted).max(initial=0.0):
         raise _NoMapError(
-            "parts that stand still move in directions of their own"
+            "non-rotating parts move in individual directions"
             if view.turning
-            else "parts that turn with the rotor move in directions of their own (blades, levers)"
+            else "parts that rotate with the rotor move in individual directions (blades, levers)"
         )
     return tau
 
 
 def _at_angle(space: Tangent, direction: Array, angle: float) -> Tangent:
-    """Return the tangent space after a turn by an angle of spin, the same coordinates independent."""
+    """Return the tangent space after a rotation by a spin angle, with the same independent coordinates."""
     model, state = space.model, space.state
     moved = replace(state, q=model.integrate(state.q, direction * angle))
     names = model.speed_names
@@ -231,9 +234,9 @@ def _outputs(space: Tangent, view: _View, middle: Array, turns: dict[str, Array]
 
 
 def _turns(space: Tangent, direction: Array, view: _View) -> tuple[Array, dict[str, Array]]:
-    """Return a point of the axis, and G (nm, nm) of flexible bodies that turn in these axes.
+    """Return a point of the axis, and G (nm, nm) of flexible bodies that rotate in these axes.
 
-    eta' = G eta turns a deformation with the body, per rad of spin.
+    eta' = G eta rotates a deformation with the body, per rad of spin.
     """
     model, q, axis = space.model, space.state.q, view.axis
     twists = frame_motions(model, q, direction[:, None])[0]
@@ -270,12 +273,12 @@ def _turn_of_modes(model: Model, name: str, axis: Array, middle: Array) -> Array
     rows, wanted = ((scale * part).reshape(-1, body.nm) for part in (shapes, turned))
     size = np.linalg.norm(rows, axis=0)
     if len(rows) < body.nm or np.linalg.matrix_rank(rows / np.where(size > 0, size, 1.0), tol=1e-9) < body.nm:
-        raise _NoMapError(f"too few nodes of {name!r} lie on the axis to tell how its modes turn")
+        raise _NoMapError(f"too few nodes of {name!r} lie on the axis to determine the rotation of its modes")
     G: Array = np.linalg.lstsq(rows / size, wanted, rcond=None)[0] / size[:, None]
     off = np.linalg.norm(rows @ G - wanted, axis=0)
     if (off > STATE_MAP_TOL * size).any():
         raise _NoMapError(
-            f"the modes of {name!r} are no pairs that a turn about the axis maps onto each other (one mode more or "
-            "less may complete a pair)"
+            f"the modes of {name!r} are no pairs under rotation about the axis (one mode more or less may complete a "
+            "pair)"
         )
     return G

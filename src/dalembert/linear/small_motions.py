@@ -1,4 +1,4 @@
-"""Small motions by name, and how they change while a system moves."""
+"""Names of small motions, and their brackets in moving systems."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Array = NDArray[np.float64]
 
 @cached_per_model
 def _turning(model: Model) -> list[tuple[slice, Joint]]:
-    """Return where joints stand whose speeds are not rates of coordinates, and the joints."""
+    """Return slices and joints whose velocities are not rates of coordinates."""
     plain = Joint.bracket
     return [(model.v_slice(h.name), h.element) for h in model.forest.joints if type(h.element).bracket is not plain]
 
 
 def brackets(model: Model, v: Array) -> Array | None:
-    """Return K (nv, nv) of (4) at speeds v (nv,), or (B, nv, nv) at (B, nv); None if no joint turns freely."""
+    """Return K (nv, nv) of (4) at velocities v (nv,), or (B, nv, nv) at (B, nv); None if zero for every joint."""
     turning = _turning(model)
     if not turning:
         return None

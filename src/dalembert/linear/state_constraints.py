@@ -1,4 +1,4 @@
-"""Constraints on a state: loop rows, and positions and velocities prescribed by drives and locks."""
+"""Constraints on a state: loop constraints, and coordinates and velocities prescribed by drives and locks."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["StateConstraints"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-CONSTRAINT_TOL = 1e-6  # scaled residuals of rows beyond which a state does not obey them
+CONSTRAINT_TOL = 1e-6  # scaled residual beyond which a state violates a row
 
 
 @dataclass(frozen=True, eq=False)
 class StateConstraints:
-    """What a state has to obey under conditions at a time.
+    """Constraints on a state under given conditions at a time.
 
     Attributes
     ----------
     held : (nc,) bool
-        Rows that hold.
+        Active rows.
     placing : (nc,) bool
-        Those of them that bind positions.
+        Active rows that constrain positions.
     placed, paced : (nv,) bool
-        Speeds along which positions, and which speeds themselves, are prescribed.
+        Degrees of freedom with prescribed positions, and with prescribed velocities.
     scales : Scales
     """
 
@@ -53,23 +53,23 @@ class StateConstraints:
             placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
             if any(dof >= model.nv for dof in conditions.locked):
                 raise ModelError(
-                    "linearize", "conditions", "a cut joint that is held",
-                    "loops are cut where a joint sticks: lock it with another description (da.Fixed; da.Distance for "
+                    "linearize", "conditions", "a locked cut joint",
+                    "the loop is cut at a joint that sticks: describe it as locked (da.Fixed; da.Distance for "
                     "a taut rope), or cut the loop elsewhere",
                 )  # fmt: skip
         return cls(held, placing, placed, paced, Scaling.of(model, t=t))
 
     @property
     def any(self) -> bool:
-        """Whether any row binds positions."""
+        """Whether any row constrains positions."""
         return bool(self.placing.any())
 
     def residual(self, model: Model, q: Array) -> Array:
-        """Return by how much rows are missed, (nc,)."""
+        """Return the residuals of the rows, (nc,)."""
         return model.apart(model.constraint_residual(q, t=self.scales.t), self.scales.targets[0])
 
     def rates(self, model: Model, q: Array) -> Array:
-        """Return what P v has to be, (nc,)."""
+        """Return the required values of P v, (nc,)."""
         return self.scales.rates(model, q)
 
     def scaled(self, model: Model, q: Array) -> Array:
@@ -77,7 +77,7 @@ class StateConstraints:
         return self.scales.jacobian(model, q)
 
     def check(self, model: Model, state: State) -> None:
-        """Refuse a state that does not obey."""
+        """Raise if the state violates a constraint."""
         if not model.nc:
             return
         S, names = self.scales.rows, model.constraint_names
@@ -89,6 +89,6 @@ class StateConstraints:
             if np.abs(by).max(initial=0.0) > CONSTRAINT_TOL:
                 worst = int(np.abs(by).argmax())
                 raise AssemblyError(
-                    f"the state does not obey row {names[worst]!r}: its {what} is off by {abs(by[worst]):.3g} "
+                    f"the state violates row {names[worst]!r}: its {what} has an error of {abs(by[worst]):.3g} "
                     "(scaled); close it with da.start_state(...) or da.assemble(...)"
                 )

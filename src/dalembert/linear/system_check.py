@@ -15,7 +15,7 @@ __all__ = ["check_system"]
 
 
 def check_system(system: System) -> Mobility:
-    """Return the mobility of a system, with notes on flexible bodies whose modes do not suit their connections."""
+    """Return the mobility of a system, with notes on flexible bodies with unsuitable modes."""
     found = mobility(system)
     return replace(found, notes=(*found.notes, *_unfit_modes(system))) if found.model.flexible_names else found
 

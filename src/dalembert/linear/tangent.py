@@ -1,25 +1,24 @@
-"""Tangent space of the states that loops, drives and velocity constraints permit, in independent coordinates.
+"""Tangent space of states under loops, drives and velocity constraints, in independent coordinates.
 
-A neighbour of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds v + dv
-and element states x + dx. With P_h the rows that bind positions, P all rows, w the rates P v + drift that rows have,
+A neighbour of the state (q, v, x) has q moved by small motions xi (nv), as by `Model.integrate`, velocities v + dv and
+element states x + dx. With P_h the rows that constrain positions, P all rows, w the rates P v + drift of rows,
 
     P_h xi = 0,   xi = 0 where positions are prescribed                                                      (1)
-    P dv + w_q xi = 0,   dv = 0 where speeds are prescribed                                                  (2)
+    P dv + w_q xi = 0,   dv = 0 where velocities are prescribed                                              (2)
     xi = Q y,   dv = V z + U y                                                                               (3)
 
-y are the xi of independent coordinates, z the dv of independent speeds, which are among them; of holonomic systems
-they are the same, with rows on speeds alone (skates, wheels) or driven speeds there are fewer z. The motion goes on as
+y are the xi of independent coordinates, z the dv of independent velocities, which are among them. In holonomic systems
+they are the same; with nonholonomic rows (skates, wheels) or driven velocities there are fewer z. Along the motion
 
     y' = E_q (V z + (U + K Q) y),   z' = E_v da,   x' = d(dx)                                                 (4)
 
-with E_q, E_v that pick the independent ones and K that of `Joint.bracket`: small turns of ball joints do not add.
-
-w_q xi of rows that bind positions is exact without derivatives of P: gamma, what is left of the second rates of rows
-without accelerations, is quadratic in v, and P_h xi = 0 holds all along a motion, so that
+with E_q, E_v that select the independent ones and K of `Joint.bracket`: small rotations of ball joints do not commute.
+w_q xi of rows that constrain positions is exact without derivatives of P: gamma, the part of the second rates of rows
+without accelerations, is quadratic in v, and P_h xi = 0 holds along the whole motion, so that
 
     w_q xi = [(gamma(v + xi) - gamma(v - xi)) / 2 + P K xi] / 2                                              (5)
 
-Rows that bind speeds alone are varied by central differences of fourth order.
+Rows that constrain velocities only are differentiated by fourth-order central differences.
 """
 
 from __future__ import annotations
@@ -45,14 +44,16 @@ Array = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-CLOSED_SINGULAR_TOL = 2e-6  # of scaled rows: closing loops to 1e-12 leaves up to this of a singular value that is zero
+CLOSED_SINGULAR_TOL = (
+    2e-6  # of scaled rows: with loops closed to 1e-12, a zero singular value may appear as large as this
+)
 DRIVEN_WEIGHT = 1e-5  # weight of driven coordinates: independent wherever they determine the position
-DIFFERENCE_STEP = 1e-3  # of central differences of fourth order, whose error is 1e-13 of the rows'
+DIFFERENCE_STEP = 1e-3  # fourth-order central differences, relative error 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """All small changes of a state that loops, drives and rows on speeds permit.
+    """Small changes of a state that loops, drives and velocity constraints permit.
 
     Attributes
     ----------
@@ -60,15 +61,15 @@ class Tangent:
     conditions : Conditions or None
     state : State
     positions : (nq,) int
-        Which small motions are independent, places among the speeds of the model; nq of them.
+        Indices of the independent small motions among the velocities of the model; nq of them.
     speeds : (nz,) int
-        Which speeds are independent, among `positions`.
+        Indices of the independent velocities, among `positions`.
     Q : (nv, nq), V : (nv, nz), U : (nv, nq)
         Of (3): xi = Q y, dv = V z + U y.
     K : (nv, nv) or None
         Of (4); None if zero for every joint.
     inputs : array or None
-        In place of laws, as `Model.input_values` gives them.
+        In place of time laws, as returned by `Model.input_values`.
     """
 
     model: Model
@@ -89,7 +90,7 @@ class Tangent:
 
     @property
     def nz(self) -> int:
-        """Number of independent speeds."""
+        """Number of independent velocities."""
         return len(self.speeds)
 
     @property
@@ -99,7 +100,7 @@ class Tangent:
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of y: coordinates, or small turns and shifts of joints whose speeds are not rates of coordinates."""
+        """Names of y: coordinates, or small rotations and translations of joints with quaternions."""
         names = small_motion_names(self.model)
         return tuple(names[k] for k in self.positions)
 
@@ -115,7 +116,7 @@ class Tangent:
 
     @property
     def directions(self) -> tuple[Array, Array, Array]:
-        """All changes by one independent state each: xi (nv, size), dv (nv, size), dx (nx, size)."""
+        """Changes per unit of each independent state: xi (nv, size), dv (nv, size), dx (nx, size)."""
         n, nz, nx = self.ny, self.nz, self.model.nx
         nv = self.model.nv
         xi = np.hstack([self.Q, np.zeros((nv, nz + nx))])
@@ -123,17 +124,17 @@ class Tangent:
         return xi, dv, np.hstack([np.zeros((nx, n + nz)), np.eye(nx)])
 
     def derivatives(self, parameters: Sequence[str] = (), **more: Any) -> DynamicsDerivatives:
-        """Return `Model.d_dynamics` at the state, under the conditions and inputs, those of multipliers left out."""
+        """Return `Model.d_dynamics` at the state under the conditions and inputs, without those of multipliers."""
         s, how = self.state, {**self.under, "multipliers": False}
         return self.model.d_dynamics(s.t, s.q, s.v, s.x, parameters=parameters, **{**how, **more})
 
     @property
     def under(self) -> dict[str, Any]:
-        """What kernels are told beside the state: conditions and inputs."""
+        """Keyword arguments of kernels besides the state: conditions and inputs."""
         return {"conditions": self.conditions, "inputs": self.inputs}
 
     def kinematics(self) -> tuple[Array, Array]:
-        """Return what y' is made of, (4): by y (nq, nq), and by z (nq, nz)."""
+        """Return the derivatives of y' in (4): by y (nq, nq), and by z (nq, nz)."""
         by_y = self.U if self.K is None else self.U + self.K @ self.Q
         return by_y[self.positions], self.V[self.positions]
 
@@ -150,21 +151,21 @@ class Tangent:
         return A
 
     def mass_matrix(self) -> Array:
-        """Return V^T M V (nz, nz): inertia along the independent speeds."""
+        """Return V^T M V (nz, nz), the mass matrix in the independent velocities."""
         M = self.V.T @ self.model.mass_matrix(self.state.q) @ self.V
         return np.asarray((M + M.T) / 2)
 
     # ---- neighbours
 
     def neighbour(self, y: ArrayLike = 0.0, z: ArrayLike = 0.0, x: ArrayLike = 0.0) -> State:
-        """Return a state that obeys loops and drives, its independent coordinates moved by y, speeds by z, states by x.
+        """Return a consistent state with independent coordinates changed by y, velocities by z, states by x.
 
-        Rows that bind positions are closed by Newton's method at fixed independent coordinates; then speeds by theirs.
+        Position rows are solved by Newton's method at fixed independent coordinates; then velocity rows for velocities.
 
         Raises
         ------
         AssemblyError
-            If it is too far away.
+            If the loops do not close.
         """
         model, s = self.model, self.state
         y, z = (np.broadcast_to(np.asarray(part, dtype=float), (n,)) for part, n in ((y, self.ny), (z, self.nz)))
@@ -186,7 +187,7 @@ class Tangent:
         return State(q=q, v=v, t=s.t, x=s.x + np.broadcast_to(np.asarray(x, dtype=float), (model.nx,)))
 
     def _closed(self, q: Array, rows: StateConstraints, y: Array) -> Array:
-        """Return q (nq,) on the rows that bind positions, the independent coordinates as they are."""
+        """Return q (nq,) that satisfies the position rows at fixed independent coordinates."""
         model = self.model
         loose = ~rows.placed
         loose[self.positions] = False
@@ -219,30 +220,30 @@ def tangent_space(
     inputs: Array | None = None,
     item: str = "linearize",
 ) -> Tangent:
-    """Return the tangent space at a state that obeys the loops.
+    """Return the tangent space at a state that satisfies the loops.
 
     Parameters
     ----------
     model : Model
     state : State
-        As `start_state` gives it.
+        As returned by `start_state`.
     independent_coordinates : names of coordinates
-        As many as there are; else those with driven speeds, then those that pivoting finds best.
-    independent_velocities : names of speeds
-        Those of them whose speeds are independent, where rows bind speeds alone; else by pivoting.
+        All of them; default those with driven velocities, then those chosen by pivoting.
+    independent_velocities : names of velocities
+        The independent ones among them, if rows constrain velocities only; default by pivoting.
     prefer : names of coordinates
-        Among the independent ones wherever they can be; the others by pivoting.
+        Independent if possible; the others by pivoting.
     conditions : Conditions
-        Locked joints, closures that are off, parameters.
+        Locked joints, open loops, parameters.
     inputs : array
-        In place of laws, as `Model.input_values` gives them.
+        In place of time laws, as returned by `Model.input_values`.
 
     Raises
     ------
     AssemblyError
-        If the state does not obey loops and drives.
+        If the state violates loops or drives.
     SingularityError
-        If degrees of freedom appear or vanish at the position, or chosen coordinates are not independent.
+        If the configuration is singular, or the named coordinates are not independent.
 
     Examples
     --------
@@ -286,7 +287,7 @@ def tangent_space(
 def _split(
     model: Model, J: Array, D: Array, free: IndexArray, wanted: IndexArray | None, weight: Array, item: str
 ) -> tuple[IndexArray, Array]:
-    """Return independent columns among the free ones of scaled rows J, and the motions (nv, n) by one of them each."""
+    """Return independent columns among the free ones of scaled rows J, and the unit motions (nv, n) of each."""
     from scipy.linalg import qr
 
     columns = free if wanted is None else np.array([k for k in free if k not in set(wanted.tolist())], dtype=np.intp)
@@ -308,7 +309,7 @@ def _split(
 
 
 def _rank(R: Array) -> int:
-    """Return the rank of scaled rows from the triangle of their pivoted QR."""
+    """Return the rank of scaled rows from the factor R of their pivoted QR."""
     return numerical_rank(np.abs(np.diag(R)), ROW_RANK_TOL)
 
 
@@ -322,7 +323,7 @@ def _fewer(
     asked: IndexArray | None,
     item: str,
 ) -> tuple[IndexArray, Array]:
-    """Return which of the independent motions have independent speeds, and V (nv, nz), for rows that bind speeds."""
+    """Return the independent motions with independent velocities, and V (nv, nz), for velocity rows."""
     from scipy.linalg import qr
 
     held = np.flatnonzero(paced)
@@ -345,7 +346,9 @@ def _fewer(
         X, _, found, _ = np.linalg.lstsq(rows[:, rest], rows[:, kept], rcond=ROW_RANK_TOL)
         if found < rank:
             names = ", ".join(repr(model.speed_names[k]) for k in positions[kept])
-            raise SingularityError(f"{names} do not determine the other speeds: choose others, or leave `speeds` out")
+            raise SingularityError(
+                f"{names} do not determine the other velocities: use others in independent_velocities="
+            )
         W[rest] = -size[rest, None] * X / size[kept]
     V = Q @ W
     V[held] = 0.0
@@ -355,7 +358,7 @@ def _fewer(
 def _following(
     model: Model, state: State, rows: StateConstraints, J: Array, speeds: IndexArray, Q: Array, K: Array | None
 ) -> Array:
-    """Return U (nv, nq) of (3): how speeds follow positions while the independent ones stay, (2)."""
+    """Return U (nv, nq) of (3): derivatives of velocities by positions at fixed independent velocities, (2)."""
     U = np.zeros_like(Q)
     if not rows.held.any() or not Q.shape[1]:
         return U
@@ -370,14 +373,14 @@ def _following(
     if missed > 1e-6 * (1.0 + np.abs(W).max(initial=0.0)):
         name = model.constraint_names[int(np.flatnonzero(held)[int(np.abs(J[held][:, loose] @ X + W).max(1).argmax())])]
         raise SingularityError(
-            f"no speeds keep row {name!r} at neighbouring positions: the position is singular; linearise beside it"
+            f"no velocities satisfy row {name!r} at neighbouring positions: the position is singular; use another one"
         )
     U[loose] = D[loose, None] * X
     return U
 
 
 def rate_slopes(model: Model, state: State, holonomic: BoolArray, Q: Array, K: Array | None) -> Array:
-    """Return derivatives (nc, n) of the rates P v + drift along small motions Q (nv, n) that keep the rows."""
+    """Return derivatives (nc, n) of the rates P v + drift along small motions Q (nv, n) tangent to the rows."""
     q, v, t = state.q, state.v, float(state.t)
     n = Q.shape[1]
     slopes = np.zeros((model.nc, n))
@@ -405,7 +408,7 @@ def _differences(model: Model, q: Array, v: Array, t: float, Q: Array) -> Array:
     return np.asarray((8 * (up - down) - (far_up - far_down)).T / (12 * DIFFERENCE_STEP))
 
 
-# ---- verdicts
+# ---- checks
 
 
 def _named(model: Model, names: Sequence[str], item: str, field: str = "independent_coordinates") -> IndexArray:
@@ -417,12 +420,12 @@ def _named(model: Model, names: Sequence[str], item: str, field: str = "independ
             raise ModelError(item, field, name, f"name coordinates of the tree: {shown}")
     places = [known.index(name) if name in known else also.index(name) for name in asked]
     if len(set(places)) < len(places):
-        raise ModelError(item, field, tuple(asked), "each name once")
+        raise ModelError(item, field, tuple(asked), "give each name once")
     return np.array(places, dtype=np.intp)
 
 
 def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, left: IndexArray, item: str) -> None:
-    """Refuse coordinates that are prescribed, too few, too many or dependent."""
+    """Raise for named coordinates that are prescribed, too few, too many or dependent."""
     names = small_motion_names(model)
     given = sorted(set(wanted.tolist()) - set(free.tolist()))
     if given:
@@ -432,30 +435,30 @@ def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, 
     if len(wanted) != count:
         asked = tuple(names[k] for k in wanted)
         raise ModelError(
-            item, "independent_coordinates", asked, f"there are {count} independent coordinates here: name as many"
+            item, "independent_coordinates", asked, f"give {count} coordinates, one for each independent one"
         )
     if len(left):
         raise SingularityError(
             f"{', '.join(repr(names[k]) for k in wanted)} do not determine the position of "
-            f"{', '.join(repr(names[k]) for k in left)}: choose other coordinates, or leave `independent` out"
+            f"{', '.join(repr(names[k]) for k in left)}: use others in independent_coordinates="
         )
 
 
 def _expected(model: Model, rows: StateConstraints, free: int) -> int:
-    """Return how many coordinates rows that do not repeat others in every configuration leave."""
+    """Return the number of independent coordinates in generic configurations, without redundant rows."""
     lean = set(model.independent_rows)
     return free - sum(1 for name, on in zip(model.constraint_names, rows.placing, strict=True) if on and name in lean)
 
 
 def smallest_singular_pair(J: Array) -> tuple[float, Array]:
-    """Return the smallest singular value of scaled rows (m, n) that is none of rounding, and its motion (n,)."""
+    """Return the smallest singular value of scaled rows (m, n) above round-off, and its motion (n,)."""
     if not J.size:
         return 1.0, np.zeros(J.shape[1])
     from scipy.linalg import qr
 
     R, order = qr(J, mode="r", pivoting=True, check_finite=False)
     last = np.abs(np.diag(R))[max(_rank(R) - 1, 0)]
-    if last > 1e-2:  # pivots follow singular values but for a small factor: far from singular
+    if last > 1e-2:  # pivots approximate singular values up to a small factor: far from singular
         return float(last), np.zeros(J.shape[1])
     _, s, Vt = np.linalg.svd(R[: J.shape[1], np.argsort(order)], full_matrices=False)
     rank = numerical_rank(s, ROW_RANK_TOL)
@@ -463,20 +466,20 @@ def smallest_singular_pair(J: Array) -> tuple[float, Array]:
 
 
 def _check_nearly_singular(model: Model, J: Array, free: IndexArray) -> None:
-    """Refuse a position that cannot be told from a singular one by loops closed to rounding."""
+    """Raise for a configuration that is singular within the closure error of the loops."""
     least, motion = smallest_singular_pair(J)
     if least >= CLOSED_SINGULAR_TOL:
         return
     names = small_motion_names(model)
     shown = ", ".join(repr(names[k]) for k in free[np.abs(motion) > 0.1][:8])
     raise SingularityError(
-        f"the position is singular, as exactly as loops are closed: what holds the motion of {shown} has a singular "
-        f"value of {least:.1e}; the motion beside it is not linear in the state. Linearise about another position"
+        f"the position is singular within the closure error of the loops: the singular value of the motion of {shown} "
+        f"is {least:.1e}. The motion nearby is not linear in the state; linearize about another position"
     )
 
 
 def _check_singular(model: Model, state: State, rows: StateConstraints, positions: IndexArray, Q: Array) -> None:
-    """Refuse a position where there are more degrees of freedom than nearby."""
+    """Raise for a configuration with more degrees of freedom than nearby ones."""
     scales = rows.scales.of_positions(model).without(~rows.placing)
     here = len(positions)
     nearby = general_mobility(model, state.q, here, scales=scales, free=~rows.placed)
@@ -486,6 +489,6 @@ def _check_singular(model: Model, state: State, rows: StateConstraints, position
     moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > ROW_RANK_TOL)
     shown = ", ".join(repr(names[k]) for k in moving[:8])
     raise SingularityError(
-        f"the position is singular: {here} DOF here, {nearby} nearby, along {shown}; the motion "
-        "beside it is not linear in the state. Linearise about another position"
+        f"the position is singular: {here} DOF here, {nearby} nearby, along {shown}. The motion "
+        "nearby is not linear in the state; linearize about another position"
     )

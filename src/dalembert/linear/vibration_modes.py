@@ -1,4 +1,4 @@
-"""Modes of vibration about a state: frequencies, damping, shapes by body name."""
+"""Vibration modes about a state: frequencies, damping, shapes by body name."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ __all__ = ["BodyShape", "Modes", "modes"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-MAX_DENSE_COORDINATES = 300  # independent coordinates up to which matrices are formed if most modes are wanted
-ZERO_TOL = 1e-7  # of the largest eigenvalue: a double zero splits by the root of rounding
+MAX_DENSE_COORDINATES = 300  # independent coordinates up to which matrices are formed if most modes are requested
+ZERO_TOL = 1e-7  # relative to the largest eigenvalue: a double zero splits by the square root of round-off
 RIGID_TOL = 1e-11  # of the largest singular value of the state matrix: smaller ones belong to rigid motions
-TREE_SOLVER_RATIO = 4  # DOF per independent state from which on independent states come from solutions over the tree
+TREE_SOLVER_RATIO = 4  # DOF per independent state from which on the state matrix comes from solutions over the tree
 SYMMETRY_TOL = 1e-9  # relative size of damping and asymmetry that is round-off
 
 
 class BodyShape(NamedTuple):
-    """How a body moves in each mode, world axes; complex where modes are damped.
+    """Mode shapes of one body, world axes; complex if damped.
 
     translation : (modes, 3) m
         Of the body frame, or of a marker.
     rotation : (modes, 3) rad
     nodes : (modes, n, 3) m, or None
-        Displacements of the nodes of a flexible body, with its frame and by its deformation.
+        Displacements of the nodes of a flexible body, by motion of its frame and deformation.
     """
 
     translation: NDArray[Any]
@@ -51,26 +51,26 @@ class BodyShape(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Modes(ArrayAnswer):
-    """Modes about a state, lowest frequency first; print it to read it.
+    """Vibration modes about a state, lowest frequency first; `print` shows a table.
 
-    Small changes are sums of Re(shape exp(eigenvalue t)). Modes of vibration are told once for each pair of conjugate
-    eigenvalues; real eigenvalues are modes of their own, with frequency 0 and damping ratio 1 (-1 if they grow);
-    where nothing damps, what falls is told once, by the eigenvalue that grows. A free motion without stiffness is a
-    rigid-body mode with eigenvalue 0.
+    Small changes are sums of Re(shape exp(eigenvalue t)). An oscillation is listed once for each pair of conjugate
+    eigenvalues. Real eigenvalues are separate modes, with frequency 0 and damping ratio 1 (-1 if growing). Without
+    damping a divergent pair is listed once, with its growing eigenvalue. A motion without stiffness is a rigid-body
+    mode with eigenvalue 0.
 
     Attributes
     ----------
     space : Tangent
     eigenvalues : (n,) complex, 1/s
     motions : (nv, n)
-        Small motions of all degrees of freedom; real where nothing damps. Scaled to modal mass 1: phi^H M phi = 1, the
+        Small motions of all degrees of freedom; real without damping. Scaled to modal mass 1: phi^H M phi = 1, with the
         largest component real and positive.
     changes : (states, n)
-        The same with the independent states: coordinates, speeds, element states.
+        The same in the independent states: coordinates, velocities, element states.
     undamped : bool
-        Whether shapes are real: symmetric stiffness and nothing that depends on speeds.
+        Whether shapes are real: symmetric stiffness and no velocity-dependent forces.
     complete : bool
-        Whether all modes are here.
+        Whether all modes are included.
     notes : tuple of str
     """
 
@@ -96,17 +96,17 @@ class Modes(ArrayAnswer):
 
     @property
     def state(self) -> State:
-        """The state about which they are."""
+        """Operating point."""
         return self.space.state
 
     @property
     def frequencies(self) -> Array:
-        """With which they oscillate, damping included, (n,) Hz; those of a `FlexibleBody` are in rad/s."""
+        """Damped frequencies, (n,) Hz; those of a `FlexibleBody` are in rad/s."""
         return np.abs(self.eigenvalues.imag) / (2 * np.pi)
 
     @property
     def natural_frequencies(self) -> Array:
-        """|eigenvalue| / 2 pi, (n,) Hz; those without damping, if damping is proportional."""
+        """|eigenvalue| / 2 pi, (n,) Hz; equal to the undamped frequencies if damping is proportional."""
         return np.abs(self.eigenvalues) / (2 * np.pi)
 
     @property
@@ -117,12 +117,12 @@ class Modes(ArrayAnswer):
 
     @property
     def rigid(self) -> NDArray[np.bool_]:
-        """Which are rigid-body modes, (n,)."""
+        """Mask of the rigid-body modes, (n,)."""
         return np.asarray(self.eigenvalues == 0.0)
 
     @cached_property
     def shapes(self) -> Mapping[str, BodyShape]:
-        """How bodies move, by body name: their frames, and the nodes of flexible ones."""
+        """Mode shapes by body name: motions of frames, and of the nodes of flexible bodies."""
         model, q = self.space.model, self.state.q
         moves = frame_motions(model, q, self.motions.real)
         if np.iscomplexobj(self.motions):
@@ -133,7 +133,7 @@ class Modes(ArrayAnswer):
         }
 
     def _nodes(self, name: str, frame: NDArray[Any]) -> NDArray[Any] | None:
-        """Return how the nodes of a body move (modes, n, 3) m, its frame by (modes, 6); None if it is rigid."""
+        """Return displacements of the nodes of a body (modes, n, 3) m, given its frame (modes, 6); None if rigid."""
         model = self.space.model
         body = model.system.bodies[name].flexible
         if body is None:
@@ -146,7 +146,7 @@ class Modes(ArrayAnswer):
         return moved
 
     def at(self, marker: Any) -> BodyShape:
-        """Return how a marker moves: ``"arm.tip"``."""
+        """Return the mode shapes at a marker, ``"arm.tip"``."""
         J = self.space.model.jacobian(marker, self.state.q) @ self.motions
         return BodyShape(J[3:].T, J[:3].T)
 
@@ -154,23 +154,23 @@ class Modes(ArrayAnswer):
 
     @cached_property
     def participation(self) -> NDArray[Any]:
-        """Momentum of each mode, (n, 6): of turns about the centre of mass, kg^1/2 m, and along x, y, z, kg^1/2."""
+        """Participation factors (n, 6): rotations about the centre of mass, kg^1/2 m, and x, y, z, kg^1/2."""
         return np.asarray((self.space.model.centroidal_momentum_matrix(self.state.q) @ self.motions).T)
 
     @property
     def effective_masses(self) -> Array:
-        """What each mode takes of the mass when the ground shakes along x, y, z, (n, 3) kg."""
+        """Effective modal masses for base excitation along x, y, z, (n, 3) kg."""
         return np.asarray(np.abs(self.participation[:, 3:]) ** 2)
 
     @property
     def effective_inertias(self) -> Array:
-        """The same for turns about axes through the centre of mass, (n, 3) kg m2."""
+        """Effective modal inertias for rotation about axes through the centre of mass, (n, 3) kg m2."""
         return np.asarray(np.abs(self.participation[:, :3]) ** 2)
 
     # ---- pictures
 
     def states(self, k: int, phases: Array, size: float | None = None) -> list[State]:
-        """Return states along mode k at phases (rad), loops closed; `size`: largest displacement, m or rad."""
+        """Return states along mode k at phases (rad), with closed loops; `size`: largest displacement, m or rad."""
         mode = self._number(k)
         y = self.changes[: self.space.ny, mode]
         scale = self._scale(mode) if size is None else size / self._reach(mode)
@@ -182,7 +182,7 @@ class Modes(ArrayAnswer):
         return int(k)
 
     def _reach(self, mode: int) -> float:
-        """Return the largest displacement of a body frame, turns at the length of the system, or a node in one mode."""
+        """Return the largest displacement of a frame or node in one mode, rotations times the system length."""
         model = self.space.model
         found = [
             float(np.linalg.norm(np.abs(s.translation[mode])) + model.length * np.abs(s.rotation[mode]).max())
@@ -197,13 +197,13 @@ class Modes(ArrayAnswer):
         return 0.15 * extent / self._reach(mode)
 
     def draw(self, k: int, size: float | None = None, **options: Any) -> Any:
-        """Draw the two ends of mode k over the state; `options` as `System.draw`."""
+        """Draw both extremes of mode k over the state; `options` as in `System.draw`."""
         from ..view.plots.linear import draw_mode
 
         return draw_mode(self, self._number(k), size, **options)
 
     def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> Any:
-        """Animate one cycle of mode k; `options` as `Result.animate`."""
+        """Animate one cycle of mode k; `options` as in `Result.animate`."""
         from ..view.plots.linear import animate_mode
 
         return animate_mode(self, self._number(k), size, frames, **options)
@@ -222,22 +222,22 @@ class Modes(ArrayAnswer):
         open_browser: bool | None = None,
         port: int = 0,
     ) -> Any:
-        """Show modes in a browser, or in a notebook where it stands, each going round in a second.
+        """Show animated modes in a browser or a notebook.
 
         Parameters
         ----------
         which : int or list of int
-            The lowest twelve if left out; the page lets you choose among them.
+            Default the lowest twelve, selectable on the page.
         size : float, m or rad
-            The largest displacement; a share of the system's own size if left out.
+            Largest displacement; default a share of the system size.
         path : str or Path
-            Write a page, ``.html``, that plays without a network, in place of showing it.
+            Write a self-contained ``.html`` page instead.
         speed : float
-            Rounds a second.
+            Cycles per second.
         colors : str
             ``"stress"`` or ``"displacement"`` of flexible bodies.
         view, exaggerate, inertia, open_browser, port
-            As of `Result.view`.
+            As in `Result.view`.
 
         Returns
         -------
@@ -248,10 +248,10 @@ class Modes(ArrayAnswer):
         wanted = SceneOptions(view=view, speed=speed, inertia=inertia, exaggerate=exaggerate, colors=colors)
         return view_modes(self, which, size, wanted, path=path, open_browser=open_browser, port=port)
 
-    # ---- words
+    # ---- text
 
     def describe(self, k: int) -> str:
-        """Return number, frequency and damping of a mode in words."""
+        """Return number, frequency and damping of a mode as text."""
         value = self.eigenvalues[self._number(k)]
         if value == 0.0:
             return f"mode {k}: rigid-body mode"
@@ -284,7 +284,7 @@ class Modes(ArrayAnswer):
         return list_text(texts, 6) if texts else "0 modes"
 
     def plot(self, k: int = 0, size: float | None = None, **options: Any) -> Any:
-        """Draw the two ends of mode k over the state; return the axes. See `draw`."""
+        """Draw both extremes of mode k over the state; return the axes. See `draw`."""
         return self.draw(k, size, **options)
 
     def _repr_html_(self) -> str:
@@ -302,22 +302,22 @@ def modes(
     t: float | None = None,
     conditions: Conditions | None = None,
 ) -> Modes:
-    """Return the modes of a system about a state.
+    """Compute the vibration modes of a system about a state.
 
     Parameters
     ----------
     system : System or Model
     state : State, dict of name to value, Result, or an equilibrium
-        The start state if left out.
+        Default the start state.
     count : int
-        How many, the lowest; all if left out, or 20 if there are more than 300 coordinates. Of large systems the lowest
-        are found without forming matrices, in O(number of bodies).
+        Number of lowest modes; default all, or 20 if there are more than 300 coordinates. The lowest modes of large
+        systems are found without forming matrices, in O(number of bodies).
     t, conditions
         As in `linearize`.
 
     Examples
     --------
-    A heavy ball on a beam that is massless beside it, k = 3 E I / l^3:
+    A heavy ball on a spring with little damping:
 
     >>> import dalembert as da
     >>> s = da.System("post", gravity=(0, 0, 0))
@@ -382,9 +382,9 @@ def modes_of(space: Tangent, A: Array, notes: tuple[str, ...] = (), count: int |
 
 
 def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, Complex]:
-    """Return eigenpairs with those of eigenvalue 0 replaced by the null space: the changes that stay as they are.
+    """Return eigenpairs with those of eigenvalue 0 replaced by the null space of constant changes.
 
-    Eigenvalue 0 repeats for the steady motion along each, without a vector of its own, and splits by rounding.
+    Eigenvalue 0 repeats for the steady motion along each, without an eigenvector, and splits by round-off.
     """
     if not len(A):
         return values, vectors
@@ -394,7 +394,7 @@ def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, C
 
 
 def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
-    """Return the lowest modes without forming matrices; None if they do not settle."""
+    """Return the lowest modes without forming matrices; None if not converged."""
     said = (*notes, *note_not_in_equilibrium(space))
     system = LargeSystem(space)
     system.mu = _shift(system)
@@ -406,7 +406,7 @@ def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
 
 
 def _shift(system: LargeSystem) -> float:
-    """Return a shift of the order of the lowest frequency: by a few inverse iterations."""
+    """Return a shift of the order of the lowest frequency, by a few inverse iterations."""
     Y = np.random.default_rng(2).normal(size=(1, system.space.ny))
     for _ in range(4):
         Y = system.inverse(Y)
@@ -417,14 +417,14 @@ def _shift(system: LargeSystem) -> float:
 
 
 def _undamped(space: Tangent, squares: Array, Y: Array, notes: tuple[str, ...], count: int | None) -> Modes:
-    """Return modes from omega^2 and motions that are orthonormal in the mass matrix."""
+    """Return modes from omega^2 and motions orthonormal in the mass matrix."""
     n = space.ny
     top = float(np.abs(squares).max(initial=0.0))
     zero = np.abs(squares) <= 1e-11 * top * max(1.0, np.sqrt(n))
     squares = np.where(zero, 0.0, squares)
     order = np.argsort(squares)[: None if count is None else count]
     squares, Y = squares[order], Y[:, order]
-    # what falls grows: one real eigenvalue of the pair is told
+    # divergence: only the growing eigenvalue of the real pair is listed
     values = np.where(squares >= 0.0, 1j * np.sqrt(np.abs(squares)), np.sqrt(np.abs(squares)) + 0j)
     lead = np.abs(Y).argmax(0) if n else np.zeros(0, dtype=int)
     Y = Y * np.where(Y[lead, np.arange(Y.shape[1])] < 0, -1.0, 1.0)
@@ -450,7 +450,7 @@ def _damped(space: Tangent, values: Complex, vectors: Complex, notes: tuple[str,
     lead = np.abs(S).argmax(0) if len(S) else np.zeros(0, dtype=int)
     of_motion = np.abs(motions).argmax(0) if nv else lead
     pivot = motions[of_motion, np.arange(len(order))] if nv else S[lead, np.arange(len(order))]
-    # modes of element states alone hardly move anything: these have unit changes instead
+    # modes of element states only have almost no motion: these are scaled to unit changes
     still = mass <= 1e-24
     pivot = np.where(still, S[lead, np.arange(len(order))], pivot)
     factor = np.conj(pivot) / np.abs(pivot) / np.where(still, 1.0, np.sqrt(np.where(still, 1.0, mass)))
@@ -468,7 +468,7 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
 
 
 def frame_motions(model: Model, q: Array, motions: Array) -> Array:
-    """Return [turn; shift] (n, nb, 6) of the body frames in small motions (nv, n)."""
+    """Return [rotation; translation] (n, nb, 6) of the body frames in small motions (nv, n)."""
     n = motions.shape[1]
     if not n:
         return np.zeros((0, model.nb, 6))
@@ -483,7 +483,7 @@ def _sizes(vectors: NDArray[Any]) -> Array:
 
 
 def _most_moved(shape: BodyShape, length: float) -> Array:
-    """Return the largest displacement of a body in each mode, (modes,) m; of rigid ones with turns at a length, m."""
+    """Return the largest displacement of a body in each mode, (modes,) m; for rigid ones, rotations times a length."""
     if shape.nodes is not None:
         return np.asarray(_sizes(shape.nodes).max(axis=1, initial=0.0))
     return _sizes(shape.translation) + length * _sizes(shape.rotation)

@@ -1,4 +1,4 @@
-"""Readable mechanics: slow, obvious NumPy versions of what the core does, after the papers and in their symbols.
+"""Reference implementations of the core in readable NumPy, after the papers and in their symbols.
 
-They are for reading and for tests; nothing else in the package imports them but `formulations`, for the same purpose.
+For reading and for tests; in the package only `formulations` imports them, for the same purpose.
 """

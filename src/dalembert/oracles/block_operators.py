@@ -1,4 +1,4 @@
-"""Linear operators on stacked bodies that are applied block by block, never as one matrix."""
+"""Block-wise linear operators on stacked bodies, without assembled matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def consecutive(sizes: Sequence[int]) -> list[slice]:
 
 
 def operator(rows: int, columns: int, apply: _Apply, adjoint: _Apply) -> LinearOperator:
-    """Return an operator from two functions that take a column (n,) or several side by side (n, m)."""
+    """Return an operator from two functions of a column (n,) or several columns (n, m)."""
     return LinearOperator(
         (rows, columns), matvec=apply, rmatvec=adjoint, matmat=apply, rmatmat=adjoint, dtype=np.float64
     )
@@ -44,12 +44,12 @@ def block_diagonal(blocks: Sequence[Array]) -> LinearOperator:
 
 
 def _edges(parent: NDArray[np.int32]) -> list[tuple[int, slice, slice]]:
-    """Return (child, rows of its parent, rows of the child) for every body that does not hang on ground."""
+    """Return (child, rows of its parent, rows of the child) for every body whose parent is not ground."""
     return [(k, slice(6 * (i - 1), 6 * i), slice(6 * k, 6 * k + 6)) for k, i in enumerate(map(int, parent)) if i > 0]
 
 
 def transport(parent: NDArray[np.int32], blocks: Sequence[Array]) -> LinearOperator:
-    """Return E with `blocks[k]` from child k to its parent."""
+    """Return the transport E with `blocks[k]` from child k to its parent."""
     edges = _edges(parent)
 
     def apply(x: Array) -> Array:

@@ -1,6 +1,6 @@
-"""Spatial operators for trees of rigid and flexible bodies: the equations of motion, readable.
+"""Spatial operators for trees of rigid and flexible bodies, readable reference.
 
-Jain & Rodriguez 1990 (JPL 90-26), sections 3 to 7. Speeds of the modes and of the body frame are stacked into one
+Jain & Rodriguez 1990 (JPL 90-26), sections 3 to 7. Velocities of the modes and of the body frame are stacked into one
 column of nm + 6 numbers per body, V_m = [eta'; omega; v], and the flexible tree takes the form of a rigid one:
 
     V_m  = Phi* H* v                                  velocities                         (3.22)
@@ -8,15 +8,15 @@ column of nm + 6 numbers per body, V_m = [eta'; omega; v], and the flexible tree
          = (1 + H Phi K) D (1 + H Phi K)*             Innovations factorisation          (6.3)
     mass^-1 = (1 - H Psi K)* D^-1 (1 - H Psi K)                                          (6.6)
 
-as in `operators`, whose numbering and directions hold here too. Of one body, with d the node that its joint holds, t
-the node that a child's joint holds, Pi their motion per modal speed, phi the rigid transport:
+as in `operators`, with the same numbering and directions. For one body, with d the node of its joint, t the node of a
+child's joint, Pi their motion per modal velocity, phi the rigid transport:
 
     H(k)       = [[0, H_F], [1, -Pi_F*]]        rows: joint, modes;   Pi_F = phi*(d, k) Pi_d     (3.15)
     Phi(k, i)  = [[Pi_t*], [phi(k, t)]] [0, phi(t, i)]                                           (3.14)
 
 erratum: (3.11) to (3.19) and (4.2) have Pi_d, which is Pi_F only for modes of a cantilever. The two sweeps (7.11) and
-(7.12), lost in print, are `forward_dynamics`, with the modes eliminated first and then the joint, so that 6 by 6 passes
-between bodies; erratum: (7.6) has the two the other way round, and (7.7) to (7.10) use Gamma^-1, which never exists.
+(7.12), lost in print, are `forward_dynamics`, with the modes eliminated before the joint, so that 6 by 6 matrices pass
+between bodies; erratum: (7.6) has the two in reverse order, and (7.7) to (7.10) use Gamma^-1, which never exists.
 
 All matrices are dense, all components are in world axes. This module is an oracle: it does not use the compiled core.
 """
@@ -49,13 +49,13 @@ Array = NDArray[np.float64]
 
 @dataclass
 class NodeMotion:
-    """A node seen from the frame of its body, in axes of that frame.
+    """Motion of a node relative to the frame of its body, in axes of that frame.
 
-    R, p : rotation (3, 3) and place (3,) m
+    R, p : rotation (3, 3) and position (3,) m
     Pi : (6, nm)
-        [omega; v] per modal speed.
+        [omega; v] per modal velocity.
     bias : (6,)
-        What is left of their rates, seen from the body frame, when eta'' = 0.
+        Their rates, seen from the body frame, at eta'' = 0.
     """
 
     R: Array
@@ -85,7 +85,7 @@ def node_motion(marker: Marker, eta: Array, rate: Array) -> NodeMotion:
     if flexible.order != "source":
         Pi[:3] = J @ slopes
         bias[:3] = J @ bias[:3] + J_rate @ u
-    if marker.arm is not None:  # rigid, from the node
+    if marker.arm is not None:  # rigid arm from the node
         r, w = R @ marker.arm, Pi[:3] @ rate
         p = p + r
         Pi[3:] -= skew(r) @ Pi[:3]
@@ -113,7 +113,7 @@ def _turn(x: Array, u: Array) -> tuple[Array, Array, Array]:
 
 @dataclass
 class _Body:
-    """What one body contributes, world axes, about the origin of its frame."""
+    """Contribution of one body, world axes, about the origin of its frame."""
 
     nm: int
     H_F: Array  # (nr, 6)
@@ -121,7 +121,7 @@ class _Body:
     A: Array  # (parent's nm + 6, 6): loads from the parent's node t to the parent
     transport: Array  # (6, 6): loads from this body's frame to t
     M: Array
-    a: Array  # (6,): acceleration of the frame when the parent's frame and all speeds keep theirs
+    a: Array  # (6,): acceleration of the frame at zero accelerations of the parent's frame and of all velocities
     b: Array
     elastic: Array
     H: Array = field(init=False)
@@ -135,7 +135,7 @@ class _Body:
 
 
 class FlexibleOperators:
-    """The spatial operators of a system's spanning trees at one state; bodies may be flexible.
+    """Spatial operators of a system's spanning trees at one state; bodies may be flexible.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ class FlexibleOperators:
 
     @cached_property
     def E_Psi(self) -> Array:
-        """Transport through joints and modes that give way, E_Phi tau_bar, (N, N)."""
+        """Transport through free joints and modes, E_Phi tau_bar, (N, N)."""
         return self.E_Phi @ self.tau_bar
 
     @cached_property
@@ -302,7 +302,7 @@ class FlexibleOperators:
 
     @cached_property
     def composites(self) -> list[Array]:
-        """R(k) (nm + 6, nm + 6) of each body, (5.2): its inertia and that of all it carries, their DOF frozen."""
+        """R(k) (nm + 6, nm + 6) of each body, (5.2): inertia with all outboard bodies, their DOF frozen."""
         R = [body.M.copy() for body in self.bodies]
         for k in reversed(range(self.nb)):
             parent = int(self.forest.parent[k])
@@ -311,7 +311,7 @@ class FlexibleOperators:
         return R
 
     def conjugate_gradients(self, tau: ArrayLike, *, tolerance: float = 1e-12) -> tuple[Array, int]:
-        """Return v' (nv,) by conjugate gradients, and how many products with the mass matrix they took.
+        """Return v' (nv,) by conjugate gradients, and the number of products with the mass matrix.
 
         The mass matrix is never formed: its product with a vector is inverse dynamics without velocities (Walker and
         Orin 1982, method 4), here H Phi M Phi* H* x from the right. Steps are scaled by the diagonal of D.
@@ -417,8 +417,8 @@ class FlexibleOperators:
         """Return Lambda, zeta, Upsilon, Omega of every body, (7.8).
 
         With the frame clamped to a node, Lambda is the inverse of the modal mass, whatever the deformation. The source
-        keeps zeta as well, since in its ruthless model nodes move by the slopes of the undeformed body; here joints
-        follow the turn of their nodes to all orders, and zeta with them.
+        keeps zeta as well, since in its ruthless model nodes move by the slopes of the undeformed body; here the
+        rotation of nodes is exact to all orders, and zeta depends on it.
         """
         parent = self.forest.parent
         found = []
@@ -442,10 +442,10 @@ class FlexibleOperators:
 
 @dataclass(frozen=True, eq=False)
 class Precomputed:
-    """What (7.8) makes of a body before anything that hangs on it is known; c joints hang on it.
+    """Quantities (7.8) of a body that do not depend on its c outboard bodies.
 
     Lambda : (nm, nm), the inverse of H_f M H_f*
-    zeta : (nm, 6 c), the motion of the nodes t of these joints per modal speed, H_f A
+    zeta : (nm, 6 c), the motion of the nodes t of these joints per modal velocity, H_f A
     Upsilon, Omega : (nm, 6 c) and (6 c, 6 c), Lambda zeta and zeta* Lambda zeta
     """
 
@@ -464,7 +464,7 @@ def _precomputed(body: _Body, carried: list[Array]) -> Precomputed:
 
 
 def _seen(w: Array, arm: Array, relative: Array, bias: Array) -> tuple[Array, Array]:
-    """Return what a frame at `arm`, moving by `relative` in one that turns with w, accelerates beside that one.
+    """Return the relative acceleration of a frame at `arm` with velocity `relative` in a frame rotating with w.
 
     w x omega + bias, and w x (w x arm + 2 v) + bias.
     """

@@ -1,12 +1,12 @@
-"""Kane's equations: partial velocities, one dense array per body.
+"""Kane's equations with dense partial velocities, readable reference.
 
 Passerello & Huston 1972 (NASA N72-30352), chapters II to IV, for any joint of the library. The
-angular velocity of body i and the velocity of its mass centre are linear in the speeds,
+angular velocity of body i and the velocity of its mass centre are linear in the velocities v,
 
     omega_i = omega[i, j] v_j        v_i = V[i, j] v_j                                   (2.3), (2.27)
 
-(sum over j), and the arrays omega[i, j, k], V[i, j, k] and their time rates are all that the
-equations of motion need:
+(sum over j). The arrays omega[i, j, k], V[i, j, k] and their time rates determine the
+equations of motion:
 
     A_rj v'_j = f_r + F_r                                                                (3.27)
     A_rj = sum_i  m_i V[i, j] . V[i, r] + omega[i, j] . I_i omega[i, r]                  (3.28)
@@ -14,11 +14,11 @@ equations of motion need:
 
 with a_i = V_dot[i, j] v_j and alpha_i = omega_dot[i, j] v_j. Forces that do no work never appear.
 The source has ball joints and dextral angles; here every joint contributes the columns of its own
-motion, and its speeds need not be rates of coordinates. A flexible body has its modal speeds besides, and more rows:
+motion, and its velocities need not be rates of coordinates. A flexible body adds its modal velocities, and more rows:
 
     V_m = J v, J = [modal rows; omega; V],    A += J^T M J,    f -= J^T (M J' v + b + K eta + D eta')
 
-with its mass matrix M and gyroscopic loads b (Jain & Rodriguez 1990, section 3; `oracles.flexible`).
+with its mass matrix M and gyroscopic loads b (Jain & Rodriguez 1990, section 3; `oracles.flexible_operators`).
 
 Everything is in world axes. This module shares no dynamics with `operators` and does not use the
 compiled core: the three are checked against one another. Cost O(nb nv^2), and O(nv^3) to solve.
@@ -47,7 +47,7 @@ __all__ = ["Kane", "motion_rate"]
 
 Array = NDArray[np.float64]
 
-# smallest eigenvalue of the mass matrix, scaled to unit diagonal, that is not rounding error
+# smallest eigenvalue of the mass matrix, scaled to unit diagonal, above round-off
 SINGULAR_TOL = 1e-13
 
 
@@ -62,9 +62,9 @@ class Kane:
         Coordinates, joint by joint in the order of ``system.forest().joints``; the modal coordinates of a flexible body
         after its joint's.
     v : (nv,) rad/s or m/s
-        Speeds; default at rest.
+        Velocities; default at rest.
     forest : Forest
-        Of the system, if it is at hand.
+        Forest of the system; default computed.
 
     Attributes
     ----------
@@ -119,13 +119,13 @@ class Kane:
         self.m = np.array([b.mass for b in bodies])
         self.I = np.array([f.R @ b.inertia @ f.R.T for f, b in zip(centers, bodies, strict=True)])
         rigid = np.array([not b.flexible for b in bodies], dtype=float)
-        # what (3.28), (3.29) sum over; flexible bodies add theirs
+        # terms of the sums (3.28), (3.29); flexible bodies add theirs
         self._m, self._I = self.m * rigid, self.I * rigid[:, None, None]
 
     # ---- frames
 
     def modal(self, body: int) -> tuple[Array, Array, slice]:
-        """Return modal coordinates, their speeds, and which speeds these are, of a body by number; ground is 0."""
+        """Return modal coordinates, velocities and the slice of the velocities of a body by number; ground is 0."""
         if body == 0 or not self.modes[body - 1]:
             return np.zeros(0), np.zeros(0), slice(0, 0)
         q, v, nm = self.q_spans[body - 1], self.v_spans[body - 1], self.modes[body - 1]
@@ -139,7 +139,7 @@ class Kane:
         return node.fixed(np.zeros(3), marker.rotation, self.v)
 
     def _outboard_frame(self, k: int, joint: TreeJoint, parent: MovingFrame) -> MovingFrame:
-        """Return the frame of the body that a joint carries: parent, its node, joint, own node, own frame."""
+        """Return the frame of the outboard body of a joint: parent, its node, joint, own node, own frame."""
         element = joint.element
         q_span, v_span = self.q_spans[k], self.v_spans[k]
         q, span = self.q[q_span][: element.nq], slice(v_span.start, v_span.start + element.nv)
@@ -184,7 +184,7 @@ class Kane:
         return self._m, self._I
 
     def armature(self) -> Array:
-        """Return the inertias of drive trains (nv, nv), at the speeds of their joints."""
+        """Return the inertias of drive trains (nv, nv), at the velocities of their joints."""
         diagonal = np.zeros(self.nv)
         for joint, span in zip(self.forest.joints, self.v_spans, strict=True):
             if joint.element.armature is not None:
@@ -237,7 +237,7 @@ class Kane:
         result: Array = np.einsum("irk,ik->r", self.V, force) + np.einsum("irk,ik->r", self.omega, moment)
         return result
 
-    # ---- the problems
+    # ---- inverse, forward and mixed dynamics
 
     def bias(self, loads: ArrayLike | None = None) -> Array:
         """Return the generalized forces that give v' = 0, (nv,)."""
@@ -279,10 +279,10 @@ class Kane:
         return found, effort
 
     def impulse_response(self, impulse: ArrayLike, *, least: bool = False) -> Array:
-        """Return the jump of the speeds (nv,) under a generalized impulse (nv,), (4.9).
+        """Return the velocity jump (nv,) under a generalized impulse (nv,), (4.9).
 
-        With `least`, the smallest of all jumps where the mass matrix is singular: angles of which two turn about the
-        same axis share what turns about it; motions of bodies are unique all the same (`undetermined` tells).
+        With `least`, the minimum-norm jump if the mass matrix is singular: two angles about the same axis share the
+        rotation about it; motions of bodies are unique nevertheless (see `undetermined`).
         """
         A, given = self.mass_matrix(), self._speeds(impulse, "impulse")
         if least:
@@ -290,7 +290,7 @@ class Kane:
         return self._solve(A, given, np.arange(self.nv))
 
     def undetermined(self) -> Array:
-        """Return the jumps (k, nv) of speeds, orthonormal, that no body would feel: the null space of A."""
+        """Return orthonormal velocity jumps (k, nv) that move no body: the null space of A."""
         values, vectors = np.linalg.eigh(self.mass_matrix())
         return np.asarray(vectors.T[values < SINGULAR_TOL * values[-1]], dtype=np.float64)
 
@@ -322,7 +322,7 @@ class Kane:
         return finite_array(value, (self.nv,), item=f"system {self.system.name!r}", field=field)
 
     def _solve(self, A: Array, rhs: Array, speeds: NDArray[np.int_]) -> Array:
-        """Solve A x = rhs, or say which speeds have no inertia of their own."""
+        """Solve A x = rhs; raise with the names of velocities without inertia if singular."""
         if not len(rhs):
             return rhs
         scale = np.sqrt(np.diagonal(A))

@@ -1,12 +1,12 @@
-"""Inertia and gyroscopic loads of one flexible body, as Jain and Rodriguez (1990) define them, readable.
+"""Inertia and gyroscopic loads of one flexible body after Jain and Rodriguez (1990), by orders.
 
     M_m = [Pi*; B] M_s [Pi, B*]                     by nodes, (3.25)
     b_m = [Pi*; B] (b + M_s a)                      by nodes, (3.39)
     M_m = M^0 + M^1(eta) + M^2(eta, eta)            by orders in the deformation, (B.8)
     b_m = b^0 + b^1 + b^2 + b^3                     (B.50)
 
-for bodies of lumped nodes, rows [eta; omega; v], body axes. Modal integrals are polynomials in eta and eta', so that
-their orders are read off from as many multiples of the deformation as there are orders.
+for bodies with lumped nodes, rows [eta; omega; v], body axes. Modal integrals are polynomials in eta and eta', so that
+their orders follow from values at as many multiples of the deformation as there are orders.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def nodal_bias(body: FlexibleBody, eta: ArrayLike, rate: ArrayLike, w: ArrayLike
 
 
 def mass_by_order(body: FlexibleBody, eta: ArrayLike, *, source: bool = True) -> list[Array]:
-    """Return M^0, M^1, M^2 (nm + 6, nm + 6), by the integrals of the source or (source=False) by ours."""
+    """Return M^0, M^1, M^2 (nm + 6, nm + 6), by the integrals of the source or (source=False) of this package."""
     integrals = source_integrals(body) if source else modal_integrals(body)
     eta = np.asarray(eta, dtype=float)
     return _orders([integrals.mass_matrix(s * eta) for s in _SCALES])[:3]
@@ -58,7 +58,7 @@ def mass_by_order(body: FlexibleBody, eta: ArrayLike, *, source: bool = True) ->
 def bias_by_order(
     body: FlexibleBody, eta: ArrayLike, rate: ArrayLike, w: ArrayLike, *, source: bool = True
 ) -> list[Array]:
-    """Return b^0 to b^3 (nm + 6,), by the integrals of the source or (source=False) by ours."""
+    """Return b^0 to b^3 (nm + 6,), by the integrals of the source or (source=False) of this package."""
     integrals = source_integrals(body) if source else modal_integrals(body)
     eta, rate, w = (np.asarray(x, dtype=float) for x in (eta, rate, w))
     return _orders([integrals.bias(s * eta, s * rate, w) for s in _SCALES])
@@ -71,7 +71,7 @@ def _orders(values: list[Array]) -> list[Array]:
 
 
 def _nodes(body: FlexibleBody, eta: Array) -> list[tuple[Array, Array, Array]]:
-    """Return of every node its inertia (6, 6), [Pi, B*] (6, nm + 6) and its deformed place (3,)."""
+    """Return inertia (6, 6), [Pi, B*] (6, nm + 6) and deformed position (3,) of every node."""
     m, p, inertia = body.node_masses, body.node_centres, body.node_inertias
     if m is None or p is None or inertia is None:
         raise ModelError("sum over nodes", "mass_matrix", "consistent", "it is for lumped nodes: give node_masses")

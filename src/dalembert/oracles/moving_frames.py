@@ -1,15 +1,15 @@
-"""Moving frames with their partial velocities, and the rates of these column by column.
+"""Moving frames with their partial velocities, and the column rates of these.
 
-The velocity of a frame is linear in the speeds, omega = omega_j v_j, V = V_j v_j (sum over j). One relation joins two
-frames F and S, with d from F to S, and w, u what S moves beside F, in axes that turn with F:
+The velocity of a frame is linear in the velocities v, omega = omega_j v_j, V = V_j v_j (sum over j). Two frames F and
+S, with d from F to S, and w, u the relative motion of S in axes that turn with F, are related by
 
     omega_S = omega_F + w           V_S = V_F + omega_F x d + u                                                    (1)
 
 It holds for joints, for nodes of flexible bodies (F the frame of the body) and for points of rigid ones (w = u = 0),
-and is solved for whichever of the two is unknown. The columns of w = H v, u = H v depend on the coordinates. What is
-left of their rate is known as one vector, the bias b(v) = H' v, quadratic in v. The rates of single columns follow
-from it, because both parts come from a pose that depends on the coordinates: second derivatives of a place commute,
-those of a turn do not, dw_j/dq_i - dw_i/dq_j = w_i x w_j (erratum: Sol 1983, (2.2.13), lost the sign). So
+and can be solved for either frame. The columns of w = H v, u = H v depend on the coordinates. Their rate without
+accelerations is one vector, the bias b(v) = H' v, quadratic in v. The rates of single columns follow from it, because
+both parts derive from a pose that depends on the coordinates: second derivatives of a position commute, those of a
+rotation do not, dw_j/dq_i - dw_i/dq_j = w_i x w_j (erratum: Sol 1983, (2.2.13), lost the sign). So
 
     H'_j = 1/2 [b(v + e_j) - b(v) - b(e_j)] + 1/2 [omega x w_j; 0]                                                  (2)
 """
@@ -33,16 +33,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Relative:
-    """A frame S seen from a frame F, in axes of F.
+    """Motion of a frame S relative to a frame F, in axes of F.
 
     Attributes
     ----------
     C, c : (3, 3), (3,) m
         Rotation and displacement.
     H, H_dot : (6, n)
-        [omega; v] of S per speed, and their rates.
+        [omega; v] of S per velocity, and their rates.
     span : slice
-        Which speeds these are.
+        Indices of these velocities.
     """
 
     C: Array
@@ -55,8 +55,8 @@ class Relative:
 def motion_rate(joint: Joint, q: Array, v: Array) -> Array:
     """Return dH/dt (6, nv) of a joint, column by column, seen from its first marker.
 
-    The speeds of ball joints and free ones belong to axes of the second marker, which turn with it; those of all other
-    joints, library or custom, are rates of coordinates: (2). ``motion_rate(q, v) @ v`` is ``joint.bias(q, v)``.
+    The velocities of ball joints and free joints refer to axes of the second marker, which turn with it; those of all
+    other joints, library or custom, are rates of coordinates: (2). ``motion_rate(q, v) @ v`` is ``joint.bias(q, v)``.
     """
     H = joint.motion(q)
     if isinstance(joint, (Spherical, Free)):
@@ -66,7 +66,7 @@ def motion_rate(joint: Joint, q: Array, v: Array) -> Array:
 
 
 def column_rates(H: Array, bias: Callable[[Array], Array], v: Array, *, turns: bool = True) -> Array:
-    """Return the rates of the columns of H (6, n), (2); `turns`: its angular part is that of a rotation."""
+    """Return the rates of the columns of H (6, n), (2); `turns`: whether its angular part is that of a rotation."""
     rate, b = np.zeros_like(H), bias(v)
     for j, e in enumerate(np.eye(len(v))):
         rate[:, j] = (bias(v + e) - b - bias(e)) / 2
@@ -76,17 +76,17 @@ def column_rates(H: Array, bias: Callable[[Array], Array], v: Array, *, turns: b
 
 
 def node_relative(marker: Marker, eta: Array, rate: Array, span: slice) -> Relative:
-    """Return the node that a marker sits on, seen from the frame of its body; the frame itself if it is rigid."""
+    """Return the motion of the node of a marker relative to its body frame; no motion for a rigid body."""
     n: NodeMotion = node_motion(marker, eta, rate)
     flexible = marker.body.flexible
-    turns = flexible is not None and flexible.order != "source"  # the source leaves the second order of turns out
+    turns = flexible is not None and flexible.order != "source"  # the source omits second-order rotations
     H_dot = column_rates(n.Pi, lambda u: node_motion(marker, eta, u).bias, rate, turns=turns)
     return Relative(n.R, n.p, n.Pi, H_dot, span)
 
 
 @dataclass(frozen=True, eq=False)
 class MovingFrame:
-    """A moving frame: pose, partial velocities of its origin, and their rates; world axes, rows by speed."""
+    """Moving frame: pose, partial velocities of its origin, and their rates; world axes, rows by velocity."""
 
     R: Array  # (3, 3)
     p: Array  # (3,)
@@ -97,12 +97,12 @@ class MovingFrame:
 
     @classmethod
     def at_rest(cls, nv: int) -> MovingFrame:
-        """Return the world."""
+        """Return the world frame."""
         return cls(np.eye(3), np.zeros(3), *np.zeros((4, nv, 3)))
 
     @property
     def J(self) -> Array:
-        """[omega; V] per speed, (6, nv)."""
+        """[omega; V] per velocity, (6, nv)."""
         return np.hstack([self.omega, self.V]).T
 
     @property
@@ -111,7 +111,7 @@ class MovingFrame:
         return np.hstack([self.omega_dot, self.V_dot]).T
 
     def fixed(self, position: Array, rotation: Array, v: Array) -> MovingFrame:
-        """Return the frame that is fixed in this one at `position`, `rotation`; P-H (2.18), (2.22)."""
+        """Return the frame fixed in this one at `position`, `rotation`; P-H (2.18), (2.22)."""
         r = self.R @ position
         r_dot = np.cross(v @ self.omega, r)
         V = self.V + np.cross(self.omega, r)

@@ -1,8 +1,8 @@
-"""Spatial operators for trees of rigid bodies: the equations of motion, readable.
+"""Spatial operators for trees of rigid bodies, readable reference.
 
 Jain & Rodriguez 1990 (JPL 90-26), sections 3 to 7, for rigid bodies (no modes). Velocities and
-forces of all bodies are stacked into columns of length 6 nb, angular part first, and the whole
-tree becomes a handful of operators:
+forces of all bodies are stacked into columns of length 6 nb, angular part first, and a few
+operators describe the whole tree:
 
     V     = Phi* H* v                                 velocities                         (3.22)
     alpha = Phi* (H* v' + a)                          accelerations                      (3.28)
@@ -13,9 +13,9 @@ tree becomes a handful of operators:
     mass^-1 = (1 - H Psi K)* D^-1 (1 - H Psi K)                                          (6.6)
 
 with Phi = (1 - E_Phi)^-1, where E_Phi carries a force from each body to its parent, and
-Psi = (1 - E_Psi)^-1 the same for the tree whose joints give way. Every operator is a
+Psi = (1 - E_Psi)^-1 the same for the tree with free joints. Every operator is a
 `scipy.sparse.linalg.LinearOperator` that is applied by one sweep over the tree; Phi and Psi are
-never formed. `dense` turns any of them, or any product, into a matrix.
+never formed. `dense` converts any of them, or any product, to a matrix.
 
 All components are in world axes. Body velocities, accelerations and forces refer to the *origin* of
 the body frame. Accelerations are classical time derivatives of velocities, as in the source.
@@ -25,10 +25,10 @@ triangular. Here a parent has a smaller number than its children, so Phi is uppe
 source's k + 1 is our parent(k), its inward sweep k = 1..N is our k = nb..1, and where a body has
 several children the inward sweeps sum over them (section 9 of the source). Nothing else changes.
 
-Loops: loop constraints are not part of these operators; they see the spanning tree alone.
+Loops: loop constraints are not part of these operators, which describe the spanning tree only.
 
-This module is an oracle: it is written to be read and to be checked, it does not use the compiled
-core, and the compiled core is tested against it.
+This module is an oracle: it does not use the compiled core, and the compiled core is tested
+against it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = ["JointMotion", "Operators", "dense", "joint_motion"]
 
 Array = NDArray[np.float64]
 
-# an articulated inertia this much smaller than the composite one it comes from is rounding error
+# articulated inertia relative to the composite one below which it is round-off
 SINGULAR_TOL = 1e-13
 
 
@@ -74,7 +74,7 @@ def dense(operator: LinearOperator) -> Array:
     return matrix
 
 
-# ---- one joint, walked outward
+# ---- joint motion, outward
 
 
 class JointMotion(NamedTuple):
@@ -85,9 +85,9 @@ class JointMotion(NamedTuple):
     rotation : (3, 3)
     displacement : (3,) m
     H : (6, nv)
-        Columns [omega; v] per unit of each speed.
+        Columns [omega; v] per unit of each velocity.
     bias : (6,)
-        What remains of the rate of [omega; v], seen from the inboard marker, when v' = 0.
+        Rate of [omega; v], seen from the inboard marker, at v' = 0.
     """
 
     rotation: Array
@@ -135,7 +135,7 @@ class _Articulated(NamedTuple):
 
 
 class Operators:
-    """The spatial operators of a system's spanning trees at one state.
+    """Spatial operators of a system's spanning trees at one state.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class Operators:
     q : (nq,) rad or m
         Coordinates, joint by joint in the order of ``system.forest().joints``.
     v : (nv,) rad/s or m/s
-        Speeds; default at rest.
+        Velocities; default at rest.
 
     Attributes
     ----------
@@ -156,14 +156,14 @@ class Operators:
     a : (6 nb,) rad/s2 and m/s2
         Coriolis and centrifugal accelerations (3.27), nonzero only where the tree moves.
     a_gravity : (6 nb,) m/s2
-        Upward acceleration of ground in place of gravity: [0; -g] at bodies that hang on ground.
+        Upward acceleration of ground in place of gravity: [0; -g] at bodies whose parent is ground.
     b : (6 nb,) N m and N
         Gyroscopic forces (3.33).
     H, E_Phi, Phi, M : LinearOperator
         (nv, 6 nb), and three times (6 nb, 6 nb): joints, transport to the parent, to all
         ancestors, and the block-diagonal inertia.
     P, D, D_inverse, G, K, tau_bar, P_plus, E_Psi, Psi : LinearOperator
-        Articulated-body quantities (6.1), (6.2), made when first asked for.
+        Articulated-body quantities (6.1), (6.2), computed at first use.
     mass, factor, inverse_factor, mass_inverse : LinearOperator
         The mass matrix, its factor 1 + H Phi K, and the inverses of both.
 
@@ -200,7 +200,7 @@ class Operators:
         self._weigh_bodies()
 
     def _walk_outward(self) -> None:
-        """Find poses, velocities and the blocks of H, E_Phi and a: (3.7) to (3.15), (3.27)."""
+        """Compute poses, velocities and the blocks of H, E_Phi and a: (3.7) to (3.15), (3.27)."""
         forest, nb = self.forest, self.nb
         R, p, V = np.zeros((nb + 1, 3, 3)), np.zeros((nb + 1, 3)), np.zeros((nb + 1, 6))
         R[0] = np.eye(3)
@@ -242,7 +242,7 @@ class Operators:
         self.R, self.p, self.V, self.a = R[1:], p[1:], V[1:].ravel(), a.ravel()
 
     def _weigh_bodies(self) -> None:
-        """Find the blocks of M (3.1), the gyroscopic forces b (3.33) and the place of gravity."""
+        """Compute the blocks of M (3.1), the gyroscopic forces b (3.33) and the gravity term."""
         self._M: list[Array] = []
         b, a_gravity = np.zeros((self.nb, 6)), np.zeros((self.nb, 6))
         for k, name in enumerate(self.forest.bodies[1:]):
@@ -290,7 +290,7 @@ class Operators:
 
     @cached_property
     def P_plus(self) -> LinearOperator:
-        """Articulated inertia as felt through the joint, tau_bar P, (6 nb, 6 nb)."""
+        """Articulated inertia transmitted through the joint, tau_bar P, (6 nb, 6 nb)."""
         return block_diagonal([body.P_plus for body in self._innovations])
 
     @cached_property
@@ -310,7 +310,7 @@ class Operators:
 
     @cached_property
     def tau_bar(self) -> LinearOperator:
-        """Projection 1 - G H of a force onto what the joint passes on, (6 nb, 6 nb)."""
+        """Projection 1 - G H of a force onto the part transmitted by the joint, (6 nb, 6 nb)."""
         return block_diagonal([body.tau_bar for body in self._innovations])
 
     @cached_property
@@ -320,12 +320,12 @@ class Operators:
 
     @cached_property
     def E_Psi(self) -> LinearOperator:
-        """Transport to the parent through a joint that gives way, E_Phi tau_bar, (6 nb, 6 nb)."""
+        """Transport to the parent through a free joint, E_Phi tau_bar, (6 nb, 6 nb)."""
         return transport(self.forest.parent, self._psi)
 
     @cached_property
     def Psi(self) -> LinearOperator:
-        """Transport to all ancestors through joints that give way, (1 - E_Psi)^-1, (6 nb, 6 nb)."""
+        """Transport to all ancestors through free joints, (1 - E_Psi)^-1, (6 nb, 6 nb)."""
         return resolvent(self.forest.parent, self._psi)
 
     @cached_property
@@ -348,7 +348,7 @@ class Operators:
         """Inverse of the mass matrix, (1 - H Psi K)* D^-1 (1 - H Psi K), (nv, nv), lemma 6.3."""
         return self.inverse_factor.T @ self.D_inverse @ self.inverse_factor
 
-    # ---- what the operators say about the motion
+    # ---- kinematics, inertia and energy
 
     def poses(self) -> tuple[Array, Array]:
         """Return rotations (nb, 3, 3) and origins (nb, 3) m of the body frames."""
@@ -422,7 +422,7 @@ class Operators:
         Raises
         ------
         SingularityError
-            If a joint can move without moving any inertia.
+            If a joint moves no inertia.
         """
         none = np.zeros(self.nv, dtype=bool)
         return self._articulated_sweeps(self._innovations, tau, np.zeros(self.nv), none, loads)
@@ -432,7 +432,7 @@ class Operators:
     ) -> tuple[Array, Array]:
         """Solve the mixed problem: some accelerations are given, elsewhere the generalized forces.
 
-        A given acceleration is known like the Coriolis one, so its degree of freedom drops out of the joint's
+        A given acceleration is known, as the Coriolis one is, so its degree of freedom drops out of the joint's
         elimination and joins `a` (Slaats 1991, (4.3), (4.4), extended to partly driven joints).
 
         Parameters
@@ -453,23 +453,23 @@ class Operators:
         return found, np.where(mask, self.inverse_dynamics(found, loads), self._speeds(tau, "tau"))
 
     def reactions(self, v_dot: ArrayLike, loads: ArrayLike | None = None) -> Array:
-        """Return what each joint does to its user's second marker, (nb, 6) N m and N.
+        """Return the load of each joint on its user's second marker, (nb, 6) N m and N.
 
-        [moment; force] at that marker's origin, world axes; drive efforts included.
+        [moment; force] at that marker's origin, world axes, including drive efforts.
         """
         f = self._joint_forces(self._speeds(v_dot, "v_dot"), self._loads(loads))
         R = np.concatenate([np.eye(3)[None], self.R])
         p = np.concatenate([np.zeros((1, 3)), self.p])
         reactions = np.zeros((self.nb, 6))
         for k, (joint, parent) in enumerate(zip(self.forest.joints, self.forest.parent, strict=True)):
-            # f(k) acts on the outboard body at its origin; on the inboard body acts its opposite
+            # f(k) acts on the outboard body at its origin, and -f(k) on the inboard body
             carrier, marker, sign = (parent, joint.inboard, -1.0) if joint.reversed else (k + 1, joint.outboard, 1.0)
             point = p[carrier] + R[carrier] @ marker.position
             reactions[k] = sign * phi(self.p[k] - point) @ f[k]
         return reactions
 
     def _joint_forces(self, v_dot: Array, loads: Array) -> Array:
-        """Return f (nb, 6), what each joint does to its outboard body at the origin (4.1)."""
+        """Return the load f (nb, 6) of each joint on its outboard body at the origin (4.1)."""
         parent = self.forest.parent
         alpha, f = np.zeros((self.nb, 6)), np.zeros((self.nb, 6))
         for k in range(self.nb):
@@ -537,7 +537,7 @@ class Operators:
         return [phi @ body.tau_bar for phi, body in zip(self._phi, self._innovations, strict=True)]
 
     def _eliminate(self, given: NDArray[np.bool_]) -> list[_Articulated]:
-        """Return the articulated-body quantities (6.1) when the degrees of freedom in `given` do not give way."""
+        """Return the articulated-body quantities (6.1) with the degrees of freedom in `given` prescribed."""
         bodies: list[_Articulated] = []
         P_all = [M.copy() for M in self._M]
         for k in reversed(range(self.nb)):

@@ -1,4 +1,4 @@
-"""Equilibria and steady motions, their stability, and paths of equilibria over a load."""
+"""Equilibria and steady motions, their stability, and equilibrium paths over a load."""
 
 from .equilibrium_result import Equilibrium
 from .equilibrium_search import equilibrium

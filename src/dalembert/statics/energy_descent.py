@@ -1,14 +1,14 @@
-"""Descent to an equilibrium by trust-region steps, judged by the work of the forces.
+"""Trust-region descent to a stable equilibrium, controlled by the work of the forces.
 
-With g the forces out of balance and K their slopes (`balance`), s a step in rad and lengths of the system,
+With g the unbalanced forces and K their stiffness (`force_balance`), s a step in rad and lengths of the system,
 
     min  g . s + s^T K s / 2,   |s| <= radius          exactly, by the eigenvalues of K                            (1)
-    work along the step by forces at both ends and half-way, Simpson's rule, against what (1) hopes for            (2)
+    work along the step by forces at both ends and half-way, Simpson's rule, compared with the prediction of (1)   (2)
 
-Where forces have a potential, (2) is its change without the rounding of a difference; where they have none, as loads
-that follow a body, it is still what decides downhill from uphill. Negative slopes are followed downhill, also from a
-place where nothing pulls: so the rest is a stable one. Coordinates at their stops are held while they press against
-them. Conn, Gould and Toint, Trust-Region Methods, 2000, chapters 7 and 12.
+If the forces have a potential, (2) is its change without the round-off of a difference. If they have none, as for
+follower loads, (2) still defines the direction of descent. Directions of negative stiffness are followed, also from an
+unstable equilibrium, so that the result is stable. Coordinates at their stops are held while they press against them.
+Conn, Gould and Toint, Trust-Region Methods, 2000, chapters 7 and 12.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ __all__ = ["EquilibriumDescent", "descend", "flat"]
 
 Array = NDArray[np.float64]
 
-ROUNDOFF_TOL = 1e-14  # forces, of slopes by rad or lengths: what rounded coordinates leave where nothing loads
+ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
-FLAT_TOL = 1e-9  # slopes below this part of the largest are none
-DIFFERENCE_STEP = 1e-10  # rad or lengths: the last step
+FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
+STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
 FIRST_TRUST_RADIUS = 0.3  # rad or lengths
 MAX_TURN = 0.5  # rad in one step
-RUNAWAY_DISTANCE = 3e3  # rad or lengths: what is so far away falls for ever
-UNSETTLED_DISTANCE = 30.0  # rad or lengths: beyond, a search out of steps is taken to fall for ever
+RUNAWAY_DISTANCE = 3e3  # rad or lengths: beyond, the system has no equilibrium
+UNSETTLED_DISTANCE = 30.0  # rad or lengths: beyond, a search that used all steps is reported as without equilibrium
 MAX_STEPS = 1000
-MAX_STEP_CUTS = 20  # times that a step is cut where it passes a stop
+MAX_STEP_CUTS = 20  # cuts of a step that passes a stop
 MAX_RETURNS = 20  # steps back along undetermined motions
 
 
 @dataclass(eq=False)
 class EquilibriumDescent:
-    """Where a descent led.
+    """End of a descent.
 
     Attributes
     ----------
-    look : Look
-        At the last configuration, with stops that press as coordinates held.
-    stops : dict of Measure to float
-        Stops that press, and where they are, rad or m.
+    look : BalanceEvaluation
+        At the last configuration, with coordinates at active stops held.
+    stops : dict of CoordinateMeasure to float
+        Active stops and their positions, rad or m.
     found : bool
     falls : (nv,) or None
-        Scaled direction in which it goes on for ever.
+        Scaled direction of unbounded motion.
     left : bool
-        Whether the start was an unstable rest that had to be left.
+        Whether the start was an unstable equilibrium that was left.
     steps : int
     """
 
@@ -75,10 +75,10 @@ def descend(
     most: int = MAX_STEPS,
     ways: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
-    """Go from q (nq,) downhill to rest; along motions that nothing determines, back to where it started.
+    """Descend from q (nq,) to a stable equilibrium; along motions without stiffness, return to the start.
 
-    Coordinates in `ways` go one way only, 1 or -1: the descent ends where one of them would turn back, by more than a
-    step corrects the one before.
+    Coordinates in `ways` move in one direction only, 1 or -1: the descent ends if one of them would reverse by more
+    than a step corrects the previous one.
     """
     found = _descended(balance, q, x, stops, most, ways)
     for _ in range(MAX_RETURNS if found.found and not ways else 0):
@@ -118,7 +118,7 @@ def _descended(
 
 
 class _TrustRegionDescent:
-    """A descent under way."""
+    """State of a descent."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class _TrustRegionDescent:
         return look.settled() if self.base.model.nx else look
 
     def step(self) -> EquilibriumDescent | None:
-        """Take a step; return where the descent led if it is over."""
+        """Take a step; return the end of the descent if it is finished."""
         look = self.look
         g, K = look.g, (look.stiffness + look.stiffness.T) / 2
         k, E = np.linalg.eigh(K)
@@ -157,7 +157,7 @@ class _TrustRegionDescent:
             s = np.where(np.abs(k) > level, -pull / np.where(np.abs(k) > level, k, 1.0), 0.0)
             self.still += 1
             last = float(np.abs(s).max(initial=0.0))
-            if last < 1e-15 or (last < DIFFERENCE_STEP and self.still > 1) or self.still > 6:
+            if last < 1e-15 or (last < STEP_TOL and self.still > 1) or self.still > 6:
                 return None if self._released() else EquilibriumDescent(look, dict(self.on), True, left=self.left)
             return self._take(E @ s, float(pull @ s), certain=True)
         if nothing.all():
@@ -172,7 +172,7 @@ class _TrustRegionDescent:
         return self._take(E @ s, hoped)
 
     def _take(self, s: Array, hoped: float, *, certain: bool = False) -> EquilibriumDescent | None:
-        """Go a step s, as far as stops allow, if forces do the work that is hoped for; else trust less."""
+        """Take a step s, limited by stops, if the work agrees with the prediction; else reduce the trust radius."""
         look, balance = self.look, self.balance
         turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / MAX_TURN
         if turn > 1.0:
@@ -202,7 +202,7 @@ class _TrustRegionDescent:
             for measure, sign in self.ways.items():
                 now = float(measure.values(there.q))
                 if sign * (now - self.here[measure]) > 0.0:
-                    self.past[measure] = self.here[measure]  # from where it last went on
+                    self.past[measure] = self.here[measure]  # position before the last forward step
                 self.here[measure] = now
             if met is not None:
                 self._meet(*met)
@@ -222,7 +222,7 @@ class _TrustRegionDescent:
     # ---- stops
 
     def _room(self, way: Array) -> tuple[float, tuple[CoordinateMeasure, float] | None]:
-        """Return which part of a scaled way can be gone before a stop, and which that is."""
+        """Return the fraction of a scaled step up to the first stop, and that stop."""
         q, part, met = self.look.q, 1.0, None
         for measure in self.stops:
             if measure in self.on:
@@ -237,7 +237,7 @@ class _TrustRegionDescent:
     def _within_stops(
         self, way: Array, part: float, met: tuple[CoordinateMeasure, float] | None
     ) -> tuple[float, tuple[CoordinateMeasure, float] | None]:
-        """Return a part of a scaled way after which no stop is passed: distances between bodies go along curves."""
+        """Return a fraction of a scaled step that passes no stop, with curved paths of distances between bodies."""
         others = [m for m in self.stops if m not in self.on and m.column < 0]
         for _ in range(MAX_STEP_CUTS if others else 0):
             q = self.balance.retract(self.look.q, part * way)
@@ -254,17 +254,17 @@ class _TrustRegionDescent:
         return part, met
 
     def _one_way(self, way: Array, part: float) -> tuple[float, CoordinateMeasure | None]:
-        """Return which part of a scaled way can be gone before a coordinate turns back, and which does."""
+        """Return the fraction of a scaled step before a coordinate reverses, and that coordinate."""
         q, turned = self.look.q, None
         for measure, sign in self.ways.items():
             rate = float(measure.row(q) @ (way * self.balance.scales))
-            room = sign * (self.here[measure] - self.past[measure])  # what the last step on gained
+            room = sign * (self.here[measure] - self.past[measure])  # progress of the last forward step
             if sign * rate < 0.0 and room < -sign * rate * part:
                 part, turned = max(room, 0.0) / (-sign * rate), measure
         return part, turned
 
     def _meet(self, measure: CoordinateMeasure, bound: float) -> bool:
-        """Hold a coordinate at its stop, if the step came there; of curved ways the next step does."""
+        """Hold a coordinate at its stop if the step reached it; on curved paths the next step does."""
         if abs(float(measure.values(self.look.q)) - bound) > 0.05 * measure.scale:
             return False
         self.on[measure] = bound
@@ -272,7 +272,7 @@ class _TrustRegionDescent:
         return True
 
     def _released(self) -> bool:
-        """Let go the stop that pulls most; return whether there is one."""
+        """Release the stop with the largest pull; return whether there is one."""
         if not self.on:
             return False
         names = list(self.balance.held)
@@ -289,7 +289,7 @@ class _TrustRegionDescent:
         return True
 
     def _again(self) -> None:
-        """Look anew with other stops."""
+        """Evaluate the balance again with other stops."""
         self.balance = self.base.with_held(self.on)
         q = self.balance.retracted(self.look.q)
         self.look = self._look(self.look.q if q is None else q, self.look.x)
@@ -297,21 +297,21 @@ class _TrustRegionDescent:
 
 
 def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
-    """Return the work against forces along the straight way from one configuration to another, J, by both ends."""
+    """Return the work against forces along the straight path between two configurations, J, from both ends."""
     there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
     D = one.balance.scales
     return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
 
 
 def flat(k: Array, size: float) -> float:
-    """Return the level below which slopes k (n,) J of forces of a size, J, are none."""
+    """Return the level below which stiffnesses k (n,) J count as zero, for forces of a given size, J."""
     return FLAT_TOL * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
 
 
 def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:
-    """Return the solution of (1) along eigenvectors, and the work hoped for.
+    """Return the solution of (1) along eigenvectors, and the predicted work.
 
-    Where nothing pulls along a negative slope, the step goes along it to the edge of the region (the hard case).
+    Without force along a direction of negative stiffness, the step follows it to the edge of the region (hard case).
     """
     lowest = float(k.min(initial=0.0))
 

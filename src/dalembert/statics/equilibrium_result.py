@@ -1,4 +1,4 @@
-"""The answer of `equilibrium`."""
+"""Result of `equilibrium`."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class EquilibriumState(State):
-    """A state of rest, and what it was found with: analyses of small motions take that over.
+    """Equilibrium state with its conditions and inputs, which linear analyses take over.
 
     Attributes
     ----------
     conditions : Conditions or None
     inputs : dict of str to float
-        In place of laws.
+        In place of time laws.
     """
 
     conditions: Conditions | None = field(default=None, repr=False)
@@ -42,31 +42,31 @@ class EquilibriumState(State):
 
 @dataclass(eq=False, repr=False)
 class Equilibrium(ArrayAnswer, State):
-    """A state of rest or of steady motion; a `State`, so that analyses take it as one. Print it to read it.
+    """State of equilibrium or steady motion, usable as a `State` in every analysis; `print` shows a report.
 
     Attributes
     ----------
     q : (nq,) rad or m
     v : (nv,) rad/s or m/s
-        Zero, or the steady speeds.
+        Zero, or the steady velocities.
     x : (nx,)
-        Element states at rest.
+        Stationary element states.
     t : float, s
     stable : Stability
         Verdict and reason; true if stable.
     unknown : dict of str to float
-        What was found for unknown inputs, numbers and speeds.
+        Values found for unknown inputs, parameters and velocities.
     residual : float
-        Forces out of balance, as a part of the largest load.
-    friction : list of Held
-        What friction of joints does, with margins and bands.
+        Unbalanced forces relative to the largest load.
+    friction : list of FrictionHold
+        Friction of joints, with margins and bands.
     stops : dict of str to float
-        Efforts of the stops that press, N m or N, by coordinate.
+        Efforts of the active stops, N m or N, by coordinate.
     free : tuple of str
-        Motions that nothing determines: coordinates stay where they started along them.
+        Motions without stiffness: coordinates stay at their start values along them.
     notes : list of str
     steps : int
-        Of the search.
+        Steps of the search.
     """
 
     model: Model = field(default=None)  # type: ignore[assignment]
@@ -83,17 +83,17 @@ class Equilibrium(ArrayAnswer, State):
     _arrays: ClassVar = {"q": (("coordinate",), ""), "v": (("speed",), ""), "x": (("state",), "")}
 
     def state(self) -> State:
-        """Return the state alone, a copy."""
+        """Return a copy as a plain state."""
         return State(q=self.q.copy(), v=self.v.copy(), t=self.t, x=self.x.copy())
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Numbers that were given or found, for ``simulate(..., parameters=eq.parameters)``."""
+        """Given and found parameters, for ``simulate(..., parameters=eq.parameters)``."""
         return {name: value for name, (value, _) in self.conditions.changed_parameters().items()}
 
     @property
     def inputs(self) -> dict[str, float]:
-        """Inputs that were given or found, for ``model.input_values(eq.inputs)``."""
+        """Given and found inputs, for ``model.input_values(eq.inputs)``."""
         return dict(self.look.balance.inputs)
 
     @property
@@ -104,7 +104,7 @@ class Equilibrium(ArrayAnswer, State):
 
     @cached_property
     def reactions(self) -> ConnectionLoads:
-        """Load of every connection on its second marker, by name; what is not unique is marked."""
+        """Load of every connection on its second marker, by name; non-unique loads are marked."""
         model, balance = self.model, self.look.balance
         try:
             found = model.report(
@@ -122,7 +122,7 @@ class Equilibrium(ArrayAnswer, State):
 
     @property
     def efforts(self) -> dict[str, float]:
-        """What drives, holds and given speeds supply along each speed that they keep, N m or N, by its name."""
+        """Efforts of drives, holds and given velocities along their degrees of freedom, N m or N, by name."""
         look, model = self.look, self.model
         kept = np.flatnonzero(look.balance.prescribed)
         lacking = look.f - (model.constraint_jacobian(self.q, t=self.t).T @ look.lam if model.nc else 0.0)
@@ -133,11 +133,11 @@ class Equilibrium(ArrayAnswer, State):
 
     @cached_property
     def result(self) -> Result:
-        """The state as a `Result` of one time: every output by name, pictures, files."""
+        """The state as a `Result` with one time, for outputs, plots and files."""
         return _RestResult(self)
 
     def __getitem__(self, name: str) -> float | Array:
-        """Return a coordinate, those of a joint, an element state, a number that was found, or an output, by name.
+        """Return a coordinate, those of a joint, an element state, a found parameter, or an output, by name.
 
         Outputs are those of a `Result`, ``"arm.tip.position"``, ``"A.force.x [kN]"``, at this state.
         """
@@ -159,7 +159,7 @@ class Equilibrium(ArrayAnswer, State):
         return float(found) if np.ndim(found) == 0 else found
 
     def _coordinates(self) -> list[tuple[str, tuple[float, str, float | None]]]:
-        """Return name, value, unit and steady speed of all coordinates in the order of the description."""
+        """Return name, value, unit and steady velocity of all coordinates in the order of the description."""
         model, found = self.model, []
         still = np.zeros(model.nv)
         cut_q, cut_v, _ = model.cut_motion(self.q, self.v, still)
@@ -209,8 +209,8 @@ class Equilibrium(ArrayAnswer, State):
         others = {*self.stops, *(held.name for held in self.friction)}
         for title, rows in (
             ("found", [(name, f"{value:.6g}") for name, value in self.unknown.items()]),
-            ("stops that press", [(name, f"{value:.6g}") for name, value in self.stops.items()]),
-            ("kept by drives and holds", [(n, f"{e:.6g}") for n, e in self.efforts.items() if n not in others]),
+            ("active stops", [(name, f"{value:.6g}") for name, value in self.stops.items()]),
+            ("efforts of drives and holds", [(n, f"{e:.6g}") for n, e in self.efforts.items() if n not in others]),
             ("friction", [(h.name, _friction_text(h)) for h in self.friction]),
         ):
             if rows:
@@ -220,7 +220,7 @@ class Equilibrium(ArrayAnswer, State):
 
 
 class _RestMotion(Motion):
-    """A state of rest or steady motion under inputs in place of laws."""
+    """Equilibrium or steady motion with inputs in place of time laws."""
 
     given: Array | None = None
 
@@ -235,7 +235,7 @@ class _RestMotion(Motion):
 
 
 class _RestResult(Result):
-    """An equilibrium as a result of one time."""
+    """Equilibrium as a result with one time."""
 
     def __init__(self, eq: Equilibrium) -> None:
         periods = Periods([eq.t], [eq.conditions])
@@ -254,7 +254,7 @@ def _friction_text(held: FrictionHold) -> str:
 
 
 def _columns(rows: list[Any], most: int = 40) -> list[str]:
-    """Return rows of words as lines with columns."""
+    """Format rows of text as lines with aligned columns."""
     shown = rows if len(rows) <= most else [*rows[: most - 1], ("...", f"{len(rows) - most + 1} more", *[""] * 8)]
     count = len(rows[0]) if rows else 0
     width = [max(len(str(row[k])) for row in shown) for k in range(count)]

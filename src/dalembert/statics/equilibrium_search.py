@@ -1,4 +1,4 @@
-"""`equilibrium`: where a system rests, or moves steadily."""
+"""`equilibrium`: static equilibria and steady motions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ __all__ = ["equilibrium", "locked", "solved"]
 
 Array = NDArray[np.float64]
 
-TRIAL_FRACTION = 5  # a descent is judged after 1/5 of its steps
+TRIAL_FRACTION = 5  # a descent is checked after 1/5 of its steps
 STALLED_TOL = 0.1  # of the unbalanced forces at the start: more left after the trial means no progress
-SINGULAR_TOL = 1e-5  # scaled singular values of loops below this are lost
+SINGULAR_TOL = 1e-5  # scaled singular values of loops below this count as zero
 
 
 @overload
@@ -115,41 +115,41 @@ def equilibrium(
     count: int | None = None,
     max_iterations: int = 1000,
 ) -> Equilibrium | Equilibria:
-    """Return where a system rests or moves steadily: with loops, springs, stops, friction, drives, flexible bodies.
+    """Find an equilibrium or steady motion, with loops, springs, stops, friction, drives and flexible bodies.
 
-    From the start it goes downhill, by steps that forces do work along, to where nothing falls: to a stable rest, as
-    the system itself would if it were damped. An unstable rest is left, even if the system starts in it.
+    From the start the search descends, by steps along which the forces do positive work, to a stable equilibrium, as
+    the damped system would. An unstable equilibrium is left, even if the search starts there.
 
     Parameters
     ----------
     system : System or Model
     state : State, or dict of name to value
-        To start from; start values as described, with the loops closed, if left out. See `start_state`.
+        Start of the search; default the described start values, with closed loops. See `start_state`.
     t : float, s
-        Time at which drives and laws are taken. Coordinates with driven positions are held where they are then.
+        Time of drives and time laws. Coordinates with driven positions are held at their values at this time.
     hold : names, or dict of name to value
-        Coordinates or connections that are held where they start, or at a value; ``efforts`` says what that takes. With
-        `unknown`, they are what the unknowns have to keep there by themselves.
+        Coordinates or connections held at their start values, or at given values; ``efforts`` has the required efforts.
+        With `unknown`, the unknowns have to provide these values without such efforts.
     velocities : dict of str to float or None
-        Coordinates that move steadily, at a given speed or, with None, at one that is sought: everything else has no
-        acceleration then. Driven speeds are among them without being named.
+        Coordinates that move steadily at a given velocity or, with None, at an unknown one; all others have no
+        acceleration. Driven velocities are included automatically.
     unknown : names
-        Inputs (``"motor.effort"``, ``"wind.fx"``) and numbers of elements (``"k.stiffness"``) that are sought.
+        Inputs (``"motor.effort"``, ``"wind.fx"``) and parameters (``"k.stiffness"``) to solve for.
     inputs, parameters : dict of str to float
-        In place of laws of time, and of the numbers described.
+        In place of time laws, and of the described parameters.
     control : function of a State
-        Joint forces, asked at rest.
+        Joint forces, evaluated in equilibrium.
     friction : str
-        ``"hold"``: dry friction of joints holds what it can, and the rest is looked for from the start;
-        ``"off"``: none.
+        ``"hold"``: dry friction of joints holds within its limits, and the equilibrium depends on the start;
+        ``"off"``: no friction.
     stable : bool
-        Whether to go downhill to a stable one; if not, the same as `nearest`.
+        Whether to descend to a stable equilibrium; False is the same as `nearest`.
     nearest : bool
-        The next one by Newton's method, stable or not. So it is with `unknown`, and with speeds that are sought.
+        Find the nearest equilibrium by Newton's method, stable or not. Implied by `unknown` and unknown velocities.
     find_all : bool
-        Search for all, from many starts; a list, those of least energy first.
+        Search for all equilibria from many starts; the list is sorted by energy.
     count : int
-        The same until so many are found.
+        The same, until this number of equilibria is found.
     max_iterations : int
 
     Returns
@@ -160,7 +160,7 @@ def equilibrium(
     Raises
     ------
     EquilibriumError
-        If there is none: what falls for ever, or what cannot be balanced, by name.
+        If there is none; the message names the motion that is unbounded or cannot be balanced.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def equilibrium(
     >>> _ = s.connect("k", da.TorsionSpring(stiffness=20.0), "A")
     >>> eq = da.equilibrium(s)
     >>> round(eq["A"], 6), eq.stable
-    (0.443126, stable: the energy is least; some motions are not damped)
+    (0.443126, stable: potential-energy minimum; some motions are not damped)
     """
     model = as_model(system)
     if friction not in ("hold", "off"):
@@ -188,8 +188,8 @@ def equilibrium(
 
 
 def _unfit_modes(eq: Equilibrium) -> list[str]:
-    """Say which flexible bodies have modes that miss how the loads of a rest deform them, and warn."""
-    if eq.inputs:  # loads that laws do not give
+    """Return notes on flexible bodies whose modes miss their deformation in equilibrium, and warn."""
+    if eq.inputs:  # inputs replace time laws
         return []
     t, q, v, x = np.array([float(eq.t)]), *(np.array(part, dtype=float)[None] for part in (eq.q, eq.v, eq.x))
     return mode_notes(Motion(eq.conditions.model, t, q, v, x, conditions=single_period(eq.conditions)))
@@ -198,7 +198,7 @@ def _unfit_modes(eq: Equilibrium) -> list[str]:
 def solved(
     request: EquilibriumRequest, *, friction: str = "hold", nearest: bool = False, max_steps: int = 1000
 ) -> Equilibrium:
-    """Return the answer to a question."""
+    """Solve an equilibrium request."""
     if request.trims or nearest or _lasting_states(request):
         found, met = trim(request)
         if not met:
@@ -218,9 +218,9 @@ def solved(
 
 
 def _descended(request: EquilibriumRequest, max_steps: int) -> tuple[EquilibriumDescent, Equilibrium | None]:
-    """Return where a descent led; or, if it makes no progress, a stable rest that Newton's method finds at once.
+    """Return the end of a descent; without progress, a stable equilibrium found by Newton's method.
 
-    Loads that turn with bodies have no potential: there may be no way along which they do work all the time.
+    Follower loads have no potential: there may be no path along which they always do positive work.
     """
     balance, stops = request.balance, request.stops
     few = -(-max_steps // TRIAL_FRACTION)
@@ -233,7 +233,9 @@ def _descended(request: EquilibriumRequest, max_steps: int) -> tuple[Equilibrium
         within = all(m.lower <= float(m.values(found.look.q)) <= m.upper for m in stops)
         eq = answered_trim(request, found) if met and within else None
         if eq is not None and eq.stable:
-            eq.notes.append("a descent made no progress: this rest was found by Newton's method, as with nearest=True")
+            eq.notes.append(
+                "the descent made no progress; Newton's method found this equilibrium, as with nearest=True"
+            )
             return first, eq
     rest = descend(balance, first.look.q, first.look.x, stops, most=max(max_steps - few, 1))
     rest.steps, rest.left = rest.steps + first.steps, rest.left or first.left
@@ -241,7 +243,7 @@ def _descended(request: EquilibriumRequest, max_steps: int) -> tuple[Equilibrium
 
 
 def _lasting_states(request: EquilibriumRequest) -> bool:
-    """Return whether some element states have no rest of their own, as integrators."""
+    """Return whether some element states have no stationary value, such as integrators."""
     if not request.model.nx:
         return False
     _, states = request.balance.look(request.q, request.x).slopes()
@@ -254,19 +256,17 @@ def _answered(request: EquilibriumRequest, found: EquilibriumDescent, held: list
     look = found.look
     names, notes = () if _singular(request, look) else _free(look), list(request.notes)
     if found.left:
-        notes.append("the start is an unstable rest, and was left; nearest=True stays")
+        notes.append("the start is an unstable equilibrium and was left; use nearest=True to keep it")
     stops = {m.name: _effort(look, m) for m in found.stops}
     eq = _equilibrium(request, look, {}, found.steps, notes)
     eq.stops, eq.friction, eq.free = stops, held, names
     if names:
-        eq.notes.append(
-            f"nothing determines {', '.join(map(repr, names))}: any value does, and it stays where it started"
-        )
+        eq.notes.append(f"the equilibrium does not determine {', '.join(map(repr, names))}: start values were kept")
     return eq
 
 
 def answered_trim(request: EquilibriumRequest, found: Trim) -> Equilibrium:
-    """Return the answer that Newton's method found."""
+    """Return the equilibrium found by Newton's method."""
     look, model = found.look, request.model
     unknown = dict(zip(request.unknown, found.u.tolist(), strict=True))
     unknown |= {f"{model.speed_names[k]}.speed": float(look.balance.v[k]) for k in request.paced}
@@ -275,13 +275,15 @@ def answered_trim(request: EquilibriumRequest, found: Trim) -> Equilibrium:
     names = _loose(request, found)
     if names:
         eq.free = names
-        eq.notes.append(f"nothing determines {', '.join(map(repr, names))}: the nearest values to the start are taken")
+        eq.notes.append(
+            f"the equilibrium does not determine {', '.join(map(repr, names))}: values nearest to the start were used"
+        )
     for m in request.stops:
         value = float(m.values(look.q))
         if not m.lower <= value <= m.upper:
-            eq.notes.append(f"{m.name!r} is at {value:.6g} {m.unit}, beyond its stop, which the search does not mind")
+            eq.notes.append(f"{m.name!r} is at {value:.6g} {m.unit}, beyond its stop, which Newton's method ignores")
     if request.rows.has_friction.any():
-        eq.notes.append("friction of joints is left out")
+        eq.notes.append("friction of joints was ignored")
     return eq
 
 
@@ -296,7 +298,7 @@ def _equilibrium(
     steady[request.paced] = True
     verdict = assess_stability(look, state, conditions, balance.input_values, steady)
     if _singular(request, look):
-        reason = "the position is singular: loops leave other motions here than nearby, and no linear system decides"
+        reason = "the position is singular: its mobility differs from nearby ones, and linearization fails"
         verdict = replace(verdict, verdict="marginal", reason=reason)
     slopes = float(np.abs(look.virtual_stiffness).max(initial=0.0))
     size = max(look.size, ROUNDOFF_TOL / BALANCE_TOL * slopes, 1e-300)
@@ -309,7 +311,7 @@ def _equilibrium(
 
 
 def _singular(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
-    """Return whether loops lose rank on the way from the start to a configuration."""
+    """Return whether loops lose rank between the start and a configuration."""
     closed, free = look.balance._open, ~look.balance.fixed
     if not closed.rows:
         return False
@@ -319,7 +321,7 @@ def _singular(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
 
 
 def locked(request: EquilibriumRequest, balance: ForceBalance) -> Any:
-    """Return conditions under which everything that is held is locked."""
+    """Return conditions with all held coordinates locked."""
     model = request.model
     free = model.driven_speeds() | (balance.v != 0)
     columns = {int(k) for k in np.flatnonzero(balance.prescribed & ~free)}
@@ -330,7 +332,7 @@ def locked(request: EquilibriumRequest, balance: ForceBalance) -> Any:
 
 
 def _check_steady(request: EquilibriumRequest, look: BalanceEvaluation) -> None:
-    """Refuse speeds that rows do not let stay as they are."""
+    """Raise for velocities that constraints do not permit to stay constant."""
     model, balance = request.model, look.balance
     if not (model.nc and balance.v.any()):
         return
@@ -341,20 +343,20 @@ def _check_steady(request: EquilibriumRequest, look: BalanceEvaluation) -> None:
     worst = int(np.abs(opens).argmax())
     if abs(opens[worst]) > 1e-6 * pace**2:
         raise _with_state(
-            f"system {model.system.name!r} does not move steadily so: row {model.constraint_names[worst]!r} would open "
-            "if all speeds stayed as they are. Where a body goes round a bend, its speeds are constant in axes of its "
-            "own: connect it by a Free joint",
+            f"system {model.system.name!r} has no such steady motion: row {model.constraint_names[worst]!r} would open "
+            "at constant velocities. A body on a curved path has constant velocities in its own axes: "
+            "connect it by a Free joint",
             look,
         )
 
 
 def _pushed(request: EquilibriumRequest, look: BalanceEvaluation, size: float) -> list[str]:
-    """Say what it takes to keep speeds that were given and that nothing drives."""
+    """Return notes on the efforts required to keep given velocities without a drive."""
     balance, model = look.balance, request.model
     given = balance.prescribed & (balance.v != 0) & ~model.driven_speeds()
     lacking = look.f - (model.constraint_jacobian(look.q, t=balance.t).T @ look.lam if model.nc else 0.0)
     return [
-        f"{model.speed_names[k]!r} keeps its speed only with a further effort of {lacking[k]:.6g}"
+        f"{model.speed_names[k]!r} keeps its velocity only with an additional effort of {lacking[k]:.6g}"
         for k in np.flatnonzero(given)
         if abs(lacking[k] * balance.scales[k]) > 1e-8 * size
     ]
@@ -366,7 +368,7 @@ def _effort(look: BalanceEvaluation, measure: CoordinateMeasure) -> float:
 
 
 def _free(look: BalanceEvaluation) -> tuple[str, ...]:
-    """Return the names of motions that nothing determines."""
+    """Return the names of motions without stiffness."""
     if not len(look.g):
         return ()
     k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
@@ -387,12 +389,12 @@ def _loose(request: EquilibriumRequest, found: Trim) -> tuple[str, ...]:
 
 
 def _names(model: Model, motions: Array) -> tuple[str, ...]:
-    """Return which speeds move in motions (nv, k)."""
+    """Return the names of velocities that are nonzero in motions (nv, k)."""
     size = np.abs(motions).max(axis=1, initial=0.0)
     return tuple(model.speed_names[j] for j in np.flatnonzero(size > 1e-6 * size.max(initial=1e-300)))
 
 
-# ---- failing
+# ---- failures
 
 
 def _no_rest(request: EquilibriumRequest, found: EquilibriumDescent) -> EquilibriumError:
@@ -401,13 +403,13 @@ def _no_rest(request: EquilibriumRequest, found: EquilibriumDescent) -> Equilibr
     if found.falls is not None:
         where = named_motion(model, found.falls[:, None])
         text = (
-            f"{name} has no equilibrium: it goes on for ever along {where}, pulled by "
+            f"{name} has no equilibrium: it moves without bound along {where}, driven by "
             f"{float(np.abs(look.g).max()):.3g} J per rad or length. Hold it, or connect it by a spring or a stop"
         )
     else:
         where = named_motion(model, (look.F @ look.g)[:, None])
         text = (
-            f"{name}: no rest was found in {found.steps} steps; forces along {where} are "
+            f"{name}: no equilibrium was found in {found.steps} steps; forces along {where} are "
             f"still out of balance by {float(np.abs(look.g).max(initial=0.0)) / max(look.size, 1e-300):.2g} of the "
             f"loads. {_ways_out(model)}"
         )
@@ -415,14 +417,14 @@ def _no_rest(request: EquilibriumRequest, found: EquilibriumDescent) -> Equilibr
 
 
 def _ways_out(model: Model) -> str:
-    """Say what to do where no rest was found."""
+    """Return remedies if no equilibrium was found."""
     constant = [name for name in model.input_names if name in model.parameter_names]
     acting = [name for name in constant if model.parameters[model.parameter_names[name]] != 0.0]
     name = next(iter((*acting, *model.input_names)), "load.fz")
     path = f"da.equilibrium_path(system, {name!r}, 0.0, value)"
     return (
-        f"Let the load grow from zero with {path}, which follows the equilibrium; or start elsewhere, take "
-        "nearest=True, allow more max_steps, or smooth what jumps"
+        f"Increase the load from zero with {path}, which follows the equilibrium; or use another start, "
+        "nearest=True, more max_iterations, or smooth discontinuous laws"
     )
 
 
@@ -434,12 +436,12 @@ def _not_balanced(request: EquilibriumRequest, found: Trim) -> EquilibriumError:
         parts.append(f"forces along {named_motion(model, force[:, None])} stay out of balance")
     if len(look.dx) and float(np.abs(look.dx).max()) > 1e-7:
         k = int(np.abs(look.dx).argmax())
-        parts.append(f"the state {model.state_names[k]!r} has no rest: its rate is {look.dx[k]:.4g}")
-    sought = [*request.unknown, *(f"the speed of {model.speed_names[k]!r}" for k in request.paced)]
+        parts.append(f"the state {model.state_names[k]!r} has no stationary value: its rate is {look.dx[k]:.4g}")
+    sought = [*request.unknown, *(f"the velocity of {model.speed_names[k]!r}" for k in request.paced)]
     by = f" by {', '.join(sought)}" if sought else ""
     return _with_state(
-        f"system {model.system.name!r} cannot be balanced{by}: {' and '.join(parts) or 'speeds contradict the loops'}. "
-        "Free more coordinates, take other unknowns, or start elsewhere",
+        f"system {model.system.name!r} cannot be balanced{by}: {' and '.join(parts) or 'velocities contradict loops'}. "
+        "Release more coordinates, use other unknowns, or another start",
         look,
     )
 

@@ -1,17 +1,17 @@
-"""Unbalanced generalized forces and their derivatives, along the directions that constraints leave free.
+"""Unbalanced generalized forces and their derivatives, along the motions that constraints permit.
 
-With f the joint forces that would have to be supplied for the state to go on without accelerations (inertia of a steady
-motion, weights, less what elements do), P the rows of loops, H those of coordinates that something holds:
+With f the joint forces required for zero accelerations (inertia of a steady motion, weights, minus forces of elements),
+P the rows of loops, H the rows of held coordinates:
 
     f = P^T lam + H^T mu + r          lam, mu by least squares                                                    (1)
     g = F^T f = F^T r                 F: virtual motions, P F = 0                                                 (2)
     dg = F^T (f_q - (P^T lam)_q) B dy = -F^T M a_q B dy                                                           (3)
 
-g vanishes at rest. In (3) a are the accelerations of `Model.dynamics` under joint forces r and those of holds. They are
-zero, so that the derivative of M does not enter and lam are the multipliers. The derivatives of the core, exact for
-trees and loops, give the stiffness: that of springs, of weights, and of loads that turn with rows and bodies.
-Velocities, element states, inputs and parameters of elements follow alike. y are motions along B, an orthonormal basis
-in rad and lengths of the system.
+g vanishes in equilibrium. In (3) a are the accelerations of `Model.dynamics` under joint forces r and those of holds.
+They are zero, so that the derivative of M does not enter and lam are the multipliers. The derivatives of the core,
+exact for trees and loops, give the stiffness of springs, of weights, and of loads that turn with rows and bodies.
+Derivatives by velocities, element states, inputs and parameters are computed in the same way. y are motions along B, an
+orthonormal basis in rad and lengths of the system.
 """
 
 from __future__ import annotations
@@ -40,33 +40,33 @@ Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 _FORCES = _core.report_parts.index("forces")
-DIFFERENCE_STEP = 1e-6  # rad or lengths: of central differences, where bodies without mass leave no accelerations
+DIFFERENCE_STEP = 1e-6  # rad or lengths: central differences, used if massless bodies have no accelerations
 
 
 @dataclass(frozen=True, eq=False)
 class ForceBalance:
-    """What is at rest, or moves steadily, under which conditions.
+    """Equations of equilibrium or steady motion under given conditions.
 
     Attributes
     ----------
     model : Model
     t : float, s
     conditions : Conditions
-        Under which elements are evaluated.
+        Conditions of the evaluation of elements.
     inputs : dict of str to float
-        In place of laws of time.
+        In place of time laws.
     fixed : (nv,) bool
-        Small motions that no configuration takes: driven and held ones, and those of steady speeds.
+        Mask of small motions that are fixed: driven and held ones, and those with steady velocities.
     prescribed : (nv,) bool
-        Those of them whose forces something supplies: drives, holds.
-    held : dict of Measure to float
-        Coordinates that are held by rows, and supplied with what they take, rad or m.
-    trimmed : dict of Measure to float
-        Coordinates that keep a value and are supplied with nothing: unknowns have to see to it.
+        Mask of those with efforts of drives or holds.
+    held : dict of CoordinateMeasure to float
+        Coordinates held by rows with the required efforts, and their values, rad or m.
+    trimmed : dict of CoordinateMeasure to float
+        Coordinates with required values but without efforts: unknowns have to provide them.
     v : (nv,) rad/s or m/s
-        Steady speeds.
+        Steady velocities.
     idle : (nx,) bool
-        Element states that nothing depends on: they need no rest.
+        Element states that affect nothing: they need not be stationary.
     """
 
     model: Model
@@ -84,25 +84,25 @@ class ForceBalance:
 
     @cached_property
     def closed(self) -> ScaledEquations:
-        """The closure equations with what is held."""
+        """Closure equations with held coordinates."""
         equations = RelativeEquations(self.model)
         return ScaledEquations(equations, {**self.held, **self.trimmed}, self.t, self.fixed)
 
     @cached_property
     def _open(self) -> ScaledEquations:
-        """The same with a column for every small motion, fixed ones too: virtual motions go along some of them."""
+        """The same with a column for every small motion, also fixed ones, because virtual motions may use them."""
         return ScaledEquations(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
 
     @cached_property
     def _rolling(self) -> NDArray[np.intp]:
-        """Rows that bind speeds alone."""
+        """Indices of rows that constrain velocities only."""
         model = self.model
         closing = np.asarray(model.compiled.names.closing, dtype=bool)
         return np.flatnonzero(closing & ~np.asarray(model.holonomic, dtype=bool))
 
     @cached_property
     def scales(self) -> Array:
-        """Sizes of small motions (nv,): 1 rad, or a length of the system."""
+        """Scales of small motions (nv,): 1 rad, or the length of the system."""
         return self.closed.scales
 
     def with_held(self, held: Mapping[CoordinateMeasure, float]) -> ForceBalance:
@@ -110,29 +110,29 @@ class ForceBalance:
         return replace(self, held={**self.held, **held})
 
     def retract(self, q: Array, step: Array) -> Array | None:
-        """Return the closed configuration that a scaled step (nv,) from q leads to; None if nothing closes there."""
+        """Return the closed configuration after a scaled step (nv,) from q; None if loops do not close."""
         return self.retracted(self.closed.retract(q, step))
 
     def retracted(self, q: Array) -> Array | None:
-        """Return the closed configuration next to q by shortest steps; None if nothing closes nearby."""
+        """Return the closed configuration nearest to q; None if loops do not close nearby."""
         return project(self.closed, q, ~self.fixed, max_step=1.0) if self.closed.rows else q
 
-    # ---- looking
+    # ---- evaluation
 
     @cached_property
     def input_values(self) -> Array | None:
-        """Inputs of elements as one array, None if none are given."""
+        """Inputs of elements as one array; None if none are given."""
         return self.model.input_values(self.inputs) if self.inputs else None
 
     @cached_property
     def locking(self) -> Conditions:
-        """The conditions with locks where coordinates of cut joints are held, so that their rows may turn."""
+        """Conditions with locks of held cut joints, whose rows may turn."""
         nv = self.model.nv
         cut = {nv + m.place for m in (*self.held, *self.trimmed) if m.column < 0}
         return self.conditions.changed(locked=self.conditions.locked | cut) if cut else self.conditions
 
     def rows(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return scaled rows (k, nv): of loops and wheels, of what is held, of what is trimmed."""
+        """Return scaled rows (k, nv): of loops and wheels, of held coordinates, of trimmed coordinates."""
         J = self._open.jacobian(q) if self._open.rows else np.zeros((0, self.model.nv))
         n = len(self.held) + len(self.trimmed)
         loops, rest = J[: len(J) - n], J[len(J) - n :]
@@ -159,12 +159,12 @@ class ForceBalance:
         return f
 
     def look(self, q: Array, x: Array) -> BalanceEvaluation:
-        """Return what there is at a closed configuration."""
+        """Evaluate the balance at a closed configuration."""
         return BalanceEvaluation(self, q, x)
 
 
 class BalanceEvaluation:
-    """What there is at a configuration q (nq,) with element states x (nx,)."""
+    """Force balance at a configuration q (nq,) with element states x (nx,)."""
 
     def __init__(self, balance: ForceBalance, q: Array, x: Array) -> None:
         self.balance, self.q, self.x = balance, q, x
@@ -182,9 +182,9 @@ class BalanceEvaluation:
         self.g = self.F.T @ (D * self.f)
 
     def _shares(self, loops: Array, held: Array, allowed: BoolArray, lam: Array | None) -> None:
-        """Find f, lam, mu and r of (1), and the joint forces tau under which nothing accelerates.
+        """Compute f, lam, mu and r of (1), and the joint forces tau for zero accelerations.
 
-        tau holds the efforts of drives and holds at tree coordinates besides r; those at cut joints are multipliers.
+        tau contains r and the efforts of drives and holds at tree coordinates; those at cut joints are multipliers.
         """
         balance, model = self.balance, self.balance.model
         D = balance.scales
@@ -203,20 +203,20 @@ class BalanceEvaluation:
         self.r[~allowed] = 0.0
 
     def _multipliers(self, y: Array) -> Array:
-        """Return lam (nc,) from multipliers of the scaled rows that were looked at."""
+        """Return lam (nc,) from multipliers of the evaluated scaled rows."""
         balance, model = self.balance, self.balance.model
         lam, scale = np.zeros(model.nc), np.asarray(model.compiled.tables["row_scale"])
         places = [k for k in balance.closed._rows if k < model.nc]
         lam[places] = y[: len(places)]
-        # rows of driven joints stand after them, and bind nothing that is free
+        # rows of driven joints follow them, and constrain no free motion
         lam[balance._rolling] = y[len(y) - len(balance._rolling) :]
         return np.asarray(lam * scale)
 
-    # ---- sizes and slopes
+    # ---- magnitudes and derivatives
 
     @cached_property
     def size(self) -> float:
-        """How large the loads are that balance each other, J: of connections and elements, in rad and lengths."""
+        """Magnitude of the balanced loads of connections and elements, J, in rad and lengths."""
         balance, model = self.balance, self.balance.model
         how: dict[str, Any] = {
             "t": balance.t,
@@ -242,7 +242,7 @@ class BalanceEvaluation:
         return np.where(balance.idle, 0.0, rates) if len(balance.idle) else rates
 
     def slopes(self, parameters: tuple[str, ...] = ()) -> tuple[Derivatives, Derivatives]:
-        """Return derivatives of f (nv, ...) as (3) has it, and of dx; differences where there are no accelerations."""
+        """Return derivatives of f (nv, ...) by (3), and of dx; by differences if accelerations are undefined."""
         balance, model = self.balance, self.balance.model
         how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking, "multipliers": False}
         try:
@@ -276,12 +276,12 @@ class BalanceEvaluation:
 
     @cached_property
     def stiffness(self) -> Array:
-        """dg of (3) by y, F^T K B, J; element states follow (dx = 0) as far as they have a rest of their own."""
+        """Stiffness dg/dy of (3), F^T K B, J; element states with a stationary value follow (dx = 0)."""
         return self._stiffness(self.B)
 
     @cached_property
     def virtual_stiffness(self) -> Array:
-        """The same by virtual motions, F^T K F, J: what a rest is judged by."""
+        """Stiffness by virtual motions, F^T K F, J, which determines stability."""
         return self.stiffness if self.F is self.B else self._stiffness(self.F)
 
     def _stiffness(self, basis: Array) -> Array:
@@ -298,7 +298,7 @@ class BalanceEvaluation:
         return self.slopes()
 
     def settled(self) -> BalanceEvaluation:
-        """Return the look with element states at rest, dx = 0, where they have a rest of their own."""
+        """Return the evaluation with stationary element states, dx = 0, where they exist."""
         look = self
         for _ in range(20):
             _, states = look._slopes
@@ -307,21 +307,21 @@ class BalanceEvaluation:
             size = np.abs(look.x).max(initial=0.0) + np.abs(self.x).max(initial=0.0)
             if np.abs(step).max(initial=0.0) <= 1e-12 * size:
                 return look
-        raise AssemblyError("element states do not come to rest")
+        raise AssemblyError("element states have no stationary value")
 
 
 def _without(part: Array, idle: BoolArray) -> Array:
-    """Return derivatives with rows of states that need no rest zero."""
+    """Return derivatives with zero rows for idle states."""
     kept = part.copy()
     kept[idle] = 0.0
     return kept
 
 
 def straight(model: Model, by_q: Array, r: Array) -> Array:
-    """Return slopes (nv, nv) of forces r (nv,) in axes that do not turn with free bodies.
+    """Return the stiffness (nv, nv) of forces r (nv,) in axes that do not turn with free bodies.
 
-    Steps shift a body straight and turn it about itself (`Model.integrate`); forces in its axes turn with it, which is
-    no change of theirs.
+    Steps translate a body along a line and rotate it about itself (`Model.integrate`); the rotation of body axes is no
+    change of a force.
     """
     free = [model.v_slice(h.name).start for h in model.forest.joints if isinstance(h.element, Free)]
     if not free:

@@ -1,12 +1,12 @@
-"""Equilibrium equations with one varying load parameter, for `PathTracer`.
+"""Equilibrium equations with a load parameter, for continuation by `PathTracer`.
 
-Unknown are the configuration q, element states x and the number p, together Q; residuals are those of loops and of what
-is held, forces out of balance, and rates of states:
+The unknowns are the configuration q, element states x and the load parameter p, together Q. The residuals are those of
+loops and held coordinates, unbalanced forces, and rates of states:
 
     r = [phi(q), F F^T f(q, x, p) / size, dx(q, x, p)]                                                            (1)
 
-F F^T projects onto the virtual motions, so that nothing depends on the choice of a basis, and rows that repeat each
-other do no harm. Its derivative is F F^T (f_q - (P^T lam)_q), up to terms along the rows that vanish at rest.
+F F^T projects onto the virtual motions. It is independent of the choice of a basis and admits redundant rows. Its
+derivative is F F^T (f_q - (P^T lam)_q), up to terms along the rows that vanish in equilibrium.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ __all__ = ["LoadedEquations", "PathLimit", "VariedLoad"]
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
-LOAD_STEP = 1e-5  # part of the range: differences by the load, which steer the predictor only
-DIFFERENCE_STEP = 1e-4  # of differences in second derivatives, which choose branches only
+LOAD_STEP = 1e-5  # relative to the range: differences by the load, used by the predictor only
+DIFFERENCE_STEP = 1e-4  # differences of second derivatives, used to select branches only
 
 
 @dataclass(frozen=True, eq=False)
 class VariedLoad:
-    """What varies: inputs and numbers of elements, each a multiple of one number, or steady speeds.
+    """Varied load: inputs, parameters or steady velocities, each a multiple of one load parameter.
 
     Attributes
     ----------
@@ -48,28 +48,28 @@ class VariedLoad:
 
     @classmethod
     def of(cls, model: Model, vary: str | Mapping[str, float], *, item: str) -> VariedLoad:
-        """Read what a user names."""
+        """Return the varied load from user arguments."""
         if not isinstance(vary, (str, Mapping)):
-            raise ModelError(item, "vary", vary, "name an input, a number of an element, or several with factors")
+            raise ModelError(item, "vary", vary, "name an input, a parameter, or several with factors")
         named = {vary: 1.0} if isinstance(vary, str) else vary
         factors = {name: finite_number(value, item=item, field=f"vary[{name!r}]") for name, value in named.items()}
         speeds = [f"{name}.speed" for name in model.speed_names]
         for name in factors:
             if name not in model.input_names and name not in model.parameter_names and name not in speeds:
                 known = ", ".join(map(repr, [*model.input_names, *model.parameter_names, *speeds][:12]))
-                raise ModelError(item, "vary", name, f"inputs, numbers of elements and speeds are: {known}")
+                raise ModelError(item, "vary", name, f"inputs, parameters and velocities are: {known}")
         if not factors:
-            raise ModelError(item, "vary", vary, "name an input, a number of an element, or several with factors")
+            raise ModelError(item, "vary", vary, "name an input, a parameter, or several with factors")
         return cls(vary if isinstance(vary, str) else "load factor", factors)
 
     def speeds(self, model: Model) -> dict[int, float]:
-        """Return factors of steady speeds, by place."""
+        """Return factors of steady velocities, by index."""
         names = {f"{name}.speed": k for k, name in enumerate(model.speed_names)}
         others = (*model.input_names, *model.parameter_names)
         return {names[name]: factor for name, factor in self.factors.items() if name not in others}
 
     def at(self, balance: ForceBalance, value: float) -> ForceBalance:
-        """Return a balance under the load."""
+        """Return the balance under the load."""
         speeds = self.speeds(balance.model)
         v = balance.v.copy()
         for k, factor in speeds.items():
@@ -79,11 +79,11 @@ class VariedLoad:
         return with_numbers(replace(balance, v=v), numbers)
 
     def numbers(self, model: Model) -> tuple[str, ...]:
-        """Return the numbers of elements among them."""
+        """Return the names of the varied parameters."""
         return tuple(name for name in self.factors if name in model.parameter_names and name not in model.input_names)
 
     def slope(self, model: Model, by: Derivatives) -> Array:
-        """Return the derivative by the number, from derivatives with columns for `numbers`."""
+        """Return the derivative by the load parameter, from derivatives with columns for `numbers`."""
         names = self.numbers(model)
         found = np.zeros(len(by.q))
         for name, factor in self.factors.items():
@@ -98,7 +98,7 @@ class VariedLoad:
 
 @dataclass(frozen=True, eq=False)
 class PathLimit:
-    """A number along a path at whose bounds the path ends; as `CoordinateMeasure`."""
+    """Bounds of the load parameter at which a path ends; interface of `CoordinateMeasure`."""
 
     name: str
     unit: str
@@ -110,21 +110,21 @@ class PathLimit:
     width: int = 0
 
     def values(self, Q: Array) -> Array:
-        """Return its values (...) at Q (..., nQ)."""
+        """Return the load parameter (...) at Q (..., nQ)."""
         return self.measure.values(Q[..., : self.width]) if self.measure is not None else np.asarray(Q[..., self.place])
 
 
 class LoadedEquations:
-    """The equations (1), with the methods that `ScaledEquations` has.
+    """Equations (1), with the interface of `ScaledEquations`.
 
     Parameters
     ----------
-    balance : Balance
-    load : Load
+    balance : ForceBalance
+    load : VariedLoad
     span : float
-        How far the number goes: its size.
+        Range of the load parameter, for scaling.
     size : float, J
-        Of forces.
+        Magnitude of forces.
     """
 
     def __init__(self, balance: ForceBalance, load: VariedLoad, span: float, size: float, states: Array) -> None:
@@ -134,30 +134,30 @@ class LoadedEquations:
         self.scales = np.concatenate([balance.scales, states, [span]])
         self.free = np.concatenate([~balance.fixed, ~balance.idle if model.nx else np.zeros(0, dtype=bool), [True]])
         self._states = states
-        self._known: dict[float, ForceBalance] = {}  # the last one
+        self._known: dict[float, ForceBalance] = {}  # the last balance only
         self._moves = any(model.parameter_names[name] >= model.n_element_parameters for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
 
     # ---- points
 
     def parts(self, Q: Array) -> tuple[Array, Array, float]:
-        """Return q, x and the number of a point."""
+        """Return q, x and the load parameter of a point."""
         nq = self.balance.model.nq
         return Q[:nq], Q[nq:-1], float(Q[-1])
 
     def point(self, q: Array, x: Array, value: float) -> Array:
-        """Return a point."""
+        """Return the point Q of q, x and a load parameter."""
         return np.concatenate([q, x, [value]])
 
     def under(self, value: float) -> ForceBalance:
-        """Return the balance at a value of the number."""
+        """Return the balance at a value of the load parameter."""
         if value not in self._known:
             self._known.clear()
             self._known[value] = self.load.at(self.balance, value)
         return self._known[value]
 
     def look(self, Q: Array) -> BalanceEvaluation:
-        """Return what there is at a point."""
+        """Evaluate the balance at a point."""
         q, x, value = self.parts(Q)
         return self.under(value).look(q, x)
 
@@ -196,7 +196,7 @@ class LoadedEquations:
         return np.asarray(J * (self.scales * self.free))
 
     def _by_number(self, Q: Array) -> Array:
-        """Return the derivative of r by a number that moves loops, (rows,): rows turn with it; central differences."""
+        """Return the derivative of r by a load parameter that changes loops, (rows,), by central differences."""
         h = LOAD_STEP * self.scales[-1]
         near = [Q + shift * np.eye(len(Q))[-1] for shift in (h, -h)]
         ahead, behind = (self.residual(one) for one in near)
@@ -210,7 +210,7 @@ class LoadedEquations:
     # ---- the manifold
 
     def retract(self, Q: Array, x: Array) -> Array:
-        """Return where scaled steps x (..., nv) lead."""
+        """Return the points after scaled steps x (..., nv)."""
         model = self.balance.model
         step = x * self.scales
         q = model.integrate(np.ascontiguousarray(Q[..., : model.nq]), np.ascontiguousarray(step[..., : model.nv]))
@@ -225,5 +225,5 @@ class LoadedEquations:
         return np.concatenate([q, rest], -1)
 
     def shift(self, Q: Array, near: Array) -> Array:
-        """Return a point with full turns added so that it is near another."""
+        """Return a point with full turns added to be near another."""
         return self.retract(near, self.difference(near, Q))

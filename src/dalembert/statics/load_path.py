@@ -1,4 +1,4 @@
-"""`equilibrium_path`: how an equilibrium changes with a load, through limit points and bifurcations."""
+"""`equilibrium_path`: continuation of equilibria over a load, through limit points and bifurcations."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ LIMIT_POINT_TOL = 1e-4  # load component of the unit tangent below which the loa
 
 @dataclass(frozen=True, eq=False)
 class PathPoint:
-    """A special point of a path.
+    """Limit point or bifurcation of a path.
 
     Attributes
     ----------
     kind : str
-        ``"limit"``: the load turns back, and a system under it snaps; ``"bifurcation"``: branches meet.
+        ``"limit"``: extremum of the load (snap-through); ``"bifurcation"``: branches meet.
     value : float
-        Of what varies.
+        Load parameter.
     state : State
     motion : str
-        Which coordinates lose their stiffness, by name.
+        Names of the coordinates that lose their stiffness.
     """
 
     kind: str
@@ -59,24 +59,24 @@ class PathPoint:
 
 @dataclass(eq=False, repr=False)
 class EquilibriumPath(ArrayAnswer):
-    """Equilibria over what varies, point after point; print it to read it.
+    """Path of equilibria over a load parameter; `print` shows a summary.
 
     Attributes
     ----------
     model : Model
     name : str
-        What varies.
+        Varied load.
     values : (n,)
     q, v, x : (n, nq), (n, nv), (n, nx)
     s : (n,)
         Arclength, rad, lengths of the system and parts of the range.
     stable : (n,) bool
     special : list of PathPoint
-        Limit points and bifurcations in order.
+        Limit points and bifurcations, in order.
     branches : list of EquilibriumPath
-        That leave from bifurcations, two from each.
+        Branches from bifurcations, two from each.
     message : str
-        Why it ends.
+        Reason for the end of the path.
     notes : list of str
     """
 
@@ -111,21 +111,21 @@ class EquilibriumPath(ArrayAnswer):
 
     @property
     def limit_points(self) -> list[PathPoint]:
-        """Where the load turns back."""
+        """Limit points of the load."""
         return [point for point in self.special if point.kind == "limit"]
 
     @property
     def bifurcations(self) -> list[PathPoint]:
-        """Where branches meet."""
+        """Bifurcation points, where branches meet."""
         return [point for point in self.special if point.kind == "bifurcation"]
 
     def __getitem__(self, name: str) -> Array:
-        """Return an output of a `Result` along the path, ``"A.position"`` or ``"tip.position.z"``; or what varies."""
+        """Return an output of a `Result` along the path, ``"A.position"``, ``"tip.position.z"``; or the varied load."""
         if name == self.name:
             return self.values
         output = Output.of(self.model, name)
         if output.needs == "dynamics":
-            remedy = "it depends on the load: da.equilibrium(..., state=path.state(k)) under the load gives reactions"
+            remedy = "it depends on the load: use da.equilibrium(..., state=path.state(k)) under the load for reactions"
             raise ModelError("equilibrium_path", "output", name, remedy)
         if self.loading is None or not self.loading.load.numbers(self.model):
             return output.evaluate(self.model, self.t, self.q, self.v, self.x)
@@ -136,11 +136,11 @@ class EquilibriumPath(ArrayAnswer):
         return np.concatenate([output.evaluate(m, self.t, q[None], v[None], x[None]) for m, q, v, x in rows])
 
     def state(self, k: int) -> EquilibriumState:
-        """Return the k-th state, which knows the numbers and inputs that it was found with."""
+        """Return the k-th state, with its parameters and inputs."""
         return _rest(self.loading, self.q[k].copy(), self.v[k].copy(), self.x[k].copy(), self.t, float(self.values[k]))
 
     def at(self, value: float) -> list[EquilibriumState]:
-        """Return the states of the path at a value of what varies, in order, each solved for to the last digit."""
+        """Return the states of the path at a load parameter, in order, each converged."""
         assert self.loading is not None and self.path is not None
         tracer = PathTracer(self.loading)  # type: ignore[arg-type]
         number = finite_number(value, item="equilibrium_path", field="value")
@@ -148,7 +148,7 @@ class EquilibriumPath(ArrayAnswer):
         ahead = self.values - number
         for k in np.flatnonzero(ahead[:-1] * ahead[1:] <= 0):
             if k and ahead[k] == 0.0:
-                continue  # told as the end of the piece before
+                continue  # already included as the end of the previous segment
             place = tracer.refined(self.path, int(k), lambda p: float(p.q[-1]) - number)
             if place is not None:
                 q, x, _ = self.loading.parts(place.q)
@@ -177,12 +177,12 @@ class EquilibriumPath(ArrayAnswer):
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
-        """Plot what varies over an output, stable pieces drawn through, and return the matplotlib axes.
+        """Plot the load over an output, stable parts as solid lines, and return the matplotlib axes.
 
         Parameters
         ----------
         output : str
-            That of `Result` which goes to the right; the coordinate that moves most if left out.
+            Output of `Result` on the horizontal axis; default the coordinate that moves most.
         ax : matplotlib axes
         path : str or Path
             File to write: .png, .pdf, .svg, ...
@@ -212,30 +212,31 @@ def equilibrium_path(
     max_arclength: float = 100.0,
     max_step: float = 0.06,
 ) -> EquilibriumPath:
-    """Return how an equilibrium changes with an input, a number of the system, a load factor or a steady speed.
+    """Follow an equilibrium over an input, a parameter, a load factor or a steady velocity.
 
-    The path is followed by its length, not by the load: through limit points, where a system under a growing load
-    snaps, and over bifurcations, whose branches are followed as well.
+    Pseudo-arclength continuation passes limit points (snap-through) and bifurcations, whose branches are followed as
+    well.
 
     Parameters
     ----------
     system : System or Model
     vary : str, or dict of str to float
-        An input (``"load.fz"``), any number of the system (``"k.stiffness"``, ``"bob.mass"``, ``"crank.tip.x"``: loops
-        close anew all along), a steady speed (``"spin.speed"``); or several with factors,
-        ``{"load.fz": -10.0, "wind.fx": 2.0}``, that all grow with the load factor.
+        An input (``"load.fz"``), any parameter of the system (``"k.stiffness"``, ``"bob.mass"``, ``"crank.tip.x"``;
+        loops are closed at every point), a steady velocity (``"spin.speed"``); or several with factors,
+        ``{"load.fz": -10.0, "wind.fx": 2.0}``, all proportional to the load factor.
     start, stop : float
-        From where to where. The equilibrium at the start is that of `equilibrium`.
-    state, t, hold, speeds, inputs, parameters, control, nearest
-        As in `equilibrium`; friction of joints is left out.
+        Range of the load. The equilibrium at the start is that of `equilibrium`.
+    state, t, hold, velocities, inputs, parameters, control, nearest
+        As in `equilibrium`; friction of joints is ignored.
     limits : (float, float)
-        Between which the load may go on the way; default as far beyond the start as the stop is away from it.
+        Bounds of the load along the path; default the range from start to stop, extended beyond the start by its
+        length.
     branches : bool
-        Whether to follow branches that leave at bifurcations.
+        Whether to follow branches at bifurcations.
     max_arclength : float
-        Arclength after which to end, rad, lengths of the system and parts of the range.
+        Maximum arclength, rad, lengths of the system and parts of the range.
     max_step : float
-        The largest change of any coordinate between two points, likewise.
+        Largest change of any coordinate between two points, in the same units.
 
     Returns
     -------
@@ -243,7 +244,7 @@ def equilibrium_path(
 
     Examples
     --------
-    A column of two links, a spring between them: it buckles under 4 c / l.
+    A column of two links with a spring between them buckles under 4 c / l.
 
     >>> import dalembert as da
     >>> s = da.System("column", gravity=(0, 0, 0))
@@ -273,7 +274,7 @@ def equilibrium_path(
     how: dict[str, Any] = {"t": t, "hold": hold, "inputs": inputs, "parameters": numbers, "control": control}
     request = make_request(model, state=state, speeds={**(velocities or {}), **moving}, item=item, **how)
     if request.trims:
-        raise ModelError(item, "velocities", velocities, "speeds that are sought have no path: give them values")
+        raise ModelError(item, "velocities", velocities, "unknown velocities are not supported: give them values")
     at = request.q, request.balance.t, f"{item}: vary"
     check_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
     request.balance = load.at(request.balance, begin)
@@ -290,7 +291,7 @@ def equilibrium_path(
     way = tracer.follow(loading.point(first.q, first.x, begin), along)
     found = _path(tracer, request, load, way)
     if request.rows.has_friction.any():
-        found.notes.append("friction of joints is left out")
+        found.notes.append("friction of joints was ignored")
     found.notes = [*request.notes, *found.notes]
     if branches:
         _add_branches(tracer, request, load, way, found)
@@ -298,7 +299,7 @@ def equilibrium_path(
 
 
 def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way: Path) -> EquilibriumPath:
-    """Return what is to be told of a way."""
+    """Return the equilibrium path of a traced path."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     model, nq = request.model, request.model.nq
     looks = [loading.look(Q) for Q in way.q]
@@ -311,7 +312,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
             special.append((float(way.s[k]), _point("limit", loading, place.q)))
     for near in way.singular:
         if abs(near.tangent[-1]) < LIMIT_POINT_TOL:
-            continue  # a limit point: the rank is full there, along the path
+            continue  # a limit point: the rank along the path is full
         met = locate_bifurcation(tracer, near)
         if met is not None:
             before = int(np.argmin(np.linalg.norm(loading.difference(way.q, met.q), axis=1)))
@@ -326,7 +327,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
 
 
 def _rest(loading: LoadedEquations | None, q: Array, v: Array, x: Array, t: float, value: float) -> EquilibriumState:
-    """Return a state of rest under the load."""
+    """Return the equilibrium state under the load."""
     if loading is None:
         return EquilibriumState(q=q, v=v, t=t, x=x)
     balance = loading.under(value)
@@ -353,16 +354,16 @@ def _point(kind: str, loading: LoadedEquations, Q: Array) -> PathPoint:
 def _add_branches(
     tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way: Path, found: EquilibriumPath
 ) -> None:
-    """Follow what leaves from bifurcations of a way."""
+    """Follow the branches at bifurcations of a path."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     for near in way.singular:
         met = locate_bifurcation(tracer, near) if abs(near.tangent[-1]) > LIMIT_POINT_TOL else None
         for direction in [] if met is None else met.directions:
             assert met is not None
             if abs(abs(float(direction @ near.tangent)) - 1.0) < 1e-3:
-                continue  # the way itself
+                continue  # the path itself
             ahead = tracer.correct(loading.retract(met.q, 0.02 * direction), direction)
             if ahead is None:
-                found.notes.append(f"a branch at {float(met.q[-1]):.6g} could not be entered")
+                found.notes.append(f"a branch at {float(met.q[-1]):.6g} could not be followed")
                 continue
             found.branches.append(_path(tracer, request, load, tracer.follow(ahead[0], direction)))

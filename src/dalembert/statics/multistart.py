@@ -1,4 +1,4 @@
-"""All equilibria of a system, as far as many starts find them."""
+"""Multistart search for all equilibria of a system."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ DUPLICATE_TOL = 1e-5  # rad or lengths: closer equilibria are the same
 
 
 class Equilibria(Answer, list[Equilibrium]):
-    """Several equilibria of one system, those of least energy first; print it to read it.
+    """Several equilibria of one system, sorted by energy; `print` shows a table.
 
     Attributes
     ----------
     starts : int
-        From how many starts they were found; more may exist.
+        Number of starts used; more equilibria may exist.
     """
 
     def __init__(self, found: list[Equilibrium], starts: int) -> None:
@@ -55,7 +55,7 @@ class Equilibria(Answer, list[Equilibrium]):
         return f"{count}, {stable} stable, found from {count_text(self.starts, 'start')}"
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return an xarray Dataset over the equilibria: coordinates, energies, residuals, whether they are stable."""
+        """Return an xarray Dataset over the equilibria: coordinates, energies, residuals, stability."""
         import xarray
 
         names = list(self[0].model.coordinate_names) if len(self) else []
@@ -79,12 +79,12 @@ class Equilibria(Answer, list[Equilibrium]):
 def find_all_equilibria(
     request: EquilibriumRequest, solve: Callable[..., Equilibrium], count: int | None = None
 ) -> Equilibria:
-    """Return equilibria found downhill and by Newton's method from many starts, until nothing new turns up.
+    """Find equilibria by descent and by Newton's method from many starts, until no new ones are found.
 
     `solve` finds one equilibrium of a request, with the options `friction` and `nearest`.
     """
     if count is not None and (finite_number(count, item="equilibrium", field="count") < 1 or count != int(count)):
-        raise ModelError("equilibrium", "count", count, "give how many to look for, at least 1")
+        raise ModelError("equilibrium", "count", count, "give a whole number from 1 on")
     random, found = np.random.default_rng(0), list[Equilibrium]()
     closed, idle, starts = request.balance.closed, 0, 0
     limit = np.inf if count is None else count
@@ -108,12 +108,12 @@ def find_all_equilibria(
             idle = 0
     if request.rows.has_friction.any():
         for eq in found:
-            eq.notes.append("friction of joints is left out")
+            eq.notes.append("friction of joints was ignored")
     return Equilibria(sorted(found, key=lambda eq: eq.energy)[: None if count is None else int(count)], starts)
 
 
 def _same(request: EquilibriumRequest, away: Array, one: Equilibrium, two: Equilibrium) -> bool:
-    """Return whether two equilibria are one: but for motions that nothing determines."""
+    """Return whether two equilibria are equal up to motions without stiffness."""
     loose = [request.model.speed_names.index(name) for name in one.free if name in request.model.speed_names]
     away = away.copy()
     away[loose] = 0.0
@@ -123,7 +123,7 @@ def _same(request: EquilibriumRequest, away: Array, one: Equilibrium, two: Equil
 
 
 def _random_start(request: EquilibriumRequest, random: np.random.Generator) -> Array | None:
-    """Return a random closed configuration within stops; None if that start does not close."""
+    """Return a random closed configuration within stops; None if its loops do not close."""
     model, balance = request.model, request.balance
     closure = LoopSolver(model, 1e-12, 60, t=balance.t)
     q = closure.perturbed(request.q, balance.fixed, np.pi, random)

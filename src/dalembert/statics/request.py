@@ -1,4 +1,4 @@
-"""Checked request of an equilibrium: start, time, held and steady coordinates, unknowns."""
+"""Checked request for an equilibrium: start, time, held and steady coordinates, unknowns."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ Names = str | Iterable[str]
 
 @dataclass(eq=False)
 class EquilibriumRequest:
-    """A question for rest or steady motion, from names to numbers.
+    """Request for an equilibrium or steady motion, with names resolved to indices.
 
     Attributes
     ----------
-    balance : Balance
+    balance : ForceBalance
         Without friction of joints.
     q, x : (nq,), (nx,)
-        To start from; loops closed, drives and holds obeyed.
-    stops : list of Measure
+        Start, with closed loops, consistent with drives and holds.
+    stops : list of CoordinateMeasure
         Coordinates with stops that are neither driven nor held.
     unknown : tuple of str
-        Inputs and numbers of elements that are sought.
+        Unknown inputs and parameters.
     guesses : (n,)
-        Their values as described.
+        Their described values.
     paced : (k,) int
-        Speeds that are sought.
-    rows : DryRows
+        Indices of unknown velocities.
+    rows : FrictionRows
         Friction of joints.
     notes : list of str
     """
@@ -74,16 +74,16 @@ class EquilibriumRequest:
 
     @property
     def trims(self) -> bool:
-        """Whether more than a configuration is sought."""
+        """Whether there are unknowns besides the configuration."""
         return bool(self.unknown) or bool(len(self.paced))
 
     def with_unknown(self, values: Array) -> ForceBalance:
-        """Return the balance with numbers in place of what is unknown."""
+        """Return the balance with values of the unknowns."""
         return with_numbers(self.balance, dict(zip(self.unknown, values.tolist(), strict=True)))
 
 
 def with_numbers(balance: ForceBalance, values: Mapping[str, float]) -> ForceBalance:
-    """Return a balance with inputs and numbers of elements by name."""
+    """Return a balance with inputs and parameters by name."""
     model = balance.model
     inputs = {**balance.inputs, **{name: value for name, value in values.items() if name in model.input_names}}
     conditions = balance.conditions
@@ -109,23 +109,23 @@ def make_request(
     control: Callable[[State], Any] | None = None,
     item: str = "equilibrium",
 ) -> EquilibriumRequest:
-    """Return a question, from names to numbers; see `equilibrium`."""
+    """Return a checked request from user arguments; see `equilibrium`."""
     t = finite_number(t, item=item, field="t")
     if isinstance(control, SampledControl):
-        remedy = "a sampled control acts in a run only: give the function itself, which is then asked at rest"
+        remedy = "sampled control acts in a run only: give the function itself, which is evaluated in equilibrium"
         raise ModelError(item, "control", control, remedy)
     if np.isfinite(model.shortest_delay):
         raise ModelError(
-            item, "system", model.system.name, "inputs with a da.Delay have no value at rest: leave the delay out"
+            item, "system", model.system.name, "inputs with a da.Delay have no value in equilibrium: remove the delay"
         )
     for named, what in ((parameters, "parameters"), (inputs, "inputs"), (speeds, "velocities")):
         if named is not None and not isinstance(named, Mapping):
             raise ModelError(item, what, named, "give numbers by name")
     conditions = model.conditions(dict(parameters or {}), control=control)
-    model = conditions.model  # with its own masses and places
+    model = conditions.model  # with its own inertia and markers
     given = {name: finite_number(v, item=f"{item}: inputs", field=name) for name, v in dict(inputs or {}).items()}
     if given:
-        model.input_values(given)  # names the unknown ones
+        model.input_values(given)  # raises for unknown names
     holds = dict(hold) if isinstance(hold, Mapping) else dict.fromkeys(as_name_list(hold))
     unknown_names, guesses = _unknown(model, unknown, given, conditions, t, item)
     q, x, paces, notes = _start(model, state, holds, t, item)
@@ -163,18 +163,18 @@ def make_request(
 
 
 def _idle(balance: ForceBalance, q: Array, x: Array) -> tuple[ForceBalance, list[str]]:
-    """Return the balance with element states that nothing depends on named idle, and what is to be said of them."""
+    """Return the balance with unused element states marked idle, and notes on them."""
     if not balance.model.nx:
         return balance, []
     by, states = balance.look(q, x).slopes()
     idle: BoolArray = ~(np.abs(by.x).max(axis=0, initial=0.0) + np.abs(states.x).max(axis=0, initial=0.0) > 0.0)
     names = [name for name, one in zip(balance.model.state_names, idle, strict=True) if one]
-    runs = [f"the state {name!r} acts on nothing, and need not rest" for name in names]
+    runs = [f"the state {name!r} affects nothing and need not be stationary" for name in names]
     return replace(balance, idle=idle), runs
 
 
 def _without_friction(model: Model, conditions: Conditions) -> Conditions:
-    """Return the conditions with joints that do not rub: what friction can hold is looked at apart."""
+    """Return the conditions without joint friction, which is treated separately."""
     rows = friction_rows(model)
     if not len(rows) or not rows.has_friction.any():
         return conditions
@@ -186,7 +186,7 @@ def _without_friction(model: Model, conditions: Conditions) -> Conditions:
 def _start(
     model: Model, state: Any, holds: Mapping[str, Any], t: float, item: str
 ) -> tuple[Array, Array, Array, list[str]]:
-    """Return positions, element states and speeds to start from, and what is to be said of them."""
+    """Return start coordinates, element states and velocities, and notes on them."""
     state = state.state() if callable(getattr(state, "state", None)) else state
     asked = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
@@ -206,7 +206,7 @@ def _start(
 
 
 def _missed(model: Model, q: Array, starts: StartValues, t: float) -> list[str]:
-    """Say which start values of positions are not met at q, and what else is odd about a start."""
+    """Return notes on start coordinates that are not met at q, and on other deviations of the start."""
     places = StartValues(
         {name: replace(initial, speed=None) for name, initial in starts.initials.items()},
         {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.places.items()},
@@ -222,7 +222,7 @@ def _missed(model: Model, q: Array, starts: StartValues, t: float) -> list[str]:
 def _held(
     model: Model, holds: Mapping[str, Any], q: Array, driven: BoolArray, item: str
 ) -> tuple[BoolArray, dict[CoordinateMeasure, float]]:
-    """Return which small motions of the trees are held, (nv,), and coordinates of cut joints with their values."""
+    """Return the mask (nv,) of held tree motions, and held coordinates of cut joints with their values."""
     marks, rows = np.zeros(model.nv, dtype=bool), dict[CoordinateMeasure, float]()
     known = measures_of(RelativeEquations(model))
     for name in holds:
@@ -233,7 +233,7 @@ def _held(
         if dofs.cut:
             mine = [m for m in known.values() if m.column < 0 and m.place in dofs.cut]
             if len(mine) < len(dofs.cut):
-                remedy = "its attitude cannot be held where a loop is cut: cut it elsewhere, or hold others"
+                remedy = "the orientation of a cut joint cannot be held: cut the loop elsewhere, or hold others"
                 raise ModelError(f"{item}: hold", "name", name, remedy)
             rows |= {m: float(m.values(q)) for m in mine}
     return marks, rows
@@ -242,7 +242,7 @@ def _held(
 def _speeds(
     model: Model, speeds: Mapping[str, float | None], q: Array, x: Array, guess: Array, t: float, item: str
 ) -> tuple[Array, BoolArray, BoolArray, BoolArray]:
-    """Return steady speeds (nv,), and which of them are given, sought, or follow by the rows, as those of wheels."""
+    """Return steady velocities (nv,), and masks of given, unknown and dependent ones, such as of wheels."""
     values: dict[str, float] = {}
     given, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
     driven = model.drive_motion(t)[1]
@@ -250,16 +250,16 @@ def _speeds(
         if drive.level == 1:
             values |= dict(zip(drive.speed_names, drive.given(t)[1].tolist(), strict=True))
     for name, value in speeds.items():
-        dofs = named_velocities(model, name, item=f"{item}: speeds")
+        dofs = named_velocities(model, name, item=f"{item}: velocities")
         if dofs.cut:
-            raise ModelError(f"{item}: speeds", "name", name, "a loop is cut there: name joints of the tree")
+            raise ModelError(f"{item}: velocities", "name", name, "it is a cut joint: name joints of the tree")
         for k in dofs.columns:
             if value is None and np.isnan(driven[k]):
                 sought[k] = True
                 continue
             given[k] = True
             number = driven[k] if value is None or not np.isnan(driven[k]) else value
-            values[model.speed_names[k]] = finite_number(number, item=f"{item}: speeds", field=name)
+            values[model.speed_names[k]] = finite_number(number, item=f"{item}: velocities", field=name)
     v = np.where(sought, guess, 0.0)
     for name, number in values.items():
         v[model.speed_names.index(name)] = number
@@ -271,7 +271,7 @@ def _speeds(
 def _following(
     model: Model, q: Array, x: Array, v: Array, values: dict[str, float], sought: BoolArray, t: float
 ) -> Array:
-    """Return speeds (nv,) that rows permit: what is not given rests, if it can, unless its place matters to nothing."""
+    """Return velocities (nv,) that rows permit; others are zero if possible, except along ignorable coordinates."""
     names = model.speed_names
     rest = {names[k]: 0.0 for k in np.flatnonzero(~_ignorable(model, q, x, t) & ~sought) if names[k] not in values}
     try:
@@ -283,14 +283,14 @@ def _following(
 
 
 def _ignorable(model: Model, q: Array, x: Array, t: float) -> BoolArray:
-    """Return along which small motions (nv,) neither forces nor rows change: it may move steadily that way."""
+    """Return the mask (nv,) of ignorable motions, along which neither forces nor rows change."""
     n, still = model.nv, np.zeros(model.nv)
     steps = 0.1 * np.diag(model.compiled.tables["column_scale"])
     near = model.integrate(np.repeat(q[None], n, axis=0), steps)
     times, states = np.full(n, t), np.repeat(x[None], n, axis=0)
     forces = model._supplied(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
     here = model._supplied(q, still, still, t=t, x=x)
-    open_here = null_space(model.constraint_jacobian(q, t=t))  # rows may turn, what they leave must not
+    open_here = null_space(model.constraint_jacobian(q, t=t))  # rows may turn, their null space must not
     left = np.abs(model.constraint_jacobian(near, t=times) @ open_here).max(axis=(1, 2), initial=0.0)
     size = float(np.abs(forces).max(initial=0.0)) + float(np.abs(here).max(initial=0.0))
     same = np.abs(forces - here).max(axis=1, initial=0.0) <= 1e-9 * max(size, 1e-300)
@@ -298,9 +298,9 @@ def _ignorable(model: Model, q: Array, x: Array, t: float) -> BoolArray:
 
 
 def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
-    """Say which drives move at t though their coordinates are taken to rest."""
+    """Return notes on drives with nonzero velocity at t whose coordinates are held."""
     notes = [
-        f"what drive {drive.name!r} prescribes moves at {drive.law(t)[1]:.6g} at t = {t:.6g} s; it is held as it is"
+        f"drive {drive.name!r} has the velocity {drive.law(t)[1]:.6g} at t = {t:.6g} s; its value was held"
         for drive in model.drives
         if drive not in model.joint_drives and drive.law(t)[1] != 0.0
     ]
@@ -319,24 +319,24 @@ def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
 def _unknown(
     model: Model, unknown: Names, inputs: Mapping[str, float], conditions: Conditions, t: float, item: str
 ) -> tuple[tuple[str, ...], Array]:
-    """Return the names of unknown inputs and numbers, and their values as described."""
+    """Return the names of unknown inputs and parameters, and their described values."""
     names = tuple(as_name_list(unknown))
     values = []
     for name in names:
         if name in inputs:
-            raise ModelError(f"{item}: unknown", "name", name, "a value is given for it: leave one of them out")
+            raise ModelError(f"{item}: unknown", "name", name, "a value is given for it: remove one of them")
         if name in model.input_names:
             values.append(_law_value(model, name, t))
         elif name in model.parameter_names:
             values.append(parameter_value(model, name, conditions.parameters))
         else:
             known = ", ".join(map(repr, [*model.input_names, *model.parameter_names][:12])) or "none"
-            raise ModelError(f"{item}: unknown", "name", name, f"inputs and numbers of elements are: {known}")
+            raise ModelError(f"{item}: unknown", "name", name, f"inputs and parameters are: {known}")
     return names, np.array(values)
 
 
 def _law_value(model: Model, name: str, t: float) -> float:
-    """Return what the law of an input gives at t."""
+    """Return the value of the time law of an input at t."""
     owner, _, part = name.rpartition(".")
     force = model.system.forces.get(owner)
     law: Any = force.element.given.get(part) if force is not None else None

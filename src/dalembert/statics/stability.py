@@ -1,9 +1,9 @@
 """Stability of an equilibrium or steady motion by the eigenvalues of the linearized system.
 
-Eigenvalues are told from zero by what rounding may make of them: |A| eps times their condition 1 / |l . r|, with l and
-r the left and right eigenvectors of the balanced matrix (Wilkinson 1965). Where none grows and some stay on the
-imaginary axis, a positive definite stiffness of forces with a potential decides (Dirichlet); without, the verdict is
-that of the first order, and the reason says so.
+Eigenvalues are compared with their round-off error: |A| eps times their condition 1 / |l . r|, with l and r the left
+and right eigenvectors of the balanced matrix (Wilkinson 1965). If none grows and some lie on the imaginary axis, a
+positive definite stiffness of forces with a potential implies stability (Dirichlet). Otherwise the verdict holds to
+first order, which the reason states.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SIGN_CONFIDENCE = 1e3  # times the error of an eigenvalue beyond which its sign 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """A verdict; true if it is ``"stable"``.
+    """Stability verdict; true if ``"stable"``.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Stability:
         ``"stable"``, ``"unstable"`` or ``"marginal"``.
     reason : str
     eigenvalues : (n,) complex, 1/s
-        Of the linearised system; empty if only the stiffness could decide.
+        Of the linearized system; empty if the verdict rests on the stiffness.
     """
 
     verdict: str
@@ -54,44 +54,44 @@ class Stability:
 def assess_stability(
     look: BalanceEvaluation, state: State, conditions: Conditions, inputs: Array | None, steady: BoolArray
 ) -> Stability:
-    """Return the verdict on a state.
+    """Assess the stability of a state.
 
     Parameters
     ----------
-    look : Look
+    look : BalanceEvaluation
         At the state.
     conditions : Conditions
-        With what is held locked.
+        With held coordinates locked.
     steady : (nv,) bool
-        Small motions along which it moves steadily.
+        Mask of small motions with steady velocity.
     """
     by_energy = _by_energy(look, steady)
     try:
         tangent = tangent_space(look.balance.model, state, conditions=conditions, item="equilibrium")
         A = tangent.reduce(tangent.derivatives(inputs=inputs))
     except DalembertError as error:
-        verdict, reason = by_energy or ("marginal", "the stiffness decides nothing")
+        verdict, reason = by_energy or ("marginal", "the stiffness is not conclusive")
         return Stability(verdict, f"{reason} (no eigenvalues: {error})", np.zeros(0, dtype=complex))
     return _by_eigenvalues(tangent, A, steady, look.balance.idle, by_energy)
 
 
 def _by_energy(look: BalanceEvaluation, steady: BoolArray) -> tuple[str, str] | None:
-    """Return what the potential energy says, if there is one; None if it decides nothing."""
+    """Return the verdict by the potential energy; None if it does not exist or is not conclusive."""
     K = look.virtual_stiffness
     if look.balance.v.any() or look.balance.model.nx or steady.any():
         return None
     if not len(K):
-        return "stable", "nothing can move"
+        return "stable", "no degree of freedom"
     if np.abs(K - K.T).max() > 1e-7 * max(np.abs(K).max(), look.size):
         return None  # forces without a potential
     k, E = np.linalg.eigh((K + K.T) / 2)
     level = flat(k, look.size)
     name = named_motion(look.balance.model, look.F @ E[:, :1])
     if k[0] < -level:
-        return "unstable", f"the energy falls along {name}"
+        return "unstable", f"the potential energy decreases along {name}"
     if k[0] <= level:
-        return "marginal", f"nothing brings back {name}"
-    return "stable", "the energy is least"
+        return "marginal", f"no restoring force along {name}"
+    return "stable", "potential-energy minimum"
 
 
 def _by_eigenvalues(
@@ -100,12 +100,12 @@ def _by_eigenvalues(
     from scipy.linalg import eig, matrix_balance
 
     kept = np.ones(len(A), dtype=bool)
-    kept[: tangent.ny] = ~steady[tangent.positions]  # where a steady motion has got to matters to nothing
+    kept[: tangent.ny] = ~steady[tangent.positions]  # the position along a steady motion does not matter
     kept[tangent.ny + tangent.nz :] = ~idle
     names = np.array(tangent.state_names)[kept]
     A = A[np.ix_(kept, kept)]
     if not len(A):
-        return Stability("stable", "nothing can move", np.zeros(0, dtype=complex))
+        return Stability("stable", "no degree of freedom", np.zeros(0, dtype=complex))
     balanced, T = matrix_balance(A)
     values, left, right = eig(balanced, left=True, right=True)
     overlap = np.abs((left.conj() * right).sum(0))
@@ -116,7 +116,9 @@ def _by_eigenvalues(
     still = np.abs(values) <= error
     if grows.any():
         k = int(np.argmax(np.where(grows, values.real, -np.inf)))
-        how = f"swings with {abs(values[k].imag):.4g} rad/s and grows" if abs(values[k].imag) > error[k] else "grows"
+        how = (
+            f"oscillates with {abs(values[k].imag):.4g} rad/s and grows" if abs(values[k].imag) > error[k] else "grows"
+        )
         who = names[int(shapes[:, k].argmax())]
         return Stability("unstable", f"{str(who)!r} {how} by exp({values[k].real:.4g} t)", values)
     if by_energy is not None and by_energy[0] != "stable":
@@ -125,17 +127,17 @@ def _by_eigenvalues(
     if int(still.sum()) > spare and by_energy is None:
         k = int(np.flatnonzero(still)[0])
         who = names[int(shapes[:, k].argmax())]
-        return Stability("marginal", f"an eigenvalue is zero: nothing brings back {str(who)!r}", values)
+        return Stability("marginal", f"an eigenvalue is zero: no restoring force along {str(who)!r}", values)
     if not (stays & ~still).any():
         slowest = float(values.real[~still].max(initial=-np.inf))
-        return Stability("stable", f"every motion dies away, by exp({slowest:.4g} t) or faster", values)
+        return Stability("stable", f"every motion decays, by exp({slowest:.4g} t) or faster", values)
     if by_energy is not None:
-        return Stability("stable", "the energy is least; some motions are not damped", values)
-    return Stability("stable", "to first order: some motions swing on, neither damped nor growing", values)
+        return Stability("stable", "potential-energy minimum; some motions are not damped", values)
+    return Stability("stable", "to first order: some oscillations neither decay nor grow", values)
 
 
 def named_motion(model: Model, motion: Array) -> str:
-    """Say which coordinates a small motion (nv, 1) moves most, by name."""
+    """Return the names of the coordinates that a small motion (nv, 1) moves most."""
     size = np.abs(motion[:, 0])
     order = [k for k in np.argsort(-size, kind="stable")[:3] if size[k] > 0.3 * size.max()]
     return ", ".join(repr(model.speed_names[k]) for k in order)

@@ -1,12 +1,12 @@
-"""Rest and steady motion with unknown speeds, inputs or numbers, by Newton's method on all of them at once.
+"""Newton's method for equilibria and steady motions with unknown velocities, inputs or parameters.
 
-Unknown are motions y along B, speeds w, element states x and numbers u; wanted are forces in balance, speeds that rows
-permit, and states at rest:
+The unknowns are motions y along B, velocities w, element states x and inputs or parameters u. The equations are force
+balance, velocity constraints, and stationary element states:
 
     g(q, w, x, u) = 0,     P (v + w) = rates,     dx = 0                                                          (1)
 
-Steps are the shortest ones in columns of equal size, damped as Levenberg and Marquardt do where (1) does not shrink.
-Without unknowns it finds the next rest, stable or not.
+Steps are minimum-norm in scaled columns, with Levenberg-Marquardt damping if (1) does not decrease. Without unknowns
+the method finds the nearest equilibrium, stable or not.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ MAX_STEPS = 200
 
 
 class Trim:
-    """Where Newton's method is.
+    """Iterate of Newton's method.
 
     Attributes
     ----------
-    look : Look
+    look : BalanceEvaluation
     u : (n,)
-        Values of the unknown inputs and numbers.
+        Values of the unknown inputs and parameters.
     residual : (rows,)
-        Of (1), scaled.
+        Scaled residual of (1).
     rank : int
-        Of its Jacobian; `free` (columns,) marks unknowns that it does not determine.
+        Rank of the Jacobian; `free` (columns,) is the mask of undetermined unknowns.
     """
 
     def __init__(self, request: EquilibriumRequest, look: BalanceEvaluation, u: Array, size: float) -> None:
@@ -94,7 +94,7 @@ class Trim:
         return np.vstack(J)
 
     def moved(self, z: Array) -> Trim | None:
-        """Return where a step z leads."""
+        """Return the iterate after a step z; None if loops do not close."""
         request, look = self.request, self.look
         n, k, nx = look.B.shape[1], len(request.paced), len(look.x)
         q = look.balance.retract(look.q, look.B @ z[:n])
@@ -112,14 +112,14 @@ def _column(inputs: tuple[str, ...], numbers: tuple[str, ...], name: str) -> tup
 
 
 def _named(by: object, columns: list[tuple[str, int]]) -> Array:
-    """Return columns of derivatives by inputs and numbers, side by side."""
+    """Return the columns of derivatives by inputs and parameters as one matrix."""
     parts = [getattr(by, kind)[:, [k]] for kind, k in columns]
     rows = len(by.q)  # type: ignore[attr-defined]
     return np.hstack([np.zeros((rows, 0)), *parts])
 
 
 def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
-    """Return the balance with a guess of speeds that are sought and start from none: forces are quadratic in them."""
+    """Return the balance with a nonzero guess of unknown velocities, in which forces are quadratic."""
     v, places = balance.v.copy(), request.paced
     if not len(places) or v[places].any():
         return balance
@@ -130,7 +130,7 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
 
 
 def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
-    """Return where Newton's method led, and whether (1) is met there."""
+    """Run Newton's method; return the last iterate, and whether (1) holds."""
     balance = request.with_unknown(request.guesses) if request.unknown else request.balance
     look = _paced(balance, request).look(request.q, request.x)
     here = Trim(request, look, request.guesses, max(look.size, 1e-300))

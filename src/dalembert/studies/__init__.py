@@ -1,4 +1,4 @@
-"""Studies: one task for many cases, wherever there is room to run them."""
+"""Studies: parameter sweeps, sensitivities, optimization and uncertainty."""
 
 from .optimization import (
     Linkage,

@@ -1,7 +1,7 @@
 """Uncertainty of outputs for parameters given by distributions.
 
-Sampled: quantiles of all that a sweep gives. To first order: variances add up, sigma^2 = sum (df/dx_k sigma_k)^2.
-Sobol's indices say which part of the variance comes from each number alone, and with all others (Saltelli et al. 2010).
+Sampling: statistics of the samples of a sweep. First order: variances add up, sigma^2 = sum (df/dx_k sigma_k)^2. Sobol
+indices are the shares of the variance due to each parameter alone, and with its interactions (Saltelli et al. 2010).
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _ITEM = "uncertainty"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty(Answer):
-    """Distributions of outputs; print it.
+    """Distributions of outputs; `print` shows a table.
 
     Attributes
     ----------
     names : tuple of str
-        What is uncertain.
+        Uncertain parameters.
     data : xarray.Dataset
-        All samples, as of `sweep`, failures recorded.
+        All samples, as returned by `sweep`, with recorded failures.
     mean, deviation : dict of str to array
         Of the samples.
     first_order : dict of str to array
-        Standard deviations to first order; empty if derivatives were not wanted or do not exist.
+        Standard deviations to first order; empty if not requested or without derivatives.
     shares : dict of str to (..., n)
-        Parts of the first-order variance.
+        Shares of the first-order variance.
     first, total : dict of str to (n,)
-        Sobol's indices, if wanted: of a number alone, and with all others.
+        Sobol indices, if requested: of a parameter alone, and with its interactions.
     failed : int
     notes : list of str
     """
@@ -67,14 +67,14 @@ class Uncertainty(Answer):
     notes: list[str]
 
     def quantile(self, output: str, q: Any) -> Array:
-        """Return quantiles of an output, over the samples that have it."""
+        """Return quantiles of an output over the successful samples."""
         if output not in self.mean:
             raise ModelError(_ITEM, "output", output, f"it has {', '.join(map(repr, self.mean))}")
         return np.asarray(np.nanquantile(self.data[output].values, q, axis=0))
 
     @property
     def table(self) -> pandas.DataFrame:
-        """Outputs that are single numbers, as a table."""
+        """Table of the scalar outputs."""
         import pandas
 
         rows = {}
@@ -86,7 +86,7 @@ class Uncertainty(Answer):
         return pandas.DataFrame(rows).T
 
     def plot(self, output: str, *, path: Any = None) -> Any:
-        """Plot how an output is distributed, and what its variance comes from; return the matplotlib axes."""
+        """Plot the distribution of an output and the shares of its variance; return the matplotlib axes."""
         from ..view.plots.uncertainty import plot_uncertainty
 
         return plot_uncertainty(self, output, path=path)
@@ -112,11 +112,11 @@ class Uncertainty(Answer):
         for label, share in self.shares.items():
             if share.ndim == 1:
                 told = ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(self.names, share, strict=True))
-                lines.append(f"{label}, variance to first order from {told}")
+                lines.append(f"{label}, shares of the first-order variance: {told}")
         for label, total in self.total.items():
             rows = zip(self.names, self.first[label], total, strict=True)
             told = ", ".join(f"{n} {a:.3f} ({b:.3f})" for n, a, b in rows)
-            lines.append(f"{label}, Sobol's indices alone (with others): {told}")
+            lines.append(f"{label}, Sobol indices, first (total): {told}")
         lines.append(f"{self.data.sizes['sample']} samples, {self.failed} of them failed")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -135,7 +135,7 @@ def uncertainty(
     sobol_indices: bool = False,
     **settings: Any,
 ) -> Uncertainty:
-    """Find how outputs are distributed when numbers are.
+    """Compute the distributions of outputs for parameters given by distributions.
 
     Parameters
     ----------
@@ -145,16 +145,16 @@ def uncertainty(
         As in `sweep`.
     task : str or function
     samples : int
-        With `sobol_indices`, rounded up to a power of two, and n + 2 times as many runs are made.
+        With `sobol_indices`, rounded up to a power of two, with n + 2 times as many runs.
     design : str
         ``"latin"``, ``"sobol"`` or ``"random"``.
     seed : int
     first_order : bool
-        Whether variances are also found from derivatives at the means, which are exact where `sensitivity` has them.
+        Whether variances are also computed from derivatives at the means, exact where `sensitivity` supports them.
     sobol_indices : bool
-        Whether Sobol's indices are wanted (extra ``uncertainty``).
+        Whether Sobol indices are computed (extra ``uncertainty``).
     settings
-        Of the task, and ``workers``, ``client``, ``store`` of `sweep`.
+        Settings of the task, and ``workers``, ``client``, ``store`` of `sweep`.
 
     Examples
     --------
@@ -211,10 +211,10 @@ def _first_order(
     labels: list[str],
     notes: list[str],
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return standard deviations to first order, and parts of variances; none, with a note, where there are none."""
+    """Return first-order standard deviations and shares of variances; empty, with a note, if unavailable."""
     mean, sigma = (np.array([float(getattr(law, what)()) for law in over.values()]) for what in ("mean", "std"))
     if not np.isfinite(mean).all() or not np.isfinite(sigma).all():
-        notes.append("no first order: a distribution has no mean or no variance")
+        notes.append("no first-order variances: a distribution has no mean or no variance")
         return {}, {}
     aside = ("workers", "client", "store", "executor", "progress", "retry")
     job = make_job(system, task, outputs, {name: value for name, value in settings.items() if name not in aside})
@@ -228,7 +228,7 @@ def _first_order(
         by, here.error = None, str(error)
     notes += evaluator.notes
     if by is None:
-        notes.append(f"no first order: {here.error or 'neighbours of the means fail'}")
+        notes.append(f"no first-order variances: {here.error or 'evaluations near the means fail'}")
         return {}, {}
     variances = {label: (np.asarray(by[label]) * sigma) ** 2 for label in labels if label in by}
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -241,11 +241,11 @@ def _problem(names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _saltelli(over: Mapping[str, Any], samples: int, seed: int) -> Array:
-    """Return the points of Saltelli's scheme, (N (n + 2), n)."""
+    """Return the sample points of Saltelli's scheme, (N (n + 2), n)."""
     try:
         from SALib.sample import sobol
     except ImportError:
-        raise MissingPackageError("Sobol's indices", "SALib", "pip install 'dalembert[uncertainty]'") from None
+        raise MissingPackageError("Sobol indices", "SALib", "pip install 'dalembert[uncertainty]'") from None
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
         raise ModelError(_ITEM, "samples", samples, "give a whole number from 2 on")
     count = 1 << (int(samples) - 1).bit_length()
@@ -259,7 +259,7 @@ def _indices(
     from SALib.analyze import sobol
 
     if failed:
-        notes.append(f"no Sobol indices: {failed} samples failed, and the scheme needs all")
+        notes.append(f"no Sobol indices: {failed} samples failed, and the method requires all")
         return {}, {}
     first, total = {}, {}
     for label in labels:

@@ -1,4 +1,4 @@
-"""Generalised forces of elements in symbols."""
+"""Symbolic generalized forces of elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ITEM = "symbolic_equations"
 
 @dataclass(eq=False)
 class Forces:
-    """Generalised forces (nv, 1) of all elements and of what acts in joints; states of elements and their rates."""
+    """Generalized forces (nv, 1) of elements and joints, with element states and their rates."""
 
     kinematics: Kinematics
     total: Any = None
@@ -49,14 +49,16 @@ class Forces:
                     _ITEM,
                     f"joint {loop_constraint.name!r}",
                     "damping or friction",
-                    "a loop is cut there: cut elsewhere",
+                    "it is a cut joint: cut the loop elsewhere",
                 )
 
     def _add_joint(self, name: str, joint: Joint) -> None:
         """Add damping and dry friction of a joint."""
         k, span = self.kinematics, self.kinematics.model.v_slice(name)
         if joint.load_friction is not None or (joint.rubs and joint.has_vector_friction):
-            raise ModelError(_ITEM, f"joint {name!r}", "friction", "friction by load has no formula here: leave it out")
+            raise ModelError(
+                _ITEM, f"joint {name!r}", "friction", "load-dependent friction has no symbolic form: remove it"
+            )
         for part, place in enumerate(range(span.start, span.stop)):
             speed = k.model.speed_names[place]
             if joint.damping is not None:
@@ -81,7 +83,7 @@ class Forces:
         elif isinstance(element, Element):
             self._by_formula(connection, element)
         else:
-            raise ModelError(_ITEM, f"element {name!r}", element.kind, "it has no formula in symbols")
+            raise ModelError(_ITEM, f"element {name!r}", element.kind, "it has no symbolic form")
 
     # ---- laws
 
@@ -101,7 +103,7 @@ class Forces:
         return sp.Piecewise(*parts, (0, True))
 
     def _given(self, name: str, law: Any) -> Any:
-        """Return a constant, or a symbol for what a law of time gives."""
+        """Return a constant, or a symbol for the value of a time law."""
         if isinstance(law, Constant):
             return as_number(law(0.0)[0])
         return self.inputs.setdefault(name, plain_symbol(name))
@@ -110,7 +112,7 @@ class Forces:
         name = connection.name
         if element.program is None or element.unknowns:
             what = "unknowns" if element.unknowns else "a function"
-            raise ModelError(_ITEM, f"element {name!r}", what, "only laws that are formulas have symbols")
+            raise ModelError(_ITEM, f"element {name!r}", what, "only laws given by formulas have a symbolic form")
         measures, rates = self._measured(connection, element)
         states = [
             self.states.setdefault(f"{name}.{state}", plain_symbol(f"{name}.{state}")) for state in element.states
@@ -141,11 +143,11 @@ class Forces:
                 measures, rates = [*measures, *p], [*rates, *v]
             else:
                 raise ModelError(
-                    _ITEM, f"element {connection.name!r}", measure, "rotation vectors have no symbols here"
+                    _ITEM, f"element {connection.name!r}", measure, "rotation vectors have no symbolic form"
                 )
         return measures, rates
 
-    # ---- what is measured, what is pushed
+    # ---- measures and forces
 
     def _coordinate(self, connection: ForceConnection, number: int) -> tuple[Any, Any]:
         k = self.kinematics
@@ -159,7 +161,7 @@ class Forces:
 
     def _check_cut(self, connection: ForceConnection, joint: Connection) -> None:
         if joint.name not in self.kinematics.model.joint_names:
-            remedy = "a loop is cut there, and its coordinate is no symbol: cut elsewhere"
+            remedy = "it is a cut joint, whose coordinate is no symbol: cut the loop elsewhere"
             raise ModelError(_ITEM, f"element {connection.name!r}", joint.name, remedy)
 
     def _at_joint(self, connection: ForceConnection, effort: Any) -> None:
@@ -177,7 +179,7 @@ class Forces:
         return length, k.tidy(k.rate(square)) / (2 * length)
 
     def _push(self, rate: Any, force: Any) -> None:
-        """Add a force that does the work force * rate."""
+        """Add a force with the power force * rate."""
         self.total += force * self.kinematics.by_speeds([rate]).T
 
     def _load(self, connection: ForceConnection, element: Load) -> None:

@@ -1,10 +1,10 @@
-"""Equations of motion in symbols: Kane's equations from velocities of bodies in their own axes.
+"""Symbolic equations of motion: Kane's equations from velocities of bodies in their own axes.
 
     M a + b = Q + tau + P^T lam,    P a + c = 0                                                                      (1)
 
-with M = sum m J_v^T J_v + J_w^T I J_w, b the inertia forces without accelerations and the weights, Q what elements and
-joints do, P the rates of the rows by the speeds, c = P' v. Speeds are rates of coordinates, but of ball joints and free
-joints.
+with M = sum m J_v^T J_v + J_w^T I J_w, b the inertia forces without accelerations and the weights, Q the forces of
+elements and joints, P the constraint Jacobian, c = P' v. Velocities are rates of coordinates, except those of ball
+joints and free joints.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ __all__ = ["Equations", "symbolic_equations"]
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The equations of motion (1) of a system as SymPy matrices.
+    """Equations of motion (1) of a system as SymPy matrices.
 
     Attributes
     ----------
     q, v, a, tau, lam : list of Symbol
-        Coordinates, speeds, accelerations, joint forces, multipliers, in the order of the model.
+        Coordinates, velocities, accelerations, joint forces, multipliers, in the order of the model.
     rates : Matrix (nq, 1)
-        q' by the speeds.
+        q' as functions of the velocities.
     M : Matrix (nv, nv)
     bias : Matrix (nv, 1)
-        b: with the weights.
+        b, including the weights.
     forces : Matrix (nv, 1)
         Q.
     rows, jacobian, row_bias : Matrix (nc, 1), (nc, nv), (nc, 1)
-        Of the loops: residuals, P, c.
+        Residuals, P and c of the loops.
     states, state_rates : dict of str
         Of elements.
     inputs : dict of str to Symbol
-        What laws of time give.
+        Values of time laws.
     parameters : dict of Symbol to float
-        Numbers that are symbols, and their values.
+        Symbolic parameters and their values.
     """
 
     model: Model
@@ -85,7 +85,7 @@ class Equations:
         return r - self.jacobian.T * sp.Matrix(self.lam) if self.lam else r
 
     def with_numbers(self, expression: Any, values: Mapping[Any, float] | None = None) -> Any:
-        """Return an expression with numbers for its parameters: those described, or others by symbol or name."""
+        """Substitute values for the parameters of an expression: described ones, or others by symbol or name."""
         numbers = dict(self.parameters)
         by_name = {symbol.name: symbol for symbol in numbers}
         for key, value in (values or {}).items():
@@ -96,9 +96,9 @@ class Equations:
         return expression.subs(numbers)
 
     def lambdify(self, expression: Any, modules: str = "numpy", *, cse: bool = True) -> Callable[..., Any]:
-        """Return a function f(q, v, a, tau, lam, t, x, inputs) of an expression, parameters as described.
+        """Return a function f(q, v, a, tau, lam, t, x, inputs) of an expression with the described parameters.
 
-        Arguments are sequences in the order of the model; those at the end may be left out.
+        Arguments are sequences in the order of the model; trailing ones may be omitted.
         """
         numbers = self.with_numbers(expression)
         groups = [self.q, self.v, self.a, self.tau, self.lam, self.t, [*self.states.values()], [*self.inputs.values()]]
@@ -111,13 +111,13 @@ class Equations:
         return called
 
     def linearized(self, point: Mapping[Any, Any] | None = None) -> tuple[Any, Any, Any]:
-        """Return M, D and K of M da + D dv + K dx = dtau + ... about a point, x along the motions of single speeds.
+        """Return M, D and K of M da + D dv + K dx = dtau + ... about a point, x along motions of single velocities.
 
         Parameters
         ----------
         point : dict of symbol to value
-            Of coordinates, speeds, accelerations, joint forces and multipliers; zero where it says nothing of speeds,
-            accelerations, joint forces and multipliers, coordinates stay symbols.
+            Values of coordinates, velocities, accelerations, joint forces and multipliers. Coordinates without a value
+            stay symbols; all others default to zero.
         """
         r = self.residual
         along = sp.Matrix(self.rates).jacobian(sp.Matrix(self.v))
@@ -134,7 +134,7 @@ class Equations:
         return "\\begin{align}\n" + " \\\\\n".join(lines) + "\n\\end{align}"
 
     def _printed(self) -> dict[Any, str]:
-        """Return how symbols are printed: rates by dots where they are rates."""
+        """Return the LaTeX form of symbols, with dots for rates of coordinates."""
         printed: dict[Any, str] = {}
         for speed, acceleration in zip(self.v, self.a, strict=True):
             base = speed.name.removesuffix("_dot")
@@ -148,7 +148,7 @@ class Equations:
 
 
 def _plain(expression: Any) -> Any:
-    """Return what is left of functions at a point: derivatives of sign and others at zero are none."""
+    """Evaluate derivatives of functions at a point; derivatives of sign and similar functions are zero."""
     return sp.expand(expression.doit()).replace(sp.DiracDelta, lambda *_: sp.S.Zero)
 
 
@@ -158,18 +158,18 @@ def symbolic_equations(
     *,
     symbols: bool | str | Iterable[str] = True,
 ) -> Equations:
-    """Return the equations of motion of a small system in symbols.
+    """Derive the symbolic equations of motion of a small system.
 
     Parameters
     ----------
     system : System or Model
         Rigid bodies; joints of the library or by formulas; loops; springs, dampers, efforts, loads and elements by
-        formulas. What has no formula is refused by name. Drives are let go: their coordinates move as others do.
+        formulas. Items without a symbolic form raise an error. Drives are ignored: their coordinates are free.
     symbols : bool, or names
-        Which numbers stay symbols: all (True), none, or some by name or owner: ``("arm.mass", "k", "gravity")``.
-        Numbers that are zero stay zero. Names are those of bodies (``arm.mass``, ``arm.com.x``, ``arm.inertia.xx``),
+        Symbolic parameters: all (True), none, or some by name or owner: ``("arm.mass", "k", "gravity")``.
+        Zero values stay zero. Names are those of bodies (``arm.mass``, ``arm.com.x``, ``arm.inertia.xx``),
         elements (``k.stiffness``), ends of connections (``A.first.x``), named markers (``arm.tip.x``), ``gravity.z``.
-        What follows from parameters of your own (``s.parameter("length", 1.0)``) is written in these.
+        Values that depend on user parameters (``s.parameter("length", 1.0)``) are expressed by them.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Programs of formulas as SymPy expressions."""
+"""Conversion of formula programs to SymPy expressions."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _SYMPY: dict[str, Callable[..., Any]] = {
 
 
 def expressions_of(program: Program, inputs: Sequence[Any], item: str) -> list[Any]:
-    """Return the outputs of a program for symbols in place of its inputs."""
+    """Return the outputs of a program as expressions of symbolic inputs."""
     values: list[Any] = []
     for code, a, *places in program.instructions:
         name = OPERATIONS[code]
         if name == "lookup":
-            raise ModelError(item, "law", "a table", "equations in symbols know formulas only")
+            raise ModelError(item, "law", "a table", "symbolic equations support formulas only")
         if name == "constant":
             values.append(as_number(program.constants[a]))
         elif name == "input":

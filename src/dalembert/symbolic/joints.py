@@ -1,7 +1,7 @@
-"""Relative motion of joints in symbols: poses as turns and slides one after another, quaternions, formulas of users.
+"""Symbolic relative motion of joints: elementary rotations and translations, quaternions, user formulas.
 
-Of each joint: C and c, the pose of the second marker in the first; w and u, its angular velocity and velocity, in axes
-of the first marker and again in those of the second, where they may be simpler; and q' as a function of the speeds.
+For each joint: C and c, the pose of the second marker in the first; w and u, its angular velocity and velocity, in axes
+of the first and of the second marker, where they may be simpler; and q' as a function of the velocities.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def constant(values: Any) -> Any:
 
 
 def rotation_about(axis: Any, angle: Any) -> Any:
-    """Return the rotation by an angle about a unit axis of numbers."""
+    """Return the rotation by an angle about a numeric unit axis."""
     n = constant(axis)
     K = _skew(n)
     return sp.eye(3) + sp.sin(angle) * K + (1 - sp.cos(angle)) * K * K
@@ -75,28 +75,28 @@ def _quaternion(e: list[Any]) -> Any:
 
 
 def _quaternion_rates(e: list[Any], w: Any) -> list[Any]:
-    """Return e o (0, w) / 2."""
+    """Return the quaternion rates e o (0, w) / 2."""
     s, v = e[0], sp.Matrix(e[1:])
     half = sp.Rational(1, 2)
     turned = half * (s * w + v.cross(w))
     return [-half * v.dot(w), *turned]
 
 
-ZERO_TOL = sp.zeros(3, 1)
+ZERO_VECTOR = sp.zeros(3, 1)
 
 
 def _fixed(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
-    return JointMotion(sp.eye(3), ZERO_TOL, ZERO_TOL, ZERO_TOL, [], ZERO_TOL, ZERO_TOL)
+    return JointMotion(sp.eye(3), ZERO_VECTOR, ZERO_VECTOR, ZERO_VECTOR, [], ZERO_VECTOR, ZERO_VECTOR)
 
 
 def _revolute(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     w = v[0] * constant(joint.axis)
-    return JointMotion(rotation_about(joint.axis, q[0]), ZERO_TOL, w, ZERO_TOL, v, w, ZERO_TOL)
+    return JointMotion(rotation_about(joint.axis, q[0]), ZERO_VECTOR, w, ZERO_VECTOR, v, w, ZERO_VECTOR)
 
 
 def _prismatic(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     axis = constant(joint.axis)
-    return JointMotion(sp.eye(3), q[0] * axis, ZERO_TOL, v[0] * axis, v, ZERO_TOL, v[0] * axis)
+    return JointMotion(sp.eye(3), q[0] * axis, ZERO_VECTOR, v[0] * axis, v, ZERO_VECTOR, v[0] * axis)
 
 
 def _cylindrical(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
@@ -123,12 +123,12 @@ def _universal(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     second = rotation_about(joint.axis_2, q[1])
     w = v[0] * constant(joint.axis_1) + v[1] * (first * constant(joint.axis_2))
     outer = v[0] * (second.T * constant(joint.axis_1)) + v[1] * constant(joint.axis_2)
-    return JointMotion(first * second, ZERO_TOL, w, ZERO_TOL, v, outer, ZERO_TOL)
+    return JointMotion(first * second, ZERO_VECTOR, w, ZERO_VECTOR, v, outer, ZERO_VECTOR)
 
 
 def _spherical(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
     C, w = _quaternion(q), sp.Matrix(v)
-    return JointMotion(C, ZERO_TOL, C * w, ZERO_TOL, _quaternion_rates(q, w), w, ZERO_TOL)
+    return JointMotion(C, ZERO_VECTOR, C * w, ZERO_VECTOR, _quaternion_rates(q, w), w, ZERO_VECTOR)
 
 
 def _free(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
@@ -151,16 +151,20 @@ _KNOWN: dict[type[Joint], Callable[[Any, list[Any], list[Any]], JointMotion]] = 
 
 
 def joint_motion(name: str, joint: Joint, q: list[Any], v: list[Any]) -> JointMotion:
-    """Return the motion of a joint for symbols of its coordinates and speeds."""
+    """Return the motion of a joint for symbols of its coordinates and velocities."""
     if type(joint) in _KNOWN:
         return _KNOWN[type(joint)](joint, q, v)
     if getattr(joint, "clock", None) is not None:
-        raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its formulas have time in them")
+        raise ModelError(
+            "symbolic_equations", f"joint {name!r}", joint.kind, "its formulas depend on time, which is not supported"
+        )
     if joint.nq != joint.nv:
-        raise ModelError("symbolic_equations", f"joint {name!r}", joint.kind, "its speeds are no rates of coordinates")
+        raise ModelError(
+            "symbolic_equations", f"joint {name!r}", joint.kind, "its velocities are no rates of coordinates"
+        )
     found = expressions_of(joint.programs[0].pose, [*q, *v], f"joint {name!r}")
     c, C = sp.Matrix(found[:3]), sp.Matrix(3, 3, found[3:12])
-    w, u = ZERO_TOL, ZERO_TOL  # in axes of the second marker
+    w, u = ZERO_VECTOR, ZERO_VECTOR  # in axes of the second marker
     for k, speed in enumerate(v):
         column = found[12 + 6 * k : 18 + 6 * k]
         w, u = w + speed * sp.Matrix(column[:3]), u + speed * sp.Matrix(column[3:])

@@ -1,4 +1,4 @@
-"""Motion of bodies and markers in symbols: outward along the trees, each body's velocities in its own axes."""
+"""Symbolic kinematics of bodies and markers, outward along the trees, in axes of each body."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sympy as sp
 from ..bodies.markers import Marker
 from ..errors import ModelError
 from ..model import Model
-from .joints import ZERO_TOL, constant, joint_motion
+from .joints import ZERO_VECTOR, constant, joint_motion
 from .simplification import Simplifier
 from .symbols import Numbers, plain_symbol
 
@@ -20,7 +20,7 @@ __all__ = ["BodyMotion", "Kinematics"]
 
 @dataclass(frozen=True, eq=False)
 class BodyMotion:
-    """A body frame: R, p its pose in the world; w, v its angular velocity and that of its origin, in its own axes."""
+    """Motion of a body frame: pose R, p in the world; w, v of its origin, in its own axes."""
 
     R: Any
     p: Any
@@ -30,7 +30,7 @@ class BodyMotion:
 
 @dataclass(eq=False)
 class Kinematics:
-    """Coordinates, speeds and the motion of all bodies of a model."""
+    """Symbols of coordinates and velocities, and the motion of all bodies of a model."""
 
     model: Model
     numbers: Numbers
@@ -42,14 +42,14 @@ class Kinematics:
     def __post_init__(self) -> None:
         model = self.model
         if model.flexible_names:
-            remedy = "flexible bodies have no equations in symbols: leave them out"
+            remedy = "flexible bodies have no symbolic equations: remove them"
             raise ModelError("symbolic_equations", "body", model.flexible_names[0], remedy)
         self.q = [plain_symbol(name) for name in model.coordinate_names]
         self.v = [plain_symbol(f"{name}_dot" if name in model.coordinate_names else name) for name in model.speed_names]
         self.rates = [sp.S.Zero] * model.nq
         self.tidy = Simplifier.of(model, self.q)
         eye = sp.eye(3)
-        self.bodies[model.system.ground.name] = BodyMotion(eye, ZERO_TOL, ZERO_TOL, ZERO_TOL)
+        self.bodies[model.system.ground.name] = BodyMotion(eye, ZERO_VECTOR, ZERO_VECTOR, ZERO_VECTOR)
         for joint in model.forest.joints:
             self._go_out(joint)
 
@@ -58,7 +58,7 @@ class Kinematics:
         places, speeds = model.q_slice(joint.name), model.v_slice(joint.name)
         motion = joint_motion(joint.name, joint.element, self.q[places], self.v[speeds])
         self.rates[places] = motion.rates
-        C, c, w, u = motion.C, motion.c, motion.outer_w, motion.outer_u  # w and u in axes of the marker outside
+        C, c, w, u = motion.C, motion.c, motion.outer_w, motion.outer_u  # w and u in axes of the outboard marker
         if joint.reversed:  # pose and motion of the first marker seen from the second
             C, c, w, u = C.T, -(C.T * c), -motion.w, motion.w.cross(c) - motion.u
         parent = self.bodies[joint.inboard.body.name]
@@ -72,12 +72,12 @@ class Kinematics:
         self.bodies[joint.outboard.body.name] = BodyMotion(tidy(parent.R * R), p, spin, v)
 
     def place(self, marker: Marker) -> Any:
-        """Return where a marker is on its body."""
+        """Return the position of a marker on its body."""
         name = self._name(marker)
         return self.numbers.vector(name, marker.position)
 
     def _name(self, marker: Marker) -> str:
-        """Return a name for the numbers of a marker: its own, or that of the connection that it belongs to."""
+        """Return the name prefix of the parameters of a marker: its own, or that of its connection."""
         if marker.label is not None:
             return marker.name
         described: dict[str, Any] = {**self.model.system.connections, **self.model.system.forces}
@@ -94,19 +94,19 @@ class Kinematics:
         return dict(zip(self.q, self.rates, strict=True))
 
     def rate(self, expression: Any) -> Any:
-        """Return the rate of an expression, or of a matrix of them, while speeds are constant."""
+        """Return the rate of an expression or matrix at constant velocities."""
         if isinstance(expression, sp.MatrixBase):
             return expression.applyfunc(self.rate)
         free = expression.free_symbols
         return sum((sp.diff(expression, q) * rate for q, rate in self.plan.items() if q in free), sp.S.Zero)
 
     def by_speeds(self, rates: Any) -> Any:
-        """Return the matrix on the speeds of expressions (k, 1) that are linear in them."""
+        """Return the Jacobian by the velocities of expressions (k, 1) linear in them."""
         rows = list(rates)
         return sp.Matrix(len(rows), len(self.v), lambda i, j: sp.diff(rows[i], self.v[j]))
 
     def pose(self, marker: Marker) -> tuple[Any, Any]:
-        """Return attitude and place of a marker in the world."""
+        """Return orientation and position of a marker in the world."""
         body = self.bodies[marker.body.name]
         return body.R * constant(marker.rotation), body.p + body.R * self.place(marker)
 
@@ -118,7 +118,7 @@ class Kinematics:
     def relative(self, first: Marker, second: Marker, A: Any = None, B: Any = None) -> tuple[Any, Any, Any, Any]:
         """Return R, p of the second marker in the first, and w, v: angular velocity and p', in axes of the first.
 
-        A, B : axes (3, 3) in which each is taken instead of its own
+        A, B : axes (3, 3) that replace those of the markers
         """
         (R1, p1), (R2, p2) = self.pose(first), self.pose(second)
         R1, R2 = R1 * (sp.eye(3) if A is None else A), R2 * (sp.eye(3) if B is None else B)

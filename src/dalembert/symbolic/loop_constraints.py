@@ -1,4 +1,4 @@
-"""Rows of closed loops in symbols: those of the kernels, as functions of the relative pose, and their rates."""
+"""Symbolic loop constraint rows of the kernels, as functions of the relative pose, and their rates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ITEM = "symbolic_equations"
 
 
 def closure_rows(k: Kinematics) -> tuple[Any, Any]:
-    """Return residuals (nc, 1), zero for rows that bind speeds only, and their rates (nc, 1), linear in the speeds."""
+    """Return residuals (nc, 1), zero for nonholonomic rows, and their rates (nc, 1), linear in the velocities."""
     residuals: list[Any] = []
     rates: list[Any] = []
     for loop_constraint in k.model.forest.loop_constraints:
@@ -53,7 +53,7 @@ def closure_rows(k: Kinematics) -> tuple[Any, Any]:
         residuals, rates = [*residuals, row], [*rates, k.rate(row)]
     if len(residuals) != k.model.nc:
         known = {name.rpartition(".")[0] for name in k.model.constraint_names}
-        raise ModelError(_ITEM, "rows", sorted(known), "some of these connections have no rows in symbols")
+        raise ModelError(_ITEM, "rows", sorted(known), "some of these connections have no symbolic rows")
     return sp.Matrix(len(residuals), 1, residuals), sp.Matrix(len(rates), 1, rates)
 
 
@@ -62,11 +62,14 @@ def _of_joint(k: Kinematics, loop_constraint: Connection) -> list[Any]:
     assert isinstance(joint, Joint)
     if not joint.kernel:
         raise ModelError(
-            _ITEM, f"joint {loop_constraint.name!r}", joint.kind, "a loop is cut at a joint by formulas: cut elsewhere"
+            _ITEM,
+            f"joint {loop_constraint.name!r}",
+            joint.kind,
+            "it is a cut joint given by formulas: cut the loop elsewhere",
         )
     if joint.dry:
         raise ModelError(
-            _ITEM, f"joint {loop_constraint.name!r}", "stops or friction", "a loop is cut there: cut elsewhere"
+            _ITEM, f"joint {loop_constraint.name!r}", "stops or friction", "it is a cut joint: cut the loop elsewhere"
         )
     F = constant(joint.frame())
     R, p, _, _ = k.relative(loop_constraint.first, loop_constraint.second, F, F)
@@ -110,11 +113,11 @@ def _of_constraint(k: Kinematics, loop_constraint: Connection) -> list[Any]:
         given = [*p, *R, sp.Symbol("t", real=True)]
         found = expressions_of(element.programs[0], given, f"constraint {loop_constraint.name!r}")
         return found[: len(element.rows)]
-    raise ModelError(_ITEM, f"constraint {loop_constraint.name!r}", element.kind, "it has no rows in symbols")
+    raise ModelError(_ITEM, f"constraint {loop_constraint.name!r}", element.kind, "it has no symbolic rows")
 
 
 def _rolling(k: Kinematics, loop_constraint: Connection) -> tuple[list[Any], list[Any]]:
-    """Return residuals and rates of rows on speeds."""
+    """Return residuals and rates of nonholonomic rows."""
     element: Any = loop_constraint.element
     A, B = (constant(axes) for axes in element.frames())
     R, p, w, v = k.relative(loop_constraint.first, loop_constraint.second, A, B)
@@ -134,11 +137,13 @@ def _rolling(k: Kinematics, loop_constraint: Connection) -> tuple[list[Any], lis
 def _of_coupling(k: Kinematics, coupling: Any) -> Any:
     element = coupling.element
     if not isinstance(element, Coupling):
-        raise ModelError(_ITEM, f"coupling {coupling.name!r}", type(element).__name__, "it has no row in symbols")
+        raise ModelError(_ITEM, f"coupling {coupling.name!r}", type(element).__name__, "it has no symbolic row")
     ends = []
     for joint, part in coupling.places:
         if joint.name not in k.model.joint_names:
-            raise ModelError(_ITEM, f"coupling {coupling.name!r}", joint.name, "a loop is cut there: cut elsewhere")
+            raise ModelError(
+                _ITEM, f"coupling {coupling.name!r}", joint.name, "it is a cut joint: cut the loop elsewhere"
+            )
         ends.append(k.q[k.model.q_slice(joint.name).start + part])
     ratio = k.numbers(f"{coupling.name}.ratio", element.ratio)
     return ends[1] - ratio * ends[0] - k.numbers(f"{coupling.name}.offset", element.offset)

@@ -1,4 +1,4 @@
-"""Cheap simplification: expanded products, removed squares of sines and quaternion entries."""
+"""Fast simplification: expanded products, elimination of squares of sines and quaternion entries."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ..model.interpolation import attitudes
 
 __all__ = ["Simplifier"]
 
-MAX_OPERATIONS = 4000  # operations beyond which an expression is left as it is
+MAX_OPERATIONS = 4000  # operations beyond which an expression is not simplified
 MAX_TRIG_OPERATIONS = 40  # the same for sums of angles
 
 
 @dataclass(frozen=True)
 class Simplifier:
-    """Brings expressions into one form.
+    """Simplifier of expressions to a canonical form.
 
     quaternions : dict of Symbol to expression
-        The square of a first part, by the others.
+        Square of the first entry, by the others.
     """
 
     quaternions: dict[Any, Any]
 
     @classmethod
     def of(cls, model: Model, q: list[Any]) -> Simplifier:
-        """Read the quaternions off a model."""
+        """Return the simplifier for the quaternions of a model."""
         found = {}
         for joint in attitudes(model.coordinate_names, model.speed_names):
             w, x, y, z = q[joint.place : joint.place + 4]
@@ -37,7 +37,7 @@ class Simplifier:
         return cls(found)
 
     def __call__(self, expression: Any) -> Any:
-        """Return an expression, or a matrix of them, in sums of products."""
+        """Expand an expression or matrix to sums of products."""
         if isinstance(expression, sp.MatrixBase):
             return expression.applyfunc(self)
         if not expression.free_symbols or expression.is_Symbol or expression.count_ops() > MAX_OPERATIONS:
@@ -47,7 +47,7 @@ class Simplifier:
         return sp.expand(reduced) if reduced != expanded else expanded
 
     def shortest(self, expression: Any) -> Any:
-        """Return the shorter of an expression, or of each in a matrix, and the same with sums of angles."""
+        """Return the shorter of an expression, or each entry of a matrix, and its form with sums of angles."""
         if isinstance(expression, sp.MatrixBase):
             return expression.applyfunc(self.shortest)
         size = expression.count_ops()

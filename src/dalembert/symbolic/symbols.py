@@ -1,4 +1,4 @@
-"""Numbers of a description as SymPy has them: rational ones, or symbols by name."""
+"""Parameters of a description as SymPy numbers or symbols."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..parameters import Expression, Parameter
 
 __all__ = ["Numbers", "as_number", "plain_symbol"]
 
-ROUNDOFF_TOL = 1e-15
+ROUNDOFF_TOL = 1e-15  # difference from 0 and 1 that is round-off
 
 
 def as_number(value: float) -> Any:
-    """Return a number as it is written: 9.81 is 981/100; rounding of zero and one is none."""
+    """Return a value as an exact rational of its decimal form, 9.81 as 981/100, without round-off of 0 and 1."""
     value = float(value)
     if not np.isfinite(value):
         return sp.oo if value > 0 else -sp.oo
@@ -37,18 +37,18 @@ def plain_symbol(name: str, *, positive: bool = False) -> Any:
 
 @dataclass
 class Numbers:
-    """Which numbers stay symbols, and what these are.
+    """Symbolic parameters and their values.
 
     Attributes
     ----------
     wanted : set of str, or None
-        None: all that have names.
+        None: all named parameters.
     values : dict of Symbol to float
     names : dict of str to Symbol
     follows : dict of str to Expression
-        Numbers that follow from named parameters: they are written in these.
+        Values that depend on user parameters, by which they are expressed.
     named : dict of str to float
-        The named parameters.
+        User parameters.
     """
 
     wanted: set[str] | None
@@ -60,7 +60,7 @@ class Numbers:
 
     @classmethod
     def of(cls, given: bool | str | Iterable[str], model: Model) -> Numbers:
-        """Read what users ask for: True for all, names or owners for some."""
+        """Return the selection of symbols: True for all, names or owners for some."""
         wanted: set[str] | None = {given} if isinstance(given, str) else None
         if not isinstance(given, (bool, str)) and not isinstance(given, Iterable):
             raise ModelError("symbolic_equations", "symbols", given, "give True, False, or names")
@@ -74,7 +74,7 @@ class Numbers:
         return cls(wanted, known=set(named), follows=follows, named=named)
 
     def __call__(self, name: str, value: float, *, positive: bool = False) -> Any:
-        """Return the symbol of a number, or the number; zero stays zero."""
+        """Return the symbol of a parameter, or its value; zero stays zero."""
         owner = name.partition(".")[0]
         self.known.update((name, owner))
         expression = self.follows.get(name)
@@ -83,14 +83,14 @@ class Numbers:
         if value == 0.0 or not np.isfinite(value) or (self.wanted is not None and not {name, owner} & self.wanted):
             return as_number(value)
         if name in self.names and self.values[self.names[name]] != float(value):
-            return as_number(value)  # two of one name
+            return as_number(value)  # the name is already used with another value
         if name not in self.names:
             symbol = plain_symbol(name, positive=positive)
             self.names[name], self.values[symbol] = symbol, float(value)
         return self.names[name]
 
     def _written(self, part: Expression, *, asked: bool) -> Any:
-        """Return an expression of the user's parameters, those that are wanted as symbols of their names."""
+        """Convert an expression of user parameters to SymPy, with the selected ones as symbols."""
 
         def made(one: Expression, parts: list[Any]) -> Any:
             if isinstance(one, Parameter):
@@ -104,11 +104,11 @@ class Numbers:
         return part.folded(as_number, made)
 
     def vector(self, name: str, values: Any) -> Any:
-        """Return three numbers, ``name.x`` and so on."""
+        """Return the vector of three parameters, ``name.x``, ``name.y``, ``name.z``."""
         return sp.Matrix([self(f"{name}.{axis}", float(value)) for axis, value in zip("xyz", values, strict=True)])
 
     def check_unknown(self) -> None:
-        """Refuse names that no number has."""
+        """Raise for names of no parameter."""
         unknown = sorted((self.wanted or set()) - self.known)
         if unknown:
             listed = ", ".join([*self.named, *sorted(name for name in self.known if "." in name)][:20])
@@ -116,7 +116,7 @@ class Numbers:
 
 
 def _operation(operation: str, a: Any, b: Any) -> Any:
-    """Return an operation of expressions in SymPy's form; b is a for one that takes one argument."""
+    """Apply an operation to SymPy expressions; for one argument, b equals a."""
     match operation:
         case "+":
             return a + b

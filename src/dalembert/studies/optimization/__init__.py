@@ -1,4 +1,4 @@
-"""Best designs: within bounds, under constraints, from any output of any analysis."""
+"""Design optimization, parameter fits, linkage synthesis and trajectory optimization."""
 
 from .design_optimization import optimize
 from .optimum import Optimum, Trial

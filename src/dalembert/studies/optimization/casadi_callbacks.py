@@ -13,7 +13,7 @@ __all__ = ["both"]
 
 
 def both(program: NonlinearProgram, count: int) -> Any:
-    """Return a function of x (count,) to [f; g], to be called with symbols of CasADi."""
+    """Return the function x (count,) -> [f; g], callable with CasADi symbols."""
     import casadi
 
     pattern = _pattern(program, count)
@@ -68,14 +68,14 @@ def both(program: NonlinearProgram, count: int) -> Any:
             return True
 
         def get_jacobian(self, name: str, inames: Any, onames: Any, options: Any) -> Any:
-            self.slopes = Slopes(name, options)  # kept, for CasADi does not
+            self.slopes = Slopes(name, options)  # CasADi keeps no reference of its own
             return self.slopes
 
     return Both()
 
 
 def _pattern(program: NonlinearProgram, count: int) -> Any:
-    """Return ones at all places of derivatives that are ever filled, the objective's first."""
+    """Return the sparsity pattern of the derivatives: ones at nonzero entries, row of the objective first."""
     J = program.jacobian(0.5 * (np.clip(program.lower, -1, 1) + np.clip(program.upper, -1, 1)))
     below = sparse.csc_matrix(np.ones(J.shape) if isinstance(J, np.ndarray) else J)
     below.data[:] = 1.0

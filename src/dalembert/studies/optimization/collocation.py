@@ -1,13 +1,14 @@
-"""Motions as nonlinear programs: direct collocation by Hermite and Simpson, with exact derivatives.
+"""Direct collocation (Hermite-Simpson) of the equations of motion, with exact derivatives.
 
-Unknown are states y = (q, v, x) and efforts u at K + 1 times, and the time T that all takes; h = T / K. Within a step y
-is cubic and u linear, and the equations of motion y' = f(y, u) hold at both ends and in the middle (Hargraves and Paris
+The unknowns are the states y = (q, v, x) and efforts u at K + 1 times, and the duration T; h = T / K. Within a step y
+is cubic and u linear. The equations of motion y' = f(y, u) hold at both ends and in the middle (Hargraves and Paris
 1987; Kelly 2017, section 4):
 
     y_m = (y_0 + y_1) / 2 + h (f_0 - f_1) / 8                                                                     (1)
     0 = y_1 - y_0 - h (f_0 + 4 f_m + f_1) / 6                                                                     (2)
 
-f is that of the core, loops and all: accelerations that obey the loops keep motions on them that begin there.
+The core evaluates f with all loop constraints. Its accelerations satisfy them, so a motion that starts on the loops
+stays on them.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class Transcription:
-    """A motion as a program in scaled unknowns.
+    """Transcription of a motion to a nonlinear program in scaled unknowns.
 
     Attributes
     ----------
     model : Model
     columns : (nu,) int
-        Of the speeds along which efforts act.
+        Indices of the velocities along which efforts act.
     steps : int
     start : (ny,)
-        The state at the beginning.
+        Initial state.
     ends : (k,) int, end : (k,)
-        Which parts of the state at the end are given, and their values.
+        Indices of the prescribed entries of the final state, and their values.
     state_bounds : (2, ny), effort_bounds : (2, nu), time_bounds : (2,)
     time_weight, effort_weight : float
-        Of T, and of the integral of the sum of squares of efforts over their scales.
+        Weights of T, and of the time integral of the sum of squares of the scaled efforts.
     state_scale : (ny,), effort_scale : (nu,)
     t_start : float, s
     """
@@ -65,38 +66,38 @@ class Transcription:
 
     @property
     def ny(self) -> int:
-        """How many numbers a state has."""
+        """Number of entries of a state."""
         return len(self.start)
 
     @property
     def nu(self) -> int:
-        """How many efforts there are."""
+        """Number of efforts."""
         return len(self.columns)
 
     @cached_property
     def time_scale(self) -> float:
-        """How long a motion takes, about."""
+        """Typical duration of the motion, s, for scaling."""
         return float(np.mean(self.time_bounds))
 
     def packed(self, y: Array, u: Array, T: float) -> Array:
-        """Return states (K + 1, ny), efforts (K + 1, nu) and the time as scaled unknowns."""
+        """Pack states (K + 1, ny), efforts (K + 1, nu) and the duration into scaled unknowns."""
         return np.concatenate([(y / self.state_scale).ravel(), (u / self.effort_scale).ravel(), [T / self.time_scale]])
 
     def unpacked(self, z: Array) -> tuple[Array, Array, float]:
-        """Return states, efforts and the time."""
+        """Unpack scaled unknowns into states, efforts and the duration."""
         k = self.steps + 1
         y = z[: k * self.ny].reshape(k, self.ny) * self.state_scale
         u = z[k * self.ny : -1].reshape(k, self.nu) * self.effort_scale
         return y, u, float(z[-1]) * self.time_scale
 
     def rates(self, t: Array, y: Array, u: Array) -> Array:
-        """Return f (B, ny) at states and efforts."""
+        """Return the state rates f (B, ny) at states and efforts."""
         q, v, x, tau = self._parts(y, u)
         found = self.model.dynamics(t, q, v, x, tau=tau)
         return np.concatenate([v, found.a, found.dx], axis=1)
 
     def slopes(self, t: Array, y: Array, u: Array) -> tuple[Array, Array]:
-        """Return derivatives of f by states (B, ny, ny) and by efforts (B, ny, nu)."""
+        """Return the derivatives of f by states (B, ny, ny) and by efforts (B, ny, nu)."""
         q, v, x, tau = self._parts(y, u)
         nv, ny = self.model.nv, self.ny
         d = self.model.d_dynamics(t, q, v, x, tau=tau, multipliers=False)
@@ -114,7 +115,7 @@ class Transcription:
         return y[:, :nv], y[:, nv : 2 * nv], y[:, 2 * nv :], tau
 
     def defects(self, z: Array) -> Array:
-        """Return (2) of all steps, (K ny,), scaled."""
+        """Return the scaled defects (2) of all steps, (K ny,)."""
         y, u, T = self.unpacked(z)
         h, t = T / self.steps, self.t_start + np.linspace(0, T, self.steps + 1)
         f = self.rates(t, y, u)
@@ -124,7 +125,7 @@ class Transcription:
         return np.asarray((off / self.state_scale).ravel())
 
     def jacobian(self, z: Array) -> Any:
-        """Return derivatives of (2), sparse (K ny, n)."""
+        """Return the sparse Jacobian of the defects (2), (K ny, n)."""
         import scipy.sparse as sparse
 
         y, u, T = self.unpacked(z)
@@ -162,14 +163,14 @@ class Transcription:
         return sparse.csr_matrix(joined, shape=shape)
 
     def cost(self, z: Array) -> float:
-        """Return what is to be least."""
+        """Return the objective."""
         _, u, T = self.unpacked(z)
         w = u / self.effort_scale
-        squares = (w[:-1] ** 2 + w[:-1] * w[1:] + w[1:] ** 2).sum() / 3  # of linear efforts, exactly
+        squares = (w[:-1] ** 2 + w[:-1] * w[1:] + w[1:] ** 2).sum() / 3  # exact for linear efforts
         return float(self.time_weight * T + self.effort_weight * T / self.steps * squares)
 
     def gradient(self, z: Array) -> Array:
-        """Return its derivatives."""
+        """Return the gradient of the objective."""
         _, u, T = self.unpacked(z)
         w, h = u / self.effort_scale, T / self.steps
         by = np.zeros_like(w)
@@ -181,7 +182,7 @@ class Transcription:
         return np.concatenate([states, (self.effort_weight * h / 3 * by).ravel(), [by_T]])
 
     def program(self) -> NonlinearProgram:
-        """Return the program; what is given at both ends are bounds that meet."""
+        """Return the nonlinear program; prescribed end values are equal lower and upper bounds."""
         K = self.steps + 1
         states = np.repeat(self.state_bounds[:, None] / self.state_scale, K, axis=1)
         states[:, 0] = self.start / self.state_scale

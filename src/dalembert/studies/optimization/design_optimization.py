@@ -1,4 +1,4 @@
-"""`optimize`: the best design within bounds and under constraints."""
+"""`optimize`: design optimization within bounds and under constraints."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .solvers import check_method
 __all__ = ["make_job", "optimize"]
 
 _ITEM = "optimize"
-_TIMES = 101  # of runs, if none are given, as in `sweep`
-_RTOL = 1e-9  # of runs, if none is given: what a method takes for descent must not be rounding
+_N_TIMES = 101  # default number of output times of runs, as in `sweep`
+_RTOL = 1e-9  # default of runs: the integration error must stay below the descent that solvers detect
 
 
 @checked("task", "start", "starts", "max_iterations", "tolerance", "subject_to", "gradient")
@@ -48,55 +48,54 @@ def optimize(
     max_iterations: int = 200,
     **settings: Any,
 ) -> Optimum:
-    """Find the design whose outputs are best.
+    """Optimize design variables within bounds and under constraints.
 
     Parameters
     ----------
     system : System, Model, or function of a Case that returns a System
     over : dict of name to (lower, upper)
-        What may be chosen: numbers of the system, start values, or what a function asks its case for, as in `sweep`.
-        None for no bound.
+        Design variables: parameters of the system, start values, or names that a function reads from its case, as in
+        `sweep`. None for no bound.
     minimize, maximize : label of an output, output, or function of a dict
-        One of both. An output as in `outputs`, or a function of a dict that has all outputs and variables by name. An
-        array means the sum of its squares.
+        Give exactly one. An output as in `outputs`, or a function of a dict that has all outputs and variables by name.
+        An array stands for the sum of its squares.
     subject_to : dict of label to bounds
         ``{"stress": (None, 2e8)}``, a single number for equality, or ``(function, lower, upper)`` with a function of
-        outputs and variables. Of an array, every entry.
+        outputs and variables. Bounds of an array hold for every entry.
     outputs : names, or dict of label to output
         As in `sweep`: ``{"peak": ("A.effort", "peak"), "tip": "arm.tip.position"}``.
     task : str, function, or dict
-        As in `sweep`. A dict of several tasks with settings of each, ``{"simulate": {"t_end": 2.0}, "modes": {}}``,
-        goes with a dict of their outputs, ``{"simulate": {...}, "modes": {...}}``.
+        As in `sweep`. A dict of several tasks with the settings of each, ``{"simulate": {"t_end": 2.0}, "modes": {}}``,
+        requires a dict of their outputs, ``{"simulate": {...}, "modes": {...}}``.
     start : dict of name to float
-        Where the search begins; what the system has, or the middle between bounds, if left out.
+        Initial values of the search; default the values of the system, or the middle of the bounds.
     starts : int
-        Searches: the first from `start`, others from points that are spread over the bounds. The best is kept.
+        Number of searches: the first from `start`, others from points spread over the bounds. The best is returned.
     seed : int
-        Of the starts.
+        Of the random starts.
     method : str
         ``"auto"`` (SLSQP; least squares for an array without constraints), ``"SLSQP"``, ``"trust-constr"``,
         ``"least_squares"``, ``"L-BFGS-B"``; without derivatives ``"COBYLA"``, ``"Nelder-Mead"``,
         ``"Powell"``, ``"differential_evolution"``; with the extra ``optimize``, ``"ipopt"`` and ``"nlopt:LD_SLSQP"``,
         ``"nlopt:GN_DIRECT"``, ...
     gradient : str
-        ``"auto"``: exact through `sensitivity` where that can, by differences where it cannot, which a note says;
-        ``"exact"``, which refuses the latter; ``"differences"``.
+        ``"auto"``: exact derivatives by `sensitivity` where available, else finite differences, with a note;
+        ``"exact"``: an error where exact derivatives are unavailable; ``"differences"``.
     tolerance : float
-        Relative, of the objective.
+        Relative tolerance of the objective.
     max_iterations : int
-        Iterations of one search.
+        Maximum iterations of one search.
     settings
-        Of the task: ``t_end=2.0``. Runs are kept at 101 times, with ``rtol=1e-9``, unless others are given.
+        Settings of the task: ``t_end=2.0``. Runs have 101 output times and ``rtol=1e-9`` by default.
 
     Returns
     -------
     Optimum
-        Points at which a task fails, or the objective is not finite, are recorded there, and the search goes round
-        them.
+        Points at which a task fails, or the objective is not finite, are recorded; the search avoids them.
 
     Examples
     --------
-    The softest spring with which a pendulum, let go at rest, turns by half a radian and no further:
+    The softest spring with which a pendulum, released at rest, turns by at most half a radian:
 
     >>> import dalembert as da
     >>> s = da.System("pendulum")
@@ -114,7 +113,7 @@ def optimize(
     _check_names(jobs, variables)
     labels = tuple(reading.label for job in jobs for reading in job.readings)
     wanted = _wanted(minimize, maximize, labels, jobs)
-    free = not any(job.readings for job in jobs)  # answers of a function have labels of their own
+    free = not any(job.readings for job in jobs)  # results of a function have labels of their own
     known = (*labels, *variables.names, *(_named(wanted, subject_to) if free else ()))
     goal, constraints = as_goals(_ITEM, known, wanted, subject_to)
     check_method(_ITEM, method, bool(constraints))
@@ -126,7 +125,7 @@ def optimize(
 
 
 def _check_names(jobs: list[Job], variables: Variables) -> None:
-    """Refuse names that no model knows, before anything runs."""
+    """Raise for names that are no parameters, start values or outputs, before anything runs."""
     for job in jobs:
         if isinstance(job.source, Model):
             try:
@@ -143,13 +142,13 @@ def _wanted(minimize: Any, maximize: Any, labels: tuple[str, ...], jobs: list[Jo
     wanted = minimize if maximize is None else maximize
     if callable(wanted) or (isinstance(wanted, str) and wanted in labels):
         return wanted
-    if isinstance(wanted, (tuple, list)):  # it was made the first output
+    if isinstance(wanted, (tuple, list)):  # (name, reduction) became the first output
         return jobs[0].readings[0].label
     return wanted
 
 
 def _jobs(system: Any, task: Any, outputs: Any, minimize: Any, maximize: Any, settings: dict[str, Any]) -> list[Job]:
-    """Return what is to be done at every point."""
+    """Return the jobs that are run at every point."""
     if (minimize is None) == (maximize is None):
         raise ModelError(_ITEM, "minimize", minimize, "give one of `minimize` and `maximize`")
     if isinstance(system, (System, Model)):
@@ -183,7 +182,7 @@ def _as_dict(outputs: Any) -> dict[str, Any]:
 
 
 def make_job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> Job:
-    """Return what is to be done with a model, or with a function that makes it, looked through."""
+    """Return the job of one task, after checks of its task, outputs and settings."""
     source = as_model(source) if isinstance(source, System) else source
     if not callable(task) and task not in TASKS:
         raise ModelError(_ITEM, "task", task, f"use {', '.join(map(repr, TASKS))}, or a function")
@@ -199,6 +198,6 @@ def make_job(source: Any, task: Any, outputs: Any, settings: dict[str, Any]) -> 
     if task == "simulate":
         begin = float(settings.get("t_start") or 0.0)
         times = settings.get("times")
-        times = np.linspace(begin, float(settings["t_end"]), _TIMES) if times is None else np.asarray(times, float)
+        times = np.linspace(begin, float(settings["t_end"]), _N_TIMES) if times is None else np.asarray(times, float)
         settings = {"rtol": _RTOL, **settings, "times": times}
     return Job(source, task, settings, readings)

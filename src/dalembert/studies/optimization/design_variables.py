@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """Numbers that a search may change.
+    """Design variables of a search.
 
     Attributes
     ----------
     names : tuple of str, (n,)
     lower, upper : (n,)
-        Bounds; infinite where there are none.
+        Bounds; infinite if unbounded.
     start : (n,)
-        Where the first search begins.
+        Initial values of the first search.
     scale : (n,)
-        How large a change is like one of the others: the width of the bounds, or the size of the number.
+        Typical magnitude of a change, for scaling: the width of the bounds, or the size of the value.
     """
 
     names: tuple[str, ...]
@@ -48,16 +48,16 @@ class Variables:
         return dict(zip(self.names, map(float, x), strict=True))
 
     def to_unit(self, x: Array) -> Array:
-        """Return values measured from the start in units of their scale."""
+        """Return scaled values: differences from the start in units of the scale."""
         return np.asarray((x - self.start) / self.scale)
 
     def from_unit(self, z: Array) -> Array:
-        """Return what measured values stand for, never beyond a bound by rounding."""
+        """Return unscaled values, clipped to the bounds."""
         return np.asarray(np.clip(self.start + self.scale * np.asarray(z, dtype=float), self.lower, self.upper))
 
 
 def make_variables(item: str, over: Any, start: Mapping[str, float] | None, model: Model | None) -> Variables:
-    """Return what a user lets a search change; see `optimize`."""
+    """Return the design variables from user arguments; see `optimize`."""
     if not isinstance(over, Mapping) or not over:
         raise ModelError(item, "over", over, "give a dict of name to (lower, upper)")
     unknown = [name for name in start or {} if name not in over]
@@ -75,7 +75,7 @@ def make_variables(item: str, over: Any, start: Mapping[str, float] | None, mode
 
 def _bounds(item: str, name: Any, given: Any) -> tuple[float, float]:
     if not isinstance(name, str) or not name:
-        raise ModelError(item, "over", name, "names are texts")
+        raise ModelError(item, "over", name, "use strings as names")
     try:
         low, high = given
         low = -math.inf if low is None else float(low)
@@ -88,7 +88,7 @@ def _bounds(item: str, name: Any, given: Any) -> tuple[float, float]:
 
 
 def _start(item: str, name: str, low: float, high: float, start: Mapping[str, float], model: Model | None) -> float:
-    """Return where a number begins: as the user says, as the model has it, or in the middle."""
+    """Return a start value: given by the user, else the value of the model, else the middle of the bounds."""
     if name in start:
         value = float(start[name])
         if not low <= value <= high:
@@ -104,7 +104,7 @@ def _start(item: str, name: str, low: float, high: float, start: Mapping[str, fl
 
 
 def spread(item: str, variables: Variables, count: int, seed: int) -> Array:
-    """Return starts (count, n): the one given, and others spread over the bounds as a Latin hypercube."""
+    """Return starts (count, n): the given one, and a Latin hypercube over the bounds."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise ModelError(item, "starts", count, "give a whole number from 1 on")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:

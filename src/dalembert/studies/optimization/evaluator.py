@@ -1,4 +1,4 @@
-"""Outputs and derivatives at points of a search, computed once; failures are recorded."""
+"""Cached outputs and derivatives at points of a search; failures are recorded."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Evaluation", "EvaluationRecord", "Evaluator"]
 
 Array = NDArray[np.float64]
 
-_STEPS = {"simulate": 1e-4}  # of central differences, relative: runs are exact to 1e-9 and no better
+_STEPS = {"simulate": 1e-4}  # relative steps of central differences: runs are accurate to 1e-9
 DIFFERENCE_STEP = 1e-5
 FORWARDED_SETTINGS = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes itself
 
 
 @dataclass
 class EvaluationRecord:
-    """One point that a search looked at."""
+    """Record of one evaluated point of a search."""
 
     trial: int
     x: Array
@@ -39,7 +39,7 @@ class EvaluationRecord:
 
 @dataclass
 class Evaluation:
-    """Outputs at a point, and what they say of the goals; error is empty unless it failed."""
+    """Outputs, objective and constraints at a point; `error` is empty unless the evaluation failed."""
 
     x: Array
     outputs: dict[str, Array]
@@ -61,7 +61,7 @@ class Evaluation:
 
 @dataclass
 class Evaluator:
-    """Goals of jobs at any values of the variables.
+    """Evaluator of objective and constraints at values of the design variables.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ class Evaluator:
     goal : Goal
     constraints : list of Goal
     sign : float
-        -1 if the objective is to be largest.
+        -1 if the objective is maximized.
     gradient : str
         ``"auto"``, ``"exact"``, ``"differences"``.
-    history : list of Record
+    history : list of EvaluationRecord
     notes : list of str
     """
 
@@ -92,7 +92,7 @@ class Evaluator:
     _last: dict[bytes, Evaluation] = field(default_factory=dict)
 
     def at(self, x: Array) -> Evaluation:
-        """Return what is at a point (n,)."""
+        """Evaluate outputs, objective and constraints at a point (n,)."""
         key = x.tobytes()
         if key not in self._last:
             found = self._evaluated(x)
@@ -124,7 +124,7 @@ class Evaluator:
         return Evaluation(x, outputs, objective, constraints)
 
     def _outputs(self, points: Array) -> list[tuple[dict[str, Array], str]]:
-        """Return outputs at points (B, n), side by side where tasks can, each with what went wrong."""
+        """Return outputs and error message at each of the points (B, n), as an ensemble where the task supports it."""
         named = [self.variables.named(x) for x in points]
         found: list[tuple[dict[str, Array], str]] = [(dict(_as_arrays(values)), "") for values in named]
         for job in self.jobs:
@@ -139,7 +139,7 @@ class Evaluator:
         return found
 
     def slopes(self, x: Array) -> tuple[Array, list[Array]] | None:
-        """Return derivatives of the objective (k, n) and of each constraint (k, n); None if there are none."""
+        """Return derivatives of the objective (k, n) and of each constraint (k, n); None if unavailable."""
         here = self.at(x)
         if here.error:
             return None
@@ -156,7 +156,7 @@ class Evaluator:
         return (own, others) if all(np.isfinite(part).all() for part in (own, *others)) else None
 
     def derivatives(self, x: Array, here: Evaluation) -> dict[str, Array] | None:
-        """Return derivatives of all outputs, (..., n) by label; None where neighbours fail."""
+        """Return derivatives of all outputs, (..., n) by label; None if a difference point fails."""
         n = len(self.variables)
         by = {name: np.eye(n)[k] for k, name in enumerate(self.variables.names)}
         for number, job in enumerate(self.jobs):
@@ -172,7 +172,7 @@ class Evaluator:
         return self.gradient != "differences" and self.kinds.get(number) != "differences"
 
     def _exact(self, number: int, job: Job, x: Array) -> dict[str, Array] | None:
-        """Return exact derivatives, (..., n) by label; None, with a note, where there are none."""
+        """Return exact derivatives, (..., n) by label; None, with a note, if unavailable."""
         why = _explain_not(job)
         if not why:
             assert isinstance(job.source, Model)
@@ -194,13 +194,13 @@ class Evaluator:
             except DalembertError:
                 return None
         if self.gradient == "exact":
-            raise ModelError("optimize", "gradient", "exact", f"there is none: {why}")
+            raise ModelError("optimize", "gradient", "exact", f"unavailable: {why}; use 'auto' or 'differences'")
         self.kinds[number] = "differences"
         self.notes.append(f"derivatives of {_task(job)} by differences: {why}")
         return None
 
     def _differences(self, job: Job, x: Array, here: Evaluation) -> dict[str, Array] | None:
-        """Return derivatives by central differences, one-sided ones of the same order at bounds."""
+        """Return derivatives by central differences, at bounds by one-sided differences of the same order."""
         self.kinds.setdefault(self.jobs.index(job), "differences")
         own = Evaluator([job], self.variables, self.goal, [])
         low, high = self.variables.lower, self.variables.upper
@@ -210,7 +210,7 @@ class Evaluator:
         values = own._outputs(points)
         self.runs += len(points)
         if any(error for _, error in values):
-            self.notes.append("some neighbours of a point failed, so that it has no derivatives")
+            self.notes.append("some difference points failed; derivatives there were skipped")
             return None
         labels = [label for label in values[0][0] if label not in self.variables.names]
         found: dict[str, list[Array]] = {label: [] for label in labels}
@@ -229,7 +229,7 @@ def _each(ways: list[Any], steps: Array) -> list[tuple[Array, float, Any]]:
 
 
 def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float]]:
-    """Return (place in steps, weight) of differences of second order that stay within bounds."""
+    """Return (offset in steps, weight) of second-order differences that stay within the bounds."""
     if low <= x - h and x + h <= high:
         return [(1.0, 0.5), (-1.0, -0.5)]
     side = 1.0 if x + 2 * h <= high else -1.0
@@ -239,14 +239,14 @@ def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float
 
 
 def _explain_not(job: Job) -> str:
-    """Return why a job has no exact derivatives; empty if it may have."""
+    """Return the reason why a job has no exact derivatives; empty if it may have them."""
     if job.task not in ("simulate", "kinematics"):
-        return f"{_task(job)} has no exact ones"
+        return f"{_task(job)} has no exact derivatives"
     if not isinstance(job.source, Model):
         return "the system is made by a function"
     for reading in job.readings:
         if reading.name is None or callable(reading.reduce):
-            return f"{reading.label!r} is a function of yours"
+            return f"{reading.label!r} is a user function"
     return ""
 
 

@@ -14,9 +14,9 @@ Array = NDArray[np.float64]
 
 
 class GuardedProgram:
-    """Goals as a nonlinear program in scaled variables, that goes on where a point fails.
+    """Nonlinear program in scaled variables that tolerates failed points.
 
-    A point that fails has an objective that is worse than any seen, so that a search turns back before it.
+    A failed point gets an objective worse than all evaluated ones, so that the solver steps back.
     """
 
     def __init__(self, evaluator: Evaluator, here: Evaluation) -> None:
@@ -27,7 +27,7 @@ class GuardedProgram:
         self.row_size = [goal.size for goal in evaluator.constraints]
 
     def program(self) -> NonlinearProgram:
-        """Return the program."""
+        """Return the nonlinear program."""
         v, ev = self.ev.variables, self.ev
         sizes = [np.full(c.size, s) for c, s in zip(self.good.constraints, self.row_size, strict=True)]
         each = [(g, c.size, s) for g, c, s in zip(ev.constraints, self.good.constraints, self.row_size, strict=True)]
@@ -63,7 +63,7 @@ class GuardedProgram:
         return found.cost / self.size
 
     def residuals(self, z: Array) -> Array:
-        """Return what is squared."""
+        """Return the residuals whose squares are summed."""
         found = self._at(z)
         root = np.sqrt(self.size)
         if found.error:
@@ -71,7 +71,7 @@ class GuardedProgram:
         return np.asarray(found.objective / root)
 
     def rows(self, z: Array) -> Array:
-        """Return the constraints; where a point fails, those of the last that did not."""
+        """Return the constraints; at a failed point, those of the last successful one."""
         found = self._at(z)
         found = self.good if found.error else found
         return np.asarray(np.concatenate([[], *found.constraints]) / self._sizes)
@@ -97,11 +97,11 @@ class GuardedProgram:
         return np.asarray(own[0] / self.size)
 
     def slopes(self, z: Array) -> Array:
-        """Return the derivatives of what is squared."""
+        """Return the Jacobian of the residuals."""
         return np.asarray(self._slopes(z)[0] * self.ev.variables.scale / np.sqrt(self.size))
 
     def jacobian(self, z: Array) -> Array:
-        """Return the derivatives of the constraints."""
+        """Return the Jacobian of the constraints."""
         n = len(self.ev.variables)
         rows = np.concatenate([np.zeros((0, n)), *self._slopes(z)[1]])
         return np.asarray(rows * self.ev.variables.scale / self._sizes[:, None])

@@ -1,14 +1,14 @@
-"""Starts for four-bars of the plane, whose equations are polynomials: thousands of random starts cost a second.
+"""Start values of planar four-bars from their polynomial synthesis equations, by many random starts.
 
-Points lie in the complex plane. A coupler point goes from P_0 by d_j; a dyad with its pivot at P_0 + a and its moving
-joint at P_0 - z keeps its length where the coupler is turned by e = exp(i theta_j):
+Points lie in the complex plane. A coupler point moves from P_0 by d_j. A dyad with its pivot at P_0 + a and its moving
+joint at P_0 - z keeps its length if the coupler turns by e = exp(i theta_j):
 
     Re(conj(d_j - a) z e) = |d_j|^2 / 2 - Re(conj(d_j) a) - Re(conj(a) z)                                          (1)
 
-(1) of both dyads is linear in the cosine and sine of theta_j; that their squares add up to one is one equation for each
-point but the first, in the eight numbers of (a, z) and (b, w) (Roth and Freudenstein 1963; Wampler, Morgan and Sommese
-1992). For links that turn by phi_j and psi_j about pivots at 0 and 1, with their ends at u and 1 + v at first, the
-coupler is as long at all positions (Freudenstein 1955):
+(1) of both dyads is linear in the cosine and sine of theta_j. Their squares add up to one, which gives one equation for
+each point but the first, in the eight unknowns of (a, z) and (b, w) (Roth and Freudenstein 1963; Wampler, Morgan and
+Sommese 1992). For links that turn by phi_j and psi_j about pivots at 0 and 1, with initial ends at u and 1 + v, the
+coupler has the same length at all positions (Freudenstein 1955):
 
     |1 + v exp(i psi_j) - u exp(i phi_j)|^2 = s                                                                    (2)
 """
@@ -33,24 +33,24 @@ __all__ = ["FourBar", "recognised"]
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-_BATCH = 1000  # random starts at once
-_BATCHES = 10  # of them, at most
+_BATCH_SIZE = 1000  # random starts per batch
+_MAX_BATCHES = 10  # maximum number of batches
 _STEPS = 120
-EXACT_TOL = 1e-20  # sum of squares that is rounding
+EXACT_TOL = 1e-20  # sum of squares at round-off level
 DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
 MAX_LINK_LENGTH = 50.0  # of the extent of the task; longer links are of no use
 MIN_LINK_LENGTH = 1e-3  # of the extent of the task; shorter links are degenerate
-_TRIES = 3  # to give a linkage the numbers of the model
+_MAX_TRIES = 3  # attempts to find the model parameters of a linkage
 
 
 @dataclass(frozen=True, eq=False)
 class FourBar:
-    """Which part of a model is what, and what is wanted of it.
+    """Four-bar recognized in a model, with its joints and target poses.
 
     Attributes
     ----------
     ends : dict of joint to (body, marker)
-        A moving body at each of the joints A, B, C, D, and under which its place stands among the numbers.
+        A moving body at each of the joints A, B, C, D, and the marker whose position parameters locate the joint on it.
     joints : tuple of str
         A, B, C, D: from the ground along crank, coupler, rocker.
     """
@@ -63,12 +63,12 @@ class FourBar:
     def begins(
         self, variables: Variables, rng: np.random.Generator, drive: str | None, clean: bool
     ) -> Iterator[PositionFit | None]:
-        """Yield numbers and coordinates of four-bars that meet everything; None for one that the numbers cannot be.
+        """Yield parameters and coordinates of four-bars that meet all targets; None if no parameters give the four-bar.
 
-        Those that a drive can take through all positions in their order come first; if `clean`, no others come.
+        Four-bars that a drive can take through all positions in order come first; if `clean`, no others are yielded.
         """
         known: list[Array] = []
-        for _ in range(_BATCHES):
+        for _ in range(_MAX_BATCHES):
             fresh = []
             for x in self._solutions(rng):
                 if all(np.abs(x - other).max() > DUPLICATE_TOL for other in known):
@@ -86,10 +86,10 @@ class FourBar:
         """Return solutions of (1) or (2) from a batch of random starts, in units of the extent."""
         if self.paths:
             d = self._points() / self.positions.length
-            found = _solved(lambda X: _dyads(X, d[1:] - d[0]), rng.normal(0, 1, (_BATCH, 8)))
+            found = _solved(lambda X: _dyads(X, d[1:] - d[0]), rng.normal(0, 1, (_BATCH_SIZE, 8)))
             return [x for x in found if _is_linkage(x)]
         phi, psi = self._turns()
-        begin = np.hstack([rng.normal(0, 2, (_BATCH, 4)), rng.uniform(0, 9, (_BATCH, 1))])
+        begin = np.hstack([rng.normal(0, 2, (_BATCH_SIZE, 4)), rng.uniform(0, 9, (_BATCH_SIZE, 1))])
         found = _solved(lambda X: _couplers(X, phi, psi), begin)
         return [x for x in found if x[4] > MIN_LINK_LENGTH and np.hypot(x[:4:2], x[1:4:2]).min() > MIN_LINK_LENGTH]
 
@@ -98,12 +98,12 @@ class FourBar:
         return np.asarray(values[:, 0] + 1j * values[:, 1])
 
     def _turns(self) -> tuple[Array, Array]:
-        """Return angles of crank and rocker in the plane, up to what each has at first, (N,)."""
+        """Return in-plane angles of crank and rocker relative to their first ones, (N,)."""
         phi, psi = (self._sense(w) * w.values[:, 0] for w in self.positions.wanted)
         return (phi, psi) if self._first_is_crank() else (psi, phi)
 
     def _sense(self, w: TargetPoses) -> float:
-        """Return 1 or -1: how a link turns in the plane as its coordinate grows."""
+        """Return 1 or -1: in-plane sense of rotation of a link for an increasing coordinate."""
         if w.kind == "angle":
             return 1.0
         model, body = self.positions.model, self.ends[w.name][0]
@@ -116,7 +116,7 @@ class FourBar:
         return first.name in (f"{crank}.angle", self.joints[0])
 
     def _joints(self, x: Array) -> Complex:
-        """Return where A, B, C, D are at all positions, (4, N)."""
+        """Return the points A, B, C, D at all positions, (4, N)."""
         if self.paths:
             P = self._points()
             a, z, b, w = (x[::2] + 1j * x[1::2]) * self.positions.length
@@ -130,7 +130,7 @@ class FourBar:
         return np.array([A * one, A + u * np.exp(1j * phi), D + v * np.exp(1j * psi), D * one])
 
     def _pivots(self) -> tuple[complex, complex]:
-        """Return where the pivots of the model are as it is described: angles alone do not say."""
+        """Return the pivots of the model as described; angles alone do not determine them."""
         system, (first, second) = self.positions.model.system, self.positions.plane
         found = []
         for joint in (self.joints[0], self.joints[3]):
@@ -141,7 +141,7 @@ class FourBar:
         return found[0], found[1]
 
     def _passable(self, joints: Complex, drive: str | None) -> bool:
-        """Whether a link goes through all positions in order, and passes no dead point on the way."""
+        """Return whether a link passes all positions in order and without a dead point in between."""
         A, B, C, D = joints if drive != self.joints[3] else joints[::-1]
         side = np.sign(((C - B).conj() * (D - C)).imag)
         steps = np.angle(np.roll(B - A, -1) / (B - A))
@@ -149,12 +149,12 @@ class FourBar:
         return bool((side == side[0]).all() and min(ways) < 3 * np.pi)
 
     def _numbered(self, joints: Complex, v: Variables, rng: np.random.Generator) -> PositionFit | None:
-        """Return the numbers of the model with which its joints are at given places."""
+        """Return the model parameters that put its joints at given points; None if not found."""
         own = self.positions
         at = np.stack([joints.real, joints.imag], axis=-1)
         wanted = [TargetPoses(h, "point", at[k], *self.ends[h]) for k, h in enumerate(self.joints)]
         both = Positions(own.model, own.names, v.scale, [*own.wanted, *wanted], own.plane_name)
-        for attempt in range(_TRIES):
+        for attempt in range(_MAX_TRIES):
             p = v.start if attempt == 0 else _within(v, rng)
             q = np.tile(own.model.random_state(rng).q, (own.count, 1))
             try:
@@ -174,7 +174,7 @@ def _within(v: Variables, rng: np.random.Generator) -> Array:
 
 
 def recognised(positions: Positions) -> FourBar | None:
-    """Return the four-bar that a model is, if it is one and all of its numbers may be chosen."""
+    """Recognize a four-bar all of whose dimensions are free; None if the model is no such four-bar."""
     model, wanted = positions.model, positions.wanted
     loop = _loop(model)
     if loop is None:
@@ -192,7 +192,7 @@ def recognised(positions: Positions) -> FourBar | None:
 
 
 def _side(w: TargetPoses, model: Model, joints: tuple[str, ...], bodies: tuple[int, int]) -> int | None:
-    """Return 0 for an angle of the crank, 1 for one of the rocker."""
+    """Return 0 for an angle of the crank, 1 for one of the rocker, None for others."""
     if w.kind == "angle" and w.body in bodies:
         return bodies.index(w.body)
     return {joints[0]: 0, joints[3]: 1}.get(w.name) if w.kind == "joint" else None
@@ -259,7 +259,7 @@ def _couplers(X: Array, phi: Array, psi: Array) -> Array:
 
 
 def _is_linkage(x: Array) -> bool:
-    """Whether two dyads are two, and links have a length that one can make."""
+    """Return whether the two dyads differ and all links have a practical length."""
     a, z, b, w = x[::2] + 1j * x[1::2]
     lengths = np.abs([a - b, z - w, z, w, a + z, b + w])
     return bool(
@@ -268,7 +268,7 @@ def _is_linkage(x: Array) -> bool:
 
 
 def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
-    """Return zeros that Levenberg and Marquardt's method finds from many starts at once, differences central."""
+    """Return zeros found by the Levenberg-Marquardt method from a batch of starts, with central differences."""
     found, damping = [], np.full(len(X), 1e-2)
     F = residual(X)
     cost = (F**2).sum(axis=1)

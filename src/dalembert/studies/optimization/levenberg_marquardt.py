@@ -1,7 +1,7 @@
-"""Least squares over all positions of a linkage, by Levenberg and Marquardt's method.
+"""Levenberg-Marquardt least squares over all positions of a linkage.
 
-Coordinates of one position meet those of others in the numbers p only: they are eliminated position by position, and
-what is left is as large as p (Triggs, McLauchlan, Hartley, Fitzgibbon 2000, section 6.1).
+Positions are coupled by the parameters p only. The coordinates are eliminated position by position; the remaining
+system has the size of p (Triggs, McLauchlan, Hartley, Fitzgibbon 2000, section 6.1).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["PositionFit", "fit_positions", "settled"]
 
 Array = NDArray[np.float64]
 
-_FIRST = 1e-2  # of the damping
-EXACT_TOL = 1e-24  # sum of squares that is rounding
-_DONE = 1e-11  # relative decrease over as many steps as below that is none
-_LOOK = 8  # steps
-MAX_DAMPING = 1e8  # of the damping
+_INITIAL_DAMPING = 1e-2  # initial damping
+EXACT_TOL = 1e-24  # sum of squares at round-off level
+_DECREASE_TOL = 1e-11  # relative decrease over `_DECREASE_STEPS` steps that counts as converged
+_DECREASE_STEPS = 8  # steps over which the decrease is measured
+MAX_DAMPING = 1e8  # upper limit of the damping
 
 
 @dataclass
 class PositionFit:
-    """Numbers p (n,) and coordinates q (N, nq), with the sum of squares of all rows."""
+    """Parameters p (n,) and coordinates q (N, nq), with the sum of squares of all rows."""
 
     p: Array
     q: Array
@@ -34,8 +34,8 @@ class PositionFit:
 
 
 def settled(positions: Positions, p: Array, q: Array, weight: float = 1.0, steps: int = 12) -> Array:
-    """Return coordinates (N, nq) that fit best to numbers that are kept: a beginning for what follows."""
-    model, damping = positions.model_at(p), _FIRST
+    """Fit coordinates (N, nq) for fixed parameters, as a start of the full fit."""
+    model, damping = positions.model_at(p), _INITIAL_DAMPING
 
     def rows(q: Array) -> tuple[Array, Array]:
         r = np.concatenate([weight * positions.closure(model, q), positions.off(model, q)], axis=1)
@@ -57,13 +57,13 @@ def settled(positions: Positions, p: Array, q: Array, weight: float = 1.0, steps
 def fit_positions(
     positions: Positions, start: PositionFit, bounds: tuple[Array, Array], weight: float, most: int
 ) -> PositionFit:
-    """Return what fits best near a start, numbers within their bounds; loops count by a weight."""
-    p, q, damping = start.p, start.q, _FIRST
+    """Fit parameters within bounds and coordinates near a start; loop rows have a weight."""
+    p, q, damping = start.p, start.q, _INITIAL_DAMPING
     lower, upper = bounds
     r, Jq, Jp = _rows(positions, p, q, weight)
-    cost, past = float((r**2).sum()), [np.inf] * _LOOK
+    cost, past = float((r**2).sum()), [np.inf] * _DECREASE_STEPS
     for _ in range(most):
-        if cost < EXACT_TOL or damping > MAX_DAMPING or past[-_LOOK] - cost < _DONE * cost:
+        if cost < EXACT_TOL or damping > MAX_DAMPING or past[-_DECREASE_STEPS] - cost < _DECREASE_TOL * cost:
             break
         eliminated, S = _eliminated(r, Jq, Jp, damping)
         there = np.clip(p + eliminated, lower, upper)
@@ -80,14 +80,14 @@ def fit_positions(
 
 
 def _rows(positions: Positions, p: Array, q: Array, weight: float) -> tuple[Array, Array, Array]:
-    """Return all rows (N, m), and their derivatives by coordinates (N, m, nv) and numbers (N, m, n)."""
+    """Return all rows (N, m), and their derivatives by coordinates (N, m, nv) and parameters (N, m, n)."""
     r = positions.residual(p, q, weight)
     closing, wanted = positions.slopes(positions.model_at(p), q)
     return r, np.concatenate([weight * closing, wanted], axis=1), positions.by_numbers(p, q, r, weight)
 
 
 def _eliminated(r: Array, Jq: Array, Jp: Array, damping: float) -> tuple[Array, Array]:
-    """Return the step of the numbers (n,), and how coordinates follow: -S[..., -1] - S[..., :-1] dp."""
+    """Return the parameter step (n,), and S for the coordinate steps -S[..., -1] - S[..., :-1] dp."""
     T = Jq.transpose(0, 2, 1)
     H = T @ Jq + damping * np.eye(Jq.shape[2])
     G = T @ np.concatenate([Jp, r[..., None]], axis=2)

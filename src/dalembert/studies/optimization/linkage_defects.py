@@ -1,8 +1,8 @@
-"""Whether a linkage that goes through positions can go from each to the next: circuit, branch and order.
+"""Circuit, branch and order defects of a linkage that passes prescribed positions.
 
-Positions may lie on different circuits, between which a linkage would have to be taken apart; on different branches,
-between which its input is at a dead point; or be passed in another order (Chase and Mirth 1993; McCarthy and Soh 2010,
-section 5.8).
+Positions may lie on different circuits, which requires disassembly in between. They may lie on different branches,
+separated by dead points of the input. They may be passed in another order (Chase and Mirth 1993; McCarthy and Soh
+2010, section 5.8).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 
 
 def find_defects(model: Model, q: Array, drive: str | None) -> tuple[str, ...]:
-    """Return what hinders a linkage from going through positions q (N, nq) one after the other, in words.
+    """Return messages on the defects that prevent passing positions q (N, nq) in order.
 
     Parameters
     ----------
     drive : str or None
-        Which coordinate is driven; without one, branches are not looked at.
+        The driven coordinate; if None, branch defects are not checked.
     """
     if not model.nc:
         return ()
@@ -46,7 +46,7 @@ def find_defects(model: Model, q: Array, drive: str | None) -> tuple[str, ...]:
 def _along(circuit: Circuit, q: Array, drive: str | None) -> tuple[str, ...]:
     places = [circuit.place(one) for one in q]
     if any(place is None for place in places) or len({place[0] for place in places if place}) > 1:
-        return ("order: positions lie on different ways of a circuit, which meet where it may go on in two",)
+        return ("order: positions lie on different branches of a circuit, which meet at a bifurcation",)
     way = next(place[0] for place in places if place)
     path = circuit.paths[way]
     s = np.array([place[1] for place in places if place])
@@ -56,7 +56,7 @@ def _along(circuit: Circuit, q: Array, drive: str | None) -> tuple[str, ...]:
         dead = np.sort([p.s for p in circuit.dead_points.get(drive, ()) if p.path == way])
         branch = np.searchsorted(dead, s)
         if path.closed and len(dead):
-            branch = branch % len(dead)  # beyond the last it goes on before the first
+            branch = branch % len(dead)  # the branch after the last dead point is the one before the first
         if len(set(branch.tolist())) > 1:
             found.append(f"branch: {drive!r} passes dead points between positions")
     steps = np.diff(s)

@@ -1,12 +1,13 @@
-"""Closure and goals of a linkage at several positions at once, for any numbers of its model.
+"""Loop closure and target residuals of a linkage at several positions, as functions of model parameters.
 
-Unknown are the numbers p (n), and the coordinates q_j (nq) of every position j:
+The unknowns are the parameters p (n), and the coordinates q_j (nq) of every position j:
 
     S Phi(q_j, p) = 0                      loops close
-    (y(q_j, p) - y_j) / L = 0              markers, bodies and joints are where they are wanted                    (1)
+    (y(q_j, p) - y_j) / L = 0              markers, bodies and joints are at their targets                         (1)
 
-with S and L as in `analysis.scales`, so that all is of the size of one. Derivatives by q are those of the core; those
-by p are differences of models that differ in one number: positions are linear in places, and almost so in attitudes.
+with the scales S and L, so that all rows have magnitude one. Derivatives by q are computed by the core. Derivatives by
+p are differences of models that differ in one parameter; positions are linear in marker positions, and almost linear
+in marker orientations.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ __all__ = ["Positions", "TargetPoses", "as_wanted"]
 
 Array = NDArray[np.float64]
 
-DIFFERENCE_STEP = 1e-5  # of differences, of the size of a number: what they miss slows the search down by as much
+DIFFERENCE_STEP = 1e-5  # relative to the magnitude of a parameter; its error only slows convergence
 _PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
 
 
 @dataclass(frozen=True, eq=False)
 class TargetPoses:
-    """Where one thing is wanted at all positions.
+    """Target values of one marker, body or joint at all positions.
 
     Attributes
     ----------
@@ -43,11 +44,11 @@ class TargetPoses:
         ``"point"``, ``"angle"`` or ``"joint"``.
     values : (N, k) m or rad
     body : int
-        Number of its body among those of the model; -1 for a joint.
+        Index of its body in the model; -1 for a joint.
     marker : str
-        Under which its place stands among the numbers of the model; empty for the origin of a body.
+        Marker name in the parameter names of the model; empty for the origin of a body.
     column : int
-        Of the coordinate of a joint.
+        Index of the coordinate of a joint.
     """
 
     name: str
@@ -59,7 +60,7 @@ class TargetPoses:
 
 
 def as_wanted(item: str, model: Model, through: Any) -> list[TargetPoses]:
-    """Return what has to be met, looked through; see `synthesize`."""
+    """Return the checked target poses from user arguments; see `synthesize`."""
     if not isinstance(through, Mapping) or not through:
         raise ModelError(item, "through", through, "give a dict of name to values: {'coupler.P': points}")
     found = [_wanted(item, model, name, given) for name, given in through.items()]
@@ -101,18 +102,18 @@ def _column(item: str, name: Any, values: Array) -> Array:
 
 
 class Positions:
-    """(1), with its derivatives.
+    """Residuals (1) and their derivatives.
 
     Parameters
     ----------
     model : Model
     names : tuple of str, (n,)
-        Of the numbers.
+        Names of the parameters.
     sizes : (n,)
-        How large a change of each is like its value.
-    wanted : list of Wanted
+        Typical magnitudes, for scaling.
+    wanted : list of TargetPoses
     plane : str
-        ``"xy"``, ``"xz"``, ``"yz"``: in which points of two components and angles are.
+        ``"xy"``, ``"xz"``, ``"yz"``: plane of points with two components, and of angles.
     """
 
     def __init__(
@@ -132,15 +133,15 @@ class Positions:
         self.row_scales[scales.row_scales[: model.nc] == 0.0] = 0.0
 
     def model_at(self, p: Array) -> Model:
-        """Return the model with numbers p (n,)."""
+        """Return the model with parameters p (n,)."""
         return self.model.with_parameters(dict(zip(self.names, map(float, p), strict=True)))
 
     def closure(self, model: Model, q: Array) -> Array:
-        """Return the rows of loops, (N, nc)."""
+        """Return the loop constraint residuals, (N, nc)."""
         return np.asarray(model.constraint_residual(q) * self.row_scales)
 
     def off(self, model: Model, q: Array) -> Array:
-        """Return how far what is wanted is off, (N, k), points in units of their extent."""
+        """Return the target residuals (N, k), points in units of their extent."""
         R, x = self._poses(model, q)
         parts = []
         for w in self.wanted:
@@ -154,7 +155,7 @@ class Positions:
         return np.concatenate(parts, axis=1)
 
     def slopes(self, model: Model, q: Array) -> tuple[Array, Array]:
-        """Return derivatives by small motions, of closures (N, nc, nv) and of what is wanted (N, k, nv)."""
+        """Return derivatives by small motions, of loop residuals (N, nc, nv) and of target residuals (N, k, nv)."""
         nv, N = model.nv, len(q)
         closing = model.constraint_jacobian(q) * self.row_scales[:, None] if model.nc else np.zeros((N, 0, nv))
         R, _ = self._poses(model, q)
@@ -172,12 +173,12 @@ class Positions:
         return np.asarray(closing), np.concatenate(parts, axis=1)
 
     def residual(self, p: Array, q: Array, weight: float = 1.0) -> Array:
-        """Return all rows (N, nc + k); those of loops count by a weight."""
+        """Return all rows (N, nc + k); loop rows have a weight."""
         model = self.model_at(p)
         return np.concatenate([weight * self.closure(model, q), self.off(model, q)], axis=1)
 
     def by_numbers(self, p: Array, q: Array, here: Array, weight: float) -> Array:
-        """Return derivatives (N, nc + k, n) of all rows by the numbers."""
+        """Return derivatives (N, nc + k, n) of all rows by the parameters."""
         found = np.empty((*here.shape, len(p)))
         for k, step in enumerate(self.steps):
             beside = p.copy()
@@ -203,7 +204,7 @@ class Positions:
 
 
 def _turned(angle: Array) -> Array:
-    """Return angles within half a turn."""
+    """Wrap angles to (-pi, pi]."""
     return np.asarray(angle - 2 * np.pi * np.round(angle / (2 * np.pi)))
 
 

@@ -1,4 +1,4 @@
-"""Searches from one or many starts, and which of their points is the best."""
+"""Searches from one or many starts, and selection of the best point."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ __all__ = ["searches"]
 
 Array = NDArray[np.float64]
 
-_BETTER = 1e-9  # relative: a point on the way that is better by less is not worth a word
+_IMPROVEMENT_TOL = (
+    1e-9  # relative improvement of an intermediate point over the final one, below which the final one is kept
+)
 
 
 def searches(
     evaluator: Evaluator, points: Array, method: str, tolerance: float, most: int, seed: int, model: Model | None
 ) -> Optimum:
-    """Search from all points (k, n), and return the best design that was seen."""
+    """Search from all points (k, n), and return the best design."""
     trials: list[Trial] = []
     said = ""
     for number, point in enumerate(points):
@@ -43,20 +45,20 @@ def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: in
     first = len(ev.history)
     here = ev.at(point)
     if here.error:
-        return Trial(point, point, np.nan, np.nan, False, f"it could not begin: {here.error}", 1)
+        return Trial(point, point, np.nan, np.nan, False, f"the evaluation of the start failed: {here.error}", 1)
     solved = solve(GuardedProgram(ev, here).program(), ev.variables.to_unit(point), method, tolerance, most, seed)
     x, message = ev.variables.from_unit(solved.z), solved.message
     ev.at(x)
     mine = ev.history[first:]
     end, best = next(r for r in reversed(mine) if np.array_equal(r.x, x)), _best(mine, ev.sign)
     assert best is not None
-    if end.error or _merit(best, ev.sign) < _merit(end, ev.sign, _BETTER):
-        end, message = best, f"{message}; a point on the way is better and kept"
+    if end.error or _merit(best, ev.sign) < _merit(end, ev.sign, _IMPROVEMENT_TOL):
+        end, message = best, f"{message}; an intermediate point is better and is returned"
     return Trial(point, end.x, end.objective, end.violation, solved.success, message, len(mine))
 
 
 def _merit(record: EvaluationRecord, sign: float, leave: float = 0.0) -> tuple[float, float]:
-    """Return what is smaller for a better point: first those that keep the constraints."""
+    """Return a sort key, smaller for a better point: constraint violation first, then objective."""
     if record.violation > FEASIBLE_TOL:
         return 1.0, record.violation * (1 - leave)
     cost = sign * record.objective
@@ -64,7 +66,7 @@ def _merit(record: EvaluationRecord, sign: float, leave: float = 0.0) -> tuple[f
 
 
 def _best(records: Sequence[EvaluationRecord], sign: float) -> EvaluationRecord | None:
-    """Return the best of all points that did not fail."""
+    """Return the best of all points that did not fail; None if all failed."""
     good = [record for record in records if not record.error]
     return min(good, key=lambda record: _merit(record, sign)) if good else None
 
@@ -78,7 +80,7 @@ def _answer(ev: Evaluator, trials: list[Trial], said: str, method: str, model: M
     elif best is None:
         status, message, x = "interrupted", said, seen.x
     elif best.violation > FEASIBLE_TOL:
-        status, message, x = "infeasible", f"constraints are missed; {best.message}", best.x
+        status, message, x = "infeasible", f"constraints are violated; {best.message}", best.x
     else:
         status, message, x = ("optimal" if best.success else "stopped"), best.message, best.x
     if said:

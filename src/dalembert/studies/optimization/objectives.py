@@ -23,15 +23,15 @@ DIFFERENCE_STEP = (
 
 @dataclass(frozen=True)
 class Goal:
-    """A number, or an array of them, made of outputs.
+    """Objective or constraint: a number or an array, computed from outputs.
 
     Attributes
     ----------
     label : str
     function : function of a dict of outputs and variables, or None
-        None if it is the output of that label itself.
+        None for the output of that label itself.
     lower, upper : float
-        Between which it has to lie, if it is a constraint.
+        Bounds of a constraint.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Goal:
     upper: float = math.inf
 
     def value(self, outputs: Mapping[str, Array]) -> Array:
-        """Return the number, or all of them in a row, (k,)."""
+        """Return the values as a flat array, (k,)."""
         if self.function is None:
             return np.asarray(outputs[self.label], dtype=float).ravel()
         try:
@@ -50,17 +50,17 @@ class Goal:
 
     @property
     def size(self) -> float:
-        """How large its bounds are; 1 if they are zero."""
+        """Magnitude of the bounds; 1 if they are zero."""
         return max((abs(b) for b in (self.lower, self.upper) if math.isfinite(b) and b != 0), default=1.0)
 
     def violation(self, values: Array) -> float:
-        """Return by how much bounds are missed at most, relative to their size."""
+        """Return the largest violation of the bounds, relative to their magnitude."""
         missed = max(np.max(self.lower - values, initial=0.0), np.max(values - self.upper, initial=0.0))
         return float(missed) / self.size
 
 
 def as_goals(item: str, labels: tuple[str, ...], wanted: Any, subject_to: Any) -> tuple[Goal, list[Goal]]:
-    """Return the objective and the constraints that a user asked for; see `optimize`."""
+    """Return the objective and the constraints from user arguments; see `optimize`."""
     goal = Goal("objective", wanted) if callable(wanted) else Goal(_label(item, "minimize", wanted, labels))
     constraints = []
     for label, given in (subject_to or {}).items():
@@ -92,7 +92,7 @@ def _label(item: str, field: str, given: Any, labels: tuple[str, ...]) -> str:
 
 
 def slopes(goal: Goal, outputs: Mapping[str, Array], by: Mapping[str, Array], count: int) -> Array:
-    """Return derivatives (k, n) of a goal, from those of outputs, (..., n)."""
+    """Return derivatives (k, n) of a goal from derivatives (..., n) of outputs."""
     if goal.function is None:
         return np.asarray(by[goal.label], dtype=float).reshape(-1, count)
     columns = []

@@ -28,21 +28,21 @@ FEASIBLE_TOL = 1e-6  # relative violation below which a constraint counts as sat
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One search, from one start.
+    """Result of one search from one start.
 
     Attributes
     ----------
     start, x : (n,)
-        Where it began and where it ended.
+        Start and end of the search.
     objective : float
-        NaN if it came to nothing.
+        NaN if the search failed.
     violation : float
-        By how much constraints are missed there at most, relative to the size of their bounds.
+        Largest constraint violation there, relative to the magnitude of the bounds.
     success : bool
-        Whether its method says that this is an optimum.
+        Whether the solver reported an optimum.
     message : str
     evaluations : int
-        Points that it looked at.
+        Number of evaluated points.
     """
 
     start: Array
@@ -56,30 +56,30 @@ class Trial:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Optimum(Answer):
-    """The best design that was found; print it to read it as a table.
+    """Best design found by an optimization; `print` shows a table.
 
     Attributes
     ----------
     x : (n,)
         Values, in the order of `names`.
     objective : float
-        A sum of squares, if the objective is an array.
+        The sum of squares, if the objective is an array.
     outputs : dict of str to array
-        All outputs there, also those that are neither objective nor constraint.
+        All outputs at the optimum, also those that are neither objective nor constraint.
     status : str
-        ``"optimal"``, ``"stopped"`` (the method gave up or was cut short), ``"infeasible"`` (no search ended where all
-        constraints are kept: this point misses them least), ``"interrupted"``, ``"failed"`` (no point has an answer).
+        ``"optimal"``, ``"stopped"`` (the solver stopped before convergence), ``"infeasible"`` (no search satisfied all
+        constraints; this point violates them least), ``"interrupted"``, ``"failed"`` (every evaluation failed).
     message : str
     violation : float
-        By how much constraints are missed at most, relative to the size of their bounds.
+        Largest constraint violation, relative to the magnitude of the bounds.
     trials : tuple of Trial
         Every search, in the order of starts.
-    records : list of Record
-        Every point that was looked at.
+    records : list of EvaluationRecord
+        Every evaluated point.
     gradient : str
-        ``"exact"``, ``"differences"``, ``"exact and differences"`` or ``"none"``: where derivatives came from.
+        ``"exact"``, ``"differences"``, ``"exact and differences"`` or ``"none"``: source of the derivatives.
     evaluations : int
-        How often a task was carried out, neighbours for differences included.
+        Number of evaluations of the task, including difference points.
     notes : list of str
     """
 
@@ -103,12 +103,12 @@ class Optimum(Answer):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was chosen."""
+        """Names of the design variables."""
         return self.variables.names
 
     @property
     def values(self) -> dict[str, float]:
-        """What was chosen, by name: to be given as ``parameters``."""
+        """Design variables by name, usable as ``parameters``."""
         return self.variables.named(self.x)
 
     def __getitem__(self, name: str) -> Any:
@@ -123,7 +123,7 @@ class Optimum(Answer):
 
     @property
     def history(self) -> pandas.DataFrame:
-        """Every point that was looked at, as a table: search, variables, objective, violation, what went wrong."""
+        """Table of all evaluated points: search, variables, objective, violation, error."""
         import pandas
 
         rows = [
@@ -134,21 +134,21 @@ class Optimum(Answer):
         return pandas.DataFrame(rows)
 
     def best_model(self) -> Model:
-        """Return the model with the numbers that were found, which every analysis takes."""
+        """Return the model with the optimal parameters, for use in any analysis."""
         if self.model is None:
             raise ModelError("optimize", "model", None, "the system was made by a function: call it with `values`")
         names = self.model.parameter_names
         return self.model.with_parameters({name: value for name, value in self.values.items() if name in names})
 
     def slopes(self) -> Array:
-        """Return derivatives (k, n) of the objective, or of all that is squared in it, by the variables."""
+        """Return derivatives (k, n) of the objective, or of its residuals, by the variables."""
         found = self.evaluator.slopes(self.x)
         if found is None:
-            raise GradientError("the best point has no derivatives: neighbours of it fail")
+            raise GradientError("the best point has no derivatives: evaluations at difference points fail")
         return self.evaluator.sign * found[0]
 
     def plot(self, *, ax: Any = None, path: Any = None) -> Any:
-        """Plot how the objective came down, and return the matplotlib axes."""
+        """Plot the objective over the evaluations, and return the matplotlib axes."""
         from ...view.plots.optimization import plot_optimum
 
         return plot_optimum(self, ax=ax, path=path)
@@ -163,7 +163,7 @@ class Optimum(Answer):
         return f"{self.status}, objective {self.objective:.6g} at {values}"
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return an xarray Dataset over all points that were evaluated; columns as in `history`."""
+        """Return an xarray Dataset over all evaluated points; variables as in `history`."""
         found: xarray.Dataset = self.history.rename_axis("evaluation").to_xarray()
         return found
 
@@ -193,7 +193,7 @@ class Optimum(Answer):
         missed = goal.violation(values) * goal.size
         slack = min(low - goal.lower, goal.upper - high)
         tolerance = FEASIBLE_TOL * goal.size
-        told = f"missed by {missed:.3g}" if missed > tolerance else "active" if slack <= tolerance else ""
+        told = f"violated by {missed:.3g}" if missed > tolerance else "active" if slack <= tolerance else ""
         return f"{shown}  {_span(goal.lower, goal.upper)}  {told}"
 
 

@@ -1,12 +1,12 @@
-"""`fit`: numbers of a system from measured motions, with their confidence.
+"""`fit`: parameter identification from measured motions, with confidence intervals.
 
-Residuals r(p) of measured less computed outputs, over their noise, are least in the sense of squares. To first order
+The sum of squares of the residuals r(p), measured minus computed outputs over their noise, is minimized. To first order
 the estimate has the covariance
 
     C = s^2 (J^T J)^-1,   J = dr/dp,   s^2 = r^T r / (N - n)                                                       (1)
 
 (Bates and Watts 1988, section 2.1), s = 1 where the noise is known, and (p - p*)^T C^-1 (p - p*) <= n F(n, N - n) is
-its region of confidence.
+its confidence region.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ __all__ = ["ParameterFit", "fit"]
 Array = NDArray[np.float64]
 
 _ITEM = "fit"
-_TOLD = 1e-7  # smallest over largest singular value of J in units of the estimates: below it cannot be told
+_IDENTIFIABLE_TOL = 1e-7  # smallest over largest singular value of J in units of the estimates; below, not identifiable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ParameterFit(ArrayAnswer):
-    """Numbers and what is known of them; print it.
+    """Estimated parameters with standard errors; `print` shows a table.
 
     Attributes
     ----------
     names : tuple of str, (n,)
     x, errors : (n,)
-        Estimates, and their standard errors; infinite where the measurements do not tell.
+        Estimates, and their standard errors; infinite for parameters that are not identifiable.
     covariance : (n, n)
     residuals : dict of str to array
-        Measured less computed, NaN where nothing was measured.
+        Measured minus computed, NaN where nothing was measured.
     noise : float
-        What is left of the residuals over the noise that was given: about 1 if that is right and the model is; over the
-        spread of each output, if none was given.
+        Root mean square of the residuals over the given noise: about 1 if noise and model are right. If no noise was
+        given, relative to the spread of each output.
     known : bool
         Whether the noise was given.
     count : int
-        Measured numbers.
+        Number of measured values.
     optimum : Optimum
         The search.
     notes : list of str
@@ -95,11 +95,11 @@ class ParameterFit(ArrayAnswer):
 
     @property
     def correlation(self) -> Array:
-        """How much estimates go together, (n, n), from -1 to 1."""
+        """Correlation matrix of the estimates, (n, n)."""
         return np.asarray(self.covariance / np.outer(self.errors, self.errors))
 
     def interval(self, confidence: float = 0.95) -> Array:
-        """Return lower and upper ends (n, 2) within which each lies with a probability, by Student's distribution."""
+        """Return confidence intervals (n, 2), by Student's t distribution."""
         from scipy.stats import t
 
         if not 0.0 < confidence < 1.0:
@@ -108,7 +108,7 @@ class ParameterFit(ArrayAnswer):
         return np.column_stack([self.x - wide, self.x + wide])
 
     def region(self, first: str, second: str, confidence: float = 0.95, points: int = 100) -> Array:
-        """Return the edge (points, 2) of the ellipse within which two of them lie together with a probability."""
+        """Return the boundary (points, 2) of the joint confidence ellipse of two estimates."""
         from scipy.stats import f
 
         for name in (first, second):
@@ -121,7 +121,7 @@ class ParameterFit(ArrayAnswer):
         return np.asarray(self.x[k] + size * (np.linalg.cholesky(self.covariance[np.ix_(k, k)]) @ circle).T)
 
     def plot(self, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
-        """Draw the regions in which two estimates lie with 68 and 95 percent, and return the matplotlib axes."""
+        """Draw the 68 and 95 % confidence ellipses of two estimates, and return the matplotlib axes."""
         from ...view.plots.uncertainty import plot_regions
 
         return plot_regions(self, first, second, ax=ax, path=path)
@@ -152,28 +152,28 @@ def fit(
     seed: int = 0,
     **settings: Any,
 ) -> ParameterFit:
-    """Find numbers of a system with which its simulated motion is nearest to a measured one.
+    """Identify parameters of a system from a measured motion, by least squares.
 
     Parameters
     ----------
     system : System or Model
     over : dict of name to (lower, upper)
-        What is to be found: numbers of the system, and start values.
+        Parameters of the system and start values to identify.
     measured : dict of output to (N,) or (N, ...)
         ``{"A.position": angles}``; NaN where there is no sample.
     times : (N,) s
-        Of the samples, increasing; the motion begins at the first.
+        Times of the samples, increasing; the motion begins at the first.
     noise : float, or dict of output to float
-        Standard deviation of the measured numbers. If left out it is taken from what is left, and all outputs count by
-        their own spread.
+        Standard deviation of the measured values. By default it is estimated from the residuals, and every output is
+        weighted by its own spread.
     start, starts, seed
-        As of `optimize`.
+        As in `optimize`.
     settings
-        Of `simulate`: ``state``, ``control``, ``rtol``, ...
+        Settings of `simulate`: ``state``, ``control``, ``rtol``, ...
 
     Returns
     -------
-    Fitted
+    ParameterFit
 
     Examples
     --------
@@ -219,7 +219,7 @@ def fit(
         **settings,
     )
     if not found.outputs:
-        raise ModelError(_ITEM, "system", found.status, f"no run came to its end: {found.message}")
+        raise ModelError(_ITEM, "system", found.status, f"every run failed: {found.message}")
     left = {name: np.where(there[name], given[name] - found.outputs[name], np.nan) for name in given}
     spread = float(np.sqrt(found.objective / (count - len(over))))
     covariance, notes = _covariance(found, 1.0 if noise is not None else spread)
@@ -238,7 +238,7 @@ def fit(
 
 
 def _noises(noise: Any, given: Mapping[str, Array]) -> dict[str, float]:
-    """Return the noise of each output: that given, or a size by which outputs of all units count alike."""
+    """Return the noise of each output: the given one, or its spread."""
     if noise is None:
         return {name: max(float(np.nanstd(values)), 1e-300) for name, values in given.items()}
     if isinstance(noise, Mapping) and (missing := sorted(set(given) - set(noise))):
@@ -251,16 +251,16 @@ def _noises(noise: Any, given: Mapping[str, Array]) -> dict[str, float]:
 
 
 def _covariance(found: Optimum, spread: float) -> tuple[Array, list[str]]:
-    """Return (1); what cannot be told has infinite variance, and a note names it."""
+    """Return the covariance (1); parameters that are not identifiable have infinite variance and a note."""
     J, size = found.slopes(), found.variables.scale
     _, s, V = np.linalg.svd(J * size, full_matrices=False)
-    dark = s <= _TOLD * s[0] if s[0] > 0 else np.ones(len(s), dtype=bool)
+    dark = s <= _IDENTIFIABLE_TOL * s[0] if s[0] > 0 else np.ones(len(s), dtype=bool)
     notes = []
     inverse = np.where(dark, 0.0, 1.0 / np.where(dark, 1.0, s))
     C = spread**2 * (V.T * inverse**2) @ V * np.outer(size, size)
     if dark.any():
         unsure = (V[dark] ** 2).sum(axis=0) > 1e-6
         names = ", ".join(repr(name) for name, one in zip(found.names, unsure, strict=True) if one)
-        notes.append(f"the measurements do not tell {names} apart: fix one of them, or excite the motion otherwise")
+        notes.append(f"measurements do not identify {names} separately: fix one of them, or change the excitation")
         C[unsure, unsure] = np.inf
     return C, notes

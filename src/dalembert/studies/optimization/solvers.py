@@ -1,6 +1,6 @@
 """Nonlinear programming solvers: SciPy, and NLopt and IPOPT where installed.
 
-minimise f(z)   with   lower <= z <= upper,   low <= g(z) <= high                                          (1)
+minimize f(z)   with   lower <= z <= upper,   low <= g(z) <= high                                          (1)
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ METHODS = (
     "differential_evolution",
     "ipopt",
 )
-DERIVATIVE_FREE = ("COBYLA", "Nelder-Mead", "Powell", "differential_evolution")  # which take no derivatives
-_UNBOUND = ("L-BFGS-B", "Nelder-Mead", "Powell", "least_squares")  # which take no constraints
+DERIVATIVE_FREE = ("COBYLA", "Nelder-Mead", "Powell", "differential_evolution")  # methods without derivatives
+_UNCONSTRAINED = ("L-BFGS-B", "Nelder-Mead", "Powell", "least_squares")  # methods without constraints
 
 
 @dataclass(frozen=True, eq=False)
 class NonlinearProgram:
-    """(1), in numbers of about one.
+    """Nonlinear program (1) in variables of magnitude one.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class NonlinearProgram:
     lower, upper : (n,)
     low, high : (m,)
     residuals, slopes : functions of z to (k,) and (k, n), or None
-        If f is the sum of squares.
+        Given if f is a sum of squares.
     """
 
     value: Callable[[Array], float]
@@ -65,21 +65,21 @@ class NonlinearProgram:
 
 @dataclass(frozen=True)
 class SolverResult:
-    """Where a solver ended, whether it says that this is an optimum, and its own words."""
+    """End point of a solver, whether it reported an optimum, and its message."""
 
     z: Array
     success: bool
     message: str
     iterations: int
-    by: Array | None = None  # multipliers of rows, where the solver tells them
+    by: Array | None = None  # multipliers of rows, if the solver returns them
 
 
 def check_method(item: str, method: Any, constrained: bool) -> None:
-    """Refuse a method that is none, or that cannot take constraints."""
+    """Raise for an unknown method, or one without constraints if there are some."""
     if not isinstance(method, str) or (method not in METHODS and not method.startswith("nlopt:")):
         known = ", ".join(map(repr, METHODS))
         raise ModelError(item, "method", method, f"use {known}, or 'nlopt:LD_SLSQP' and the like")
-    if constrained and method in _UNBOUND:
+    if constrained and method in _UNCONSTRAINED:
         raise ModelError(item, "method", method, "it takes no constraints: use 'SLSQP', 'trust-constr' or 'ipopt'")
 
 
@@ -91,11 +91,11 @@ def solve(program: NonlinearProgram, z: Array, method: str, tolerance: float, mo
     method : str
         One of `METHODS`, or ``"nlopt:"`` and the name of one of its algorithms.
     tolerance : float
-        Of the objective and the rows.
+        Tolerance of the objective and the rows.
     most : int
-        Iterations, or evaluations of methods that count those.
+        Maximum number of iterations, or of evaluations for methods that count those.
     seed : int
-        Of methods that draw.
+        Seed of stochastic methods.
     """
     if method == "auto":
         squares = program.residuals is not None and not len(program.low)
@@ -130,7 +130,7 @@ def _minimize(program: NonlinearProgram, z: Array, method: str, tolerance: float
     else:
         given["tol"] = tolerance
     bounds = Bounds(program.lower, program.upper, keep_feasible=True)
-    with warnings.catch_warnings():  # a linear objective has no curvature to learn, which it says at every step
+    with warnings.catch_warnings():  # SciPy warns at every step of a linear objective, which has no curvature
         warnings.filterwarnings("ignore", message="delta_grad == 0.0")
         found = minimize(program.value, z, method=method, bounds=bounds, options=options, **given)
     count = int(getattr(found, "nit", 0) or found.nfev)
@@ -153,7 +153,7 @@ def _rows(program: NonlinearProgram) -> Any:
 
 
 def _halves(program: NonlinearProgram, tied: NDArray[np.bool_]) -> list[dict[str, Any]]:
-    """Return rows as SLSQP wants them: equal to zero, or not below zero."""
+    """Return the constraints in the form of SLSQP: equal to zero, or not below zero."""
 
     def dense(z: Array) -> Array:
         J = program.jacobian(z)
@@ -186,7 +186,7 @@ def _least_squares(program: NonlinearProgram, z: Array, tolerance: float, most: 
 
     assert program.residuals is not None and program.slopes is not None
     wide = program.upper > program.lower
-    upper = np.where(wide, program.upper, program.lower + 1e-12)  # it refuses bounds that meet
+    upper = np.where(wide, program.upper, program.lower + 1e-12)  # the solver rejects equal bounds
     found = least_squares(
         program.residuals,
         np.clip(z, program.lower, upper),
@@ -269,7 +269,7 @@ def _nlopt(program: NonlinearProgram, z: Array, name: str, tolerance: float, mos
 
 
 def _ipopt(program: NonlinearProgram, z: Array, tolerance: float, most: int) -> SolverResult:
-    """Solve by IPOPT, which comes with CasADi; second derivatives are approximated along the way (BFGS)."""
+    """Solve by IPOPT as shipped with CasADi, with BFGS approximations of second derivatives."""
     try:
         import casadi
     except ImportError:

@@ -1,4 +1,4 @@
-"""`synthesize`: linkages whose points go through points, whose links go through attitudes, or both."""
+"""`synthesize`: dimensional synthesis of linkages for path, function and motion generation."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Linkage", "Synthesis", "synthesize"]
 Array = NDArray[np.float64]
 
 _ITEM = "synthesize"
-_MET = 1e-9  # of what is wanted, in units of its extent: met exactly
-DUPLICATE_TOL = 1e-5  # of numbers, in units of their bounds: the same linkage
-_WEIGHTS = (10.0, 100.0, 1e3)  # of loops, one after the other, where not everything can be met
+_EXACT_TOL = 1e-9  # error in units of the extent of the targets, below which they are met exactly
+DUPLICATE_TOL = 1e-5  # difference of parameters, in units of their bounds, below which two linkages are equal
+_WEIGHTS = (10.0, 100.0, 1e3)  # successive weights of loop rows if not all targets can be met
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Linkage(ArrayAnswer):
-    """One linkage that was found.
+    """Linkage found by synthesis.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Linkage(ArrayAnswer):
     q : (N, nq) rad or m
         Coordinates of all positions, loops closed.
     errors : dict of str to (N,) m or rad
-        How far each thing that is wanted is off.
+        Error of each target.
     defects : tuple of str
-        Why it cannot go from each position to the next: circuit, branch, order; empty if it can.
+        Circuit, branch and order defects; empty if it passes all positions in order.
     model : Model
         With these values.
     """
@@ -59,22 +59,22 @@ class Linkage(ArrayAnswer):
 
     @property
     def success(self) -> bool:
-        """Whether the linkage can go from each position to the next."""
+        """Whether the linkage has no defects."""
         return not self.defects
 
     def __getitem__(self, name: str) -> float:
-        """Return a number by name."""
+        """Return a parameter by name."""
         if name not in self.values:
             raise ModelError(_ITEM, "name", name, f"it has {', '.join(map(repr, self.values))}")
         return self.values[name]
 
     @property
     def error(self) -> float:
-        """The largest of all errors, m or rad."""
+        """Largest error, m or rad."""
         return max(float(np.abs(off).max()) for off in self.errors.values())
 
     def plot(self, *, ax: Any = None, path: Any = None) -> Any:
-        """Draw the linkage in its first position, the path of its point, and the points; return the axes."""
+        """Draw the linkage in its first position with path and target points; return the axes."""
         from ...view.plots.optimization import plot_linkage
 
         return plot_linkage(self, ax=ax, path=path)
@@ -87,19 +87,19 @@ class Linkage(ArrayAnswer):
     def __str__(self) -> str:
         wide = max(map(len, self.values))
         lines = [f"{name:{wide}}  {value:>13.8g}" for name, value in self.values.items()]
-        lines += [f"{name}: off by {np.abs(off).max():.3g} at most" for name, off in self.errors.items()]
+        lines += [f"{name}: largest error {np.abs(off).max():.3g}" for name, off in self.errors.items()]
         return "\n".join([*lines, *(self.defects or ("no defects",))])
 
 
 class Synthesis(Answer, Sequence[Linkage]):
-    """Linkages that were found: those without defects first, then by how far they are off.
+    """Linkages found by synthesis, those without defects first, then by error.
 
     Attributes
     ----------
     starts : int
-        How many starts it took.
+        Number of starts used.
     exact : bool
-        Whether the first meets everything.
+        Whether the first linkage meets all targets.
     """
 
     def __init__(self, linkages: list[Linkage], starts: int, exact: bool) -> None:
@@ -153,40 +153,39 @@ def synthesize(
     defects: bool | str = True,
     max_iterations: int = 80,
 ) -> Synthesis:
-    """Find numbers of a linkage with which it goes through positions.
+    """Find the dimensions of a linkage that passes prescribed positions.
 
-    Loops need not close at the start: numbers, and coordinates of all positions, are found together, from random
-    starts. Where everything can be met it is met to rounding; where more is wanted than there are numbers, in the sense
-    of least squares, loops closed. Where all of a four-bar with revolute joints may be chosen, for points of its
-    coupler or angles of its other links, solutions of its polynomial equations from thousands of random starts come
-    first.
+    Loops need not close at the start: parameters, and coordinates of all positions, are solved together from random
+    starts. Targets are met to rounding if possible. With more targets than parameters, their squared errors are
+    minimized with closed loops. For a four-bar with revolute joints and all dimensions free, with coupler points or
+    angles of the other links as targets, solutions of its polynomial equations are tried first.
 
     Parameters
     ----------
     system : System or Model
-        Any linkage, in the plane or in space. Numbers of it, or expressions of parameters, are to be found.
+        Any planar or spatial linkage.
     over : dict of name to (lower, upper)
     through : dict of name to values
         Path generation: a marker and the points of its path, ``{"coupler.P": points}``, (N, 2) in the plane, or (N, 3).
-        Function generation: angles of links, or coordinates of joints, that belong together,
+        Function generation: matching angles of links or coordinates of joints,
         ``{"crank.angle": phi, "rocker.angle": psi}``, (N,) rad. Motion generation: both, ``{"coupler.P": points,
         "coupler.angle": angles}``. An angle is that of a body about the normal of the plane.
     plane : str
         ``"xy"``, ``"xz"`` or ``"yz"``.
     drive : str
-        The coordinate that will be driven, for branches: between positions it must not pass a dead point.
+        The driven coordinate, for branch defects: it must not pass a dead point between positions.
     solutions : int
-        How many different linkages that meet everything are looked for.
+        Number of different linkages to find that meet all targets.
     starts : int
-        After how many starts it is enough; every solution of the polynomial equations of a four-bar counts as one.
+        Maximum number of starts; every solution of the polynomial equations of a four-bar counts as one.
     seed : int
     start : dict of name to float
-        Of the first start; those of the system, if they lie within their bounds.
+        Values of the first start; default the values of the system, if within their bounds.
     defects : bool or str
-        Whether circuits, branches and order are looked at. ``"avoid"``: it is looked further until as many linkages as
-        are wanted have none.
+        Whether circuit, branch and order defects are checked. ``"avoid"``: the search continues until `solutions`
+        linkages have no defect.
     max_iterations : int
-        Steps from each start.
+        Maximum iterations from each start.
 
     Returns
     -------
@@ -195,7 +194,7 @@ def synthesize(
     Raises
     ------
     ModelError
-        If nothing was found, not even approximately.
+        If no start gave a linkage, not even an approximate one.
 
     Examples
     --------
@@ -218,7 +217,7 @@ def synthesize(
     variables = make_variables(_ITEM, over, start, model)
     unknown = [name for name in variables.names if name not in model.parameter_names]
     if unknown:
-        raise ModelError(_ITEM, "over", unknown[0], "it is no number of the system: s.parameters lists them")
+        raise ModelError(_ITEM, "over", unknown[0], "it is no parameter of the system: s.parameters lists them")
     wanted = as_wanted(_ITEM, model, through)
     positions = Positions(model, variables.names, variables.scale, wanted, plane)
     points = spread(_ITEM, variables, max(2, starts), seed)[: int(starts)]
@@ -234,7 +233,7 @@ def synthesize(
         tried += 1
         if fit is None:
             continue
-        if fit.cost < _MET**2:
+        if fit.cost < _EXACT_TOL**2:
             if all(np.abs((fit.p - other.p) / variables.scale).max() > DUPLICATE_TOL for other in exact):
                 exact.append(fit)
                 found.append(_linkage(positions, fit, drive, bool(defects)))
@@ -245,7 +244,7 @@ def synthesize(
     if not found and best is not None:
         found = [_linkage(positions, _nearest(positions, variables, best, max_iterations), drive, bool(defects))]
     if not found:
-        raise ModelError(_ITEM, "starts", starts, "from none of them the linkage could even be assembled")
+        raise ModelError(_ITEM, "starts", starts, "the linkage could not be assembled from any of them")
     found.sort(key=lambda one: (len(one.defects) > 0, 0.0 if exact else one.error))
     return Synthesis(found, tried, bool(exact))
 
@@ -259,7 +258,7 @@ def _search(
     most: int,
     clean: bool,
 ) -> Iterator[PositionFit | None]:
-    """Yield what is found from one start after the other; None where matrices are singular on the way."""
+    """Yield the fit from each start in turn; None if a matrix became singular."""
     bar = recognised(positions)
     if bar is not None:
         for begin in bar.begins(v, rng, drive, clean):
@@ -271,7 +270,7 @@ def _search(
 def _fitted(
     positions: Positions, v: Variables, point: Array, rng: np.random.Generator, most: int
 ) -> PositionFit | None:
-    """Return what is found from one start; None if matrices are singular on the way."""
+    """Return the fit from one start; None if a matrix became singular."""
     state = positions.model.random_state(rng)
     q = np.tile(state.q, (positions.count, 1))
     try:
@@ -282,7 +281,7 @@ def _fitted(
 
 
 def _nearest(positions: Positions, v: Variables, fit: PositionFit, most: int) -> PositionFit:
-    """Return a fit whose loops close: they count more and more, and at last are closed."""
+    """Return a fit with closed loops, by increasing weights of the loop rows."""
     for weight in _WEIGHTS:
         fit = fit_positions(positions, fit, (v.lower, v.upper), weight, most)
     model, q = positions.model_at(fit.p), fit.q

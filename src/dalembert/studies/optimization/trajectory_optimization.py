@@ -1,4 +1,4 @@
-"""`optimal_motion`: from one state to another in least time, or with least effort."""
+"""`optimal_motion`: minimum-time and minimum-effort motions between two states."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ __all__ = ["OptimalMotion", "optimal_motion"]
 Array = NDArray[np.float64]
 
 _ITEM = "optimal_motion"
-_KEPT = 1e-7  # scaled defects that are none
+_DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OptimalMotion(Answer):
-    """A motion that was found; print it.
+    """Optimal motion; `print` shows a summary.
 
     Attributes
     ----------
     t : (K + 1,) s
     q, v : (K + 1, nq), (K + 1, nv)
     efforts : dict of str to (K + 1,) N m or N
-        Linear between the times.
+        Piecewise linear in time.
     time : float, s
     cost : float
     status : str
-        ``"optimal"``, ``"stopped"`` (equations hold, the method gave up), ``"infeasible"`` (they do not).
+        ``"optimal"``, ``"stopped"`` (equations hold, no convergence), ``"infeasible"`` (equations do not hold).
     message : str
     target_errors : float
-        By how much an integration of the equations of motion with these efforts ends elsewhere, rad or m and per s.
+        Largest difference of the final state from a simulation with these efforts, rad or m and per s.
     iterations : int
     result : Result
-        The motion as a result: outputs, plots, animations.
+        The motion as a `Result`, with outputs, plots and animations.
     """
 
     t: Array
@@ -90,7 +90,7 @@ class OptimalMotion(Answer):
         lines = [f"{self.status}: {self.message}", f"time {self.time:.6g} s, cost {self.cost:.6g}"]
         lines += [f"{name}: {u.min():.6g} to {u.max():.6g}" for name, u in self.efforts.items()]
         lines.append(
-            f"{len(self.t) - 1} steps, {self.iterations} iterations; integrated, it ends {self.target_errors:.3g} off"
+            f"{len(self.t) - 1} steps, {self.iterations} iterations; end error of a simulation {self.target_errors:.3g}"
         )
         return "\n".join(lines)
 
@@ -114,42 +114,43 @@ def optimal_motion(
     tolerance: float = 1e-7,
     max_iterations: int = 300,
 ) -> OptimalMotion:
-    """Find the efforts that bring a system from its start to an end in least time, or with least effort.
+    """Find the efforts that move a system between two states in least time or with least effort.
 
-    By direct collocation with exact derivatives of the equations of motion; loops, elements and their states included.
+    Uses direct collocation with exact derivatives of the equations of motion, including loops, elements and their
+    states.
 
     Parameters
     ----------
     system : System or Model
     end : dict of name to value
-        What is given at the end: coordinates ``"A"`` and speeds ``"A.speed"`` of joints; the rest is free. With loops
-        give as many as there are degrees of freedom.
+        Final values: coordinates ``"A"`` and velocities ``"A.speed"`` of joints; all others are free. With loops give
+        as many as there are degrees of freedom.
     efforts : dict of joint to (lower, upper), N m or N
-        Which joints are actuated, and within which bounds. Joints of the trees, not those at which loops are cut.
+        Actuated tree joints and their bounds; cut joints are not allowed.
     time : float, or (lower, upper), s
-        How long it takes, or may take.
+        Duration, or its bounds.
     minimize : str
         ``"time"``, or ``"effort"``: the integral of the sum of squares of efforts over their largest values.
     state : dict of name to value
         Start values, as in `simulate`.
     limits : dict of name to (lower, upper)
-        Of coordinates and speeds, on the whole way.
+        Bounds of coordinates and velocities during the whole motion.
     steps : int
-        In which the time is cut, all equal.
+        Number of equal time steps.
     guess : OptimalMotion
-        From where to search; else from a straight way and small random efforts.
+        Start of the search; default linear interpolation of the states and small random efforts.
     seed : int
-        Of these.
+        Of the random efforts.
     method : str
-        As of `optimize`; ``"ipopt"`` (extra ``optimize``) is faster for many steps and bodies.
+        As in `optimize`; ``"ipopt"`` (extra ``optimize``) is faster for many steps and bodies.
     tolerance : float
     max_iterations : int
         Iterations.
 
     Examples
     --------
-    A mass of 1 kg goes by 1 m in least time, by 1 N at most, and stands: half the way it speeds up, half it brakes,
-    which takes 2 s.
+    A mass of 1 kg moves by 1 m from rest to rest in least time, with at most 1 N: it accelerates for 1 s and brakes for
+    1 s.
 
     >>> import dalembert as da
     >>> s = da.System("block", gravity=(0, 0, 0))
@@ -169,7 +170,7 @@ def optimal_motion(
     start = np.concatenate([begin.q, begin.v, begin.x])
     given = _places(model, end, "end")
     if not given:
-        raise ModelError(_ITEM, "end", end, "say what is given at the end: {'A': 1.0, 'A.speed': 0.0}")
+        raise ModelError(_ITEM, "end", end, "give final values: {'A': 1.0, 'A.speed': 0.0}")
     span = _time(time)
     columns, bounds = _efforts(model, efforts)
     edges = np.stack([np.full(len(start), -np.inf), np.full(len(start), np.inf)])
@@ -206,19 +207,19 @@ def optimal_motion(
 
 def _check_values(model: Model) -> None:
     if model.nq != model.nv:
-        remedy = "coordinates with quaternions are not taken: use joints of angles, such as Universal or Revolute"
+        remedy = "coordinates with quaternions are not supported: use joints with angles, such as Universal or Revolute"
         raise ModelError(_ITEM, "system", model.system.name, remedy)
     if model.drives:
-        raise ModelError(_ITEM, "system", model.system.name, "it has drives: what they prescribe cannot be chosen")
+        raise ModelError(_ITEM, "system", model.system.name, "it has drives, which prescribe coordinates: remove them")
 
 
 def _check_clock(model: Model, start: Array) -> None:
-    """Refuse what depends on time where its end is free: its change with the end would be left out."""
+    """Raise for time-dependent forces if the duration is free: their derivative by the duration is not computed."""
     n = model.nv
     parts = start[:n], start[n : 2 * n], start[2 * n :]
     early, late = (np.concatenate(model.dynamics(t, *parts)[:2]) for t in (0.0, 0.7310585))
     if np.abs(early - late).max(initial=0.0) > 1e-12 * (1 + np.abs(early).max(initial=0.0)):
-        raise ModelError(_ITEM, "time", "free", "forces of the system depend on time: give how long it takes")
+        raise ModelError(_ITEM, "time", "free", "forces of the system depend on time: give a fixed duration")
 
 
 def _time(time: Any) -> tuple[float, float]:
@@ -232,7 +233,7 @@ def _time(time: Any) -> tuple[float, float]:
 
 
 def _places(model: Model, names: Mapping[str, Any], field: str) -> dict[str, int]:
-    """Return where in a state things of that name stand."""
+    """Return the state indices of coordinates and velocities by name."""
     found = {}
     for name in names:
         owner, _, last = str(name).rpartition(".")
@@ -281,7 +282,7 @@ def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp]
 
 
 def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str, float], seed: int) -> Array:
-    """Return where the search begins: another motion, or a straight way and small random efforts."""
+    """Return the start of the search: a given motion, or interpolated states and small random efforts."""
     part = np.linspace(0, 1, program.steps + 1)
     if guess is not None:
         old = guess.t / guess.time
@@ -291,7 +292,7 @@ def _first(program: Transcription, guess: OptimalMotion | None, end: Mapping[str
         u = np.stack([np.interp(part, old, guess.efforts[name]) for name in guess.efforts], axis=1)
         return program.packed(y, u, guess.time)
     last = program.start.copy()
-    if program.model.nc:  # what the loops make of it at the end
+    if program.model.nc:  # close the loops at the end
         there = start_state(program.model, dict(end))
         last = np.concatenate([there.q, there.v, program.start[2 * program.model.nv :]])
     last[program.ends] = program.end
@@ -307,7 +308,7 @@ def _answer(program: Transcription, z: Array, solved: Any, names: tuple[str, ...
     y, u, T = program.unpacked(z)
     t = np.linspace(0, T, len(y))
     worst = float(np.abs(program.defects(z)).max(initial=0.0))
-    status = "infeasible" if not worst <= _KEPT * 10 else "optimal" if solved.success else "stopped"
+    status = "infeasible" if not worst <= _DEFECT_TOL * 10 else "optimal" if solved.success else "stopped"
     nv = program.model.nv
     result = Result(program.model, t, y[:, :nv], y[:, nv : 2 * nv])
     return OptimalMotion(
@@ -318,7 +319,7 @@ def _answer(program: Transcription, z: Array, solved: Any, names: tuple[str, ...
         T,
         program.cost(z),
         status,
-        solved.message if status != "infeasible" else f"equations are missed by {worst:.3g}; {solved.message}",
+        solved.message if status != "infeasible" else f"equations are violated by {worst:.3g}; {solved.message}",
         _missed(program, t, y, u),
         solved.iterations,
         result,
@@ -326,7 +327,7 @@ def _answer(program: Transcription, z: Array, solved: Any, names: tuple[str, ...
 
 
 def _missed(program: Transcription, t: Array, y: Array, u: Array) -> float:
-    """Return how far an integration with the efforts ends from where the motion does: another method, other steps."""
+    """Return the difference of the final state from an independent simulation with these efforts."""
     from scipy.integrate import solve_ivp
 
     def rates(now: float, at: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Directions of sensitivities: changes of the start state and of outputs along them."""
+"""Directions of sensitivities: derivatives of the initial state and of outputs along them."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-DIFFERENCE_STEP = 1e-3  # of central differences of fourth order: 1e-12 of the fifth derivative, rounding 1e-13
+DIFFERENCE_STEP = 1e-3  # fourth-order central differences: truncation 1e-12 of the fifth derivative, round-off 1e-13
 FACTORS = (1.0, -1.0, 2.0, -2.0)
 
 
 @dataclass(frozen=True, eq=False)
 class ParameterDirection:
-    """One thing that a run varies with.
+    """One parameter or start value by which a run is differentiated.
 
     Attributes
     ----------
     name : str
     number : str or None
-        The name, if it is a number of the model; None for a start value.
+        The name, if it is a parameter of the model; None for a start value.
     size : float
-        How large a change is like its value.
+        Typical magnitude, for scaling.
     start : (2 nv + nx,)
-        How the start follows it: small motions, speeds, element states.
+        Derivative of the initial state: small motions, velocities, element states.
     """
 
     name: str
@@ -59,18 +59,18 @@ class ParameterDirection:
 
 
 def slope(values: Callable[[float], Array], step: float) -> Array:
-    """Return the derivative at 0 of a function, by central differences of fourth order."""
+    """Return the derivative of a function at 0, by fourth-order central differences."""
     return differences([values(factor * step) for factor in FACTORS], step)
 
 
 def differences(values: Sequence[Array], step: float) -> Array:
-    """Return the derivative at 0 of a function from its values at `FACTORS` times a step."""
+    """Return the derivative of a function at 0 from its values at `FACTORS` times a step."""
     up, down, far_up, far_down = values
     return np.asarray((8 * (up - down) - (far_up - far_down)) / (12 * step))
 
 
 def small_motion(model: Model, q: Array, dq: Array) -> Array:
-    """Return the small motion xi (nv,) by which coordinates q (nq,) change at the rates dq (nq,)."""
+    """Convert coordinate rates dq (nq,) at q (nq,) to a small motion xi (nv,)."""
     if model.nq == model.nv:
         return dq
     N = np.stack([slope(partial(_moved, model, q, axis), DIFFERENCE_STEP) for axis in np.eye(model.nv)], axis=1)
@@ -104,7 +104,7 @@ def directions_of(
 
             if name in known:
                 return ParameterDirection(name, name, size, known[name])
-            if not (model.nc or model.drives or model.system.places):  # the start is as it was given
+            if not (model.nc or model.drives or model.system.places):  # the initial state equals the given one
                 return ParameterDirection(name, name, size, np.zeros(2 * model.nv + model.nx))
 
             def begin(change: float) -> State:
@@ -126,7 +126,7 @@ def directions_of(
 
 
 def _start_value(result: Result, name: str, state: Mapping[str, Any]) -> float:
-    """Return what a start value is in the run."""
+    """Return the start value used in the run."""
     if name in state:
         value = np.asarray(state[name], dtype=float)
     else:
@@ -138,7 +138,7 @@ def _start_value(result: Result, name: str, state: Mapping[str, Any]) -> float:
             except ModelError:
                 continue
         else:
-            remedy = "it is no number of the system and no start value: s.parameters lists the numbers"
+            remedy = "it is neither a parameter of the system nor a start value: s.parameters lists the parameters"
             raise ModelError("sensitivity", "by", name, remedy)
     if value.ndim:
         raise ModelError("sensitivity", "by", name, f"it has {value.size} components: name one")
@@ -146,12 +146,12 @@ def _start_value(result: Result, name: str, state: Mapping[str, Any]) -> float:
 
 
 def _start_slope(model: Model, start: State, begin: Callable[[float], State], step: float) -> Array:
-    """Return how the start changes, (2 nv + nx,)."""
+    """Return the derivative of the initial state, (2 nv + nx,)."""
 
     def values(change: float) -> Array:
         moved = begin(change)
         q = moved.q
-        if model.nq != model.nv:  # q and -q of a quaternion are the same attitude
+        if model.nq != model.nv:  # q and -q of a quaternion are the same orientation
             q = _nearest(model, start.q, q)
         return np.concatenate([q, moved.v, moved.x])
 
@@ -160,7 +160,7 @@ def _start_slope(model: Model, start: State, begin: Callable[[float], State], st
 
 
 def _nearest(model: Model, near: Array, q: Array) -> Array:
-    """Return coordinates with every quaternion of the sign that is nearest."""
+    """Return coordinates with the sign of every quaternion nearest to a reference."""
     q = q.copy()
     for joint in model.forest.joints:
         span = model.q_slice(joint.name)
@@ -173,12 +173,12 @@ def _nearest(model: Model, near: Array, q: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class StateDerivatives:
-    """Changes of the state of a run at some times, in some directions.
+    """State derivatives of a run at given times, in given directions.
 
     Attributes
     ----------
     result : Result
-    directions : tuple of Direction, (m,)
+    directions : tuple of ParameterDirection, (m,)
     t : (k,) s
     y : (k, 2 nv + nx, m)
     """
@@ -197,7 +197,7 @@ class StateDerivatives:
             _, values, slopes = self.output(output.plain.name)
             return output, output.factor * values, output.factor * slopes
         if output.history is not None:
-            remedy = "it depends on what happened before: take outputs of states, and integrals of them"
+            remedy = "it depends on the history of the run: use outputs of the state, and integrals of them"
             raise ModelError("sensitivity", "output", name, remedy)
         at = self.result.at(self.t)
         values = at.output(name)
@@ -225,7 +225,7 @@ class StateDerivatives:
         return slope(values, step)
 
     def _moved(self, output: Output, at: Result, k: int, change: tuple[Array, Array, Array], h: float) -> Array:
-        """Return the output where the run is changed by h in a direction."""
+        """Return the output of the run perturbed by h in a direction."""
         model, direction = at.model, self.directions[k]
         assert model is not None
         xi, dv, dx = change
@@ -237,7 +237,7 @@ class StateDerivatives:
 
 
 def _exact_row(model: Model, name: str) -> int | None:
-    """Return which part of a change an output is: of coordinates and speeds of the trees; None if of none."""
+    """Return the state index of an output that is a tree coordinate or velocity; None for other outputs."""
     owner, _, what = name.rpartition(".")
     if what == "speed" and owner in model.speed_names:
         return model.nv + model.speed_names.index(owner)
@@ -248,13 +248,13 @@ def _exact_row(model: Model, name: str) -> int | None:
 
 
 def _with_number(model: Model, periods: Any, name: str, change: float) -> Periods:
-    """Return conditions with one number changed."""
+    """Return conditions with one parameter changed."""
     known = periods if isinstance(periods, Periods) else single_period(model.conditions())
     return Periods(known.begins, [conditions.beside(name, change) for conditions in known.conditions])
 
 
 def same_branch(output: Output, values: Array, near: Array) -> Array:
-    """Return values with angles within half a turn of others, and quaternions of their sign."""
+    """Return values with angles within 180° of reference values, and quaternions of their sign."""
     if not output.branch:
         return values
     kinds = np.array(output.branch)

@@ -1,11 +1,12 @@
-"""Derivatives of equilibria, and of the modes about them, by numbers of the model.
+"""Derivatives of equilibria and of their vibration modes by model parameters.
 
-At rest accelerations a and rates of element states are zero, on the loops phi. As numbers p change it stays so,
+In equilibrium the accelerations a, the rates of element states and the loop residuals phi are zero. Differentiation by
+the parameters p gives
 
     a_q dq + a_x dx = -a_p dp,   x'_q dq + x'_x dx = -x'_p dp,   P dq = -phi_p dp                                (1)
 
-Eigenvalues follow along these changes, by central differences of fourth order of the modes beside the equilibrium: they
-are a function of p alone there, for the equilibrium moves with (1). Eigenvalues that coincide have no derivative each.
+Eigenvalues are differentiated by fourth-order central differences of the modes at neighbouring equilibria, which are
+moved by (1). Coincident eigenvalues have no individual derivatives.
 """
 
 from __future__ import annotations
@@ -30,29 +31,31 @@ __all__ = ["equilibrium_slopes", "mode_slopes"]
 
 Array = NDArray[np.float64]
 
-DIFFERENCE_STEP = 1e-3  # of a number, beside which modes are found
-APART_TOL = 1e-6  # of the largest eigenvalue: nearer ones are one
+DIFFERENCE_STEP = 1e-3  # relative change of a parameter at which modes are evaluated
+COINCIDENT_TOL = 1e-6  # relative to the largest eigenvalue; closer eigenvalues coincide
 MODES = ("eigenvalues", "frequencies", "natural_frequencies", "damping_ratios")
 
 
 def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tuple[Any, list[ParameterDirection]]:
-    """Return an equilibrium, and how it follows numbers."""
+    """Return an equilibrium and its derivatives by parameters."""
     for name in names:
         if name not in model.parameter_names:
-            remedy = "an equilibrium follows numbers of the system: s.parameters lists them"
+            remedy = "an equilibrium has derivatives by parameters of the system only: s.parameters lists them"
             raise ModelError("sensitivity", "by", name, remedy)
     if not names or len(set(names)) < len(names):
         raise ModelError("sensitivity", "by", names, "give names, each once")
     if model.drives:
-        remedy = "derivatives of equilibria are without drives: hold by stiff springs, or use da.sweep"
+        remedy = "derivatives of equilibria with drives are not supported: use stiff springs instead, or da.sweep"
         raise ModelError("sensitivity", "drives", model.drives[0].name, remedy)
     found = equilibrium(model, **settings)
     for what, told in (("friction", found.friction), ("stops", found.stops), ("unknown", found.unknown)):
         if told:
-            remedy = "equilibria that these decide have no derivative here: use da.sweep"
+            remedy = "derivatives of equilibria that these determine are not supported: use da.sweep"
             raise ModelError("sensitivity", what, told, remedy)
     if np.any(found.v):
-        raise ModelError("sensitivity", "speeds", found.v, "derivatives are of rest: use da.sweep for steady motion")
+        raise ModelError(
+            "sensitivity", "speeds", found.v, "derivatives of steady motions are not supported: use da.sweep"
+        )
     return found, [
         ParameterDirection(name, name, _size(found.conditions.model, name), change)
         for name, change in zip(names, _changes(found, names), strict=True)
@@ -64,7 +67,7 @@ def _size(model: Model, name: str) -> float:
 
 
 def _changes(found: Any, names: Sequence[str]) -> Array:
-    """Return how an equilibrium follows numbers by (1), (m, 2 nv + nx)."""
+    """Return the derivatives of an equilibrium by (1), (m, 2 nv + nx)."""
     conditions = found.conditions
     model = conditions.model
     nv, nx = model.nv, model.nx
@@ -81,10 +84,10 @@ def _changes(found: Any, names: Sequence[str]) -> Array:
     change, _, rank, _ = np.linalg.lstsq(matrix / scale[:, None], right / scale[:, None], rcond=1e-11)
     misfit = np.abs(matrix @ change - right).max(axis=0, initial=0.0)
     if rank < nv + nx:
-        raise GradientError("the equilibrium has no derivative: motions are left that nothing determines")
+        raise GradientError("the equilibrium has no derivative: some motions have no stiffness")
     if (misfit > 1e-8 * (1.0 + np.abs(right).max(axis=0, initial=0.0))).any():
         name = names[int(misfit.argmax())]
-        raise GradientError(f"the equilibrium has no derivative by {name!r}: it opens loops that are closed twice")
+        raise GradientError(f"the equilibrium has no derivative by {name!r}: it opens redundant loop constraints")
     return np.concatenate([change[:nv], np.zeros((nv, len(names))), change[nv:]]).T
 
 
@@ -95,7 +98,7 @@ def _result(found: Any) -> Result:
 def equilibrium_slopes(
     model: Model, outputs: Mapping[str, str], names: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[Result, dict[str, Array], dict[str, Array], dict[str, str]]:
-    """Return the equilibrium, outputs there, their derivatives (..., m) and units."""
+    """Return the equilibrium, its outputs, their derivatives (..., m) and units."""
     found, directions = _rest(model, names, settings)
     result = _result(found)
     kept = StateDerivatives(result, tuple(directions), result.t, np.stack([d.start for d in directions], axis=1)[None])
@@ -109,7 +112,7 @@ def equilibrium_slopes(
 def mode_slopes(
     model: Model, outputs: Mapping[str, str], names: Sequence[str], settings: Mapping[str, Any]
 ) -> tuple[Result, dict[str, Array], dict[str, Array], dict[str, str]]:
-    """Return the equilibrium, eigenvalues or what follows from them, their derivatives (n, m) and units."""
+    """Return the equilibrium, eigenvalues or derived quantities, their derivatives (n, m) and units."""
     for name in outputs.values():
         if name not in MODES:
             raise ModelError("sensitivity", "outputs", name, f"modes have {', '.join(map(repr, MODES))}")
@@ -123,7 +126,7 @@ def mode_slopes(
         q = at.integrate(found.q, change[: at.nv])
         other = modes(at, State(q, found.v, found.t, found.x + change[2 * at.nv :]))
         if len(other) != len(first):
-            raise GradientError(f"modes appear or vanish with the slightest change of {direction.name!r}")
+            raise GradientError(f"the number of modes changes with {direction.name!r}: modes have no derivative")
         near = np.abs(other.eigenvalues[None] - first.eigenvalues[:, None]).argmin(axis=1)
         return np.stack([np.asarray(getattr(other, name), dtype=complex)[near] for name in outputs.values()])
 
@@ -138,11 +141,11 @@ def mode_slopes(
 
 
 def _check_pairs(eigenvalues: NDArray[np.complex128]) -> None:
-    """Refuse eigenvalues that coincide."""
+    """Raise if eigenvalues coincide."""
     for k in range(1, len(eigenvalues)):
         apart = np.abs(eigenvalues[:k] - eigenvalues[k])
-        if apart.min() <= APART_TOL * np.abs(eigenvalues).max():
+        if apart.min() <= COINCIDENT_TOL * np.abs(eigenvalues).max():
             raise GradientError(
-                f"modes {int(apart.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s: it splits as "
-                "numbers change, and neither has a derivative"
+                f"modes {int(apart.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s; it splits as "
+                "parameters change, and neither mode has a derivative"
             )

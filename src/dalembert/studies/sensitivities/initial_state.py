@@ -1,11 +1,11 @@
 """Derivatives of the initial state by parameters and start values, through the loop constraints.
 
-With the coordinates h that are given, and met, as inputs, and P the rows of the loops phi at the start,
+With given and satisfied coordinates h as inputs, and P the Jacobian of the loop constraints phi at the start,
 
     P dq = -phi_p dp,   dq_h = given,   P dv = -(P v)_q dq - (P v)_p dp,   dv_h = given                          (1)
 
-is the derivative of the start if it has one solution. Where more coordinates are free, or more are given than can be,
-what gives way is a matter of how systems are assembled: then there is no answer here.
+is the derivative of the initial state if the solution is unique. With too few or too many given coordinates the initial
+state depends on the assembly algorithm; the derivative is undefined and none is returned.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ __all__ = ["initial_state_derivatives", "row_slopes"]
 
 Array = NDArray[np.float64]
 
-DIFFERENCE_STEP = 1e-5  # of central differences of rows: 1e-10 of their third derivative, rounding 1e-11
-START_VALUE_TOL = 1e-12  # a start value is met
+DIFFERENCE_STEP = 1e-5  # central differences of rows: truncation 1e-10 of the third derivative, round-off 1e-11
+START_VALUE_TOL = 1e-12  # difference below which a start value is satisfied
 RESIDUAL_TOL = 1e-9  # residual of (1) that is round-off
-INCONSISTENT_TOL = 1e-6  # part of the change of rows that no motion can follow
+INCONSISTENT_TOL = 1e-6  # share of the change of rows outside the range of the Jacobian
 
 
 def initial_state_derivatives(
     model: Model, start: State, given: Mapping[str, Any] | None, names: Sequence[str]
 ) -> dict[str, Array]:
-    """Return changes of the start (2 nv + nx,), by name, as far as (1) gives them."""
+    """Return derivatives of the initial state (2 nv + nx,) by name, where (1) determines them."""
     nv = model.nv
     if model.drives or model.system.places or model.nq != nv:
         return {}
@@ -67,9 +67,9 @@ def initial_state_derivatives(
 
 
 def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[dict[str, int], dict[str, int]]:
-    """Return places of coordinates and of speeds whose start values are given and met, by the names of start values.
+    """Return indices of coordinates and velocities with given, satisfied start values, by start-value name.
 
-    In a tree all of them are inputs, given or not.
+    In a tree all coordinates and velocities are inputs, given or not.
     """
     if not model.nc:
         return (
@@ -100,13 +100,13 @@ def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[d
 
 
 def _rows(model: Model, q: Array, v: Array, t: float) -> tuple[Array, Array]:
-    """Return residuals of all rows at q, and their rates at speeds v."""
+    """Return residuals of all rows at q, and their rates at velocities v."""
     P = model.constraint_jacobian(q, t=t)
     return model.constraint_residual(q, t=t), P @ v + model.constraint_drift(q, t=t)
 
 
 def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, Array]:
-    """Return how residuals and rates of rows change with numbers, (nc, m) each."""
+    """Return the derivatives of residuals and rates of rows by parameters, (nc, m) each."""
     residuals, rates = np.zeros((model.nc, len(own))), np.zeros((model.nc, len(own)))
     if not model.nc:
         return residuals, rates
@@ -118,7 +118,7 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
         value = float(parameter_value(model, name, model.parameters))
         step = DIFFERENCE_STEP * (abs(value) if value else 1.0)
         above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
-        if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row knows it
+        if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row depends on it
             continue
         below = _rows(described.beside(name, -step).model, start.q, start.v, start.t)
         residuals[:, k], rates[:, k] = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
@@ -126,7 +126,7 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
 
 
 def _beside_rows(model: Model, name: str) -> bool:
-    """Return whether no row knows of a number: those of force elements, inertia, gravity, stiffness of modes."""
+    """Return whether a parameter affects no row: force elements, inertia, gravity, modal stiffness."""
     family = model.family
     numbers, place = family.compiled.numbers, model.parameter_names[name]
     if place in numbers.follows:
@@ -137,7 +137,7 @@ def _beside_rows(model: Model, name: str) -> bool:
 
 
 def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) -> None:
-    """Refuse numbers that open loops which are closed more than once."""
+    """Raise for parameters that open loops with redundant constraints."""
     rows = np.asarray(model.holonomic, dtype=bool)
     if not rows.any() or not slopes[rows].any():
         return
@@ -147,13 +147,13 @@ def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) 
         if open_by[:, k].max() > INCONSISTENT_TOL * np.abs(right[:, k]).max(initial=1e-3):
             row = np.array(model.constraint_connections)[rows][int(open_by[:, k].argmax())]
             raise GradientError(
-                f"there is no derivative by {name!r}: it opens {str(row)!r}, as the loop is closed more than once; "
-                "vary it together with what it has to fit, by one parameter of your own"
+                f"there is no derivative by {name!r}: it opens {str(row)!r}, a redundant constraint; "
+                "define one user parameter that also changes the matching dimensions"
             )
 
 
 def _along(model: Model, start: State, dq: Array) -> Array:
-    """Return how rates of rows change along dq (nv, m): (nc, m)."""
+    """Return derivatives of the rates of rows along dq (nv, m), (nc, m)."""
     count = dq.shape[1]
     if not model.nc or not np.any(start.v):
         return np.zeros((model.nc, count))
@@ -174,7 +174,7 @@ def _solved(
     inputs: Sequence[int | None],
     first: int | None = None,
 ) -> Array | None:
-    """Return changes (nv, m + inputs) by (1), if they are determined: with slopes of rows, and of inputs one each."""
+    """Solve (1) for derivatives (nv, m + inputs) by parameters and inputs, if they are determined."""
     nv, own = model.nv, slopes.shape[1] if first is None else first
     P = model.constraint_jacobian(start.q, t=start.t) if model.nc else np.zeros((0, nv))
     rows = np.ones(model.nc, dtype=bool) if first is not None else np.asarray(model.holonomic, dtype=bool)

@@ -1,7 +1,7 @@
-"""States of a run between its steps, without taking these again.
+"""Hermite interpolation of the states of a run between its steps.
 
-Polynomials through states and their rates at the ends of eight steps, of degree 15 (Hermite), are mostly closer to the
-motion than the run is. Where those through six say otherwise, the run's steps are taken again for their dense output.
+Hermite polynomials of degree 15 through states and rates at the ends of eight steps are mostly more accurate than the
+run itself. Where they differ from those through six ends, the steps are repeated for their dense output.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ States = tuple[Array, Array, Array]
 N_NODES, N_CHECK_NODES = (
     8,
     6,
-)  # ends of steps through which the polynomial, and the one it is compared with, pass
+)  # nodes of the polynomial, and of the one it is compared with
 INTERPOLATION_RTOL = 1e-8  # difference of the two polynomials; the error of the better one is many times smaller
 
 
 def interpolated_states(result: Result, edges: Array) -> Callable[[Array], States]:
-    """Return a function of times (k,) that gives q, v and x there.
+    """Return a function of times (k,) that returns q, v and x.
 
     Parameters
     ----------
     result : Result
     edges : (j,) s
-        Ends of steps, from the begin of a stretch without breaks to its end.
+        Ends of steps, from the begin of an interval without discontinuity times to its end.
     """
     model = result.model
     assert model is not None
@@ -64,7 +64,7 @@ def interpolated_states(result: Result, edges: Array) -> Callable[[Array], State
 
 
 def _at_edges(result: Result, model: Model, edges: Array) -> tuple[Array, Array]:
-    """Return q, v and x at the ends of steps, side by side, and their rates."""
+    """Return q, v and x at the ends of steps as one array, and their rates."""
     place = np.clip(np.searchsorted(result.t, edges, side="right") - 1, 0, len(result.t) - 1)
     q, v, x = result.q[place], result.v[place], result.x[place]
     other = np.flatnonzero(result.t[place] != edges)

@@ -1,8 +1,8 @@
 """Jacobians of the equations of motion along a run, at Gauss points of blocks of steps.
 
-In between they are polynomials. In units of the run's own steps a motion is about equally smooth everywhere, but its
-matrices are not: a few blocks, spread over the run, say how fast their Legendre coefficients die away, and so how long
-blocks can be near them. Those that were taken too long are halved.
+Between Gauss points the Jacobians are polynomials. In units of the steps of the run the motion is about equally smooth
+everywhere, but the Jacobians are not. The decay of their Legendre coefficients in a few probe blocks, spread over the
+run, determines the block length nearby. Blocks that are too long are halved.
 """
 
 from __future__ import annotations
@@ -24,28 +24,32 @@ __all__ = ["NODES", "JacobianBlocks", "blocks_along", "conditions_of", "whole"]
 
 Array = NDArray[np.float64]
 
-_PLACES = 12
-_GROUP = 7  # steps of the run in a block, or more
-_TRIED = 6  # blocks that are
-_LONGER = 2.0  # times as many steps, at most
-_POWER = 9.0  # of the length of a block, with which its last coefficients grow: less than the number of places
-_HALVED = 6  # times that a block is, at most
-_AIM = 0.1  # of the largest last coefficients that are allowed, where blocks are longer
-NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_PLACES)
-_LAST = ((np.polynomial.legendre.legvander(NODES, _PLACES - 1) * (np.arange(_PLACES) + 0.5)).T * _WEIGHTS)[
-    # the last two Legendre coefficients, from values at the places
+_N_GAUSS_POINTS = 12
+_MIN_BLOCK_STEPS = 7  # minimum number of steps of the run in a block
+_N_PROBES = 6  # probe blocks
+_MAX_LENGTHENING = 2.0  # largest factor by which a block is longer than a probe block
+_GROWTH_EXPONENT = (
+    9.0  # exponent of the growth of the last coefficients with block length; below the number of Gauss points
+)
+_MAX_HALVINGS = 6  # maximum number of halvings of a block
+_COEFFICIENT_TARGET = 0.1  # target of the last coefficients relative to the allowed ones, for longer blocks
+NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_N_GAUSS_POINTS)
+_LAST = (
+    (np.polynomial.legendre.legvander(NODES, _N_GAUSS_POINTS - 1) * (np.arange(_N_GAUSS_POINTS) + 0.5)).T * _WEIGHTS
+)[
+    # the last two Legendre coefficients, from values at the Gauss points
     -2:
 ]
 
 
 class JacobianBlocks:
-    """Blocks of a stretch without breaks, and the matrices at their places.
+    """Blocks of an interval without discontinuity times, and the Jacobians at their Gauss points.
 
     Attributes
     ----------
     spans : (b, 2) s
     good : (b,)
-        Which of them are in use: others were too long, and have been halved.
+        Mask of the blocks in use; the others were too long and have been halved.
     """
 
     def __init__(self, result: Result, names: Sequence[str], edges: Array, rtol: float) -> None:
@@ -57,7 +61,7 @@ class JacobianBlocks:
         model = result.model
         assert model is not None
         rows = (2 if brackets(model, np.zeros(model.nv)) is not None else 1) * model.nv + model.nx
-        self._room = np.empty((0, _PLACES, rows, 2 * model.nv + model.nx + len(names)))
+        self._room = np.empty((0, _N_GAUSS_POINTS, rows, 2 * model.nv + model.nx + len(names)))
 
     @property
     def matrices(self) -> Array:
@@ -65,10 +69,10 @@ class JacobianBlocks:
         return self._room[: len(self.spans)]
 
     def add(self, spans: Array, last: bool = False) -> Array:
-        """Take in more of them, and return how large their last coefficients are as a part of what is allowed, (k,)."""
+        """Add blocks, and return their last coefficients relative to the allowed ones, (k,)."""
         first, count = len(self.spans), len(self.spans) + len(spans)
         if count > len(self._room):
-            room = np.empty((3 * count, *self._room.shape[1:]))  # pages that are never touched cost nothing
+            room = np.empty((3 * count, *self._room.shape[1:]))  # untouched memory pages cost nothing
             room[:first] = self._room[:first]
             self._room = room
         t = (spans[:, :1] + np.diff(spans, axis=1) * (NODES + 1) / 2).ravel()
@@ -84,39 +88,40 @@ class JacobianBlocks:
 
 
 def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float) -> JacobianBlocks:
-    """Return the blocks of a stretch without breaks.
+    """Return the blocks of an interval without discontinuity times.
 
     Parameters
     ----------
     result : Result
     names : sequence of str, (m,)
-        Numbers.
+        Parameters.
     edges : (j,) s
-        Ends of steps, from the begin of the stretch to its end.
+        Ends of steps, from the begin of the interval to its end.
     rtol : float
-        Of the run. The last Legendre coefficients may be of the size of its root: what they leave out is orthogonal to
-        polynomials, and changes are nearly such within a block, so that about their square is wrong at its end.
+        Of the run. The last Legendre coefficients may be as large as its square root. The truncated part is orthogonal
+        to polynomials, and the derivatives are nearly polynomial within a block, so the error at its end is about their
+        square.
     """
     blocks, count = JacobianBlocks(result, names, edges, rtol), len(edges) - 1
-    if count < _TRIED * 2 * _GROUP:
-        todo = _even(edges, 0, count, _GROUP)
+    if count < _N_PROBES * 2 * _MIN_BLOCK_STEPS:
+        todo = _even(edges, 0, count, _MIN_BLOCK_STEPS)
     else:
-        begins = np.linspace(0, count - _GROUP, _TRIED).round().astype(int)
-        tails = blocks.add(edges[np.stack([begins, begins + _GROUP], axis=1)])
-        stretch = (_AIM / max(float(np.quantile(tails, 0.75)), 1e-12)) ** (1 / _POWER)
-        length = _GROUP * min(max(stretch, 1.0), _LONGER)
-        rest = [_even(edges, first + _GROUP, last, length) for first, last in pairwise(begins)]
+        begins = np.linspace(0, count - _MIN_BLOCK_STEPS, _N_PROBES).round().astype(int)
+        tails = blocks.add(edges[np.stack([begins, begins + _MIN_BLOCK_STEPS], axis=1)])
+        stretch = (_COEFFICIENT_TARGET / max(float(np.quantile(tails, 0.75)), 1e-12)) ** (1 / _GROWTH_EXPONENT)
+        length = _MIN_BLOCK_STEPS * min(max(stretch, 1.0), _MAX_LENGTHENING)
+        rest = [_even(edges, first + _MIN_BLOCK_STEPS, last, length) for first, last in pairwise(begins)]
         todo = np.concatenate([*rest, _halves(blocks.spans[~blocks.good])])
-    for halved in range(_HALVED + 1):
+    for halved in range(_MAX_HALVINGS + 1):
         if not len(todo):
             break
-        tails = blocks.add(todo, last=halved == _HALVED)
+        tails = blocks.add(todo, last=halved == _MAX_HALVINGS)
         todo = _halves(todo[tails > 1.0])
     return blocks
 
 
 def _even(edges: Array, first: int, last: int, length: float) -> Array:
-    """Return blocks (b, 2) of about so many steps each, between two ends of steps."""
+    """Return blocks (b, 2) of about equal length in steps, between two ends of steps."""
     parts = max(1, int(np.ceil((last - first) / length)))
     cuts = edges[np.unique(np.linspace(first, last, parts + 1).round().astype(int))]
     return np.stack([cuts[:-1], cuts[1:]], axis=1)
@@ -128,7 +133,7 @@ def _halves(spans: Array) -> Array:
 
 
 def whole(matrices: Array, n: int) -> Array:
-    """Return A (..., n, n) of matrices whose first rows were left out."""
+    """Return A (..., n, n) from matrices stored without their first rows."""
     lead = n - matrices.shape[-2]
     A = np.zeros((*matrices.shape[:-2], n, n))
     A[..., lead:, :] = matrices[..., :n]
@@ -137,17 +142,17 @@ def whole(matrices: Array, n: int) -> Array:
 
 
 def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
-    """Return how large the last Legendre coefficients are in each block (b, parts), and the matrices at most.
+    """Return the magnitudes of the last Legendre coefficients in each block (b, parts), and of the matrices.
 
-    Parts are accelerations and rates of states, each by small motions, speeds, states, numbers.
+    Parts are derivatives of accelerations and of state rates, each by small motions, velocities, states, parameters.
     """
     model = result.model
     assert model is not None
     nv, nx = model.nv, model.nx
     rows, width = matrices.shape[2:]
-    flat = matrices.reshape(len(matrices), _PLACES, -1)
+    flat = matrices.reshape(len(matrices), _N_GAUSS_POINTS, -1)
     last = np.abs(np.matmul(_LAST, flat)).max(axis=1).reshape(-1, rows, width)
-    sizes = np.abs(matrices[:, ::5]).max(axis=1, initial=0.0)  # at some of the places
+    sizes = np.abs(matrices[:, ::5]).max(axis=1, initial=0.0)  # at some of the Gauss points
     row = rows - nv - nx
     tails, largest = [], []
     for span in (slice(row, row + nv), slice(row + nv, None)):
@@ -158,7 +163,7 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
 
 
 def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Array, Array, Array], found: Array) -> None:
-    """Fill in the matrices at times t (k,): (k, rows, n + m); without rows that are the identity."""
+    """Fill in the matrices at times t (k,): (k, rows, n + m), without identity rows."""
     q, v, x = states
     model = result.model
     assert model is not None
@@ -185,7 +190,7 @@ def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Arra
 def _rate_derivatives(
     conditions: Conditions, names: Sequence[str], t: Array, q: Array, v: Array, x: Array
 ) -> list[tuple[Array, Array]]:
-    """Return derivatives of accelerations, and of rates of element states, by q, v, x and numbers; nothing else."""
+    """Return derivatives of accelerations and of element-state rates by q, v, x and parameters."""
     model = conditions.model
     how: dict[str, Any] = {"t": t, "x": x, "conditions": conditions}
     kinds = [0, 1, 2]
@@ -197,7 +202,7 @@ def _rate_derivatives(
 
 
 def conditions_of(result: Result, model: Model, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-    """Return rows of times in order, (k,), and the conditions that held at them."""
+    """Return index arrays of the ordered times t (k,), each with the conditions at these times."""
     if result.conditions is None:
         return [(np.arange(len(t)), model.conditions())]
     return result.conditions(t)

@@ -1,14 +1,14 @@
-"""Derivatives of kinematic motions: positions, speeds, accelerations, and all that follows from these.
+"""Derivatives of kinematic motions: positions, velocities, accelerations, and outputs computed from them.
 
-Drives leave no degree of freedom: at every time, with rows phi of loops and driven coordinates d that follow laws,
-numbers p have
+Drives leave no degree of freedom. At every time, with the loop constraints phi and driven coordinates d that follow
+time laws, derivatives by the parameters p satisfy
 
     P dq = -phi_p dp,   dq_d = law_p dp                                                                          (1)
 
-Speeds and accelerations at given positions follow by linear solves, of the same rows. They are taken beside the motion,
-at q + h dq with numbers p + h, and so are outputs: central differences of fourth order of what is explicit. Positions
-are not looked for again, so that neither the branch nor how well Newton's method has converged matters, and dead points
-do only where they are met.
+Velocities and accelerations at given positions follow from linear solves with the same rows. They are evaluated, as
+outputs are, at the perturbed positions q + h dq with parameters p + h, and differentiated by fourth-order central
+differences. Positions are not solved for again: neither the branch nor the convergence of Newton's method matters, and
+only exact dead points are excluded.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ __all__ = ["KinematicDerivatives"]
 Array = NDArray[np.float64]
 
 DRIVE_INDEPENDENT_GROUPS = ("body", "marker", "gravity", "modes")  # parameter groups on which drives do not depend
-SINGULAR_TOL = 1e-9  # least singular value of scaled rows, as a part of the largest
-INCONSISTENT_TOL = 1e-6  # part of the change of rows that no motion can follow
-_OWN = ("times", "drive", "values", "speed")  # of a request
+SINGULAR_TOL = 1e-9  # smallest singular value of scaled rows, relative to the largest
+INCONSISTENT_TOL = 1e-6  # share of the change of rows outside the range of the Jacobian
+_OWN = ("times", "drive", "values", "speed")  # request settings handled here
 
 
 @dataclass(frozen=True, eq=False)
 class _Direction:
-    """One thing that a motion varies with.
+    """One parameter, start value or drive by which a motion is differentiated.
 
     Attributes
     ----------
     name : str
     size : float
-        How large a change is like its value.
+        Typical magnitude, for scaling.
     beside : function
-        From a change to the model that has it.
+        Maps a change to the perturbed model.
     drives : bool
-        Whether driven positions may follow it.
+        Whether driven positions may depend on it.
     shifted : str
-        Name of the driven coordinate all of whose values it moves, if that is what it does.
+        Name of the driven coordinate whose values it shifts; empty if none.
     """
 
     name: str
@@ -66,14 +66,14 @@ class _Direction:
 
 
 class KinematicDerivatives:
-    """A kinematic motion and how it follows numbers, start values and values of drives.
+    """Kinematic motion and its derivatives by parameters, start values and drive values.
 
     Parameters
     ----------
     model : Model
     names : sequence of str
     settings : mapping
-        Of `kinematics`.
+        Settings of `kinematics`.
     """
 
     def __init__(self, model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> None:
@@ -81,7 +81,7 @@ class KinematicDerivatives:
             raise ModelError("sensitivity", "by", names, "give names, each once")
         if not all(model.holonomic):
             row = model.constraint_connections[list(model.holonomic).index(False)]
-            remedy = "it binds speeds alone, so that positions follow from all that was before: use task='simulate'"
+            remedy = "it constrains velocities only, so positions depend on the history: use task='simulate'"
             raise ModelError("sensitivity", "constraint", row, remedy)
         self.result = kinematics(model, **settings)
         self.how = {name: settings.get(name) for name in _OWN}
@@ -91,7 +91,7 @@ class KinematicDerivatives:
         self.changes = [self._positions(direction) for direction in self.directions]  # dq (k, nv) each
         self._beside: dict[tuple[int, float], Result] = {}
 
-    # ---- what varies
+    # ---- directions
 
     def _direction(self, model: Model, name: str) -> _Direction:
         at = self.request.model
@@ -110,13 +110,13 @@ class KinematicDerivatives:
         return self._start(model, name)
 
     def _start(self, model: Model, name: str) -> _Direction:
-        """Return a start value as a direction: where drives by speed or acceleration begin."""
+        """Return the direction of a start value of a drive that prescribes velocity or acceleration."""
         owner = name.removesuffix(".speed").removesuffix(".position")
         drive = next((drive for drive in model.joint_drives if drive.name == owner), None)
         field = "speed" if name.endswith(".speed") else "position"
         if drive is None or drive.level <= (field == "speed"):
-            remedy = "it is no number of the system; start values count where a drive gives speeds or accelerations"
-            raise ModelError("sensitivity", "by", name, f"{remedy}, else they choose the branch alone")
+            remedy = "it is no parameter of the system; start values matter for drives of velocity or acceleration only"
+            raise ModelError("sensitivity", "by", name, f"{remedy}, else they only select the branch")
         place = model.driven_dof(drive)[0]
         now = float((self.result.v if field == "speed" else self.result.q)[0, place])
 
@@ -129,7 +129,7 @@ class KinematicDerivatives:
         return _Direction(name, max(abs(now), 1.0), beside)
 
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
-        """Return whether driven positions may follow a number: laws, offsets of driven rows."""
+        """Return whether driven positions may depend on a parameter: time laws, offsets of driven rows."""
         own = model.family.compiled.numbers
         moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.mapped_parameters
         changed = np.flatnonzero(moved != model.mapped_parameters)
@@ -139,7 +139,7 @@ class KinematicDerivatives:
     # ---- (1)
 
     def _positions(self, direction: _Direction) -> Array:
-        """Return how positions follow a direction, (k, nv)."""
+        """Return the derivatives of positions along a direction, (k, nv)."""
         model, t, q = self.request.model, self.t, self.q
         models = [direction.beside(factor * DIFFERENCE_STEP * direction.size) for factor in FACTORS]
         step = DIFFERENCE_STEP * direction.size
@@ -161,7 +161,7 @@ class KinematicDerivatives:
         return self._solved(direction, known, right, given)
 
     def _shift(self, name: str, right: Array, given: Array) -> None:
-        """Put what one more in all values of a drive asks of rows or of driven degrees of freedom."""
+        """Add the right-hand side of a unit shift of all values of a drive, in rows or driven degrees of freedom."""
         model = self.request.model
         for drive in model.drives:
             if drive.name == name and drive.of_joint:
@@ -171,10 +171,10 @@ class KinematicDerivatives:
                 element, row = drive.connection.element, model.driven_row(drive)
                 right[:, row] = [element.target(drive.law(float(time))[0], 1.0, 0.0)[1] for time in self.t]  # type: ignore[union-attr]
                 return
-        raise ModelError("sensitivity", "by", name, "what it drives has no value of its own: name a number")
+        raise ModelError("sensitivity", "by", name, "the driven joint has no single value: name a parameter")
 
     def _known(self) -> NDArray[np.bool_]:
-        """Return which degrees of freedom (nv,) are driven or kept."""
+        """Return the mask (nv,) of driven or fixed degrees of freedom."""
         model = self.request.model
         known = np.array(model.driven_speeds(), dtype=bool)
         held = undeformed(model)
@@ -183,7 +183,7 @@ class KinematicDerivatives:
         return known
 
     def _driven(self, other: Model) -> Array:
-        """Return by how much driven coordinates of another model are ahead, as small motions (k, nv)."""
+        """Return the difference of driven coordinates of another model, as small motions (k, nv)."""
         model = self.request.model
         q = self.q.copy()
         for row, time in enumerate(self.t):
@@ -209,18 +209,20 @@ class KinematicDerivatives:
         row, place = np.unravel_index(int(off.argmax()), off.shape)
         if off[row, place] > INCONSISTENT_TOL * max(1e-3, float(np.abs(right).max())):
             raise GradientError(
-                f"there is no derivative by {direction.name!r}: it opens {model.constraint_connections[place]!r}, as "
-                "the loop is closed more than once; vary it together with what it has to fit, by one parameter of yours"
+                f"there is no derivative by {direction.name!r}: it opens {model.constraint_connections[place]!r}, a "
+                "redundant constraint; define one user parameter that also changes the matching dimensions"
             )
         return dq
 
     def _check_singular(self, s: Array, count: int) -> None:
-        """Refuse positions that (1) does not determine."""
+        """Raise for positions at which (1) is singular."""
         least = s[:, -1] if s.shape[1] >= count else np.zeros(len(s))
         flat = np.flatnonzero(least <= SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))))
         if len(flat):
             where = self.result.axis.at(float(self.t[flat[0]]))
-            raise GradientError(f"there are no derivatives at {where}: the position is singular, branches meet there")
+            raise GradientError(
+                f"there are no derivatives at {where}: the configuration is singular, branches meet there"
+            )
 
     # ---- outputs
 
@@ -228,7 +230,7 @@ class KinematicDerivatives:
         """Return an output, its values (k, ...) and its derivatives (k, ..., m)."""
         output = Output.of(self.request.model, name)
         if output.history is not None:
-            remedy = "it depends on what happened before: take outputs of states, and integrals of them"
+            remedy = "it depends on the history of the run: use outputs of the state, and integrals of them"
             raise ModelError("sensitivity", "output", name, remedy)
         values = np.asarray(self.result.output(name), dtype=float)
         columns = [self._derivative(k, output, name, values) for k in range(len(self.directions))]
@@ -244,14 +246,16 @@ class KinematicDerivatives:
         return differences(sides, step)
 
     def _moved(self, k: int, h: float) -> Result:
-        """Return the motion with a change h in a direction."""
+        """Return the motion perturbed by h in a direction."""
         if (k, h) not in self._beside:
             model = self.directions[k].beside(h)
             q = model.integrate(self.q, h * self.changes[k])
             held = undeformed(model)
             found = rates_at(model, self.t, q, conditions=held)
             if found.status != "finished":
-                raise GradientError(f"no rates beside the motion, by {self.directions[k].name!r}: {found.status}")
+                raise GradientError(
+                    f"cannot evaluate velocities at the perturbed state for {self.directions[k].name!r}: {found.status}"
+                )
             self._beside[k, h] = Result(
                 model,
                 self.t,
@@ -266,5 +270,5 @@ class KinematicDerivatives:
 
 
 def _integrated(model: Model) -> bool:
-    """Return whether drives give speeds or accelerations, so that laws are integrated before the motion begins."""
+    """Return whether drives prescribe velocities or accelerations, so that time laws are integrated first."""
     return any(drive.level for drive in model.joint_drives)

@@ -1,4 +1,4 @@
-"""Small changes carried along a whole run, switches and all: forwards for few directions, backwards for few outputs."""
+"""Forward and adjoint propagation of sensitivities along a run with switches."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["LinearizedRun"]
 
 Array = NDArray[np.float64]
 
-_PROBES = 2  # changes of the start by which growth is seen
+_N_PROBES = 2  # random changes of the initial state that measure growth
 
 
 @dataclass(frozen=True, eq=False)
 class LinearizedRun:
-    """A run as changes go along it.
+    """Linearization of a run: smooth segments and event windows.
 
     Attributes
     ----------
     result : Result
-    directions : tuple of Direction, (m,)
-        Numbers first.
+    directions : tuple of ParameterDirection, (m,)
+        Parameters first.
     wanted : (k,) s
         Times of outputs, in order.
-    parts : tuple of Pieces or Window
-        One after the other.
+    parts : tuple of SmoothSegment or EventWindow
+        In order of time.
     settings : mapping
-        Of short runs across windows.
+        Settings of short runs across windows.
     rtol : float
     """
 
@@ -57,7 +57,7 @@ class LinearizedRun:
         settings: Mapping[str, Any],
         rtol: float,
     ) -> LinearizedRun:
-        """Return the course of a run with given switches; directions come with numbers first."""
+        """Return the linearization of a run with given switches; parameters are the first directions."""
         numbers = [direction.number for direction in directions if direction.number is not None]
         now, end = float(result.t[0]), float(result.t[-1])
         parts: list[SmoothSegment | EventWindow] = []
@@ -72,11 +72,11 @@ class LinearizedRun:
 
     @property
     def held(self) -> bool:
-        """Whether some changes were too fast to be resolved."""
+        """Whether some changes decayed too fast to be resolved."""
         return any(isinstance(part, SmoothSegment) and part.held for part in self.parts)
 
     def forward(self) -> tuple[Array, float]:
-        """Return changes (k, n, m) at the times that are wanted, and by how much changes grew."""
+        """Return changes (k, n, m) at the requested times, and the growth of changes."""
         begin, end = self.result.t[0], self.result.t[-1]
         y = np.stack([direction.start for direction in self.directions], axis=1)
         probes, count, growth = self._probes(), len(self.directions), 1.0
@@ -94,12 +94,12 @@ class LinearizedRun:
         return found, growth
 
     def backward(self, slopes: Array) -> tuple[Array, float]:
-        """Return how outputs change with each direction by way of the state, (m, r), and by how much changes grew.
+        """Return derivatives of outputs through the state by each direction, (m, r), and the growth of changes.
 
         Parameters
         ----------
         slopes : (k, n, r)
-            Of outputs by the state at the times that are wanted.
+            Derivatives of outputs by the state at the requested times.
         """
         begin, end = self.result.t[0], self.result.t[-1]
         parts, maps, growth = self._judged()
@@ -125,14 +125,14 @@ class LinearizedRun:
 
     @property
     def _weights(self) -> Array:
-        """How much of each direction there is in the change that is judged: like its value, each a little otherwise."""
+        """Weights of the directions in the test change for error control: about their magnitudes, all different."""
         sizes = np.array([direction.size for direction in self.directions])
         return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))
 
     def _judged(self) -> tuple[list[SmoothSegment | EventWindow], dict[int, tuple[Array, Array]], float]:
-        """Return parts with steps that are short enough, what windows do, and by how much changes grew.
+        """Return parts with steps that meet the tolerance, maps of windows, and the growth of changes.
 
-        One change is carried forwards, of everything at once.
+        One test change, a combination of all directions, is propagated forward.
         """
         weights = self._weights[: sum(direction.number is not None for direction in self.directions)]
         y = (self._weights @ np.stack([direction.start for direction in self.directions]))[:, None]
@@ -152,7 +152,7 @@ class LinearizedRun:
         return parts, maps, growth
 
     def _maps(self, window: EventWindow) -> tuple[Array, Array]:
-        """Return what a switch makes of changes of the state (n, n), and what numbers add there (n, m)."""
+        """Return the maps of a switch for changes of the state (n, n), and of parameters (n, m)."""
         n = len(self.directions[0].start)
         free = self._free(window)
         units = [ParameterDirection(f"change {k} of the state", None, 1.0, np.eye(n)[k]) for k in free]
@@ -164,7 +164,7 @@ class LinearizedRun:
         return state, after[:, len(free) :]
 
     def _free(self, window: EventWindow) -> NDArray[np.intp]:
-        """Return which parts of the state can change before a switch: speeds of what is held, or sticks, do not."""
+        """Return indices of state entries that can change before a switch: not velocities that are locked or stick."""
         model = self.result.model
         assert model is not None
         held = [model.nv + k for k in conditions_of(self.result, model, np.array([window.begin]))[0][1].locked]
@@ -173,12 +173,12 @@ class LinearizedRun:
     def _probes(self) -> Array:
         model = self.result.model
         assert model is not None
-        change = np.random.default_rng(0).normal(size=(2 * model.nv + model.nx, _PROBES))
+        change = np.random.default_rng(0).normal(size=(2 * model.nv + model.nx, _N_PROBES))
         change[2 * model.nv :] = 0.0
         return np.asarray(change)
 
     def _growth(self, probes: Array, every: Array) -> float:
-        """Return by how much small motions, or speeds, have grown at most."""
+        """Return the largest growth of small motions or velocities."""
         model = self.result.model
         assert model is not None
         most = 1.0

@@ -1,9 +1,8 @@
 """Saltation of sensitivities across impacts, stops, friction, switching functions and events.
 
-A change dy of the state before a switch is, after it, the change of a run that began changed: when the switch comes
-earlier or later, and what it does then, is all in that run (the saltation matrix, Leine and Nijmeijer 2004, is its
-limit). Short runs across each switch differ by little in each direction; central differences of two sizes say how well
-their derivative is known.
+The change after a switch is the derivative of a short run across it by the state before it. The run includes the shift
+of the switching time and the effect of the switch; the limit is the saltation matrix (Leine and Nijmeijer 2004). Short
+runs are perturbed in each direction. Central differences of two step sizes give the accuracy of the derivative.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ __all__ = ["EventWindow", "saltation", "windows"]
 
 Array = NDArray[np.float64]
 
-_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # names of what happened tell speeds, which may differ
+_NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # event names contain velocities, which may differ
 SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times count as one
-_STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative changes that are tried
-_REPEATED = 1e-5  # relative difference of a short run from the run itself that is taken for noise
-_AGREE = 1e-5  # relative difference of the derivatives of two sizes of changes that is taken for noise
+_STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative perturbations, in the order of trial
+_REPEAT_TOL = 1e-5  # relative difference of a short run from the run itself that counts as round-off
+_AGREEMENT_TOL = 1e-5  # relative difference of the derivatives of two step sizes that counts as round-off
 
 
 @dataclass(frozen=True)
 class EventWindow:
-    """A short time with a switch in it."""
+    """Short time interval that contains a switch."""
 
     name: str
     t: float
@@ -51,11 +50,11 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
     ----------
     result : Result
     fixed : (k,) s
-        Times at which something breaks whatever the state is: no switches.
+        Discontinuity times that do not depend on the state: no switches.
     wanted : (k,) s
-        Times of outputs, which lie in no window.
+        Output times, which must lie outside all windows.
     noted : names
-        Of events that change nothing.
+        Events without effect.
     """
     begin, end = float(result.t[0]), float(result.t[-1])
     near = SIMULTANEOUS_TOL * (end - begin)
@@ -73,7 +72,7 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
     found = []
     for k, (t, name) in enumerate(times):
         if len(wanted) and np.abs(wanted - t).min() <= near:
-            remedy = f"{name!r} switches at t = {t:.9g} s, where an output is wanted: take other times"
+            remedy = f"{name!r} switches at t = {t:.9g} s, an output time: use other output times"
             raise ModelError("sensitivity", "times", t, remedy)
         others = [begin, end, *(other for other, _ in times[max(0, k - 1) : k + 2] if other != t), *wanted, *fixed]
         gap = min(abs(t - other) for other in others)
@@ -87,14 +86,14 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
 def saltation(
     result: Result, window: EventWindow, directions: Sequence[ParameterDirection], y: Array, settings: Mapping[str, Any]
 ) -> Array:
-    """Return changes (n, m) after a switch, from those before it."""
+    """Map changes (n, m) before a switch to changes after it."""
     runs = _WindowRuns(result, window, settings)
     after = [runs.derivative(direction, y[:, k]) for k, direction in enumerate(directions)]
     return np.stack(after, axis=1)
 
 
 class _WindowRuns:
-    """Runs across one window."""
+    """Short runs across one window."""
 
     def __init__(self, result: Result, window: EventWindow, settings: Mapping[str, Any]) -> None:
         model = result.model
@@ -116,18 +115,18 @@ class _WindowRuns:
         self._check_values(result)
 
     def _check_values(self, result: Result) -> None:
-        """Refuse a switch that a run from shortly before it does not repeat: it depends on what was earlier."""
+        """Raise if a run from shortly before a switch does not repeat it: the switch depends on the history."""
         window = self.window
         within = [event.name for event in result.events if window.begin < event.t <= window.end]
-        again = self.base[1][len(self.base[1]) - len(within) :]  # without what a start decides, sticking say
+        again = self.base[1][len(self.base[1]) - len(within) :]  # without events at the start, such as sticking
         last = result.at(window.end)
         there = np.concatenate([last.q, last.v, last.x])
         size = 1.0 + np.abs(there).max(initial=0.0)
-        same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEATED * size
+        same = np.abs(self.base[0] - there).max(initial=0.0) <= _REPEAT_TOL * size
         if not same or tuple(_NUMBER.sub("#", str(name)) for name in within) != again:
             raise GradientError(
-                f"{window.name!r} at t = {window.t:.9g} s has no derivative here: what happens then depends on what "
-                "was before, and a run from shortly before it goes on otherwise"
+                f"{window.name!r} at t = {window.t:.9g} s has no derivative: it depends on the history, and a run from "
+                "shortly before it ends differently"
             )
 
     def derivative(self, direction: ParameterDirection, y: Array) -> Array:
@@ -146,12 +145,12 @@ class _WindowRuns:
                 continue
             if before is not None:
                 size = np.abs(now).max(initial=0.0) + 1e-12
-                if np.abs(now - before).max(initial=0.0) <= _AGREE * size:
-                    return before  # rounding is least with the larger of two that agree
+                if np.abs(now - before).max(initial=0.0) <= _AGREEMENT_TOL * size:
+                    return before  # of two that agree, the larger step has less round-off
             before = now
         raise GradientError(
-            f"{self.window.name!r} at t = {self.window.t:.9g} s has no derivative by {direction.name!r}: it is grazed, "
-            "or the slightest change lets something else happen"
+            f"{self.window.name!r} at t = {self.window.t:.9g} s has no derivative by {direction.name!r}: the event is "
+            "grazed, or a small change leads to other events"
         )
 
     def _difference(self, direction: ParameterDirection, y: Array, h: float) -> Array:
@@ -174,7 +173,7 @@ class _WindowRuns:
         return values
 
     def _run(self, numbers: Mapping[str, float], state: State) -> tuple[Array, tuple[str, ...]]:
-        """Return the end of a run, q, v and x, and what happened on its way."""
+        """Return the final q, v and x of a run, and the names of its events."""
         result = simulate(
             self.model, self.window.end, state=state, parameters={**self.numbers, **numbers}, **self.settings
         )
@@ -185,4 +184,4 @@ class _WindowRuns:
 
 
 class _EventSequenceChanged(Exception):
-    """Something else happened than in the run itself."""
+    """The sequence of events differs from the run itself."""

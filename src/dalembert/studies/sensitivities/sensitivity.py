@@ -1,4 +1,4 @@
-"""`sensitivity`: derivatives of a run by numbers of the model and by start values."""
+"""`sensitivity`: derivatives of outputs by model parameters and start values."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["Sensitivity", "sensitivity"]
 
 Array = NDArray[np.float64]
 
-CHAOS_TOL = 1e-3  # growth times tolerance beyond which a gradient says little of finite changes
+CHAOS_TOL = 1e-3  # growth times tolerance beyond which a gradient does not predict finite changes
 ADJOINT_RATIO = 8  # directions per output from which on the adjoint method is cheaper
 RESERVED_SETTINGS = ("times", "parameters", "state", "t_start", "on_error", "stream", "resume")
 
@@ -43,9 +43,9 @@ class Sensitivity(Answer):
     Attributes
     ----------
     by : tuple of str, (m,)
-        By what.
+        Names of the parameters and start values.
     t : (k,) s
-        Times of outputs that are not reduced.
+        Times of outputs without reduction.
     values : dict of str to (k, ...) or (...)
     derivatives : dict of str to (k, ..., m) or (..., m)
     units : dict of str to str
@@ -53,12 +53,12 @@ class Sensitivity(Answer):
     result : Result
         The run.
     over_time : frozenset of str
-        Outputs that are not reduced.
+        Outputs without reduction.
     growth : float
-        By how much small changes of the state grew at most, over what they were at the start.
+        Largest growth of small changes of the state since the start.
     notes : list of str
     mode : str
-        How derivatives were found: ``"forward"`` or ``"adjoint"``; ``"implicit"`` at rest and of driven motions.
+        ``"forward"`` or ``"adjoint"``; ``"implicit"`` for equilibria and driven motions.
     """
 
     by: tuple[str, ...]
@@ -87,7 +87,7 @@ class Sensitivity(Answer):
         return f"derivatives by {list_text(self.by, 3)}: {list_text(shown, 3)}"
 
     def __str__(self) -> str:
-        """Return a table: a line for each number, columns of outputs; of those over time, the last value."""
+        """Return a table with a line per parameter and a column per output; for outputs over time, the last value."""
         columns = {}
         for label, values in self.values.items():
             over_time = label in self.over_time
@@ -111,7 +111,7 @@ class Sensitivity(Answer):
         return "\n".join([title, *(f"  {line}" for line in lines), *(f"  note: {note}" for note in self.notes)])
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return an xarray Dataset: each output, and ``"d <output>"`` by what it varies with."""
+        """Return an xarray Dataset with each output, and its derivatives ``"d <output>"``."""
         import xarray
 
         axis = self.result.axis
@@ -142,11 +142,11 @@ def sensitivity(
     mode: str = "auto",
     **settings: Any,
 ) -> Sensitivity:
-    """Return a run and the derivatives of its outputs.
+    """Compute the derivatives of outputs by parameters and start values.
 
-    Small changes are carried along the run with exact derivatives of accelerations, loops, elements, their states and
-    flexible bodies included. What a switch makes of them (a bounce, a stop, friction that begins to stick, an event of
-    your own) is found by short runs across it, which differ by little.
+    Small changes are propagated along the run with exact derivatives of accelerations, including loops, elements, their
+    states and flexible bodies. The effect of a switch (impact, stop, onset of sticking, user event) is found by short
+    perturbed runs across it.
 
     Parameters
     ----------
@@ -154,31 +154,32 @@ def sensitivity(
     outputs : names, or dict of label to name
         As in `sweep`: outputs over time, ``"A.position"``, or reduced, ``("A.effort", "peak")``.
     by : names
-        Numbers of the system (``"coupler.mass"``, ``"C.first.x"``, parameters of your own), and start values
+        Parameters of the system (``"coupler.mass"``, ``"C.first.x"``, user parameters), and start values
         (``"A"``, ``"A.speed"``, ``"motor.current"``).
     t_end : float, s
-        Of a run.
+        End of the run.
     task : str
-        ``"simulate"``; ``"kinematics"``, with settings of that, ``times=`` or ``drive=`` and ``values=``: all outputs
-        of a driven motion, efforts of drives too; ``"equilibrium"``, whose outputs are those of the state of rest,
-        ``"A.position"``; or ``"modes"`` about it: ``"eigenvalues"``, ``"frequencies"``, ``"natural_frequencies"``,
-        ``"damping_ratios"``. The last two follow numbers of the system; settings are those of `equilibrium`. A
-        kinematic motion follows numbers, the coordinate of ``drive=`` (all its values moved), and start values where
-        drives give speeds or accelerations; elsewhere these choose the branch alone.
+        ``"simulate"``; ``"kinematics"``, with its settings ``times=`` or ``drive=`` and ``values=``: all outputs of a
+        driven motion, also efforts of drives; ``"equilibrium"``, with outputs at the equilibrium, ``"A.position"``; or
+        ``"modes"`` about it: ``"eigenvalues"``, ``"frequencies"``, ``"natural_frequencies"``, ``"damping_ratios"``.
+        The last two have derivatives by parameters of the system only; settings are those of `equilibrium`. A
+        kinematic motion has derivatives by parameters, by the coordinate of ``drive=`` (a shift of all its values), and
+        by start values of drives that prescribe velocities or accelerations. Other start values only select the branch.
     times : (k,) s
-        Of the outputs; 101 from start to end if left out, or these two if no more is asked for.
+        Output times; default 101 from start to end, or only these two if all outputs are reduced.
     t_start : float, s
     state : dict of name to value
         Start values, as in `simulate`.
     parameters : dict of name to float
     rtol : float
     mode : str
-        ``"forward"``: changes are carried along the run; ``"adjoint"``: outputs are followed back along it, which costs
-        the more the more outputs there are, but hardly more with more names; ``"auto"``: by their numbers. Both give
-        the same derivatives to rounding. Back across a switch every number of the state takes a few short runs. Where
-        a switch has no derivative by one of these, as off a stop, derivatives are carried forward, with a note.
+        ``"forward"``: changes are propagated forward along the run. ``"adjoint"``: output derivatives are propagated
+        backward; the cost grows with the number of outputs, hardly with the number of names. ``"auto"``: chosen by
+        these numbers. Both give the same derivatives to rounding. The adjoint of a switch needs a few short runs for
+        every entry of the state. If a switch has no derivative by one of them, as at a stop, the forward mode is used,
+        with a note.
     settings
-        Others of `simulate`: ``events``, ``friction``, ``control``, ``method``, ...
+        Other settings of `simulate`: ``events``, ``friction``, ``control``, ``method``, ...
 
     Returns
     -------
@@ -187,16 +188,16 @@ def sensitivity(
     Raises
     ------
     GradientError
-        Where no derivative exists: an event that is grazed, or whose order changes with the slightest change.
+        If no derivative exists: a grazed event, or events whose order changes with a small change.
 
     Notes
     -----
-    How starts follow (loops closed, speeds made consistent), and what outputs make of changes, is varied by central
-    differences of fourth order, to about 1e-10.
+    Derivatives of the initial state (closed loops, consistent velocities), and of outputs by the state, use
+    fourth-order central differences, accurate to about 1e-10.
 
     Examples
     --------
-    A pendulum, by its length and by where it starts:
+    A pendulum, by its length and by its initial angle:
 
     >>> import dalembert as da
     >>> s = da.System("pendulum")
@@ -213,10 +214,12 @@ def sensitivity(
     if task != "simulate":
         return _at_rest(model, outputs, by, task, {"state": state, "parameters": parameters, **settings}, t_end)
     if t_end is None:
-        raise ModelError("sensitivity", "t_end", None, "say until when the run goes")
+        raise ModelError("sensitivity", "t_end", None, "give the end time of the run")
     given = [name for name in RESERVED_SETTINGS if name in settings]
     if given:
-        raise ModelError("sensitivity", given[0], settings[given[0]], "it is not taken here")
+        raise ModelError(
+            "sensitivity", given[0], settings[given[0]], "it is not a setting of sensitivity: leave it out"
+        )
     names = (by,) if isinstance(by, str) else tuple(by)
     _check_memory(model, settings)
     readings = _readings(outputs)
@@ -231,7 +234,7 @@ def sensitivity(
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
     _check_breaks(model, directions)
     fixed = _fixed_breaks(result, settings, t_start, t_end)
-    order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # numbers first
+    order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(mode, directions, readings, wanted, not switches)
     course = LinearizedRun.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
@@ -240,17 +243,17 @@ def sensitivity(
     if backwards:
         try:
             found = _by_outputs(course, readings)
-        except GradientError as error:  # a change of the state that no name leads to, such as one off a stop
-            notes.append(f"derivatives were carried forward, as with mode='forward': backwards, {error}")
+        except GradientError as error:  # for a change of the state outside the requested directions, as off a stop
+            notes.append(f"mode='forward' was used, because the adjoint failed: {error}")
             backwards = False
     values, sorted_ones, units, growth = found or _by_directions(course, readings)
     derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
     if growth * rtol > CHAOS_TOL:
         notes.append(
-            f"small changes grew by {growth:.3g}: derivatives are of this motion, and say little of finite changes"
+            f"small changes grew by {growth:.3g}: derivatives are valid for this motion, but predict no finite changes"
         )
     if course.held:
-        notes.append("changes that the motion damps out within its steps are not resolved")
+        notes.append("changes that decay within one step were not resolved")
     over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
     done = "adjoint" if backwards else "forward"
     return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes, done)
@@ -259,7 +262,7 @@ def sensitivity(
 def _at_rest(
     model: Model, outputs: Any, by: str | Sequence[str], task: str, settings: Mapping[str, Any], t_end: float | None
 ) -> Sensitivity:
-    """Return an equilibrium, or the modes about it, and derivatives."""
+    """Return derivatives of an equilibrium, or of the modes about it."""
     tasks = {"equilibrium": equilibrium_slopes, "modes": mode_slopes}
     if task not in tasks:
         raise ModelError("sensitivity", "task", task, "use 'simulate', 'kinematics', 'equilibrium' or 'modes'")
@@ -271,7 +274,10 @@ def _at_rest(
     for reading in readings:
         if reading.reduce is not None:
             raise ModelError(
-                "sensitivity", f"reduction of {reading.name!r}", reading.reduce, "nothing is over time here"
+                "sensitivity",
+                f"reduction of {reading.name!r}",
+                reading.reduce,
+                "this task has no time axis: leave it out",
             )
         asked[reading.label] = str(reading.name)
     result, values, derivatives, units = tasks[task](model, asked, names, settings)
@@ -281,14 +287,17 @@ def _at_rest(
 def _prescribed(
     model: Model, outputs: Any, by: str | Sequence[str], settings: dict[str, Any], t_end: float | None, state: Any
 ) -> Sensitivity:
-    """Return a kinematic motion and derivatives."""
+    """Return derivatives of a kinematic motion."""
     for name, given in (("t_end", t_end), ("state", state)):
         if given is not None:
-            remedy = "a kinematic motion goes through times=, or through values= of a drive="
+            remedy = "give times=, or drive= and values=, for a kinematic motion"
             raise ModelError("sensitivity", name, given, remedy)
     if settings.pop("on_error", "raise") != "raise":
         raise ModelError(
-            "sensitivity", "on_error", "return", "what ends has no derivatives beyond: it is not taken here"
+            "sensitivity",
+            "on_error",
+            "return",
+            "a motion that ends early has no derivatives after its end: leave it out",
         )
     parameters = settings.pop("parameters")
     names = (by,) if isinstance(by, str) else tuple(by)
@@ -315,35 +324,33 @@ def _readings(outputs: Any) -> tuple[RecordedOutput, ...]:
 
 def _check_values(result: Result, t_end: float, settings: Mapping[str, Any]) -> None:
     if result.status != "finished" or result.t[-1] < t_end:
-        raise IntegrationError(
-            f"the run has no end at {t_end:.6g} s to differentiate: {result.status} {result.message}"
-        )
+        raise IntegrationError(f"the run did not reach t_end = {t_end:.6g} s: {result.status} {result.message}")
     method = str(settings.get("method", "auto"))
     if method.startswith(("scipy:", "cvode", "ida")):
-        raise ModelError("sensitivity", "method", method, "use one of our own, such as 'auto'")
+        raise ModelError("sensitivity", "method", method, "use a built-in method, such as 'auto'")
 
 
 def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
-    """Refuse what acts by states of the past: changes of those would have to be carried along, too."""
+    """Raise for sampled control and delays: derivatives by past states are not propagated."""
     if settings.get("control_period") is not None or isinstance(settings.get("control"), SampledControl):
-        remedy = "it acts by its samples, whose changes are not followed: ask it at all times, or use da.sweep"
+        remedy = "derivatives of sampled values are not supported: use continuous control, or da.sweep"
         raise ModelError("sensitivity", "control", "sampled", remedy)
     if np.isfinite(model.shortest_delay):
-        remedy = "changes of the past are not followed: take a state in its place, or use da.sweep"
+        remedy = "derivatives of past states are not supported: replace the delay by a lag state, or use da.sweep"
         raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
 
 
 def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> None:
-    """Refuse numbers that move times at which a law breaks: what jumps there would be left out."""
+    """Raise for parameters that move discontinuity times of a law: the jump there has no derivative."""
     uses = discontinuity_sources(model).uses
     for direction in directions:
         if direction.number is not None and model.parameter_names[direction.number] in uses:
-            remedy = "it moves a time at which a law jumps, and the jump has no derivative here: use da.sweep"
+            remedy = "it moves a discontinuity time of a law, which is not supported: use da.sweep"
             raise ModelError("sensitivity", "by", direction.name, remedy)
 
 
 def _fixed_breaks(result: Result, settings: Mapping[str, Any], t_start: float, t_end: float) -> Array:
-    """Return times at which something breaks whatever the state is."""
+    """Return discontinuity times that do not depend on the state."""
     model = result.model
     assert model is not None
     pairs = [(None, model.conditions())] if result.conditions is None else result.conditions(np.array([t_start]))
@@ -351,7 +358,7 @@ def _fixed_breaks(result: Result, settings: Mapping[str, Any], t_start: float, t
 
 
 def _noted(settings: Mapping[str, Any]) -> set[str]:
-    """Return the names of events that change nothing."""
+    """Return the names of events without effect."""
     events = settings.get("events", ())
     every = [events] if isinstance(events, Event) else events
     return {event.name for event in every if event.action is None and not event.terminal}
@@ -360,7 +367,7 @@ def _noted(settings: Mapping[str, Any]) -> set[str]:
 def _backwards(
     way: str, directions: Sequence[ParameterDirection], readings: Sequence[RecordedOutput], wanted: Array, smooth: bool
 ) -> bool:
-    """Return whether outputs are followed back, rather than directions forwards."""
+    """Return whether the adjoint mode is used."""
     if way not in ("auto", "forward", "adjoint"):
         raise ModelError("sensitivity", "mode", way, "use 'auto', 'forward' or 'adjoint'")
     if way != "auto":
@@ -372,7 +379,7 @@ def _backwards(
 def _by_outputs(
     course: LinearizedRun, readings: Sequence[RecordedOutput]
 ) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
-    """Return values, derivatives and units of outputs, followed back along the run; and growth."""
+    """Return values, derivatives and units of outputs by the adjoint mode, and the growth."""
     result, wanted, directions = course.result, course.wanted, course.directions
     n = len(directions[0].start)
     units = [ParameterDirection(f"change {k} of the state", None, 1.0, row) for k, row in enumerate(np.eye(n))]
@@ -388,7 +395,7 @@ def _by_outputs(
         one_hot[np.arange(count), ..., np.arange(count)] = 1.0
         values[label], weights = reduced(reading, wanted, y, one_hot)
         inner = y[0].size
-        weights = weights.reshape(-1, inner, count)  # of each number that is asked for, by component and time
+        weights = weights.reshape(-1, inner, count)  # of each requested value, by component and time
         over = count if reading.reduce is None else 1
         slopes = dy.reshape(count, inner, -1)
         seeds.append(np.einsum("oik,kin->knoi", weights, slopes[..., :n]).reshape(count, n, over * inner))
@@ -408,7 +415,7 @@ def _by_outputs(
 def _by_directions(
     course: LinearizedRun, readings: Sequence[RecordedOutput]
 ) -> tuple[dict[str, Array], dict[str, Array], dict[str, str], float]:
-    """Return values, derivatives and units of outputs from changes that were carried along the run; and growth."""
+    """Return values, derivatives and units of outputs by the forward mode, and the growth."""
     found, growth = course.forward()
     kept = StateDerivatives(course.result, course.directions, course.wanted, found)
     values, derivatives, units = {}, {}, {}

@@ -1,18 +1,18 @@
-"""Small changes along a run: how the state follows the start and numbers of the model; and the other way round.
+"""Variational equations of a run by initial state and parameters, and their adjoint.
 
-A change of the state (q, v, x) has q moved by small motions xi (nv), as `Model.integrate` moves it, speeds by dv and
-element states by dx. With y = (xi, dv, dx) and a change dp of numbers it goes on as
+A change of the state (q, v, x) moves q by small motions xi (nv), as `Model.integrate` does, velocities by dv and
+element states by dx. With y = (xi, dv, dx) and a change dp of parameters it satisfies
 
     xi' = dv + K(v) xi,   dv' = a_q xi + a_v dv + a_x dx + a_p dp,   dx' likewise                               (1)
 
-with K that of `Joint.bracket` and exact derivatives of accelerations, loops and all. Changes that obey the loops go on
-obeying them: (1) is the derivative of accelerations that do. Slopes l of an output by the state go back as -l' = A^T l.
+with K of `Joint.bracket` and exact derivatives of accelerations, including loops. Changes that satisfy the loop
+constraints continue to do so, because (1) is the derivative of accelerations that satisfy them. Derivatives l of an
+output by the state satisfy the adjoint equation -l' = A^T l.
 
-The matrices of (1) are smooth where the run is. They are evaluated at some places, and are polynomials in between
-(`blocks`). Both ways are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the
-transpose of the first. The error of small changes is not controlled by that of the motion (a pendulum at rest takes six
-steps in ten seconds): steps begin as those of the run, and are divided where the method's own estimate of the error of
-the changes themselves says so.
+The matrices of (1) are smooth where the run is. They are evaluated at Gauss points and are polynomials in between
+(`jacobians`). Both directions are products of small matrices in the core (`core/steppers/variations.hpp`), the adjoint
+the transpose of the forward one. Error control of the motion does not bound the error of small changes (a pendulum at
+rest takes six steps in ten seconds). The steps of the run are therefore divided by an error estimate of the changes.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ __all__ = ["SmoothSegment", "smooth_segment"]
 
 Array = NDArray[np.float64]
 
-_TURN = 4.0  # rad of the fastest change within a step: where the method is stable for certain
+_MAX_STEP_ANGLE = 4.0  # rad of the fastest change within a step: limit of guaranteed stability
 MAX_SUBSTEPS = 256  # steps of the variational equations within one step of the run
-_SOME = 4  # of these many blocks one says how fast changes are
+_BLOCK_STRIDE = 4  # every fourth block is used to estimate the fastest change
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +44,18 @@ class SmoothSegment:
     Attributes
     ----------
     t : (k,) s
-        Where changes are wanted, in order; the last is where the part ends.
+        Output times, in order; the last is the end of the segment.
     matrices : (b, s, rows, n + m)
-        At the places of all blocks: by changes of the state, then of numbers.
+        At the Gauss points of all blocks: by changes of the state, then of parameters.
     blocks : (b, 2) s
     steps : (j, 2) s
         Begin and length of the steps of small changes.
     block, keep : (j,)
-        In which block a step is; where in t its end stands, or -1.
+        Index of the block of a step; index of its end in t, or -1.
     n, split : int
-        Numbers of a change, and those of them that are small motions.
+        Number of entries of a change, and of small motions among them.
     held : bool
-        Whether the fastest change was too fast for steps to resolve it: it is damped out in the motion, too.
+        Whether the fastest change decays too fast for the steps to resolve it.
     """
 
     t: Array
@@ -72,28 +72,28 @@ class SmoothSegment:
         return Along(self.n, self.split, matrices, NODES, self.blocks, self.steps, self.block, self.keep)
 
     def forward(self, start: Array, weights: Array, rtol: float) -> Array:
-        """Return changes (k, n, c) at the times t from those at the begin, (n, c).
+        """Propagate changes (n, c) at the begin to changes (k, n, c) at the times t.
 
         Parameters
         ----------
         start : (n, c)
-            The first m columns are of numbers that change.
+            The first m columns belong to parameters.
         weights : (j,)
-            Of the first columns, in the sum whose errors have to be small.
+            Weights of the first columns in the combination whose error is controlled.
         rtol : float
-            Of errors in a step, compared with how large that sum is about there.
+            Tolerance of the error of a step, relative to the magnitude of that combination.
         """
         return self._forward(self.matrices, start, weights, rtol)[0]
 
     def judged(self, start: Array, weights: Array, rtol: float) -> tuple[SmoothSegment, Array]:
-        """Return the pieces with steps in as many parts as `forward` takes them, and changes (k, n, c).
+        """Return the segment with steps divided as in `forward`, and changes (k, n, c).
 
         Parameters
         ----------
         start : (n, c)
-            The first column is of the sum that is judged.
+            The first column is the combination whose error is controlled.
         weights : (m,)
-            By how much each number changes in that.
+            Changes of the parameters in that combination.
         rtol : float
         """
         matrices = np.empty((*self.matrices.shape[:-1], self.n + 1))
@@ -104,14 +104,14 @@ class SmoothSegment:
 
     def _forward(self, matrices: Array, start: Array, weights: Array, rtol: float) -> tuple[Array, NDArray[np.int64]]:
         count = start.shape[1]
-        padded = np.zeros((self.n, -(-count // 8) * 8))  # as the core takes columns at once
+        padded = np.zeros((self.n, -(-count // 8) * 8))  # the core processes eight columns at once
         padded[:, :count] = start
         judged = weights[:0] if self.held else weights
         found, parts = self._along(matrices).forward(padded, judged, rtol)
         return found[:, :, :count], parts
 
     def divided(self, parts: NDArray[np.int64]) -> SmoothSegment:
-        """Return the same with each step in so many parts, (j,)."""
+        """Return the segment with each step divided into the given number of parts, (j,)."""
         keep = np.full(int(parts.sum()), -1, dtype=np.int64)
         keep[np.cumsum(parts) - 1] = self.keep
         return replace(
@@ -122,12 +122,12 @@ class SmoothSegment:
         )
 
     def backward(self, slopes: Array) -> tuple[Array, Array]:
-        """Return slopes of outputs by the state at the begin (n, r), and by numbers (m, r).
+        """Return derivatives of outputs by the state at the begin (n, r), and by parameters (m, r).
 
         Parameters
         ----------
         slopes : (k, n, r)
-            By the state at the times t.
+            Derivatives by the state at the times t.
         """
         A, B = np.ascontiguousarray(self.matrices[..., : self.n]), self.matrices[..., self.n :]
         at_begin, weights = self._along(A).backward(np.ascontiguousarray(slopes))
@@ -135,7 +135,7 @@ class SmoothSegment:
 
 
 def _divided(begins: Array, h: Array, parts: NDArray[np.int64]) -> Array:
-    """Return steps (j, 2), begins and lengths, each in equal parts."""
+    """Divide steps into equal parts; return begins and lengths (j, 2)."""
     length = np.repeat(h / parts, parts)
     within = np.arange(len(length)) - np.repeat(np.cumsum(parts) - parts, parts)
     return np.ascontiguousarray(np.stack([np.repeat(begins, parts) + within * length, length], axis=1))
@@ -144,7 +144,7 @@ def _divided(begins: Array, h: Array, parts: NDArray[np.int64]) -> Array:
 def smooth_segment(
     result: Result, names: Sequence[str], begin: float, end: float, wanted: Array, rtol: float
 ) -> SmoothSegment:
-    """Return the matrices of a run from one time to another, and steps with ends at times that are wanted."""
+    """Return the segment of a run between two times, with step ends at the output times."""
     near = 1e-13 * max(abs(begin), abs(end), 1e-3)
     broken = result.breaks[(result.breaks > begin + near) & (result.breaks < end - near)]
     inner = np.concatenate([result.steps, broken])
@@ -164,7 +164,7 @@ def smooth_segment(
     n = 2 * model.nv + model.nx
     t = wanted[(wanted > begin + near) & (wanted < end - near)]
     cuts = _apart(np.concatenate([edges, begins, t]), near, [begin, *t, end])
-    steps, held = _steps(cuts, _fastest(every[order[::_SOME]], n))
+    steps, held = _steps(cuts, _fastest(every[order[::_BLOCK_STRIDE]], n))
     times = np.append(t, end)
     ends = steps.sum(axis=1)
     block = order[np.clip(np.searchsorted(begins, steps[:, 0] + near, side="right") - 1, 0, len(order) - 1)]
@@ -175,7 +175,7 @@ def smooth_segment(
 
 
 def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
-    """Return times in order, one of those that are next to each other; some, which are among them, for certain."""
+    """Return sorted times without near duplicates; times in `keep` are always retained."""
     t = np.unique(t)
     group = np.cumsum(np.diff(t, prepend=t[:1]) > near)
     found = t[np.unique(group, return_index=True)[1]]
@@ -185,15 +185,15 @@ def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
 
 
 def _steps(cuts: Array, fastest: float) -> tuple[Array, bool]:
-    """Return steps (j, 2) between times, short enough for the fastest changes, rad/s, and whether some are not."""
+    """Return steps (j, 2) between times, limited by the fastest change, rad/s, and whether some exceed the limit."""
     h = np.diff(cuts)
-    needed = np.ceil(h * fastest / _TURN)
+    needed = np.ceil(h * fastest / _MAX_STEP_ANGLE)
     parts = np.clip(needed, 1, MAX_SUBSTEPS).astype(np.int64)
     return _divided(cuts[:-1], h, parts), bool(needed.max(initial=1.0) > MAX_SUBSTEPS)
 
 
 def _fastest(matrices: Array, n: int) -> float:
-    """Return how fast changes are, rad/s: by the size of the eighth power of matrices at some places."""
+    """Estimate the rate of the fastest change, rad/s, from the eighth power of matrices at some Gauss points."""
     if not n or not len(matrices):
         return 0.0
     A = whole(matrices[:, :: len(NODES) - 1], n).reshape(-1, n, n)

@@ -1,1 +1,1 @@
-"""Parameter studies: cases, jobs, executors, stores."""
+"""Parameter sweeps: cases, jobs, executors, stores."""

@@ -15,20 +15,20 @@ from ...errors import ModelError
 
 __all__ = ["Axis", "Case", "Cases", "Design", "make_design"]
 
-SAMPLE = "sample"  # the axis of everything that is drawn from distributions
+SAMPLE = "sample"  # axis of all samples drawn from distributions
 QUANTILE_MARGIN = 1e-12  # of probabilities; at 0 and 1 quantiles may be infinite
 _DESIGNS = ("latin", "sobol", "random")
 
 
 class Case(Mapping[str, Any]):
-    """The values of one case, by name.
+    """Values of one case by name.
 
     Attributes
     ----------
     number : int
-        Among all cases, from 0.
+        Index among all cases, from 0.
     used : set of str
-        Names that were asked for so far.
+        Names that were read so far.
     """
 
     def __init__(self, number: int, values: Mapping[str, Any], seed: int = 0) -> None:
@@ -50,26 +50,26 @@ class Case(Mapping[str, Any]):
         return f"<Case {self.number}: {values}>"
 
     def value(self, name: str) -> Any:
-        """Return a value without noting that it was asked for."""
+        """Return a value without marking it as read."""
         return self._values[name]
 
     def unread(self) -> dict[str, Any]:
-        """Return the values that nobody asked for yet."""
+        """Return the values that were not read yet."""
         return {name: value for name, value in self._values.items() if name not in self.used}
 
     @property
     def rng(self) -> np.random.Generator:
-        """Random numbers of this case alone: the same wherever and whenever it runs."""
+        """Random generator of this case, independent of process and order."""
         return np.random.default_rng([self._seed, self.number])
 
 
 class Cases(Sequence[Case]):
-    """Some cases, their values in columns: many are made, sent and read at once.
+    """Several cases with their values stored in columns.
 
     Attributes
     ----------
     numbers : list of int
-        Of each, among all cases.
+        Index of each among all cases.
     columns : dict of str to (n,) array or list
         Values by name; arrays where all of them are floats.
     """
@@ -81,7 +81,7 @@ class Cases(Sequence[Case]):
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Any]]) -> Cases:
-        """Return cases with the values of each, numbered from 0."""
+        """Return cases from rows of values, numbered from 0."""
         return cls(range(len(rows)), {name: [row[name] for row in rows] for name in (rows[0] if rows else ())})
 
     def __len__(self) -> int:
@@ -104,7 +104,7 @@ class Cases(Sequence[Case]):
 
 @dataclass(frozen=True)
 class Axis:
-    """One direction in which cases vary: a column of values for each name that varies along it."""
+    """Axis of a study: a column of values for each name that varies along it."""
 
     name: str
     columns: dict[str, Sequence[Any]]
@@ -114,11 +114,11 @@ class Axis:
 
     @cached_property
     def floats(self) -> dict[str, NDArray[np.float64]]:
-        """The columns of floats alone, as arrays."""
+        """Columns of floats only, as arrays."""
         return {name: np.array(c) for name, c in self.columns.items() if all(type(value) is float for value in c)}
 
     def at(self, places: NDArray[np.intp]) -> dict[str, NDArray[np.float64] | list[Any]]:
-        """Return what its names have at some places."""
+        """Return the values of its names at given indices."""
         return {
             name: self.floats[name][places] if name in self.floats else [column[k] for k in places.tolist()]
             for name, column in self.columns.items()
@@ -127,14 +127,14 @@ class Axis:
 
 @dataclass(frozen=True)
 class Design:
-    """All cases: every combination of the places along axes, the last axis fastest."""
+    """All cases: every combination of the values along the axes, the last axis fastest."""
 
     axes: tuple[Axis, ...]
     seed: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many places each axis has."""
+        """Number of values along each axis."""
         return tuple(len(axis) for axis in self.axes)
 
     def __len__(self) -> int:
@@ -142,11 +142,11 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that varies."""
+        """Names of all varied quantities."""
         return tuple(name for axis in self.axes for name in axis.columns)
 
     def cases(self, numbers: Sequence[int]) -> Cases:
-        """Return some cases."""
+        """Return the cases with given numbers."""
         places = np.unravel_index(np.asarray(numbers, dtype=np.intp), self.shape) if self.axes else ()
         columns: dict[str, Any] = {}
         for axis, at in zip(self.axes, places, strict=True):
@@ -154,12 +154,12 @@ class Design:
         return Cases(numbers, columns, self.seed)
 
     def case(self, number: int) -> Case:
-        """Return one case."""
+        """Return the case with a given number."""
         return self.cases([number])[0]
 
 
 def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed: int) -> Design:
-    """Return the cases that a user asked for; see `sweep`."""
+    """Return the cases from user arguments; see `sweep`."""
     if not isinstance(over, Mapping) or not over:
         raise ModelError("sweep", "over", over, "give a dict of name to values, {'k.stiffness': [100.0, 200.0]}")
     if design not in _DESIGNS:
@@ -168,7 +168,7 @@ def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed:
         raise ModelError("sweep", "seed", seed, "give a whole number from 0 on")
     drawn = {key: value for key, value in over.items() if hasattr(value, "ppf") or hasattr(value, "rvs")}
     if drawn and samples is None:
-        raise ModelError("sweep", "samples", None, f"say how many to draw of {_names_of(drawn)}")
+        raise ModelError("sweep", "samples", None, f"give the number of samples of {_names_of(drawn)}")
     if samples is not None and not drawn:
         raise ModelError("sweep", "samples", samples, "nothing is drawn: give distributions of scipy.stats in `over`")
     axes = [_listed(key, value) for key, value in over.items() if key not in drawn]
@@ -177,7 +177,7 @@ def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed:
     made = Design(tuple(axes), int(seed))
     twice = {name for name in made.names if made.names.count(name) > 1}
     if twice:
-        raise ModelError("sweep", "over", sorted(twice), "a name can vary in one place only")
+        raise ModelError("sweep", "over", sorted(twice), "a name may vary along one axis only")
     return made
 
 
@@ -186,10 +186,10 @@ def _names_of(keys: Mapping[Any, Any]) -> str:
 
 
 def _listed(key: Any, given: Any) -> Axis:
-    """Return the axis of values that are listed: of one name, or of several that go together."""
+    """Return the axis of listed values: of one name, or of several that vary together."""
     names = key if isinstance(key, tuple) else (key,)
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ModelError("sweep", "over", key, "give names, or a tuple of names whose values go together")
+        raise ModelError("sweep", "over", key, "give names, or a tuple of names whose values vary together")
     item = f"{', '.join(names)} of sweep"
     rows = given.tolist() if isinstance(given, np.ndarray) and given.ndim == 1 else given
     if isinstance(rows, (str, bytes, Mapping)) or not hasattr(rows, "__len__") or not hasattr(rows, "__getitem__"):
@@ -211,7 +211,7 @@ def _listed(key: Any, given: Any) -> Axis:
 
 
 def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> dict[str, Sequence[Any]]:
-    """Return what is drawn from distributions, a column for each name, in the order of the names."""
+    """Draw samples from distributions, a column for each name, in the order of the names."""
     if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
         raise ModelError("sweep", "samples", samples, "give a whole number from 1 on")
     single = [key for key, value in drawn.items() if hasattr(value, "ppf")]
@@ -226,7 +226,7 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
                 law.ppf(np.clip(parts[:, single.index(key)], QUANTILE_MARGIN, 1 - QUANTILE_MARGIN)), dtype=float
             )
             rows = values[:, None]
-        else:  # of several numbers that depend on each other: drawn, for it has no quantiles
+        else:  # multivariate: sampled directly, because it has no quantiles
             generator = np.random.default_rng([seed, k])
             rows = np.asarray(law.rvs(size=int(samples), random_state=generator), dtype=float)
             rows = rows.reshape(int(samples), -1)

@@ -1,7 +1,7 @@
-"""Number of cases sent to a worker at a time.
+"""Chunks of cases for workers, sized by measured duration.
 
-Sending a pack costs some milliseconds wherever it goes. Packs are sized by the time that cases were found to take: long
-enough for that not to matter, short enough for all workers to have some up to the end.
+Sending a chunk costs some milliseconds. Chunks are sized by the measured time per case: long enough to make this cost
+negligible, short enough to keep all workers busy to the end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MIN_CHUNKS_PER_WORKER = 2  # of the remaining work, so that workers finish toget
 
 
 class CaseChunks(Iterator[Cases]):
-    """Cases that are left, a pack at a time.
+    """Iterator over chunks of the remaining cases.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class CaseChunks(Iterator[Cases]):
     left : list of int
         Numbers of cases.
     workers : int
-        That share them.
+        Number of workers that share the cases.
     abreast : int
-        How many cases are run at once: those of the first packs, before anything is known.
+        Number of cases run at once: the size of the first chunks, before durations are known.
     adaptive : bool
-        Whether later packs are sized by time.
+        Whether later chunks are sized by duration.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class CaseChunks(Iterator[Cases]):
         self.sent, self.answered, self.seconds = 0, 0, 0.0
 
     def record_duration(self, block: CaseBlock) -> None:
-        """Take note of how long a pack took."""
+        """Record the duration of a chunk."""
         self.answered += len(block.numbers)
         self.seconds += block.seconds
 

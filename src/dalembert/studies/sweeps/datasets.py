@@ -1,4 +1,4 @@
-"""Labelled Dataset over the axes of a study, from the answers of its blocks."""
+"""Labelled Dataset over the axes of a study, from the results of its blocks."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ MAX_NOTES = 20
 
 
 class MemoryStore:
-    """Blocks as they come, in memory."""
+    """In-memory store of finished blocks."""
 
     def __init__(self) -> None:
         self.blocks: list[CaseBlock] = []
-        self.trouble = ""  # why something could not be kept where it was to be
+        self.trouble = ""  # error message if a block could not be written
 
     def finished(self) -> set[int]:
-        """Return the numbers of cases that need not be run."""
+        """Return the numbers of cases that are finished."""
         return set()
 
     def keep(self, block: CaseBlock) -> None:
-        """Take in a block."""
+        """Add a finished block."""
         self.blocks.append(block)
 
     def whole(self) -> CaseBlock:
-        """Return all blocks as one, in order of cases."""
+        """Return all blocks merged, in order of cases."""
         return ordered(self.blocks)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 def ordered(blocks: Iterable[CaseBlock]) -> CaseBlock:
-    """Return blocks as one, in order of cases."""
+    """Merge blocks in order of cases."""
     return join(sorted((block for block in blocks if block.numbers), key=lambda block: block.numbers[0]))
 
 
 def check_labels(design: Design, labels: Iterable[str]) -> None:
-    """Refuse labels that mean something else in the Dataset."""
+    """Raise for labels that already name an axis or a variable of the Dataset."""
     taken = {axis.name for axis in design.axes} | set(design.names)
     for label in labels:
         if label in taken:
-            remedy = f"it is what varies: give the output a label of its own, {{'found {label}': {label!r}}}"
+            remedy = f"it is a varied name: give the output another label, {{'found {label}': {label!r}}}"
             raise ModelError("sweep", "outputs", label, remedy)
         if label in (STATUS, MESSAGE):
-            raise ModelError("sweep", "outputs", label, "the answer has a variable of this name: give another label")
+            raise ModelError("sweep", "outputs", label, "the Dataset has a variable of this name: use another label")
 
 
 def dataset(design: Design, block: CaseBlock, attrs: Mapping[str, Any]) -> xarray.Dataset:
-    """Return the Dataset of all cases, those that are not among the answers marked so."""
+    """Return the Dataset of all cases; cases without a result have the status ``"not run"``."""
     import xarray
 
     names = [axis.name for axis in design.axes]
@@ -89,7 +89,7 @@ def dataset(design: Design, block: CaseBlock, attrs: Mapping[str, Any]) -> xarra
 
 
 def _dims(label: str, column: Column, axes: list[str]) -> tuple[str, ...]:
-    """Return dimensions of a variable that are none of the axes; those that have the name of one get their label."""
+    """Return the dimensions of a variable besides the axes, prefixed by its label if an axis has the same name."""
     return tuple(f"{label} {dim}" if dim in axes else dim for dim in column.dims)
 
 
@@ -112,7 +112,7 @@ def _coordinates(design: Design) -> dict[str, Any]:
 
 
 def _plain(axis: Axis, values: Any) -> Any:
-    """Return values as an array for a coordinate: numbers, or texts."""
+    """Return values as a coordinate array of numbers or strings."""
     if all(isinstance(value, (int, float, np.integer, np.floating)) for value in values):
         return np.array(values)
     return np.array([value if isinstance(value, str) else repr(value) for value in values], dtype=str)

@@ -1,7 +1,7 @@
 """Executors of blocks of cases: in this process, in worker processes, by joblib or Dask.
 
-Each place takes blocks and hands back what comes of them, in any order. A process that dies costs nothing but time: its
-block is run once more, by itself, and only if that kills its process too are its cases recorded as failed.
+Each executor runs blocks and yields their results in any order. If a process dies, its block is run once more by
+itself. Only if that process dies too are the cases recorded as failed.
 """
 
 from __future__ import annotations
@@ -26,43 +26,41 @@ from .jobs import CaseBlock, Job, carry_out, join, packed
 
 __all__ = ["LocalExecutor", "Place", "WorkerLost", "choose_executor"]
 
-PENDING_BLOCKS_PER_WORKER = (
-    3  # blocks for each worker that are sent before answers come: enough to keep it busy, few to keep memory small
-)
+PENDING_BLOCKS_PER_WORKER = 3  # pending blocks for each worker: enough to keep it busy, few enough to limit memory
 
 
 class WorkerLost(Exception):
-    """What runs the cases is gone; the message says what."""
+    """The executor or scheduler that runs the cases is lost."""
 
 
 class Place(Protocol):
-    """Somewhere to run."""
+    """Interface of executors."""
 
     workers: int
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of blocks as they come."""
+        """Yield the results of blocks as they finish."""
 
 
 class LocalExecutor:
-    """This process: one block after the other, in registers and on threads where the task permits."""
+    """Executor in this process: block after block, with SIMD batches and threads if the task supports them."""
 
     workers = 1
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of blocks."""
+        """Yield the results of blocks in order."""
         for block in blocks:
             yield job.run(block)
 
 
 class ProcessExecutor:
-    """Processes of our own, which are started anew if one of them dies."""
+    """Executor with worker processes, which are restarted if one dies."""
 
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of blocks as they come."""
+        """Yield the results of blocks as they finish."""
         sent, waiting = packed(job), iter(blocks)
         while True:
             with self._pool(self.workers) as pool:
@@ -79,7 +77,7 @@ class ProcessExecutor:
                 yield self._by_itself(sent, block)
 
     def _by_itself(self, sent: bytes, block: Cases) -> CaseBlock:
-        """Return the answers of a block that was under way when a process died; if it is the cause, case by case."""
+        """Run a block that was pending when a process died by itself; if it fails again, case by case."""
         with self._pool(1) as pool:
             try:
                 return pool.submit(carry_out, sent, block).result()
@@ -90,14 +88,14 @@ class ProcessExecutor:
 
     @staticmethod
     def _pool(workers: int) -> ProcessPoolExecutor:
-        way = "fork" if sys.platform == "linux" else None  # a script needs no guard then
+        way = "fork" if sys.platform == "linux" else None  # then a script needs no __main__ guard
         context = multiprocessing.get_context(way)
         return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
 
 
 def _begin(parent: int) -> None:
-    """Make a process of this one a worker, which ends with its parent, however that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends us
+    """Initialize a worker process that ends when its parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent terminates the workers
     set_threads(1)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
@@ -113,7 +111,7 @@ def _sent(executor: Executor, job: bytes, block: Cases) -> Future[CaseBlock]:
 
 
 class _PendingBlocks:
-    """Blocks that are sent and not yet answered: a few at a time."""
+    """Submitted blocks without results; their number is limited."""
 
     def __init__(self, send: Callable[[Cases], Future[CaseBlock]], most: int) -> None:
         self.send, self.most = send, most
@@ -121,7 +119,7 @@ class _PendingBlocks:
         self._next: deque[Cases] = deque()
 
     def through(self, blocks: Iterator[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of all."""
+        """Submit all blocks and yield their results."""
         while True:
             while len(self.under_way) < self.most:
                 block = next(blocks, None)
@@ -138,35 +136,35 @@ class _PendingBlocks:
                 yield answer
 
     def left(self) -> list[Cases]:
-        """Return blocks that have no answer."""
+        """Return blocks without results."""
         return [*self.under_way.values(), *self._next]
 
 
 class FuturesExecutor:
-    """An executor of the user's: of concurrent.futures, or anything with `submit` that returns such futures."""
+    """User executor of concurrent.futures, or any object whose `submit` returns such futures."""
 
     def __init__(self, executor: Executor, workers: int) -> None:
         self.executor, self.workers = executor, workers
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of blocks as they come."""
+        """Yield the results of blocks as they finish."""
         sent = packed(job)
         flying = _PendingBlocks(partial(_sent, self.executor, sent), PENDING_BLOCKS_PER_WORKER * self.workers)
         try:
             yield from flying.through(iter(blocks))
         except (BrokenProcessPool, CancelledError, RuntimeError) as error:
-            raise WorkerLost(f"the executor is gone: {error or type(error).__name__}") from error
+            raise WorkerLost(f"the executor is lost: {error or type(error).__name__}") from error
 
 
 class JoblibExecutor:
-    """A `joblib.Parallel` of the user's."""
+    """Executor with a `joblib.Parallel` of the user."""
 
     def __init__(self, parallel: Any) -> None:
         self.parallel = parallel
         self.workers = max(1, int(parallel._effective_n_jobs()))
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of blocks, a few at a time."""
+        """Yield the results of blocks, a few at a time."""
         from joblib import delayed
 
         sent, waiting = packed(job), iter(blocks)
@@ -177,7 +175,7 @@ class JoblibExecutor:
 
 
 class DaskExecutor:
-    """A Dask cluster: its scheduler gives the blocks of a lost worker to another one."""
+    """Executor on a Dask cluster; the scheduler reassigns the blocks of a lost worker."""
 
     def __init__(self, client: Any) -> None:
         self.mine = isinstance(client, str)
@@ -188,18 +186,18 @@ class DaskExecutor:
         try:
             found = self.client.scheduler_info(n_workers=-1)["workers"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            remedy = f"its scheduler does not answer ({error!r}): connect anew"
+            remedy = f"its scheduler does not respond ({error!r}): connect again"
             raise ModelError("sweep", "client", client, remedy) from error
         self.workers = max(1, sum(int(worker["nthreads"]) for worker in found.values()))
 
     def run(self, job: Job, blocks: Iterable[Cases]) -> Iterator[CaseBlock]:
-        """Yield the answers of blocks as they come."""
+        """Yield the results of blocks as they finish."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError, as_completed
 
         client, waiting = self.client, iter(blocks)
         try:
-            # what is submitted, any worker can make anew; what is scattered goes with its worker
+            # any worker can recompute submitted data; scattered data are lost with their worker
             sent = client.submit(_as_it_is, packed(job), pure=False)
 
             def send(block: Cases) -> Any:
@@ -215,8 +213,8 @@ class DaskExecutor:
                 try:
                     yield future.result()
                 except KilledWorker:
-                    told = "it killed the workers that ran it, or its block did"
-                    if len(block) > 1:  # to find out which
+                    told = "the workers that ran it, or its block, died"
+                    if len(block) > 1:  # to find the failing case
                         for k in range(len(block)):
                             answers.add(send(block[k : k + 1]))
                     else:
@@ -225,7 +223,7 @@ class DaskExecutor:
                 if further is not None:
                     answers.add(send(further))
         except (FutureCancelledError, CancelledError, OSError, TimeoutError) as error:
-            raise WorkerLost(f"the scheduler is gone: {error or type(error).__name__}") from error
+            raise WorkerLost(f"the scheduler is lost: {error or type(error).__name__}") from error
         finally:
             if self.mine:
                 client.close(timeout=1)
@@ -237,7 +235,7 @@ def _connected(address: str) -> Any:
     try:
         return Client(address)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError, TypeError) as error:
-        remedy = f"no scheduler answers there: {error or type(error).__name__}"
+        remedy = f"no scheduler responds at this address: {error or type(error).__name__}"
         raise ModelError("sweep", "client", address, remedy) from error
 
 
@@ -246,13 +244,13 @@ def _as_it_is(job: bytes) -> bytes:
 
 
 def _on_a_worker(job: bytes, cases: Cases) -> CaseBlock:
-    """Run a block on one thread: the worker has a block for each of its own."""
+    """Run a block on one thread: a Dask worker runs one block per thread."""
     set_threads(1)
     return carry_out(job, cases)
 
 
 def choose_executor(executor: Any, client: Any, workers: int | None) -> Place | None:
-    """Return where a user wants cases to run; None if it is left to us."""
+    """Return the executor from user arguments; None if it is chosen automatically."""
     places = {"executor": executor, "client": client, "workers": workers}
     given = [name for name, value in places.items() if value is not None]
     if len(given) > 1 and set(given) != {"executor", "workers"}:

@@ -1,4 +1,4 @@
-"""Analysis of one case, in whichever process it runs."""
+"""Jobs of a study: task, model, settings and recorded outputs, run for blocks of cases."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ TASKS: dict[str, Callable[..., Any]] = {
     "modes": modes,
     "linearize": linearize,
 }
-_RUN = re.compile(r"^run (\d+)")  # how notes of an ensemble begin
-_STARTED = ("simulate", "equilibrium", "modes", "linearize")  # which take start values by name
-MAX_BATCH_SIZE = 1024  # runs side by side at most
+_RUN = re.compile(r"^run (\d+)")  # prefix of notes of an ensemble
+_STARTED = ("simulate", "equilibrium", "modes", "linearize")  # tasks with start values by name
+MAX_BATCH_SIZE = 1024  # runs in one ensemble
 MAX_BATCH_NUMBERS = 2e7  # numbers of states held in memory at once
-_ALONE = ("events", "stream", "resume", "method")  # settings of runs that cannot be made side by side, or not always
+_ALONE = ("events", "stream", "resume", "method")  # settings that ensembles do not support, or not always
 
 
 @dataclass
 class CaseBlock:
-    """Answers of some cases."""
+    """Results of several cases."""
 
     numbers: list[int]
     errors: list[str]  # "" for a case that finished
     columns: dict[str, Column]
     notes: list[str] = field(default_factory=list)
-    seconds: float = 0.0  # that it took
+    seconds: float = 0.0  # duration
 
 
 class StudyInterrupted(Exception):
@@ -57,16 +57,16 @@ class StudyInterrupted(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """A task, and what it is done with.
+    """Task with its model, settings and recorded outputs.
 
     Attributes
     ----------
     source : Model, or function of a Case that returns a System
     task : str, or function of a Model and a Case
     settings : dict
-        Of the task.
-    readings : tuple of Reading
-        What is kept of each answer.
+        Settings of the task.
+    readings : tuple of RecordedOutput
+        Outputs recorded of each case.
     """
 
     source: Any
@@ -76,7 +76,7 @@ class Job:
 
     @property
     def side_by_side(self) -> bool:
-        """Whether cases are runs of one topology, which registers and threads take at once."""
+        """Whether cases are runs of one topology, which can be simulated as one ensemble."""
         if self.task != "simulate" or not isinstance(self.source, Model):
             return False
         given = {name for name in _ALONE if self.settings.get(name) not in (None, (), [], False)}
@@ -85,7 +85,7 @@ class Job:
 
     @property
     def abreast(self) -> int:
-        """How many cases are run at once."""
+        """Number of cases run at once."""
         if not self.side_by_side:
             return 1
         times = len(np.atleast_1d(self.settings["times"]))
@@ -93,7 +93,7 @@ class Job:
         return max(1, min(MAX_BATCH_SIZE, int(MAX_BATCH_NUMBERS / (times * max(1, states)))))
 
     def run(self, cases: Cases) -> CaseBlock:
-        """Return the answers of some cases; what fails is recorded."""
+        """Run cases and return their results; failures are recorded."""
         began, size = time.perf_counter(), self.abreast
         if self.side_by_side:
             block = join([self._runs(cases[k : k + size]) for k in range(0, len(cases), size)])
@@ -129,7 +129,7 @@ class Job:
         return as_model(made)
 
     def _answer(self, case: Case) -> Any:
-        """Return what the task gives for one case."""
+        """Return the result of the task for one case."""
         model = self._model(case)
         numbers, others = sorted_names(model, self.task, case)
         if numbers:
@@ -138,7 +138,7 @@ class Job:
             answer = self.task(model, case, **self.settings)
             left = [name for name in others if name not in case.used]
             if left:
-                raise _unknown(model, left[0], "nor did the task ask for it")
+                raise _unknown(model, left[0], "and the task did not read it")
             return answer
         settings = dict(self.settings)
         if others:
@@ -149,7 +149,7 @@ class Job:
         return answer
 
     def _runs(self, cases: Cases) -> CaseBlock:
-        """Return runs that are made side by side; one that cannot even begin is found by halves."""
+        """Run cases as one ensemble; a case whose start fails is isolated by bisection."""
         try:
             ensemble = self._ensemble(cases)
         except DalembertError as error:
@@ -183,14 +183,16 @@ class Job:
 def _state_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     state = settings.get("state") or {}
     if not isinstance(state, Mapping):
-        raise ModelError("sweep", "state", type(state).__name__, "give start values by name, for others by name vary")
+        raise ModelError(
+            "sweep", "state", type(state).__name__, "give start values by name, because start values vary by name"
+        )
     return dict(state)
 
 
 def sorted_names(model: Model, task: Any, case: Case) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return values of a case, as far as nobody read them, that are numbers of the model, and those that start it.
+    """Split the unread values of a case into model parameters and start values.
 
-    Of a task of the user's, the others are left to it.
+    A user task may read the others itself.
     """
     known = model.parameter_names
     left = case.unread()
@@ -199,7 +201,7 @@ def sorted_names(model: Model, task: Any, case: Case) -> tuple[dict[str, Any], d
     if isinstance(task, str):
         for name, value in others.items():
             if task not in _STARTED:
-                raise _unknown(model, name, f"and {task} takes no start values")
+                raise _unknown(model, name, f"and {task} has no start values")
             try:
                 named_count(model, {name: value})
             except ModelError as error:
@@ -209,8 +211,8 @@ def sorted_names(model: Model, task: Any, case: Case) -> tuple[dict[str, Any], d
 
 def _unknown(model: Model, name: str, further: str) -> ModelError:
     near = get_close_matches(name, list(model.parameter_names), n=3)
-    hint = f"; near are {', '.join(map(repr, near))}" if near else "; s.parameters lists the numbers"
-    return ModelError("sweep", "name", name, f"it is no number of {model.system.name!r}, {further}{hint}")
+    hint = f"; similar names: {', '.join(map(repr, near))}" if near else "; s.parameters lists the parameters"
+    return ModelError("sweep", "name", name, f"it is no parameter of {model.system.name!r}, {further}{hint}")
 
 
 def _notes(answer: Any) -> list[str]:
@@ -232,10 +234,12 @@ def _block(cases: Cases, answers: Sequence[dict[str, Column] | None], errors: li
 
 
 def settle(block: CaseBlock, dims: dict[str, tuple[str, ...]]) -> CaseBlock:
-    """Return a block whose values have the dimensions that those of others have; cases that differ have failed."""
+    """Return a block whose values have the dimensions of earlier blocks; cases that differ are marked failed."""
     for label, column in list(block.columns.items()):
         if dims.setdefault(label, column.dims) != column.dims:
-            told = f"ModelError: {label!r} has the dimensions {column.dims} here and {dims[label]} in other cases"
+            told = (
+                f"ModelError: {label!r} has the dimensions {column.dims} in this case and {dims[label]} in other cases"
+            )
             block.errors = [error or told for error in block.errors]
             block.columns = {}
             break
@@ -243,7 +247,7 @@ def settle(block: CaseBlock, dims: dict[str, tuple[str, ...]]) -> CaseBlock:
 
 
 def join(blocks: Sequence[CaseBlock]) -> CaseBlock:
-    """Return several blocks as one."""
+    """Concatenate blocks."""
     dims: dict[str, tuple[str, ...]] = {}
     blocks = [settle(block, dims) for block in blocks]
     numbers = [number for block in blocks for number in block.numbers]
@@ -257,7 +261,7 @@ def join(blocks: Sequence[CaseBlock]) -> CaseBlock:
 
 
 def packed(job: Job) -> bytes:
-    """Return a job as bytes that another process can unpack: functions of a script by value, where cloudpickle is."""
+    """Serialize a job for another process, with cloudpickle if installed, which pickles script functions by value."""
     try:
         import cloudpickle as way
     except ImportError:
@@ -276,12 +280,12 @@ def _unpacked(job: bytes) -> Job:
     try:
         made = pickle.loads(job)
     except (ImportError, AttributeError) as error:
-        remedy = f"workers cannot unpack it ({error}): give them the module, or define functions in your script"
+        remedy = f"workers cannot unpickle it ({error}): install the module there, or define functions in your script"
         raise ModelError("sweep", "task", "sent", remedy) from error
     assert isinstance(made, Job)
     return made
 
 
 def carry_out(job: bytes, cases: Cases) -> CaseBlock:
-    """Return the answers of some cases of a packed job: what another process is asked to do."""
+    """Run cases of a serialized job in a worker process."""
     return _unpacked(job).run(cases)

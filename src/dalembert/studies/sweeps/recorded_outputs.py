@@ -1,4 +1,4 @@
-"""Recorded outputs of a case: by name, reduced over time, or functions of the answer."""
+"""Recorded outputs of a case: by name, reduced over time, or functions of the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TIME = "time"
 
 @dataclass(frozen=True)
 class Column:
-    """Values of one variable: of one case, or of several, one after the other, along the first axis."""
+    """Values of one variable for one case, or for several cases along the first axis."""
 
     dims: tuple[str, ...]  # of the values of one case
     values: Array
@@ -43,10 +43,10 @@ class Column:
 
 @dataclass(frozen=True)
 class RecordedOutput:
-    """One variable of the answer: where it comes from, and how it is reduced over time."""
+    """Recorded variable: its source, and its reduction over time."""
 
     label: str
-    name: str | None = None  # of an output, or an attribute of the answer
+    name: str | None = None  # of an output, or an attribute of the result
     reduce: str | Callable[[Array, Array], Any] | None = None
     function: Callable[[Any], Any] | None = None
 
@@ -77,13 +77,13 @@ _UNITS = {"frequencies": "Hz", "eigenvalues": "1/s"}
 
 
 def as_readings(outputs: Any, task: str | Callable[..., Any]) -> tuple[RecordedOutput, ...]:
-    """Return what a user wants to keep; see `sweep`."""
+    """Return the recorded outputs from user arguments; see `sweep`."""
     if outputs is None:
         if callable(task):
             return ()
         outputs = _DEFAULTS.get(task)
         if outputs is None:
-            remedy = "say what to keep: ['A.position'], {'peak': ('A.effort', 'peak')}"
+            remedy = "give the outputs to record: ['A.position'], {'peak': ('A.effort', 'peak')}"
             raise ModelError("sweep", "outputs", None, remedy)
     if isinstance(outputs, str) or callable(outputs):
         outputs = [outputs]
@@ -120,12 +120,12 @@ def _reading(label: Any, what: Any) -> RecordedOutput:
             raise ModelError("sweep", f"reduction of {name!r}", reduction, f"use {known}, or a function of (t, values)")
         shown = reduction if isinstance(reduction, str) else getattr(reduction, "__name__", "reduced")
         return RecordedOutput(label or f"{name} {shown}", name, reduction)
-    raise ModelError("sweep", "outputs", what, "give a name, (name, reduction), or a function of the answer")
+    raise ModelError("sweep", "outputs", what, "give a name, (name, reduction), or a function of the result")
 
 
 def read(answer: Any, readings: Sequence[RecordedOutput]) -> dict[str, Column]:
-    """Return what is kept of the answer of one case."""
-    if not readings:  # the answer of a function of the user's, as it is
+    """Return the recorded outputs of one case."""
+    if not readings:  # the unchanged result of a user function
         if not isinstance(answer, Mapping):
             answer = {"answer": answer}
         return {str(name): _plain(str(name), value) for name, value in answer.items()}
@@ -149,9 +149,11 @@ def _one(answer: Any, reading: RecordedOutput) -> Column:
             value = answer[reading.name]
         except (KeyError, TypeError, IndexError):
             kind = type(answer).__name__
-            raise ModelError("sweep", "output", reading.name, f"the answer, {kind}, has nothing of the name") from None
+            raise ModelError(
+                "sweep", "output", reading.name, f"the result, {kind}, has no output of this name"
+            ) from None
     if reading.reduce is not None:
-        remedy = "only outputs over time are reduced: give a function of the answer instead"
+        remedy = "only outputs over time can be reduced: give a function of the result instead"
         raise ModelError("sweep", f"reduction of {reading.name!r}", reading.reduce, remedy)
     column = _plain(reading.label, value)
     dims = _DIMENSIONS.get(reading.name, ())
@@ -160,9 +162,9 @@ def _one(answer: Any, reading: RecordedOutput) -> Column:
 
 
 def to_its_end(answer: Any) -> Any:
-    """Return a run that an event has ended between the times asked for with its last state besides.
+    """Return a run that an event ended between output times, extended by its last state.
 
-    Reductions and functions see it; outputs over time keep the times that all cases have.
+    Reductions and functions use the last state; outputs over time keep the times common to all cases.
     """
     if not isinstance(answer, Result) or answer.status != "event" or answer.dense is None or not answer.events:
         return answer
@@ -193,7 +195,7 @@ def _reduced_unit(unit: str, reduction: str) -> str:
 
 
 def read_runs(ensemble: Ensemble, readings: Sequence[RecordedOutput]) -> dict[str, Column]:
-    """Return what is kept of runs that were made side by side, (B, ...); NaN where a run did not come to its end."""
+    """Return the recorded outputs of an ensemble, (B, ...); NaN where a run ended early."""
     return {reading.label: _of_runs(ensemble, reading) for reading in readings}
 
 
@@ -227,12 +229,12 @@ def _of_runs(ensemble: Ensemble, reading: RecordedOutput) -> Column:
 
 
 def rows_of(column: Column) -> Column:
-    """Return the values of one case as those of a row of cases."""
+    """Return the values of one case with a leading axis of cases."""
     return Column(column.dims, column.values[None], column.unit, column.coords)
 
 
 def _spread(column: Column, done: Sequence[int], count: int) -> Column:
-    """Return values of some cases as values of all."""
+    """Scatter values of some cases into an array of all cases."""
     if len(done) == count:
         return column
     values = np.full((count, *column.values.shape[1:]), blank(column.values.dtype), dtype=_roomy(column.values.dtype))
@@ -241,9 +243,9 @@ def _spread(column: Column, done: Sequence[int], count: int) -> Column:
 
 
 def together(parts: Sequence[tuple[Column | None, int]]) -> Column:
-    """Return values of several cases, each part with how many it has, as one column.
+    """Concatenate parts, each with its number of cases, into one column.
 
-    Shorter values are filled up, and so are cases of a part that has none.
+    Shorter values, and cases of a part without values, are padded.
     """
     known = [column for column, _ in parts if column is not None]
     first = known[0]
@@ -263,7 +265,7 @@ def together(parts: Sequence[tuple[Column | None, int]]) -> Column:
 
 
 def _shared(known: Sequence[Column], longest: Column) -> dict[str, Array]:
-    """Return coordinates that all cases have in common, as far as each goes."""
+    """Return coordinates common to all cases, up to the length of each."""
     return {
         name: place
         for name, place in longest.coords.items()
@@ -272,39 +274,39 @@ def _shared(known: Sequence[Column], longest: Column) -> dict[str, Array]:
 
 
 def _roomy(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a type that has a value for what is missing."""
+    """Return a dtype that can represent missing values."""
     return np.dtype(float) if kind.kind in "iub" else np.dtype(object) if kind.kind in "US" else kind
 
 
 def blank(kind: np.dtype[Any]) -> Any:
-    """Return what stands where a value is missing."""
+    """Return the fill value of a dtype for missing values."""
     return np.nan if kind.kind in "fc" else "" if kind.kind in "US" else None if kind.kind == "O" else 0
 
 
 def _plain(label: str, value: Any) -> Column:
-    """Return what a function gave: a number, an array, text, or an xarray DataArray with its dimensions."""
+    """Convert the result of a user function: a number, an array, a string, or an xarray DataArray."""
     if hasattr(value, "dims") and hasattr(value, "coords"):
         coords = {str(d): np.asarray(value.coords[d]) for d in value.dims if d in value.coords}
         return Column(tuple(map(str, value.dims)), np.asarray(value), str(value.attrs.get("units", "")), coords)
     values = np.asarray(bool(value) if isinstance(value, Stability) else value)
     if values.dtype.kind not in "fciubUS":
-        remedy = "a case answers with numbers, texts, arrays of them, or a dict of such"
+        remedy = "return numbers, strings, arrays of them, or a dict of these"
         raise ModelError("sweep", f"output {label!r}", type(value).__name__, remedy)
     return Column(tuple(f"{label} [{k}]" for k in range(values.ndim)), values)
 
 
 def _component_dims(label: str, shape: Sequence[int]) -> tuple[str, ...]:
-    """Return names of the dimensions of an output that are not of time."""
+    """Return names of the dimensions of an output besides time."""
     return ("axis",) if tuple(shape) == (3,) else tuple(f"{label} [{k}]" for k in range(len(shape)))
 
 
 def reduced(reading: RecordedOutput, t: Array, y: Array, dy: Array) -> tuple[Array, Array]:
-    """Return an output (n, ...) and its derivatives (n, ..., m), reduced over time as a reading says."""
+    """Reduce an output (n, ...) and its derivatives (n, ..., m) over time."""
     reduce = reading.reduce
     if reduce is None:
         return y, dy
     if not isinstance(reduce, str):
-        remedy = "its derivative is not known: take the output over time, and reduce that"
+        remedy = "its derivative is not available: request the output over time, and reduce it afterwards"
         raise ModelError("sensitivity", f"reduction of {reading.name!r}", reduce, remedy)
     value = np.asarray(_REDUCTIONS[reduce](t, y))
     if reduce in ("first", "final", "mean", "integral"):
@@ -319,5 +321,5 @@ def reduced(reading: RecordedOutput, t: Array, y: Array, dy: Array) -> tuple[Arr
 
 
 def _at(dy: Array, place: Array) -> Array:
-    """Return derivatives (..., m) at the times where each component is largest, say."""
+    """Return derivatives (..., m) at the time index of each component."""
     return np.asarray(np.take_along_axis(dy, place[None, ..., None], axis=0)[0])

@@ -1,8 +1,8 @@
-"""Zarr store of a study that grows block by block, so that a stopped study can be resumed.
+"""Zarr store of a study, written block by block, so that a stopped study can be resumed.
 
-Values of all cases stand in arrays of float64, one row for each case. ``log.jsonl`` has a line for each block: its
-cases, their errors, and a seal of its values. A block counts once its line is whole; one whose values are not those
-that were sealed is run again.
+Values of all cases are stored in float64 arrays, one row for each case. ``log.jsonl`` has a line for each block: its
+cases, their errors, and a checksum of its values. A block is valid once its line is complete; a block whose values do
+not match the checksum is run again.
 """
 
 from __future__ import annotations
@@ -28,24 +28,30 @@ from .recorded_outputs import Column
 __all__ = ["Store", "design_of", "read_note", "stored"]
 
 _KEY = "dalembert_sweep"
-_FORMAT = 2  # from which on notes and variables are sealed; 1 is read, too
+_FORMAT = 2  # since 2, notes and variables have checksums; 1 can be read, too
 CASES_PER_CHUNK = 256  # cases in a chunk of the store
-_VARIABLE = {"place": str, "dims": list, "unit": str, "complex": bool, "coords": dict}  # what is kept of each
+_VARIABLE = {
+    "place": str,
+    "dims": list,
+    "unit": str,
+    "complex": bool,
+    "coords": dict,
+}  # stored properties of each variable
 
 
 class Store(MemoryStore):
-    """A study on disk.
+    """Store of a study on disk.
 
     Parameters
     ----------
     path : str or path
-        Of a new folder, or of one that a study of the same was written to.
+        A new folder, or the folder of the same study.
     identity : dict
-        What makes it the same: the model, what varies, the task, its settings, what is kept.
+        Fingerprints of the model, the varied names, the task, its settings and the recorded outputs.
     design : Design
         All cases.
     retry : bool
-        Whether cases that failed are run again.
+        Whether failed cases are run again.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: Mapping[str, str], design: Design, retry: bool) -> None:
@@ -66,10 +72,10 @@ class Store(MemoryStore):
             self.done |= {block.numbers[k] for k in good}
         self.log = open(self.path / "log.jsonl", "a+b")  # noqa: SIM115  (closed by close)
         self.log.seek(0)
-        self.log.truncate(self.log.read().rfind(b"\n") + 1)  # of a line that was cut off
+        self.log.truncate(self.log.read().rfind(b"\n") + 1)  # drop an incomplete last line
 
     def _begin(self, identity: dict[str, str], design: Design) -> None:
-        """Make the folder, or look whether it is ours and of the same study."""
+        """Create the folder, or check that it holds the same study."""
         axes = [
             (axis.name, {name: _as_plain_values(column) for name, column in axis.columns.items()})
             for axis in design.axes
@@ -88,11 +94,11 @@ class Store(MemoryStore):
             raise FileError("sweep", "store", str(self.path), remedy) from error
 
     def finished(self) -> set[int]:
-        """Return the numbers of cases that need not be run."""
+        """Return the numbers of cases that are finished."""
         return self.done
 
     def keep(self, block: CaseBlock) -> None:
-        """Write a block; if the disk does not take it, it stays in memory."""
+        """Write a block; if writing fails, keep it in memory."""
         try:
             self._keep(block)
         except OSError as error:
@@ -100,7 +106,7 @@ class Store(MemoryStore):
             super().keep(block)
 
     def _keep(self, block: CaseBlock) -> None:
-        """Write a block: values first, then the line that makes them count."""
+        """Write a block: values first, then the log line that makes it valid."""
         good = [k for k, error in enumerate(block.errors) if not error]
         rows = [block.numbers[k] for k in good]
         seal = hashlib.blake2b(digest_size=8)
@@ -121,7 +127,7 @@ class Store(MemoryStore):
         os.fsync(self.log.fileno())
 
     def _variable(self, label: str, column: Column) -> dict[str, Any]:
-        """Return what is known of a variable; one that is new gets an array."""
+        """Return the properties of a variable; create the array of a new one."""
         known = self.variables.get(label)
         if known is None:
             coords = {name: values.tolist() for name, values in column.coords.items() if _is_plain(values)}
@@ -147,7 +153,7 @@ class Store(MemoryStore):
         return known
 
     def _write(self, place: str, rows: list[int], values: Any) -> None:
-        """Write rows of an array, which grows if they are longer than those of other cases."""
+        """Write rows of an array, which is enlarged for longer rows."""
         if not rows:
             return
         array = self.zarr.open_array(str(self.path / place), mode="r+", zarr_format=3)
@@ -157,12 +163,12 @@ class Store(MemoryStore):
         array.oindex[(rows, *(slice(0, n) for n in values.shape[1:]))] = values
 
     def whole(self) -> CaseBlock:
-        """Return all that is stored, and what could not be."""
+        """Return all blocks, stored or kept in memory, as one."""
         on_disk = stored(self.path, self.count)
         return ordered([on_disk, *self.blocks]) if self.blocks else on_disk
 
     def close(self) -> None:
-        """Close the files and let go of the folder."""
+        """Close the files and release the folder."""
         self.log.close()
         self.lock.release()
 
@@ -172,11 +178,11 @@ class _Kept(CaseBlock):
 
 
 def stored(path: Path, count: int) -> CaseBlock:
-    """Return all blocks of a store as one; each case as it was answered last."""
+    """Return all blocks of a store as one, with the last result of each case."""
     blocks = _read(path, count, require("zarr"))
     broken = next((block for block in blocks if block.damaged), None)
     if broken is not None:
-        remedy = "values are not those that were written: run the sweep again with this store, which runs them anew"
+        remedy = "stored values do not match their checksum: run the sweep again with this store to recompute them"
         raise FileError("load_sweep", "store", str(path), f"case {broken.numbers[0]}: {remedy}")
     last: dict[int, CaseBlock] = {}
     for block in blocks:
@@ -192,19 +198,19 @@ def stored(path: Path, count: int) -> CaseBlock:
 
 
 def _read(path: Path, count: int, zarr: Any, *, clean: bool = False) -> list[_Kept]:
-    """Return the blocks of a store, in the order in which they were written; `clean` removes chunks that are damaged.
+    """Return the blocks of a store in the order of writing; `clean` removes damaged chunks.
 
-    What a chunk held that cannot be unpacked is NaN, and no longer what was sealed.
+    Values of a damaged chunk are NaN, and do not match the checksum.
     """
     variables = _variables(path)
     values = {}
     for label, known in variables.items():
         values[label], damaged = _values(_opened(path, known["place"], count, zarr), path / known["place"])
         for chunk in damaged if clean else ():
-            chunk.unlink()  # it could not be unpacked to be written to, either
+            chunk.unlink()  # a damaged chunk cannot be written to, either
     blocks = []
     try:
-        lines = (path / "log.jsonl").read_bytes().split(b"\n")[:-1]  # what stands after the last end of line is cut off
+        lines = (path / "log.jsonl").read_bytes().split(b"\n")[:-1]  # drop an incomplete last line
     except FileNotFoundError:
         lines = []
     for text in lines:
@@ -212,7 +218,7 @@ def _read(path: Path, count: int, zarr: Any, *, clean: bool = False) -> list[_Ke
             line = json.loads(text)
             blocks.append(_block(line, variables, values))
         except (ValueError, KeyError, TypeError, IndexError):
-            continue  # a line that is no line: its cases run again
+            continue  # invalid line: its cases run again
     return blocks
 
 
@@ -235,10 +241,10 @@ def _block(line: dict[str, Any], variables: dict[str, dict[str, Any]], values: d
 
 
 def _values(array: Any, folder: Path) -> tuple[Any, list[Path]]:
-    """Return the values of an array, NaN where they cannot be unpacked, and the files of which that is so."""
+    """Return the values of an array, NaN in damaged chunks, and the files of these chunks."""
     try:
         return np.asarray(array[...]), []
-    except (RuntimeError, ValueError):  # of its codecs
+    except (RuntimeError, ValueError):  # raised by codecs
         found, damaged = np.full(array.shape, np.nan), []
     for index in np.ndindex(*(-(-n // size) for n, size in zip(array.shape, array.chunks, strict=True))):
         part = tuple(slice(k * size, (k + 1) * size) for k, size in zip(index, array.chunks, strict=True))
@@ -268,10 +274,10 @@ def _variables(path: Path) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = json.loads((path / "variables.json").read_text(encoding="utf-8"))
         if set(found) == {"seal", "variables"} and isinstance(found["seal"], str):
             if found["seal"] != _seal(found["variables"]):
-                raise ValueError("it is not what was written")
+                raise ValueError("it does not match its checksum")
             found = found["variables"]
         if not all({key: type(value) for key, value in known.items()} == _VARIABLE for known in found.values()):
-            raise ValueError("a variable lacks what it should have")
+            raise ValueError("a variable lacks a property")
         return found
     except FileNotFoundError:
         return {}
@@ -280,7 +286,7 @@ def _variables(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _seal(data: Any) -> str:
-    """Return a seal of what a JSON file holds."""
+    """Return the checksum of the contents of a JSON file."""
     return hashlib.blake2b(json.dumps(data, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
@@ -297,21 +303,23 @@ def _check_same(path: Path, identity: Mapping[str, str], count: int) -> None:
     for what, value in {**identity, "number of cases": str(count)}.items():
         there = {**note["identity"], "number of cases": str(note["count"])}.get(what)
         if there != value:
-            remedy = f"it holds another study, with another {what}: give another name, or what that one was given"
+            remedy = (
+                f"it holds another study, with a different {what}: use another store, or the arguments of that study"
+            )
             raise FileError("sweep", "store", str(path), remedy)
 
 
 def read_note(path: Path) -> dict[str, Any]:
-    """Return what a store says of its study."""
+    """Read the description of the study of a store."""
     try:
         note: dict[str, Any] = json.loads(store_note(path, _KEY))
         if note["format"] not in (1, _FORMAT):
             raise ValueError(f"its format is {note['format']}")
         if note["format"] == _FORMAT and note.pop("seal") != _seal(note):
-            raise ValueError("it is damaged: what it says of its cases is not what was written")
-        note["identity"]["system"], note["count"], note["axes"], note["seed"]  # all that is read of it
+            raise ValueError("it is damaged: the description of its cases does not match its checksum")
+        note["identity"]["system"], note["count"], note["axes"], note["seed"]  # all entries that are read
     except (OSError, ValueError, KeyError, TypeError) as error:
-        remedy = f"it is there, and was not written by da.sweep ({error!r}): give another name"
+        remedy = f"it exists and was not written by da.sweep ({error!r}): use another name"
         raise FileError("sweep", "store", str(path), remedy) from error
     return note
 
@@ -326,10 +334,10 @@ def _as_plain_values(column: Any) -> list[Any]:
 
 
 def _numbers(label: str, column: Column, as_complex: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return values as float64; complex ones with an axis more."""
+    """Return values as float64; complex ones with an additional axis."""
     kind = column.values.dtype.kind
     if kind not in "fciub" or (kind == "c" and not as_complex):
-        remedy = "a store keeps numbers of one kind: leave it out, or do without store="
+        remedy = "a store holds numbers of one kind: leave this output out, or do not use store="
         raise FileError("sweep", f"output {label!r}", column.values.dtype, remedy)
     if as_complex:
         return np.ascontiguousarray(column.values, dtype=complex)[..., None].view(float)

@@ -1,4 +1,4 @@
-"""`sweep`: one task for many cases."""
+"""`sweep`: one analysis for many cases."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_sweep", "sweep"]
 
-MIN_PARALLEL_DURATION = 3.0  # s of remaining work from which on processes are started unasked
+MIN_PARALLEL_DURATION = 3.0  # s of remaining work from which on worker processes are started by default
 N_DEFAULT_TIMES = 101  # output times of runs if none are given
 
 
@@ -56,54 +56,53 @@ def sweep(
     progress: bool | None = None,
     **settings: Any,
 ) -> xarray.Dataset:
-    """Return what a task gives for every case of what varies, as one labelled Dataset.
+    """Run an analysis for every combination of varied values, and return one labelled Dataset.
 
     Parameters
     ----------
     system : System, Model, or function of a Case
-        A function returns the System of each case, so that topology may vary. It reads what it needs of the case by
-        name; names that it does not read are taken as below.
+        A function returns the System of each case, so that topology may vary. It reads values of the case by name;
+        names that it does not read are used as below.
     over : dict of name to values
-        What varies: numbers of the system by name (``"coupler.mass"``, ``"k.stiffness"``, parameters of your own),
-        start values as in `simulate` (``"A"``, ``"B.speed"``), or whatever a function asks its case for. A list or an
-        array makes an axis of its own, and all combinations are cases. A tuple of names with rows of values makes one
-        axis, along which these go together. A distribution of ``scipy.stats`` is drawn from: all of them together
-        make the axis ``"sample"``.
+        Varied names: parameters of the system (``"coupler.mass"``, ``"k.stiffness"``, user parameters), start values as
+        in `simulate` (``"A"``, ``"B.speed"``), or any name that a function reads from its case. A list or an array
+        defines an axis; all combinations of axes are cases. A tuple of names with rows of values defines one axis along
+        which they vary together. Distributions of ``scipy.stats`` are sampled; all samples share the axis ``"sample"``.
     task : str or function
         ``"simulate"``, ``"kinematics"``, ``"equilibrium"``, ``"modes"``, ``"linearize"``, or a function of the `Model`
         of a case and of the `Case`, which returns a number, an array, or a dict of such.
     outputs : names, or dict of label to name
-        What is kept of each answer: an output of a `Result` over time (``"A.position"``), or reduced
+        Recorded outputs of each case: an output of a `Result` over time (``"A.position"``), or reduced
         (``("A.effort", "peak")``) by ``"first"``, ``"final"``, ``"max"``, ``"min"``, ``"peak"`` (of absolute values),
         ``"range"``, ``"mean"``, ``"rms"``, ``"integral"`` or a function of times (n,) and values (n, ...), all at the
-        times of the run; an attribute of another answer (``"frequencies"``); or a function of the answer.
+        times of the run; an attribute of another result (``"frequencies"``); or a function of the result.
     samples : int
-        How many are drawn from distributions.
+        Number of samples of distributions.
     design : str
-        How: ``"latin"`` hypercube, ``"sobol"``, ``"random"``.
+        Sampling: ``"latin"`` hypercube, ``"sobol"``, ``"random"``.
     seed : int
-        Of the samples, and of ``case.rng``. Where and in which order cases run does not matter.
+        Of the samples, and of ``case.rng``. Results do not depend on executor or order.
     executor : concurrent.futures.Executor or joblib.Parallel
     client : distributed.Client or str
-        Of a Dask cluster, or the address of its scheduler.
+        Client of a Dask cluster, or the address of its scheduler.
     workers : int
-        Processes of our own; 1 for none. If nothing is said, runs of one topology are made side by side, in registers
-        and on threads of this process, and other tasks in processes once they are found to take long.
+        Number of worker processes; 1 for none. By default runs of one topology are simulated as an ensemble, in SIMD
+        batches and on threads of this process; other tasks use worker processes once they take long.
     store : str or path
-        A Zarr store to which answers are written as they come. If it is there already, cases that have an answer are
-        not run again.
+        A Zarr store to which results are written as they finish. Cases with results in an existing store are not run
+        again.
     retry : bool
-        Whether cases of a store that failed are run again.
+        Whether failed cases of a store are run again.
     progress : bool
-        A line that shows how far it is; default only on a terminal or in a notebook.
+        Show a progress line; default only on a terminal or in a notebook.
     settings
-        Of the task: ``t_end=2.0, rtol=1e-9``. Runs are kept at 101 times if none are given.
+        Settings of the task: ``t_end=2.0, rtol=1e-9``. Runs have 101 output times by default.
 
     Returns
     -------
     xarray.Dataset
-        Over the axes, with the outputs, ``status`` (``"finished"``, ``"failed"``, ``"not run"``) and ``message``. What
-        fails is recorded there and stops nothing. After Ctrl-C, or if an executor is lost, what is finished.
+        Over the axes, with the outputs, ``status`` (``"finished"``, ``"failed"``, ``"not run"``) and ``message``. A
+        failed case does not stop the sweep. After Ctrl-C, or if an executor is lost, it holds the finished cases.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def sweep(
     >>> bool((found.status == "finished").all())
     True
     """
-    if store is None:  # with one, this may be how an interrupted study goes on
+    if store is None:  # with a store, this may resume an interrupted study
         raise_pending_interrupt()
     clear_interrupt()
     cases = make_design(over, samples, design, seed)
@@ -152,18 +151,18 @@ def sweep(
     found = dataset(cases, whole, {"title": f"sweep of {_title(job)}", "task": _task_name(task), "seed": int(seed)})
     _tell(whole.errors, len(cases) - len(whole.numbers), said, store)
     if kept.trouble:
-        warn_user(ModelWarning(f"sweep: the store lacks answers that the Dataset has: {kept.trouble}"))
+        warn_user(ModelWarning(f"sweep: the store lacks results that the Dataset has: {kept.trouble}"))
     return found
 
 
 @checked("store")
 def load_sweep(store: str | os.PathLike[str]) -> xarray.Dataset:
-    """Return the Dataset of a study that `sweep` wrote to a store, as far as it got.
+    """Load the Dataset of a study that `sweep` wrote to a store, finished or not.
 
     Raises
     ------
     FileError
-        If it is damaged, or none of ours.
+        If the store is damaged, or was not written by `sweep`.
     """
     path = Path(store)
     note = read_note(path)
@@ -172,7 +171,7 @@ def load_sweep(store: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def _job(system: Any, task: Any, settings: dict[str, Any], outputs: Any, cases: Design) -> Job:
-    """Return what is to be done, looked through: what is wrong with all cases is said before the first."""
+    """Return the job after checks that concern all cases, before the first one runs."""
     if isinstance(system, (System, Model)):
         source: Any = as_model(system)
     elif callable(system):
@@ -212,7 +211,7 @@ def _check_outputs(model: Model, readings: Sequence[RecordedOutput]) -> None:
 
 
 def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> Iterator[CaseBlock]:
-    """Yield the answers of the cases that are left, wherever it is best if nobody said."""
+    """Yield the results of the remaining cases; without an executor, choose one by duration."""
     if place is not None or job.side_by_side:
         yield from _packed(job, cases, left, place or LocalExecutor())
         return
@@ -233,7 +232,7 @@ def _answers(job: Job, cases: Design, left: list[int], place: Place | None) -> I
 
 
 def _packed(job: Job, cases: Design, left: list[int], place: Place) -> Iterator[CaseBlock]:
-    """Yield answers that come from a place."""
+    """Yield results from an executor."""
     packs = CaseChunks(cases, left, place.workers, job.abreast, adaptive=not isinstance(place, LocalExecutor))
     for block in place.run(job, packs):
         packs.record_duration(block)
@@ -249,12 +248,10 @@ def _can_be_sent(job: Job) -> bool:
 
 
 def _tell(errors: Sequence[str], missing: int, said: str, store: Any) -> None:
-    """Warn of what is missing."""
+    """Warn of failed and missing cases."""
     failed = [error for error in errors if error]
     if said or missing:
-        again = (
-            "run it again with the same store, which keeps what is finished" if store else "give store= to go on later"
-        )
+        again = "run it again with the same store to resume" if store else "give store= to be able to resume"
         warn_user(ModelWarning(f"sweep: {said or 'incomplete'}; {missing} cases were not run: {again}"))
     if failed and len(failed) == len(errors):
         warn_user(ModelWarning(f"sweep: all {len(failed)} cases failed, the first: {failed[0]}"))
@@ -273,7 +270,7 @@ def _function_name(function: Any) -> str:
 
 
 def _identity(job: Job, cases: Design) -> dict[str, str]:
-    """Return what makes a study the same as another, in words and digests."""
+    """Return the fingerprints that identify a study, by label."""
     readings = [(r.label, r.name, _fingerprint(r.reduce), _fingerprint(r.function)) for r in job.readings]
     model = _digest(fingerprint(job.source)) if isinstance(job.source, Model) else _fingerprint(job.source)
     axes = [(axis.name, {name: list(map(_fingerprint, c)) for name, c in axis.columns.items()}) for axis in cases.axes]
@@ -293,7 +290,7 @@ def _digest(plain: Any) -> str:
 
 
 def _fingerprint(value: Any) -> str:
-    """Return text that differs where values differ; of functions, their names and sources."""
+    """Return a fingerprint of a value; of a function, its name and a digest of its source."""
     if isinstance(value, np.ndarray):
         return f"array {value.shape} {_digest(value.tobytes())}"
     if callable(value):
