@@ -11,7 +11,7 @@ eta g eta / 2. Then, for the speeds [eta'; omega; v] of modes and body frame (Ja
     F_r = F0_r + F1_rs eta_s          F0 = int x0 x N           F1_rs = int (N_s x N_r + x0 x g_rs)
     J = J0 + J1_r eta_r + J2_rs eta_r eta_s                                                                      (1)
 
-and the loads that velocities bring follow from Lagrange's equations in quasi-velocities (see core/flexible.hpp, (3)).
+and velocity-dependent loads follow from Lagrange's equations in quasi-velocities (see core/flexible/body.hpp, (3)).
 
 A lumped node is a small rigid body that turns by theta = lambda eta: its point rho is displaced by gamma eta + theta x
 rho + theta x (theta x rho) / 2, so that (1) is right to second order, moments of inertia and offsets included. Jain and

@@ -340,7 +340,7 @@ def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Ar
     """Return inertia (nv,) that is lent to DOF of trees which have none of their own at a generic q, or none
     (0,).
 
-        Loops may bring what they lack: core/closures/loops.hpp.
+        Loops may bring what they lack: core/constraints/loop_dynamics.hpp.
     """
     pivots = _core.Factor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)

@@ -2,8 +2,8 @@
 
 Parameters are numbers that can change without recompilation, by name: masses, centres of mass, inertias, positions and
 orientations of markers, lengths, ratios, radii, numbers of laws, gravity. The core holds their values in one list and
-maps them to entries of its tables (core/varied.hpp). Element parameters, those of force elements and dampers, stand
-before them and are read directly (`ElementTables.parameters`).
+maps them to entries of its tables (core/model/parameter_maps.hpp). Element parameters, those of force elements and
+dampers, precede them and are read directly (`ElementTables.parameters`).
 """
 
 from __future__ import annotations

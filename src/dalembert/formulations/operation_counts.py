@@ -12,7 +12,7 @@ entries of the table are N times a body in the middle, less
 which is how ends are counted here; of a tree, (7.10) once for each tip, and the rest once.
 
 The kernels keep the inertia of the deformed body, eliminate modes by factors of low rank where they win
-(core/flexible/low_rank.hpp), and work in body axes. `kernel` counts the loops over modes of core/flexible and 400
+(core/flexible/low_rank_modes.hpp), and work in body axes. `kernel` counts the loops over modes of core/flexible and 400
 multiplications and additions each for the 6 by 6 work of a body and its joint.
 """
 

@@ -26,7 +26,7 @@ __all__ = ["Bar", "KinematicChain", "Offset"]
 
 Array = NDArray[np.float64]
 
-MAX_INNER_COORDINATES = 24  # inner coordinates: core/chain.hpp
+MAX_INNER_COORDINATES = 24  # inner coordinates: core/constraints/kinematic_chain.hpp
 N_STARTS = 12  # start configurations of a search
 MAX_WARM_ITERATIONS = 25  # steps of a search that goes on where the last one ended
 UNREACHABLE_TOL = 1e-7  # gain of a step from which on it is no matter where out of reach the nearest pose is
@@ -229,8 +229,8 @@ class KinematicChain(Constraint):
     def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
         """Return how a pose of the second marker misses the nearest that the chain can take, (6,) m, and where that is.
 
-        [turn times length; displacement], axes of the first marker: e of core/closures/chain.hpp. The search begins at
-        inner coordinates `near`, if they are given.
+        [turn times length; displacement], axes of the first marker: e of core/constraints/kinematic_chain.hpp. The
+        search begins at inner coordinates `near`, if they are given.
         """
         starts, most = (self.starts[:2], 100) if near is None else (near[None], MAX_WARM_ITERATIONS)
         found = [
@@ -366,7 +366,7 @@ class KinematicChain(Constraint):
         return (Vt[:rank].T / s[:rank]) @ U[:, :rank].T * scale, Vt[rank:].T
 
     def error(self, rotation: Array, position: Array, inner: Array) -> tuple[Array, Array]:
-        """Return e (6,) m and Y (6, n) of core/closures/chain.hpp: turns at the length of the chain, displacements."""
+        """Return e (6,) m and Y (6, n) of core/constraints/kinematic_chain.hpp; rotations times the chain length."""
         C, c, H = self.programs.at(inner)
         turn = quaternion_from_matrix(rotation @ C.T)
         e = np.concatenate([2.0 * self.length * turn[1:] * (1.0 if turn[0] >= 0.0 else -1.0), position - c])

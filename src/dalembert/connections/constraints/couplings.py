@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CoordinateConnection", "Coupling", "CustomCoupling", "belt", "gear", "rack_and_pinion", "screw_coupling"]
 
-MAX_COORDINATES = 32  # coordinates of one formula: core/closures/coupling_rows.hpp
+MAX_COORDINATES = 32  # coordinates of one formula: core/constraints/coupling_rows.hpp
 
 
 @dataclass(frozen=True, eq=False)

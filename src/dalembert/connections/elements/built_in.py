@@ -39,7 +39,7 @@ class ForceElement:
 
     ends : number of markers it acts between; 0 for elements at a joint coordinate
     fields : the numbers that an event may change, in the order of the compiled parameters
-    law_form : name of its compiled law (core/elements/library.hpp); none: the element brings a law of its own
+    law_form : name of its compiled law (core/elements/built_in_laws.hpp); none: the element brings a law of its own
     """
 
     ends: ClassVar[int] = 0

@@ -206,7 +206,7 @@ class Element(ForceElement):
 
     @property
     def core_law(self) -> tuple[str, int] | None:
-        """The compiled law that gives the same as the formula (core/elements/library.hpp), and its number, if any."""
+        """The equivalent compiled law (core/elements/built_in_laws.hpp), and its number, if any."""
         return None
 
     @property

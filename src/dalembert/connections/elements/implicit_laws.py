@@ -1,4 +1,4 @@
-"""Laws with unknowns in NumPy: as core/unknowns.hpp, one set of inputs after the other."""
+"""Laws with unknowns in NumPy: as core/elements/implicit_laws.hpp, one set of inputs after the other."""
 
 from __future__ import annotations
 

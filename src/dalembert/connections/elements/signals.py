@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "Delay", "Reaction", "Sensor", "Source", "as_source", "parts_in"]
 
 _POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
-# in the order of core/model.hpp: Measure
+# in the order of core/model/element_data.hpp: Measure
 MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "joint": (("s",), ("ds",)),
     "distance": (("s",), ("ds",)),

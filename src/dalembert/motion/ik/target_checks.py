@@ -1,7 +1,7 @@
 """Targets that were read and checked: places, attitudes, angles, directions of axes, one or a batch of them.
 
-Their rows are evaluated in the core (`core/kinematics/reach.hpp`). J^T r is the gradient of |r|^2 / 2 however large
-r is; that of rotations and directions is not the whole derivative of r, which bends (`Goal.stiffness`).
+Their rows are evaluated in the core (`core/kinematics/ik_problem.hpp`). J^T r is the gradient of |r|^2 / 2 however
+large r is; that of rotations and directions is not the whole derivative of r, which bends (`Goal.stiffness`).
 """
 
 from __future__ import annotations

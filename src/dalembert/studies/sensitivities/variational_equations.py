@@ -9,7 +9,7 @@ with K that of `Joint.bracket` and exact derivatives of accelerations, loops and
 obeying them: (1) is the derivative of accelerations that do. Slopes l of an output by the state go back as -l' = A^T l.
 
 The matrices of (1) are smooth where the run is. They are evaluated at some places, and are polynomials in between
-(`blocks`). Both ways are then products of small matrices, in the core (`core/steppers/variations.hpp`), the second the
+(`blocks`). Both ways are then products of small matrices, in the core (`core/steppers/variational.hpp`), the second the
 transpose of the first. The error of small changes is not controlled by that of the motion (a pendulum at rest takes six
 steps in ten seconds): steps begin as those of the run, and are divided where the method's own estimate of the error of
 the changes themselves says so.
