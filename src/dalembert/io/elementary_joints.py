@@ -1,7 +1,7 @@
-"""Joints as rows of plain moves, as files of robots have them: turns about axes, slides along axes.
+"""Joints as sequences of elementary joints, as in robot file formats: rotations and translations.
 
-Walked outward from the first end, a joint is the product of its moves; from its second end, the product of their
-inverses in the opposite order, which are the same moves about and along opposite axes:
+From its first end, a joint is the product of its elementary joints; from its second end, the product of their
+inverses in the opposite order, which are the same elementary joints about and along opposite axes:
 
     (J_1 J_2 ... J_n)^-1 = J_n^-1 ... J_1^-1,    exp(a q)^-1 = exp(-a q)
 """
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ElementaryJoint:
-    """A turn or slide by one coordinate, or a ball or free joint.
+    """Rotation or translation by one coordinate, or a ball or free joint.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class ElementaryJoint:
 
 
 def elementary_joints(joint: Joint, *, backward: bool = False) -> list[ElementaryJoint] | None:
-    """Return the moves of a joint from its inboard end, or `backward` from its second; None if it has no such form."""
+    """Return the elementary joints of a joint from its inboard end, or `backward`; None if there is no such form."""
     moves = _forward(joint)
     if moves is None or not backward:
         return moves
@@ -103,7 +103,7 @@ def _forward(joint: Joint) -> list[ElementaryJoint] | None:
 
 
 def outward_joints(system: System, cut_first: Callable[[Joint], bool]) -> tuple[list[TreeJoint], list[Connection]]:
-    """Return the joints of spanning trees, parents before children, and the connections that are left over.
+    """Return the joints of spanning trees, parents before children, and the remaining connections.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _walked(system: System, branches: list[Connection]) -> list[TreeJoint]:
     seen = {system.ground.name}
     found: list[TreeJoint] = []
     for start in (system.ground.name, *system.bodies):
-        if start not in seen:  # what floats, floats freely
+        if start not in seen:  # floating parts get a free joint
             body = system.bodies[start]
             found.append(TreeJoint(f"{start}.free", Free(), system.ground.origin, body.origin, False))
             seen.add(start)

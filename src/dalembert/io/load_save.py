@@ -1,4 +1,4 @@
-"""The doors: `load` and `save`. The ending of a name says the format; of ``.xml`` files the root element."""
+"""`load` and `save`: the format follows from the file suffix, for ``.xml`` files from the root element."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _DATA = ("limits", "damping", "friction")
 
-# format: what reads it, and the options that it has
+# format: its reader, and the options of that reader
 _READERS: dict[str, tuple[Callable[..., System], tuple[str, ...]]] = {
     "model": (load_model_file, ("root",)),
     "URDF": (load_urdf, ("base", "inertia", *_DATA, "packages")),
@@ -65,7 +65,7 @@ def load(
     root: str | os.PathLike[str] | None = None,
     packages: Packages = (),
 ) -> System:
-    """Read a system from a file; the ending of its name says the format, of ``.xml`` files the root element.
+    """Read a system from a file; the format follows from its suffix, for ``.xml`` files from the root element.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def load(
 
 @checked("schema")
 def save(system: System, path: str | os.PathLike[str], *, schema: str | None = None) -> None:
-    """Write a system to a file; the ending of its name says the format.
+    """Write a system to a file; the format follows from its suffix.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
 
 
 def _format_of(name: Path) -> str:
-    """Return the format of a file: by the ending of its name, of ``.xml`` by the root element."""
+    """Return the format of a file: by its suffix, for ``.xml`` by the root element."""
     ending = name.suffix.lower()
     if ending == ".xacro":
         raise ModelError("load", "path", str(name), "expand it first: xacro robot.urdf.xacro > robot.urdf")

@@ -1,4 +1,4 @@
-"""Search for mesh files that a model file names; they are opened when they are drawn."""
+"""Search for mesh files named in a model file; they are opened when they are drawn."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LISTED = 4  # missing files named in a message
 
 
 def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) -> None:
-    """Note with every mesh of a system where its file lies.
+    """Store with every mesh of a system the path of its file.
 
     Those that are not found are told in the system's notes, and by a `OmissionWarning`: which, where they were looked
     for, and what to do.
@@ -44,7 +44,7 @@ def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) 
 
 
 def relative_path(file: str, folder: Path | None) -> str:
-    """Return the way to a file from a folder, as model files write it; without a folder, the file as it is given."""
+    """Return the path of a file relative to a folder, with forward slashes; without a folder, the path as given."""
     if folder is None:
         return file
     try:

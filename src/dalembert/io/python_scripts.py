@@ -85,7 +85,7 @@ def _listed(found: dict[str, Any]) -> str:
 
 
 def _guarded(file: Path, call: Any) -> Any:
-    """Return what a call of the user's code returns, or say where in the file it failed."""
+    """Return the result of a call of user code, or raise an error with its position in the file."""
     try:
         return call()
     except SyntaxError as error:
@@ -98,7 +98,7 @@ def _guarded(file: Path, call: Any) -> Any:
 
 @contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
-    """Let modules in a folder be imported, as when a file in it is run."""
+    """Allow imports from a folder, as when a file in it is executed."""
     before = list(sys.path)
     sys.path.insert(0, str(folder))
     try:

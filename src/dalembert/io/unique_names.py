@@ -27,7 +27,7 @@ def unique_names(links: Iterable[str], joints: Iterable[str]) -> tuple[dict[str,
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return `name`, with _2, _3, ... appended if something else has it, and take it."""
+    """Return `name`, with _2, _3, ... appended if it is taken, and reserve it."""
     free, number = name, 1
     while free in taken:
         number += 1

@@ -1,7 +1,7 @@
 """Safe parsing of untrusted XML files.
 
 Document types and entities are refused, and so are documents that are too large or too deeply
-nested. Nothing here recurses, and what is not a document ends in a named error.
+nested. No function recurses, and invalid documents raise a named error.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ READ_SIZE = 2**16  # bytes read at a time
 
 
 class Located(Element):
-    """An element that knows the line of the document in which it begins."""
+    """Element with the line of the document in which it begins."""
 
     line: int = 0
 
 
 def line_of(element: Element) -> str:
-    """Return where an element stands, for messages: ``" (line 12)"``; nothing if that is not known."""
+    """Return the position of an element for messages: ``" (line 12)"``; nothing if it is unknown."""
     line = getattr(element, "line", 0)
     return f" (line {line})" if line else ""
 
 
 def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, str | None]:
-    """Return a name for messages, the bytes of the document, and its encoding if that is known.
+    """Return a name for messages, the bytes of the document, and its encoding if it is known.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, st
     path = os.fsdecode(path_or_text)
     source = f"{kind} file {path!r}"
     try:
-        # a pipe or a device could block for ever or never end
+        # a pipe or a device could block forever or never end
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ModelError(source, "path", path, "it is a directory or a device: give the name of a file")
         with Path(path).open("rb") as file:
@@ -85,14 +85,14 @@ def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, st
 
 
 def folder_of(path_or_text: Any) -> Path | None:
-    """Return the folder in which a document lies; None of one that is given as text."""
+    """Return the folder of a document; None for a document given as text."""
     if isinstance(path_or_text, (bytes, bytearray)) or (isinstance(path_or_text, str) and is_document(path_or_text)):
         return None
     return Path(os.fsdecode(path_or_text)).resolve().parent
 
 
 def is_document(text: str) -> bool:
-    """Return whether a text is a document itself, not the name of a file."""
+    """Return whether a text is a document itself, not a file name."""
     return text.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in text
 
 
@@ -103,7 +103,7 @@ def _limited(data: bytes, source: str) -> bytes:
 
 
 def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: int = MAX_DEPTH) -> Element:
-    """Return the root element of an XML document, or refuse it; namespaces stay part of the names."""
+    """Return the root element of an XML document, or raise an error; namespaces stay part of the names."""
     document = data.lstrip(b" \t\r\n")
     if not document:
         raise ModelError(source, "document", "", "it is empty: the file is not complete, or another is meant")

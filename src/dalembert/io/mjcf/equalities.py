@@ -33,7 +33,7 @@ def add_equalities(reading: Reading) -> None:
 
 
 def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
-    """Return the numbers of the two objects, and whether they are sites."""
+    """Return the indices of the two objects, and whether they are sites."""
     model = reading.model
     sites = int(model.eq_objtype[number]) == int(reading.compiled.mujoco.mjtObj.mjOBJ_SITE)
     return int(model.eq_obj1id[number]), int(model.eq_obj2id[number]), sites
@@ -44,7 +44,7 @@ def _sites(reading: Reading, a: int, b: int) -> tuple[Any, Any]:
 
 
 def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> str:
-    """Connect two markers; return why not, if they are on one body."""
+    """Connect two markers; return the reason if they are on one body."""
     if first.body is second.body:
         return "both ends are on one body"
     reading.system.connect(name, element, first, second)
@@ -69,13 +69,13 @@ def _weld(reading: Reading, number: int, name: str) -> str:
 
 
 def _polynomial(coefficients: list[float], of: str) -> str:
-    """Return p0 + p1 (of) + ... in text, without what is zero."""
+    """Return p0 + p1 (of) + ... as text, without zero terms."""
     terms = [f"({c!r})*({of})**{k}" if k else f"({c!r})" for k, c in enumerate(coefficients) if c]
     return " + ".join(terms) or "0"
 
 
 def _joint(reading: Reading, number: int, name: str) -> str:
-    """q1 - ref1 = p0 + p1 (q2 - ref2) + ... + p4 (q2 - ref2)^4."""
+    """Add q1 - ref1 = p0 + p1 (q2 - ref2) + ... + p4 (q2 - ref2)^4."""
     model = reading.model
     a, b, _ = _ends(reading, number)
     p = [float(x) for x in model.eq_data[number][:5]]
@@ -99,7 +99,7 @@ def _joint(reading: Reading, number: int, name: str) -> str:
 
 
 def _tendon(reading: Reading, number: int, name: str) -> str:
-    """L1 - rest1 = p0 + p1 (L2 - rest2) + ..., of tendons that are sums of coordinates."""
+    """Add L1 - rest1 = p0 + p1 (L2 - rest2) + ..., for fixed tendons."""
     model = reading.model
     a, b, _ = _ends(reading, number)
     p = [float(x) for x in model.eq_data[number][:5]]
@@ -121,7 +121,7 @@ def _tendon(reading: Reading, number: int, name: str) -> str:
 
 
 def _spatial(reading: Reading, number: int, name: str) -> str:
-    """Add a tendon between two sites that keeps its length."""
+    """Add a tendon of constant length between two sites."""
     model = reading.model
     tendon = int(model.eq_obj1id[number])
     way = tendon_way(reading, tendon)

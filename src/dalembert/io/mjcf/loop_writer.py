@@ -1,4 +1,4 @@
-"""Loops, couplings and springs between markers, as equalities and tendons of MJCF."""
+"""Loop constraints, couplings and springs between markers, as equalities and tendons of MJCF."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["add_loops"]
 
-AXIS_POINT_DISTANCE = 0.1  # m between the two points that mark an axis
+AXIS_POINT_DISTANCE = 0.1  # m between the two points that define an axis
 
 
 def add_loops(writing: Writing, loop_constraints: list[Connection]) -> None:
-    """Add what closes loops, what couples joints, and springs between markers."""
+    """Add loop constraints, joint couplings, and springs between markers."""
     for loop_constraint in loop_constraints:
         _add_loop_constraint(writing, loop_constraint)
     system = writing.system
@@ -93,7 +93,7 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
 
 
 def _say_data(writing: Writing, loop_constraint: Connection, element: Joint) -> None:
-    """Say which data of a joint are lost where it closes a loop."""
+    """Note the joint data that are lost at a cut joint."""
     fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
     lost = [field for field in fields if getattr(element, field) is not None]
     lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]

@@ -1,6 +1,6 @@
 """Read systems from MJCF, the XML format of MuJoCo.
 
-What becomes what:
+Correspondence:
 
     <body>                          body of the same name and frame; mass and inertia as MuJoCo computes them,
                                     from <inertial> or from geoms
@@ -8,21 +8,21 @@ What becomes what:
                                     `Spherical`, free `Free`; coordinates are MuJoCo's qpos, `ref` included
     several joints of one body      a chain of bodies without mass, ``"body.joint"``, which is exact
     a body without joints           `Fixed`, ``"body.fixed"``
-    range                           lower, upper                  } hold exactly here and yield
-    frictionloss                    friction                      } a little in MuJoCo
+    range                           lower, upper                  } exact here, slightly
+    frictionloss                    friction                      } compliant in MuJoCo
     damping, armature               damping, armature
     stiffness, springref            `JointSpring`, ``"joint.spring"``; of a ball an `Element`
     actuatorfrcrange                max_effort
     <site>                          marker of its body
     <geom>                          `Visual`; contacts are left out
     <equality> connect, weld, joint `PointOnPoint`, `Fixed`, `Coupling` or `CustomCoupling`
-    <tendon>, <actuator>            see `forces`
+    <tendon>, <actuator>            see `actuators`
     gravcomp                        `Load` at the centre of mass
-    <keyframe>                      start values, of the one that is asked for
+    <keyframe>                      start values, of the requested one
     defaults, classes, includes,
     angles, frames, replicates      resolved by MuJoCo
 
-What is left out, or taken otherwise, is in ``system.notes`` and in one `OmissionWarning`.
+Omissions and approximations are listed in ``system.notes`` and in one `OmissionWarning`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Reading:
-    """A model that is being read, and what has been made of it.
+    """Model being read, and the system built from it.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ class Reading:
         return self.compiled.model
 
     def surface(self, mesh: int) -> Surface:
-        """Return the triangles of a mesh, one object for all that show it."""
+        """Return the triangles of a mesh, one object for all geoms that show it."""
         if mesh not in self.surfaces:
             self.surfaces[mesh] = surface_as_filed(self.model, mesh)
         return self.surfaces[mesh]
 
     def kind(self, enumeration: str, number: int) -> str:
-        """Return the name of a number of MuJoCo's: ``kind("mjtJoint", 3)`` is ``"joint"``."""
+        """Return the name of an enumerator of MuJoCo: ``kind("mjtJoint", 3)`` is ``"joint"``."""
         return str(getattr(self.compiled.mujoco, enumeration)(int(number)).name).split("_")[-1].lower()
 
     def name(self, kind: str, number: int) -> str:
@@ -109,7 +109,7 @@ class Reading:
         return str(found or "").strip()
 
     def claim(self, name: str, otherwise: str, ending: str) -> str:
-        """Return a free name for something: its own, if it has one and nothing else has it."""
+        """Return a unique name for an item: its own, if it has one and no other item has it."""
         if not name:
             return free_name(otherwise, self.taken)
         if name not in self.taken:
@@ -120,7 +120,7 @@ class Reading:
         return new
 
     def disabled(self, flag: str) -> bool:
-        """Return whether the options of the file switch something off."""
+        """Return whether the options of the file disable a feature."""
         bit = getattr(self.compiled.mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}", None)
         return bit is not None and bool(int(self.model.opt.disableflags) & int(bit))
 
@@ -194,7 +194,7 @@ def _model_name(compiled: Compiled) -> str:
 
 
 def _take_names(reading: Reading) -> None:
-    """Keep the names of bodies and joints from those who have none of their own."""
+    """Reserve the names of bodies and joints before unnamed items get names."""
     names = [reading.name("body", k) for k in range(1, reading.model.nbody)]
     reading.taken.update(name for name in names if name and name != GROUND)
 
@@ -248,7 +248,7 @@ def _add_gravity_compensation(reading: Reading, k: int) -> None:
 
 
 def _say_the_rest(reading: Reading) -> None:
-    """Say what the file has and nothing here takes."""
+    """Note the features of the file that are not supported."""
     model, left = reading.model, reading.left
     touching = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
     if touching and not reading.disabled("contact"):

@@ -3,19 +3,19 @@
     body                            <body> with its own frame, <inertial>
     joint                           one <joint> for each elementary joint, several on one <body>; a screw is two joints
                                     tied by an <equality>
-    body without mass               its joints stand on the one body that it carries
+    body without mass               its joints are those of the one body that it carries
     loop                            <equality>: `Spherical`, `PointOnPoint` connect; `Fixed` weld; `Revolute` two
-                                    points on its axis connect; `Distance` a <tendon> that keeps its length
+                                    points on its axis connect; `Distance` a <tendon> of constant length
     `Coupling`, mimic               <equality> of joints
-    `JointSpring`, tree_joint data       stiffness, springref, damping, armature, frictionloss, range
+    `JointSpring`, joint data       stiffness, springref, damping, armature, frictionloss, range
     `SpringDamper`                  <spatial> tendon
     marker                          <site>
-    shape, visuals                  <geom>, which touches nothing and has no mass; a mesh is an asset: its
+    shape, visuals                  <geom> without contacts and mass; a mesh is an asset: its
                                     file, or its triangles
     start values, loops closed      <keyframe> ``start``
 
-Other forces, drives, laws and inputs are left out, and said; what would move otherwise without them (other constraints
-and hinges, flexible bodies, massless bodies that carry several) is refused.
+Other forces, drives, laws and inputs are left out, and listed in a warning. Items without which the system would move
+otherwise (other constraints and joints, flexible bodies, massless bodies that carry several) are refused.
 """
 
 from __future__ import annotations
@@ -47,43 +47,43 @@ __all__ = ["MjcfJoint", "Writing", "save_mjcf"]
 
 Array = NDArray[np.float64]
 
-_WORLD = "world"  # what MuJoCo calls ground
+_WORLD = "world"  # MuJoCo's name of ground
 
 MIN_INERTIA = 2e-15  # kg m2: MuJoCo refuses a moving body below its mjMINVAL, 1e-15
 
 
 class MjcfJoint:
-    """A joint as it is written: the move, its joint, and where it stands in the frame of its body."""
+    """Elementary joint as it is written, with its joint and its pose in the frame of its body."""
 
     def __init__(self, name: str, move: ElementaryJoint, tree_joint: TreeJoint, anchor: Array, axis: Array) -> None:
         self.name, self.move, self.tree_joint, self.anchor, self.axis = name, move, tree_joint, anchor, axis
 
     def seen_from(self, position: Array, rotation: Array) -> MjcfJoint:
-        """Return the same joint in a frame at a pose of the one it was in."""
+        """Return the same joint in a frame at a pose relative to the present one."""
         anchor = rotation.T @ (self.anchor - position)
         return MjcfJoint(self.name, self.move, self.tree_joint, anchor, rotation.T @ self.axis)
 
 
 class Writing:
-    """A system that is being written, and what has been made of it."""
+    """System being written, and the document built from it."""
 
     def __init__(self, system: System, root: Element, folder: Path) -> None:
         self.system, self.root, self.folder = system, root, folder
-        self.meshes: dict[tuple[Any, ...], str] = {}  # names of those that are assets
+        self.meshes: dict[tuple[Any, ...], str] = {}  # names of mesh assets
         self.left: list[str] = []
         self.elements: dict[str, Element] = {}
-        self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
+        self.places: dict[str, tuple[Array, Array]] = {}  # poses of bodies in the world, all coordinates zero
         self.joints: list[MjcfJoint] = []
         self.sites: dict[Marker, str] = {}
         self.taken: set[str] = set()
 
     def part(self, tag: str) -> Element:
-        """Return the part of the document of that name, made if need be."""
+        """Return the part of the document of that name; add it if it is missing."""
         found = self.root.find(tag)
         return SubElement(self.root, tag) if found is None else found
 
     def site(self, marker: Marker) -> str:
-        """Return the name of the site of a marker, made if need be."""
+        """Return the name of the site of a marker; add it if it is missing."""
         if marker in self.sites:
             return self.sites[marker]
         if marker.body.name not in self.elements:
@@ -142,11 +142,11 @@ def _closes_loops(element: Joint) -> bool:
 
 
 def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
-    """Add bodies within bodies; joints of a body without mass go on to the one that it carries."""
+    """Add bodies within bodies; joints of a body without mass are passed to the body that it carries."""
     carried: dict[str, int] = {}
     for tree_joint in branches:
         carried[tree_joint.inboard.body.name] = carried.get(tree_joint.inboard.body.name, 0) + 1
-    # of bodies that have no element of their own: who carries them, where, and which joints go on to the next
+    # for bodies without an element of their own: parent, pose, and joints passed to the next body
     passed: dict[str, tuple[str, Array, Array, list[MjcfJoint]]] = {}
     for tree_joint in branches:
         parent, body = tree_joint.inboard.body, tree_joint.outboard.body
@@ -178,7 +178,7 @@ def _massless(body: Body) -> bool:
 
 
 def _joints(tree_joint: TreeJoint) -> list[MjcfJoint]:
-    """Return the joints of a joint, in the frame of the body that it carries."""
+    """Return the elementary joints of a joint, in the frame of the body that it carries."""
     moves = elementary_joints(tree_joint.element, backward=tree_joint.reversed)
     if moves is None:
         raise ModelError("save", f"joint {tree_joint.name!r}", tree_joint.element.kind, "MJCF has no such joint")

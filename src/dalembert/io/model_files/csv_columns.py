@@ -49,7 +49,7 @@ class Columns:
         self.heads = {head["name"]: (k, head["unit"] or "") for k, head in enumerate(heads) if head is not None}
 
     def column(self, name: Any, unit: str | None, place: str) -> tuple[list[float], Dimension | None]:
-        """Return the numbers of a column in SI units, and their dimension if a unit is known."""
+        """Return the numbers of a column in SI units, and their dimension if the unit is known."""
         if name not in self.heads:
             raise FileError(place, "column", name, f"{self.path.name} has {', '.join(map(repr, self.heads))}")
         k, own = self.heads[name]

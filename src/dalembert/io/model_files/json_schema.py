@@ -156,7 +156,7 @@ def _open(unit: str) -> Schema:
 
 
 def _made(kinds: Iterable[str], more: Schema | None = None) -> Schema:
-    """Return the schema of a mapping whose type says what else may stand in it."""
+    """Return the schema of a mapping whose type determines its other keys."""
     more = more or {}
     return {
         "type": "object",
@@ -173,7 +173,7 @@ def _made(kinds: Iterable[str], more: Schema | None = None) -> Schema:
 
 
 def _arguments(kind: str, maker: Callable[..., Any], more: Schema) -> Schema:
-    """Return the schema of the arguments that a maker takes."""
+    """Return the schema of the arguments of a constructor."""
     takes = inspect.signature(maker).parameters.values()
     properties = {"type": {}, **{p.name: _argument(kind, p) for p in takes}, **more}
     row = inspect.Parameter.VAR_POSITIONAL

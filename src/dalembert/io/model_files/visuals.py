@@ -18,7 +18,7 @@ __all__ = ["is_missing_mesh", "visual_of"]
 
 
 def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[str]) -> bool:
-    """Return whether the shape of a body is a mesh that is not there and that no number follows from; note it."""
+    """Return whether the shape of a body is a missing mesh that determines no number; note it."""
     shape = given.get("shape")
     if not (
         isinstance(shape, LocatedMapping) and shape.get("type") == "mesh" and {"mass", "com", "inertia"} <= set(given)
@@ -32,7 +32,7 @@ def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[st
 
 
 def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) -> Visual:
-    """Return the picture that a mapping describes; files lie where the model file says, one that does not is noted."""
+    """Return the visual that a mapping describes; paths are relative to the model file, a missing file is noted."""
     given = dict(data)
     if given.get("kind") == "mesh" and "surface" in given:
         given["surface"] = Surface.of(*given["surface"], item="mesh")

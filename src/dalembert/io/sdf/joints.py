@@ -1,4 +1,4 @@
-"""Joints of SDF: joints at the joint's pose, and their data."""
+"""Joints of SDF: joints at the pose of the element, and their data."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _joint(reading: Reading, part: Part, kind: str, at: Pose) -> Joint:
 
 
 def _pitch(part: Part) -> float:
-    """Return the advance in a turn, m; the older <thread_pitch> is minus the angle in a metre, rad/m."""
+    """Return the advance per turn, m; the older <thread_pitch> is minus the angle per metre, rad/m."""
     if part.element.find("screw_thread_pitch") is None and part.element.find("thread_pitch") is not None:
         return -2 * math.pi / number(part.element, "thread_pitch", 1.0, item=part.item)
     return number(part.element, "screw_thread_pitch", 1.0, item=part.item)
@@ -108,7 +108,7 @@ def _axis(reading: Reading, part: Part, tag: str, at: Pose) -> Array:
 
 
 def _data(reading: Reading, part: Part, tag: str) -> dict[str, float]:
-    """Return limits, damping and friction of an axis, those that say anything."""
+    """Return limits, damping and friction of an axis, without defaults."""
     item, found = part.item, {}
     axis = part.element.find(tag)
     if axis is None:
@@ -129,7 +129,7 @@ def _data(reading: Reading, part: Part, tag: str) -> dict[str, float]:
 
 
 def _add_extras(reading: Reading, part: Part, coordinate: str, tag: str) -> None:
-    """Add the spring of an axis, and whom it follows."""
+    """Add the spring of an axis, and its mimic rule."""
     item, system = part.item, reading.system
     axis = part.element.find(tag)
     if axis is None:
@@ -149,7 +149,7 @@ def _add_extras(reading: Reading, part: Part, coordinate: str, tag: str) -> None
 
 
 def _add_cardan(reading: Reading, part: Part, name: str, at: Pose, parent: Any, child: Any) -> None:
-    """Add two turns, the first about an axis of the parent, the second about one of the child."""
+    """Add two rotations, the first about an axis of the parent, the second about one of the child."""
     system = reading.system
     axes = [_axis(reading, part, tag, at) for tag in ("axis", "axis2")]
     data = [_data(reading, part, tag) for tag in ("axis", "axis2")]

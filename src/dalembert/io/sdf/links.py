@@ -55,7 +55,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
 
 
 def _visual(element: Element, *, item: str) -> Visual | str:
-    """Return the picture of an element, or what cannot be drawn."""
+    """Return the visual of an element, or the reason why it cannot be drawn."""
     geometry = element.find("geometry")
     shapes = [] if geometry is None else list(geometry)
     if not shapes:
@@ -77,7 +77,7 @@ def _visual(element: Element, *, item: str) -> Visual | str:
     channels = [] if color is None else [*(color.text or "").split(), "1"][:4]
     rgba: Color | None = None
     named = words(element, "material/script/name").removeprefix("Gazebo/").lower()
-    if not channels and named in NAMED:  # of the list that Gazebo brings
+    if not channels and named in NAMED:  # from the list of Gazebo
         rgba = as_color(named, item=item)
     if len(channels) == 4:
         found = numbers_in(" ".join(channels), 4, item=item, field="diffuse", where="")

@@ -1,4 +1,4 @@
-"""Joints of a URDF document: joints, their data, and which of them follow others."""
+"""Joints of a URDF document: joints, their data, and mimic rules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "pla
 
 
 def joint_of(joint: Element, *, item: str, without: frozenset[str], warn: list[str]) -> Joint:
-    """Return the joint of a joint; joint data whose names are in `without` are read and left out.
+    """Return the joint of an element; joint data named in `without` are checked and left out.
 
     Limits that leave no room are said in `warn`, and left out: Bullet, for one, means none by them.
     """
@@ -59,7 +59,7 @@ def _axis(joint: Element, *, item: str) -> Matrix:
 
 
 def _limits(joint: Element, *, item: str, position: bool) -> dict[str, float]:
-    """Return lower and upper (if `position`), max_effort and max_speed, those that limit anything."""
+    """Return lower and upper (if `position`), max_effort and max_speed, without infinite ones."""
     element = child_of(joint, "limit", item=item)
     if element is None:
         return {}
@@ -82,7 +82,7 @@ def _dynamics(joint: Element, *, item: str) -> dict[str, float]:
 
 
 def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic]:
-    """Return the mimic rules, in the names of the file; a leader that does not exist is said in `warn`."""
+    """Return the mimic rules, in the names of the file; a missing leader is added to `warn`."""
     mimics: dict[str, Mimic] = {}
     for name, joint in joints.items():
         item = f"joint {name!r}"

@@ -1,14 +1,14 @@
 """Read robots from URDF, the XML format of ROS (wiki.ros.org/urdf/XML; urdfdom is the reference parser).
 
-What becomes what:
+Correspondence:
 
     <link>                          body of the same name; the body frame is the link frame
     <inertial>                      mass, com (origin xyz), inertia in the axes of origin rpy;
                                     a link without it is a body without mass; an inertia that no
-                                    rigid body has is kept, and a `ModelWarning` says so
-    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are looked for, and opened when
-                                    they are drawn; what is malformed is skipped; ``system.notes`` says
-                                    which meshes are not there, and what was skipped
+                                    rigid body has is kept, with a `ModelWarning`
+    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are searched, and opened when
+                                    they are drawn; malformed ones are skipped; ``system.notes`` lists
+                                    missing meshes and skipped items
     <joint type=...>                connection of the same name from the parent link, at the joint's
                                     origin, to the child link's frame
         revolute, continuous        `Revolute`; continuous has no position limits
@@ -20,25 +20,25 @@ What becomes what:
     <limit lower upper>             lower, upper: revolute and prismatic only
     <limit effort velocity>         max_effort, max_speed     } the same number for each degree of freedom;
     <dynamics damping friction>     damping, friction         } not read for fixed and floating joints
-    <mimic>                         `Mimic` in ``system.mimics``, which the compiled model obeys
-    <constraint>, <gazebo><joint>   close loops (see `urdf_loops`)
+    <mimic>                         `Mimic` in ``system.mimics``, an equation of the compiled model
+    <constraint>, <gazebo><joint>   close loops (see `loops`)
     root link                       fixed to ground by a connection ``"<link>.fixed"``, or free to move
                                     by a connection ``"<link>.free"``
 
-Names are kept, with blanks at their ends removed. A `System` has one space of names where URDF has
-two, so a joint that is named like a link gets ``"_joint"`` appended; and ``ground`` is taken, so a
-link of that name becomes ``"ground_link"``, a joint ``"ground_joint"``. Where that name is taken as
-well, ``"_2"``, ``"_3"`` and so on follows. ``system.notes`` says which were changed.
+Names are kept, stripped of blanks. A `System` has one namespace where URDF has two, so a joint that
+is named like a link gets ``"_joint"`` appended. The name ``ground`` is reserved: a link of that name
+becomes ``"ground_link"``, a joint ``"ground_joint"``. If that name is taken as well, ``"_2"``,
+``"_3"`` and so on follows. ``system.notes`` lists the changes.
 
 More lenient than the specification: a missing <limit> means no limits; infinite limits mean none;
 the robot's name, effort and velocity may be missing, as may ixy, ixz and iyz (zero). A <limit> with
 only one of lower and upper has 0 for the other, as specified; with neither, no position limits.
-An element that is there several times counts once if all say the same, and is refused otherwise.
+Repeated elements count once if all are equal, and are refused otherwise.
 Ignored: transmission, the rest of gazebo, safety_controller, calibration, textures, and extensions (elements
 with a colon in their name).
 
 Files are not trusted: document types and entities are refused, and so are files that are too
-large or too deeply nested. Nothing here recurses.
+large or too deeply nested. No function recurses.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def load_urdf(
     system = System(name_of(robot) or "robot")
     system.notes.extend(f"{kind} {old!r} is called {new!r}: its own name is taken" for kind, old, new in renamed)
     system.notes.extend(implied)
-    for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
+    for name, link in {root: links[root], **links}.items():  # the root first: a free robot moves with it
         add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
     holder = Fixed() if base == "fixed" else Free()
     holding = free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
@@ -168,7 +168,7 @@ def load_urdf(
 
 
 def _impossible_inertias(system: System, links: Mapping[str, str]) -> list[str]:
-    """Say which inertias no rigid body has."""
+    """Warn of inertias that no rigid body has."""
     return [
         f"link {links[body.name]!r}: its inertia is kept as it stands ({body.mass:.6g} kg); {why}"
         for body in system.bodies.values()
@@ -177,7 +177,7 @@ def _impossible_inertias(system: System, links: Mapping[str, str]) -> list[str]:
 
 
 def _warn(system: System, doubts: list[str], source: str) -> None:
-    """Warn once of all that is doubtful; each goes to the notes of the system."""
+    """Issue one warning for all doubtful items; each is added to the notes of the system."""
     system.notes.extend(doubts)
     listed = "\n  ".join(doubts[:8] + [f"and {len(doubts) - 8} more: see system.notes"] * (len(doubts) > 8))
     message = (
@@ -203,7 +203,7 @@ def _check_root_element(robot: Element, source: str) -> None:
 
 
 def _by_name(robot: Element, tag: str) -> dict[str, Element]:
-    """Return the children of a kind by name, in the order of the file."""
+    """Return the children of a kind by name, in file order."""
     found: dict[str, Element] = {}
     for number, element in enumerate(robot.findall(tag), start=1):
         name = name_of(element)
@@ -232,7 +232,7 @@ def _ends(name: str, joint: Element, links: Mapping[str, Element]) -> tuple[str,
 
 
 def _implied_world(joints: Mapping[str, Element], links: dict[str, Element]) -> list[str]:
-    """Add the link ``world`` if joints hang on it and it is not there, as Drake does; return what is to be noted."""
+    """Add the link ``world`` if joints refer to it and it is missing, as Drake does; return a note."""
     parents = (joint.find("parent") for joint in joints.values())
     if "world" in links or not any(each is not None and name_of(each, "link") == "world" for each in parents):
         return []
@@ -241,7 +241,7 @@ def _implied_world(joints: Mapping[str, Element], links: dict[str, Element]) -> 
 
 
 def _root_link(links: Mapping[str, Element], ends: Mapping[str, tuple[str, str]]) -> str:
-    """Return the one link that is no joint's child, or say why the links are not one tree."""
+    """Return the root link; raise an error if the links are not one tree."""
     above: dict[str, str] = {}  # the joint that carries a link
     for joint, (parent, child) in ends.items():
         if parent == child:

@@ -1,7 +1,7 @@
 """Write systems as URDF.
 
     ground                          <link name="world">, the root
-    body                            <link>; its frame stands at its joint, as URDF demands
+    body                            <link>; its frame is at its joint, as URDF requires
     joint                           <joint>: revolute, continuous, prismatic, fixed, floating, planar, and spherical,
                                     which only some tools read; others as several joints with links without mass
                                     between them, a screw with a <mimic>
@@ -10,8 +10,8 @@
     marker with a name              <link> without mass, fixed to its body's
     shape, visuals                  <visual>, <collision>
 
-Stops, damping, friction and bounds of effort and speed are written; armature, springs, forces and drives are left out,
-and said. Start values are not part of URDF.
+Stops, damping, friction and limits of effort and velocity are written. Armature, springs, forces and drives are left
+out, with a warning. Start values are not part of URDF.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Writing:
         self.taken: set[str] = set()
 
     def origin(self, parent: Element, tag: str, rotation: Array, position: Array) -> None:
-        """Add a pose, unless it is that of the frame itself."""
+        """Add a pose, unless it is the identity."""
         data = {}
         if position.any():
             data["xyz"] = text_of(position)
@@ -76,7 +76,7 @@ class _Writing:
 
 
 def save_urdf(system: System, path: Path) -> None:
-    """Write a system as URDF; see the top of this module.
+    """Write a system as URDF; see the module docstring.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def save_urdf(system: System, path: Path) -> None:
 def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
     """Return the angles of R = Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:  # roll and yaw turn about one axis
+    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:  # roll and yaw are about one axis
         return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
     return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
 
@@ -188,7 +188,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
                 "lower": text_of(-NO_LIMIT if lower is None else lower),
                 "upper": text_of(NO_LIMIT if upper is None else upper),
             }
-        elif move.kind == "slide":  # without them, both are zero
+        elif move.kind == "slide":  # both would default to zero
             limit = {"lower": text_of(-NO_LIMIT), "upper": text_of(NO_LIMIT)}
         limit["effort"] = text_of(NO_LIMIT if effort is None else effort)
         limit["velocity"] = text_of(NO_LIMIT if speed is None else speed)
@@ -233,7 +233,7 @@ def _add_link(writing: _Writing, body: Body) -> None:
 def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | None:
     size = look.size
     if look.kind == "mesh" and look.file is not None:
-        # a package stays one; a file is told from the folder of this document
+        # package URIs are kept; files are relative to the folder of the document
         file = look.file if look.path is None or "://" in look.file else relative_path(look.path, folder)
         return "mesh", {"filename": file, "scale": text_of([size[axis] for axis in "xyz"])}, np.eye(3)
     if look.kind == "sphere":
