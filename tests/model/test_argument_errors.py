@@ -359,7 +359,7 @@ def test_conditions_of_another_model_are_refused(rig: Rig, kernel: str) -> None:
 @pytest.mark.parametrize("kernel", BARE)
 def test_a_bare_tree_takes_no_conditions(rig: Rig, kernel: str) -> None:
     conditions = rig.arm.conditions({"motor.k": 3.0})
-    with pytest.raises(da.ModelError, match=r"conditions is .*a bare tree has none"):
+    with pytest.raises(da.ModelError, match=r"conditions is .*a bare tree has no conditions"):
         KERNELS[kernel](rig.arm, rig.q, {"conditions": conditions, "bare": True})
 
 

@@ -62,7 +62,7 @@ simulate:                 # what `dalembert simulate` does without further words
 
 
 def new(chosen: argparse.Namespace) -> CommandResult:
-    """Write a model file to begin with."""
+    """Write a new model file from a template."""
     path = Path(chosen.file)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise ModelError("new", "file", chosen.file, "give a name that ends in .yaml")
@@ -91,7 +91,7 @@ def new(chosen: argparse.Namespace) -> CommandResult:
 
 
 def convert(chosen: argparse.Namespace) -> CommandResult:
-    """Write a model in another format, which the ending of its name says."""
+    """Write a model in another format, selected by the suffix."""
     system = loaded(chosen)
     if Path(chosen.to).exists() and not chosen.force:
         raise ModelError("convert", "to", chosen.to, "it exists already: take another name, or --force")

@@ -32,10 +32,10 @@ examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Answers words that it does not know with those that are spelt like them."""
+    """Parser that suggests similarly spelt words for unknown ones."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program with what is wrong, and what was probably meant."""
+        """Exit with an error message and a suggestion."""
         wrong = re.search(r"argument VERB: invalid choice: '(.*?)'", message)
         if wrong is not None:
             verbs = [verb for action in self._actions for verb in action.choices or ()]
@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what was written; options that no verb has are refused with those that are spelt like them."""
+        """Return the parsed arguments; unknown options are refused with similarly spelt ones."""
         chosen, left = self.parse_known_args(args, namespace)
         if left:
             options = [word for verb in self._verbs(chosen) for word in verb._option_string_actions]
@@ -204,7 +204,7 @@ def _about_the_program(verbs: Any) -> None:
 
 
 def _verb(verbs: Any, name: str, room: str, told: str, example: str, epilog: str) -> argparse.ArgumentParser:
-    """Add a verb, which is a function of a module of this package."""
+    """Add a command, a function of a module of this package."""
     made: argparse.ArgumentParser = verbs.add_parser(
         name,
         help=told,
@@ -296,7 +296,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """Return names separated by commas; those within parentheses do not separate."""
+    """Return names separated by commas outside of parentheses."""
     names = [name.strip() for name in re.split(r",(?![^(]*\))", text)]
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r}: give names separated by commas")

@@ -17,17 +17,15 @@ __all__ = ["BatchedControl", "ControlNotBatchable", "joint_forces_of_many"]
 
 Array = NDArray[np.float64]
 
-CONTROL_TOL = (
-    1e-9  # of the largest force: by so much answers about a state alone and among others may differ, by rounding
-)
+CONTROL_TOL = 1e-9  # of the largest force: rounding difference between a single state and the same state in a batch
 
 
 class ControlNotBatchable(DalembertError):
-    """Says why a control has to be asked about one state after the other."""
+    """Reason why a control has to be called for one state at a time."""
 
 
 class BatchedControl:
-    """Asks a control about the states of many runs at once, and sees to it that its answers are those about each.
+    """Control called with the states of many runs at once, and checked against calls with single states.
 
     Parameters
     ----------
@@ -41,7 +39,7 @@ class BatchedControl:
         self._calls, self._next = 0, 1
 
     def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: NDArray[np.intp], tau: Array) -> dict[int, Any]:
-        """Fill joint forces tau (B, nv) at states (B, ...); return errors by row, of those that it could not answer.
+        """Fill joint forces tau (B, nv) at states (B, ...); return errors by row.
 
         Raises
         ------
@@ -51,7 +49,7 @@ class BatchedControl:
             If it answers about all of them together, but not about one.
         """
         for part in (t, q, v, x):
-            part.flags.writeable = False  # they are asked about again
+            part.flags.writeable = False  # they are passed again
         try:
             tau[:] = joint_forces_of_many(self.model, self.control, State(q=q, v=v, t=t, x=x))  # type: ignore[arg-type]
         except UserFunctionError as error:
@@ -60,7 +58,7 @@ class BatchedControl:
                 raise ControlNotBatchable(str(error)) from error
             return errors
         errors = {}
-        if not np.vdot(tau, tau) < np.inf:  # a product takes less than looking at each
+        if not np.vdot(tau, tau) < np.inf:  # a product is faster than a test of each entry
             errors = self._each(np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist(), t, q, v, x, tau)
         self._calls += 1
         if self._calls >= self._next:
@@ -74,7 +72,7 @@ class BatchedControl:
         return errors
 
     def _each(self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, tau: Array) -> dict[int, Any]:
-        """Ask about one state after the other; return errors by row."""
+        """Call the control for one state at a time; return errors by row."""
         errors: dict[int, Any] = {}
         for row in rows:
             tau[row] = 0.0
@@ -86,7 +84,7 @@ class BatchedControl:
         return errors
 
     def _check(self, state: State, among: Array, every: Array) -> None:
-        """Ask about one state alone."""
+        """Call the control for one state."""
         try:
             alone = joint_forces(
                 self.model, self.control, State(state.q.copy(), state.v.copy(), state.t, state.x.copy())
@@ -108,7 +106,7 @@ class BatchedControl:
 
 
 def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:
-    """Return the joint forces (B, nv) that a user's function gives at states (B, ...); they need not be finite.
+    """Return the joint forces (B, nv) of a user's function at states (B, ...); they need not be finite.
 
     It may return an array (B, nv), a list of what each degree of freedom gets, (B,) or one number for all, or a dict of
     these by name; (B, k) or (k,) for a joint of k degrees of freedom.
@@ -150,7 +148,7 @@ def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State
 
 
 def _put(value: Any, columns: Array) -> None:
-    """Put what belongs to some degrees of freedom into their columns (B, k)."""
+    """Write the values of some degrees of freedom to their columns (B, k)."""
     numbers, (count, width) = np.asarray(value, dtype=float), columns.shape
     if width == 1 and numbers.shape in ((), (count,)):
         columns[:, 0] = numbers

@@ -18,7 +18,7 @@ CACHE_ATTRIBUTE = "_worked_out"
 
 
 def cached_per_model(function: Callable[[Model], Value]) -> Callable[[Model], Value]:
-    """Return the function with a memory: models do not change, so neither does what it returns."""
+    """Return the function with a cache: models do not change, so neither does its result."""
 
     @wraps(function)
     def remembering(model: Model) -> Value:

@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 class Conditions(_core.Conditions):
-    """The conditions under which a model is evaluated; constant, made by `Model.conditions`.
+    """Conditions under which a model is evaluated; constant, made by `Model.conditions`.
 
     Attributes
     ----------
@@ -123,28 +123,28 @@ class Conditions(_core.Conditions):
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
-        """Return the conditions with other parameters, locked degrees of freedom, closures that are off, and so on."""
+        """Return the conditions with other parameters, locks, open constraints, and so on."""
         given = {"parameters": self.parameters, "locked": self.locked, "off": self.off}
         return Conditions(self.model, **{**given, **self._how, **changes})
 
     def with_parameter(self, name: str, value: float, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with one number changed: ``"k.stiffness"``."""
+        """Return the conditions with one parameter changed: ``"k.stiffness"``."""
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
     def beside(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one number moved by little, for differences: no part need be able to have it."""
+        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
         return Conditions(model, moved, self.locked, self.off, **self._how)
 
     def with_lock(self, joint: str, on: bool, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with a joint held, or free again."""
+        """Return the conditions with a joint locked, or unlocked."""
         dofs = locked_dof(self.model, [joint], item) if on else frozenset(_dof(self.model, joint))
         return self.changed(locked=self.locked | dofs if on else self.locked - dofs)
 
     def with_switch(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with a constraint, or a joint that closes a loop, holding or not."""
+        """Return the conditions with a constraint or a cut joint switched on or off."""
         check_closure(self.model, connection, item)
         return self.changed(off=self.off - {connection} if on else self.off | {connection})
 
@@ -158,7 +158,7 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return numbers by name that are others than in a model: those of the conditions, and its own.
+        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
 
         Parameters
         ----------
@@ -177,17 +177,17 @@ class Conditions(_core.Conditions):
         }
 
     def holds(self) -> NDArray[np.bool_]:
-        """Return which constraint rows hold, (nc,)."""
+        """Return which constraint rows are active, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
     def plain(self) -> tuple[list[Any], ...]:
-        """Return parameters, locked DOF, closures that are off and, if any, thresholds that slide or are held."""
+        """Return parameters, locked DOF, open constraints and, if any, sliding or held switching functions."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
         held = [[k, side] for k, side in self.branches.items()]
         return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
 
     def like(self, plain: Sequence[Any]) -> Conditions:
-        """Return the conditions with what `plain` of others has told; control and history stay."""
+        """Return the conditions with the data of `plain` of others; control and history are kept."""
         parameters, *marks = plain
         parts: list[Any] = [*marks, *[()] * (4 - len(marks))]
         locked, off, sliding = map(frozenset, parts[:3])
@@ -210,7 +210,7 @@ def _dof(model: Model, joint: str) -> range:
 
 
 def parameter_place(model: Model, name: str, item: str) -> int:
-    """Return where a parameter stands, or say which there are."""
+    """Return the index of a parameter; raise an error that lists similar names."""
     places = model.parameter_names
     if name not in places:
         owner = str(name).rpartition(".")[0]
@@ -221,7 +221,7 @@ def parameter_place(model: Model, name: str, item: str) -> int:
 
 
 def is_angle(model: Model, name: str) -> bool:
-    """Return whether a parameter is an angle of which the core has the cosine."""
+    """Return whether a parameter is an angle that the core stores as a cosine."""
     owner, _, label = name.rpartition(".")
     connection = model.family.system.connections.get(owner) if label == "angle" else None
     element = None if connection is None else connection.element
@@ -229,23 +229,23 @@ def is_angle(model: Model, name: str) -> bool:
 
 
 def slot_slope(model: Model, name: str, slot: float) -> float:
-    """Return the derivative of the number that the core has by the parameter as it is named."""
+    """Return the derivative of the value in the core by the named parameter."""
     return -math.sqrt(max(1.0 - slot * slot, 0.0)) if is_angle(model, name) else 1.0
 
 
 def parameter_slot(model: Model, name: str, value: float) -> float:
-    """Return the number that the core has of a parameter as it is named."""
+    """Return the value in the core of a named parameter."""
     return math.cos(value) if is_angle(model, name) else value
 
 
 def parameter_value(model: Model, name: str, parameters: Array) -> float:
-    """Return a parameter as it is named."""
+    """Return a named parameter from its value in the core."""
     slot = float(parameters[parameter_place(model, name, "parameter")])
     return math.acos(slot) if is_angle(model, name) else slot
 
 
 def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
-    """Return a number that a parameter may have, as the core has it."""
+    """Return a checked value of a parameter, as stored in the core."""
     number = finite_number(value, item=item, field=f"parameter {name!r}")
     expression = model.family.compiled.numbers.follows.get(parameter_place(model, name, item))
     if expression is not None:
@@ -262,7 +262,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
 
 
 def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]:
-    """Return the degrees of freedom of joints that are to be locked."""
+    """Return the degrees of freedom of joints to be locked."""
     driven = {dof for drive in model.joint_drives for dof in model.driven_dof(drive)}
     dofs: set[int] = set()
     for joint in joints:
@@ -274,7 +274,7 @@ def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]
 
 
 def check_closure(model: Model, connection: str, item: str) -> None:
-    """Refuse what closes no loop."""
+    """Refuse a name that is not a loop constraint."""
     if connection in model.closure_names:
         return
     remedy = f"only what closes loops can be switched: {', '.join(map(repr, model.closure_names)) or 'there is none'}"
@@ -284,7 +284,7 @@ def check_closure(model: Model, connection: str, item: str) -> None:
 
 
 def with_values(model: Model, parameters: Array, given: Mapping[str, Any], item: str) -> Array:
-    """Return parameters (n,) with those changed that are given by name, and what follows from them."""
+    """Return parameters (n,) with some changed by name, and those that depend on them."""
     new = parameters.copy()
     for name, value in given.items():
         new[parameter_place(model, name, item)] = checked_parameter(model, name, value, item)
@@ -292,7 +292,7 @@ def with_values(model: Model, parameters: Array, given: Mapping[str, Any], item:
 
 
 def followed(model: Model, parameters: Array, names: Iterable[str], item: str) -> Array:
-    """Let numbers follow named parameters that have changed, in place."""
+    """Update parameters that depend on changed named parameters, in place."""
     own = model.family.compiled.numbers
     changed = own.named.keys() & set(names)
     if not changed:
@@ -309,7 +309,7 @@ def followed(model: Model, parameters: Array, names: Iterable[str], item: str) -
 
 
 def parameter_vector(model: Model, given: Any, item: str) -> Array:
-    """Return parameters (n,): as described, with those changed that are given by name."""
+    """Return parameters (n,) of the description, with some changed by name."""
     if given is None:
         return model.parameters.copy()
     if isinstance(given, dict):
@@ -319,7 +319,7 @@ def parameter_vector(model: Model, given: Any, item: str) -> Array:
 
 
 def parameter_directions(model: Model, names: Sequence[str], values: Array, item: str) -> Array:
-    """Return by how much all numbers (k, n) change with each of the parameters that are named."""
+    """Return the derivatives (k, n) of all parameters by the named ones."""
     directions, own = np.zeros((len(names), len(values))), model.family.compiled.numbers
     for row, name in zip(directions, names, strict=True):
         place = parameter_place(model, name, item)

@@ -19,13 +19,13 @@ __all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "sweep_kinematics"]
 
 Array = NDArray[np.float64]
 
-MAX_STEPS = 100_000  # from one time to the next: some thousand turns
+MAX_STEPS = 100_000  # from one time to the next: some thousand revolutions
 STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host", "far", "stopped")
 
 
 @dataclass(frozen=True, eq=False)
 class KinematicSweep:
-    """Rows of a kinematic motion as far as it went.
+    """Rows of a kinematic motion up to the time reached.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class KinematicSweep:
 
     @classmethod
     def of(cls, times: Array, found: Sequence[Any]) -> KinematicSweep:
-        """Return what the core has found at times (n,), as far as it came."""
+        """Return the results of the core at times (n,), up to the time reached."""
         q, v, a, jerk, slack, q_last, v_last, t_last, status, done, *counts = found
         jerks = None if jerk is None else jerk[:done]
         where = (STATUS[status], q_last, v_last, t_last)
@@ -71,7 +71,7 @@ class KinematicSweep:
 def sweep_kinematics(
     model: Model, t: Array, q: Array, *, floor: float = 1e-14, jerk: bool = False, conditions: Conditions | None = None
 ) -> KinematicSweep:
-    """Return the motion at times (n,) that drives prescribe, from a position q (nq,) at the first.
+    """Return the motion at times (n,) that drives prescribe, from a configuration q (nq,) at the first.
 
     With q (n, nq), positions are taken as they are and rates follow from them, those of rows that bind speeds too.
 
@@ -89,12 +89,12 @@ def sweep_kinematics(
 def rates_at(
     model: Model, t: Array, q: Array, *, jerk: bool = False, conditions: Conditions | None = None
 ) -> KinematicSweep:
-    """Return speeds, accelerations and jerks at times (n,) and positions (n, nq) that obey loops and drives."""
+    """Return velocities, accelerations and jerks at times (n,) and configurations (n, nq) that satisfy all rows."""
     return sweep_kinematics(model, t, np.atleast_2d(q), jerk=jerk, conditions=conditions)
 
 
 @cached_per_model
 def _row_scale(model: Model) -> Array:
-    """Return scales of the rows (nc,); zero where one binds speeds alone, or nothing."""
+    """Return scales of the rows (nc,); zero for rows of velocities only and for inactive rows."""
     counts = np.asarray(model.holonomic, dtype=bool) & np.asarray(model.compiled.names.closing, dtype=bool)
     return np.ascontiguousarray(np.where(counts, model.compiled.tables["row_scale"], 0.0))

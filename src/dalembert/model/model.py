@@ -97,7 +97,7 @@ class Model(NamedModel):
         return _restored, (self.system, self.compiled.origin)
 
     def with_parameters(self, parameters: Mapping[str, float] | ArrayLike) -> Model:
-        """Return the model with other numbers, made without compiling it again: every analysis takes it.
+        """Return the model with other parameter values, without recompilation; every analysis takes it.
 
         Parameters
         ----------
@@ -134,7 +134,7 @@ class Model(NamedModel):
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
     ) -> Conditions:
-        """Return conditions for the kernels: numbers of elements, joints that are held, closures that do not hold.
+        """Return conditions for the kernels: parameters, locked joints, open constraints.
 
         Parameters
         ----------
@@ -169,13 +169,13 @@ class Model(NamedModel):
     # ---- kinematics of bodies and markers
 
     def poses(self, q: ArrayLike) -> Pose:
-        """Return attitude (..., nb, 3, 3) and position (..., nb, 3) of every body frame in the world."""
+        """Return orientation (..., nb, 3, 3) and position (..., nb, 3) of every body frame in the world."""
         raw = self._poses(q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
     @refusals.reraise_with_method_name
     def pose(self, marker: Marker | Body | str, q: ArrayLike) -> Pose:
-        """Return attitude (..., 3, 3) and position (..., 3) of a marker in the world.
+        """Return orientation (..., 3, 3) and position (..., 3) of a marker in the world.
 
         Parameters
         ----------
@@ -202,10 +202,10 @@ class Model(NamedModel):
         return self._point_jacobians(self._point("jacobian", marker), q)
 
     def bias_acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return J' v (..., 6), the acceleration of a marker when the speeds are constant, world axes."""
+        """Return J' v (..., 6), the acceleration of a marker at constant velocities v, world axes."""
         return self.acceleration(marker, q, v, np.zeros(self.nv))
 
-    # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are the core's own
+    # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are methods of the core
 
     @checked("bare")
     @refusals.reraise_with_method_name
@@ -258,7 +258,7 @@ class Model(NamedModel):
         t: ArrayLike = 0.0,
         x: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and all joint forces when some of each are given; O(nb) for trees, loops obeyed.
+        """Return all accelerations and joint forces when some of each are given; O(nb) for trees, loops included.
 
         Parameters
         ----------
@@ -357,7 +357,7 @@ class Model(NamedModel):
         return DynamicsDerivatives(*found)
 
     def _gathered(self, blocks: list[Array]) -> Derivatives:
-        """Return derivatives of one thing, with one column for each name."""
+        """Return derivatives of one quantity, with one column for each name."""
         places = self.compiled.elements.inputs_by_law
         by_name = np.zeros((*blocks[4].shape[:-1], len(self.input_names)))
         for k, name in enumerate(places):
@@ -409,7 +409,7 @@ class Model(NamedModel):
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare:
-            self.forward_dynamics(q, v, **more, bare=True)  # looks at them
+            self.forward_dynamics(q, v, **more, bare=True)  # checks the arguments
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
         return by_q, by_v, by_tau
@@ -457,7 +457,7 @@ class Model(NamedModel):
             return self._d_inverse_dynamics(q, v, a, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare:
-            self.inverse_dynamics(q, v, a, **more, bare=True)  # looks at them
+            self.inverse_dynamics(q, v, a, **more, bare=True)  # checks the arguments
             return self._d_inverse_dynamics(q, v, a, loads=loads)
         return self._d_supplied(q, v, a, loads=loads, **more)
 
@@ -481,7 +481,7 @@ class Model(NamedModel):
         inputs: ArrayLike | None = None,
         conditions: Conditions | None = None,
     ) -> dict[str, Array]:
-        """Return what is known of a state, or of a batch of them, by name; only what is asked for is worked out.
+        """Return quantities of a state, or of a batch of states, by name; only requested ones are computed.
 
         Parameters
         ----------
@@ -531,7 +531,7 @@ class Model(NamedModel):
         inputs: ArrayLike | None = None,
         conditions: Conditions | None = None,
     ) -> ConnectionLoads:
-        """Return the load of every connection on its second marker while the system moves under `tau`.
+        """Return the load of every connection on its second marker for the motion under `tau`.
 
         Parameters
         ----------
@@ -611,7 +611,7 @@ class Model(NamedModel):
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None, **more: Any
     ) -> Array:
-        """Return the load that each joint puts on its second marker in a given motion of an open system, world axes.
+        """Return the load of each joint on its second marker in a given motion of an open system, world axes.
 
         Parameters
         ----------
@@ -634,7 +634,7 @@ class Model(NamedModel):
 
     @refusals.reraise_with_method_name
     def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
-        """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
+        """Return the multipliers of the constraint rows, (nc,) or (B, nc), in `forward_dynamics`.
 
         They are in M a + b = tau + P^T lam and act on the second marker of each loop constraint. Where rows
         repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
@@ -643,7 +643,7 @@ class Model(NamedModel):
         return self.dynamics(more.pop("t", 0.0), q, v, more.pop("x", None), tau=tau, **more).lam
 
     def cut_motion(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return coordinates, speeds and accelerations of the joints that close loops, in a given motion.
+        """Return coordinates, velocities and accelerations of cut joints in a given motion.
 
         Parameters
         ----------
@@ -661,13 +661,13 @@ class Model(NamedModel):
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return what the elements do: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        """Return the efforts of elements: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
     @checked("t", "q")
     def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
-        """Return the energy that elements store, and the powers that they dissipate and bring from outside."""
+        """Return the stored energy of elements, and the powers that they dissipate and supply."""
         if np.ndim(q) == 1:
             _check_one_time("force_energy", t)
         energy = self.report(["energy"], t, q, v, x)["energy"]
@@ -680,7 +680,7 @@ class Model(NamedModel):
     def drive_efforts(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
     ) -> dict[str, Any]:
-        """Return what each drive exerts along what it drives at t, by name, N m or N: numbers, or (B,) for a batch.
+        """Return the effort of each drive at t, by name, N m or N: numbers, or (B,) for a batch.
 
         Of an attitude (``"S.rotation"``) it is the moment along the speeds of the joint, (3,) or (B, 3); of a pose
         (``"F.pose"``) moment and force, (6,) or (B, 6).
@@ -702,7 +702,7 @@ class Model(NamedModel):
             element = drive.connection.element
             if not drive.of_joint:
                 assert isinstance(element, (Constraint, CustomCoupling))
-                # slope of the row against what is driven
+                # derivative of the row by the driven quantity
                 slopes = [element.target(drive.law(float(one))[0], 1.0, 0.0)[1] for one in np.atleast_1d(t)]
                 efforts[drive.name] = found["lam"][..., self.driven_row(drive)] * (slopes if np.ndim(t) else slopes[0])
             else:
@@ -748,7 +748,7 @@ class Model(NamedModel):
         kinetic, potential = raw[..., 0], raw[..., 1]
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare and not _nothing(*more.values()):
-            self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # looks at them
+            self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # checks the arguments
         elif not bare and (self.compiled.elements.elements or not _nothing(*more.values())):
             potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
@@ -782,12 +782,12 @@ class Model(NamedModel):
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the diagonal of the mass matrix (nv,): inertia along each degree of freedom with all others locked."""
+        """Return the diagonal of the mass matrix (nv,): inertia of each degree of freedom with all others locked."""
         return self._composite_diagonal(q)
 
     @refusals.reraise_with_method_name
     def massless_dof(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
-        """Return the names of the speeds along which nothing resists at q (nq,).
+        """Return the names of the velocities without inertia at q (nq,).
 
         Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
         hold and drives prescribe what they do.
@@ -801,7 +801,7 @@ class Model(NamedModel):
         return massless_dof(self, self.forest, names, where, held=held, rows=rows)
 
     def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
-        """Return the motions of the tree that move no inertia at q (nq,): speeds by name, rad/s or m/s.
+        """Return the motions of the tree without inertia at q (nq,): velocities by name, rad/s or m/s.
 
         One for each of `massless_dof`, which has the speed 1 there. Where two axes of a joint coincide, as
         at a quarter turn of the second of three angles, both angles are in it.
@@ -816,12 +816,12 @@ def _nothing(*given: Any) -> bool:
 
 
 def _restored(description: System, origin: str) -> Model:
-    """Return a model once more, from its own copy of the description."""
+    """Return a copy of a model, from its own copy of the description."""
     return Model(replace(compile_system(description), origin=origin))
 
 
 def as_model(system_or_model: System | Model) -> Model:
-    """Return the model of a system; a model as it is."""
+    """Return the model of a system; a model is returned unchanged."""
     if isinstance(system_or_model, Model):
         return system_or_model
     if isinstance(system_or_model, System):

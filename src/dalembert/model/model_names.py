@@ -39,13 +39,13 @@ Array = NDArray[np.float64]
 
 
 class NamedModel(_core.Model):
-    """A compiled system and its names; `Model` adds the kernels, and lists the attributes."""
+    """Compiled system and its names; `Model` adds the kernels, and lists the attributes."""
 
-    recompiled = False  # a variant whose tables follow from a description of its own, not from those of its family
+    recompiled = False  # a variant whose tables follow from its own description, not from those of its family
 
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
-        # the system as it is by now, for words about what it has got since
+        # the present system, for messages on items added since
         self._later: Callable[[], System | None] = ref(description) if isinstance(description, System) else lambda: None
         elements, names = made.elements, made.names
         self.compiled = made
@@ -84,7 +84,7 @@ class NamedModel(_core.Model):
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Work out what a model with other parameter values follows from, once it is asked for."""
+        """Compute the attributes of a model with other parameter values on first access."""
         if name in DERIVED and "family" in self.__dict__ and self.__dict__["family"] is not self:
             complete_variant(cast("Model", self))
             return self.__dict__[name]
@@ -97,7 +97,7 @@ class NamedModel(_core.Model):
 
     @property
     def parameter_table(self) -> ParameterTable:
-        """All numbers with their values, units and what they follow from; reads well when printed."""
+        """All parameters with their values, units and expressions, as a printable table."""
         return ParameterTable.of(cast("Model", self))
 
     def __repr__(self) -> str:
@@ -107,16 +107,16 @@ class NamedModel(_core.Model):
     # ---- names and states
 
     def q_slice(self, joint: str) -> slice:
-        """Return where the coordinates of a joint, or the modal ones of a flexible body, stand in q."""
+        """Return the indices in q of the coordinates of a joint, or of the modes of a flexible body."""
         return self._slice(self.compiled.names.q, joint)
 
     def v_slice(self, joint: str) -> slice:
-        """Return where the speeds of a joint, or of a flexible body's modes, stand in v, and its forces in tau."""
+        """Return the indices in v and tau of the velocities of a joint, or of the modes of a flexible body."""
         return self._slice(self.compiled.names.v, joint)
 
     @checked("joint")
     def cut_slice(self, joint: str) -> slice:
-        """Return where the speeds of a joint that closes a loop stand in what `cut_motion` gives."""
+        """Return the indices of the velocities of a cut joint in the result of `cut_motion`."""
         found = self.compiled.names.cut_v
         if joint not in found:
             known = did_you_mean(joint, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
@@ -154,7 +154,7 @@ class NamedModel(_core.Model):
 
     @checked("seed", "size")
     def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
-        """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
+        """Return a random state: angles within +-pi, displacements within +-1 m, normal velocities, any orientation.
 
         Flexible bodies are not deformed in it, but their modes have speeds.
 
@@ -174,7 +174,7 @@ class NamedModel(_core.Model):
 
     @property
     def second_markers(self) -> dict[str, Marker]:
-        """The second marker of every connection, by name; of a coupling, the origin of ground."""
+        """Second marker of every connection, by name; of a coupling, the origin of ground."""
         joints = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.joints}
         loop_constraints = {
             loop_constraint.name: loop_constraint.second for loop_constraint in self.forest.loop_constraints
@@ -226,14 +226,14 @@ class NamedModel(_core.Model):
 
     @property
     def shortest_delay(self) -> float:
-        """Of all inputs that come with a delay, s; infinite without any."""
+        """Least delay of all inputs, s; infinite if there is none."""
         delays = [
             law.delay.time for law in self.hosted if isinstance(law, OutputInputCallback) and law.delay is not None
         ]
         return min(delays, default=np.inf)
 
     def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
-        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven joints have at t; NaN elsewhere."""
+        """Return position (nq,), velocity (nv,) and acceleration (nv,) of driven joints at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
         for drive in self.joint_drives:
             dofs, places = self.driven_dof(drive), self.q_slice(drive.connection.name).start
@@ -241,7 +241,7 @@ class NamedModel(_core.Model):
         return q, v, a
 
     def row_motion(self, t: float) -> Array:
-        """Return residual, rate and second rate (3, nc) that driven constraints have at t; zero elsewhere."""
+        """Return residual, rate and second rate (3, nc) of driven constraints at t; zero elsewhere."""
         targets = np.zeros((3, self.nc))
         for drive in self.drives:
             element = drive.connection.element
@@ -257,7 +257,7 @@ class NamedModel(_core.Model):
 
     @checked("residual", "target")
     def apart(self, residual: Array, target: Array | float) -> Array:
-        """Return by how much rows (..., nc) miss their targets: turns that are driven without whole ones."""
+        """Return the differences of rows (..., nc) from their targets, driven angles up to whole turns."""
         gap: Array = np.asarray(residual, dtype=float) - np.asarray(target, dtype=float)
         rows = [self.driven_row(drive) for drive in self.drives if _counts_turns(drive)]
         if rows:
@@ -266,12 +266,12 @@ class NamedModel(_core.Model):
 
     @checked("drive")
     def driven_dof(self, drive: Drive) -> list[int]:
-        """Return where the speeds of a joint that a drive prescribes stand in v."""
+        """Return the indices in v of the velocities of a driven joint."""
         start = self.v_slice(drive.connection.name).start
         return [start + k for k in drive.dofs]
 
     def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
-        """Return which speeds (nv,) drives of joints prescribe: by position (level 0), by speed too (1), or all (2)."""
+        """Return which velocities (nv,) drives prescribe: by position (level 0), also by velocity (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
         for drive in self.joint_drives:
             if drive.level <= level:
@@ -280,12 +280,12 @@ class NamedModel(_core.Model):
 
     @checked("drive")
     def driven_row(self, drive: Drive) -> int:
-        """Return the constraint row that a drive prescribes."""
+        """Return the constraint row of a drive."""
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
     @checked("name")
     def index_range(self, name: str) -> slice | None:
-        """Return where in q the coordinates of a joint or flexible body stand, or one by its name; None if unknown."""
+        """Return the indices in q of a joint, a flexible body or one coordinate by name; None if unknown."""
         if name in (*self.joint_names, *self.flexible_names):
             return self.q_slice(name)
         if name in self.coordinate_names:
@@ -325,7 +325,7 @@ class NamedModel(_core.Model):
         return marks
 
     def _point(self, kernel: str, marker: Marker | Body | str) -> _core.Points:
-        """Return what the core needs of a marker; remembered, since markers do not change."""
+        """Return the data of a marker for the core; cached, because markers do not change."""
         try:
             return self._points[marker]
         except (KeyError, TypeError):
@@ -338,7 +338,7 @@ class NamedModel(_core.Model):
 
     @checked("markers", "single", "loose")
     def points(self, markers: Sequence[Marker], *, single: bool = False, loose: bool = False) -> _core.Points:
-        """Return what the core needs of markers on one body, for the kernels of points.
+        """Return the data of markers on one body for the point kernels of the core.
 
         Parameters
         ----------
@@ -366,7 +366,7 @@ class NamedModel(_core.Model):
 
     @checked("body")
     def nodes(self, body: str) -> _core.Points:
-        """Return what the core needs of all nodes of a flexible body, for the kernels of points."""
+        """Return the data of all nodes of a flexible body for the point kernels of the core."""
         if ("nodes", body) not in self._points:
             part = self.system.bodies.get(body)
             flexible = None if part is None else part.flexible
@@ -379,7 +379,7 @@ class NamedModel(_core.Model):
         return self._points["nodes", body]
 
     def checked_marker(self, kernel: str, marker: Marker | Body | str) -> Marker:
-        """Return a marker of the model's own system for one that a user gives."""
+        """Return the marker of the model's own system for a user's marker."""
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
             remedy = "it was made after the model was compiled: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
@@ -408,7 +408,7 @@ class NamedModel(_core.Model):
         return array
 
     def _checked(self, kernel: str, argument: str, value: ArrayLike) -> Array:
-        """Return numbers for each speed, (nv,) or (B, nv)."""
+        """Return numbers for each velocity, (nv,) or (B, nv)."""
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -417,7 +417,7 @@ class NamedModel(_core.Model):
             self._refuse(kernel, argument, value)
         return array
 
-    # ---- called by the core when it cannot go on
+    # ---- called by the core when it cannot continue
 
     def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.raise_argument_error(cast("Model", self), kernel.lstrip("_"), argument, value)
@@ -430,7 +430,7 @@ class NamedModel(_core.Model):
 
 
 class ParameterNames(dict[str, int]):
-    """Places of parameters by name. An input that is a constant, ``"P.fz"``, stands for ``"P.fz.value"``.
+    """Indices of parameters by name. A constant input, ``"P.fz"``, stands for ``"P.fz.value"``.
 
     Parameters
     ----------
@@ -450,7 +450,7 @@ class ParameterNames(dict[str, int]):
         return super().__contains__(name) or name in self.aliases
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the place of a parameter."""
+        """Return the index of a parameter."""
         return super().get(self.aliases.get(name, name), default)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ class ParameterTable(Mapping[str, ParameterRow]):
 
     @classmethod
     def of(cls, model: Model) -> ParameterTable:
-        """Return the numbers of a model."""
+        """Return the parameters of a model."""
         own, count = model.family.compiled.numbers, model.n_element_parameters
         rows: dict[str, ParameterRow] = {}
         angles = {group.first for group in own.groups if group.what == "constraint" and group.key[1] == "angle"}

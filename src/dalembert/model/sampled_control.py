@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SampledControl:
-    """A control that is asked at fixed times, as a digital controller is; its forces hold until the next ones.
+    """Control evaluated at sample times, as a digital controller; its forces are constant in between.
 
     Parameters
     ----------
@@ -85,36 +85,36 @@ class SampledControl:
         return getattr(self.control, "__name__", type(self.control).__name__)
 
     def time(self, begin: float, number: Any) -> Any:
-        """Return when a sample is taken in a run that begins at a time, s."""
+        """Return the time of a sample in a run that begins at a time, s."""
         return begin + number * self.period
 
     def acts(self, begin: float, number: Any) -> Any:
-        """Return when the answer to a sample begins to act, s; a delay of whole periods ends where one is taken."""
+        """Return the time at which a sample takes effect, s; a delay of whole periods ends at a sample time."""
         whole = round(self.delay / self.period)
         if abs(self.delay - whole * self.period) <= 1e-12 * self.delay:
             return self.time(begin, number + whole)
         return self.time(begin, number) + self.delay
 
     def breaks(self, begin: float, end: float) -> Array:
-        """Return the times up to an end at which samples are taken and at which they begin to act, s."""
+        """Return the times up to an end at which samples are taken and at which they take effect, s."""
         numbers = np.arange(int((end - begin) / self.period) + 2)
         times = np.concatenate([self.time(begin, numbers), self.acts(begin, numbers)])
         return np.unique(times[(times > begin) & (times <= end)])
 
     def measured(self, model: Model, state: State, number: int) -> State:
-        """Return the state as sensors tell it at a sample."""
+        """Return the state as measured by sensors at a sample."""
         rng = np.random.default_rng([int(self.seed), number])
         places, speeds = (rng.standard_normal(model.nv) * spread for spread in self.noise)
         q = model.integrate(state.q, places) if places.any() else state.q.copy()
         return State(q=q, v=state.v + speeds, t=state.t, x=state.x.copy())
 
     def plain(self) -> list[Any]:
-        """Return its numbers, as lists."""
+        """Return its parameters, as lists."""
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
 
 class HeldControl(_core.Answers):
-    """Joint forces of a run that hold from one time to the next: what a sampled control has answered so far.
+    """Joint forces of a run, constant between samples of a sampled control.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class HeldControl(_core.Answers):
         self.asked: dict[int, tuple[float, float]] = {}
 
     def fill(self, begin: float, times: Array, tau: Array) -> None:
-        """Add rows as `rows` gave them."""
+        """Add rows as returned by `rows`."""
         self.begin = begin
         for t, row in zip(times, np.reshape(tau, (-1, self.nv)), strict=True):
             self.add(float(t), np.ascontiguousarray(row))

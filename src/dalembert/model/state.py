@@ -1,4 +1,4 @@
-"""The state of a model: time, coordinates, speeds, element states."""
+"""State of a model: time, coordinates, velocities, element states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["State"]
 
 @dataclass
 class State:
-    """Time, coordinates and speeds; with an optional leading batch axis.
+    """Time, coordinates and velocities; with an optional leading batch axis.
 
     Attributes
     ----------
