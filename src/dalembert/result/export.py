@@ -35,7 +35,7 @@ class ResultExport:
 
     @property
     def _head(self) -> str:
-        """The heading of t in tables."""
+        """Heading of t in tables."""
         return "t" if self.axis.plain else self.axis.label
 
     @property
@@ -80,7 +80,7 @@ class ResultExport:
 
     @checked("path", "names")
     def to_excel(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
-        """Write a sheet for Excel and its relatives: names, units below them, then numbers; needs openpyxl."""
+        """Write a spreadsheet: names, units below them, then numbers; needs openpyxl."""
         write_excel(path, table_of(self._whole, self._head, names))
 
     @checked("path", "names")

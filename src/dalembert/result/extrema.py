@@ -20,13 +20,13 @@ __all__ = ["Extremum", "extremum"]
 
 Array = NDArray[np.float64]
 
-_PARTS = 6  # of a step
+_PARTS = 6  # points per step
 _BEST = 3  # intervals that are refined
-_CLOSE = 1e-10  # of an interval: how well the time is found where the curve is not flat
+_CLOSE = 1e-10  # of an interval: accuracy of the time where the curve is not flat
 
 
 class Extremum(NamedTuple):
-    """The largest or smallest value of an output, and when.
+    """Largest or smallest value of an output, and its time.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def _times(result: Result) -> Array:
 
 
 def _apart(places: NDArray[np.intp]) -> list[int]:
-    """Return places, the best first, without those next to a better one."""
+    """Return indices of intervals, the best first, without those next to a better one."""
     kept: list[int] = []
     for k in places.tolist():
         if all(abs(k - other) > 1 for other in kept):

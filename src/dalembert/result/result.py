@@ -1,4 +1,4 @@
-"""What a simulation returns: states over time, outputs by name, statistics."""
+"""Result of a simulation: states over time, outputs by name, statistics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STATUS = ("finished", "event", "interrupted", "failed")
 
 
 class Result(ResultDisplay, ResultExport, Answer):
-    """States over time, and whatever follows from them by name.
+    """States over time, and outputs by name.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
-        self.ends_between = False  # whether the last state is that of an event, at a time that was not asked for
+        self.ends_between = False  # whether the last state is that of an event between output times
         self.resume_point: dict[str, Any] | None = None
-        self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
+        self._kept: dict[str, Any] = {}  # of a result read without its model: contents of the file
 
     # ---- states
 
@@ -168,19 +168,19 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @cached_property
     def labels(self) -> Labels:
-        """Names and units of coordinates, speeds and constraint rows."""
+        """Names and units of coordinates, velocities and constraint rows."""
         if self._labels is not None:
             return self._labels
         return Labels.of(self.require_model())
 
     @cached_property
     def steps(self) -> Array:
-        """Where steps of the run ended, (k,) s."""
+        """Ends of the steps of the run, (k,) s."""
         return np.asarray(self._steps() if callable(self._steps) else self._steps, dtype=float)
 
     @cached_property
     def breaks(self) -> Array:
-        """Where the equations of motion of the run broke, (k,) s."""
+        """Discontinuity times of the run, (k,) s."""
         return np.asarray(self._breaks() if callable(self._breaks) else self._breaks, dtype=float)
 
     @property
@@ -238,7 +238,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return clipped
 
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
-        """Return q, v and x at times within the result; the stored ones where they are known."""
+        """Return q, v and x at times within the result; the stored states at stored times."""
         if not len(times):
             return self.q[:0].copy(), self.v[:0].copy(), self.x[:0].copy()
         if self.dense is not None:
@@ -265,7 +265,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return self["lam"]
 
     def __getitem__(self, name: str) -> Array:
-        """Return the output of that name at all times, (n, ...); see `names()` for them."""
+        """Return the output of that name at all times, (n, ...); `names()` lists all names."""
         if not isinstance(name, str):
             raise ModelError("result", "output", name, "give a name; for a function of the state use result.output(f)")
         return self.output(name)
@@ -306,7 +306,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return self._values(output, self._motion)
 
     def max(self, name: str) -> Extremum:
-        """Return the largest value of an output over time, between stored times too, and when it occurs.
+        """Return the largest value of an output over time, between stored times too, and its time.
 
         ``result["A.effort"].max()`` is that of the stored times alone.
 
@@ -323,7 +323,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return extremum(self, name, 1.0)
 
     def min(self, name: str) -> Extremum:
-        """Return the smallest value of an output over time, between stored times too, and when; see `max`."""
+        """Return the smallest value of an output over time, between stored times too, and its time; see `max`."""
         return extremum(self, name, -1.0)
 
     def outputs(self, *names: str) -> dict[str, Array]:
@@ -337,11 +337,11 @@ class Result(ResultDisplay, ResultExport, Answer):
         return names(self.model)
 
     def describe(self, name: str) -> str:
-        """Return unit, shape and meaning of an output on one line, and where the motion does not determine it."""
+        """Return unit, shape and meaning of an output on one line, and components that are not determined."""
         if self.model is None:
             known = self.about(name)
             if known is None:
-                self._stored_output(name, None)  # refuses what it does not hold
+                self._stored_output(name, None)  # raises an error for outputs that are not stored
                 return f"{name}: of unknown unit, the file says nothing of it"
             return known.describe()
         text = Output.of(self.model, name).describe()
@@ -363,7 +363,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return Output.of(self.model, what)
 
     def unique(self, name: str) -> NDArray[np.bool_]:
-        """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.
+        """Return a mask of the determined values of an output, (n, ...); loads shared by redundant connections are not.
 
         Examples
         --------
@@ -381,7 +381,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def cut_joints(self) -> tuple[str, ...]:
-        """Joints at which loops were cut and that can move: their motion is not in q and v, but in outputs."""
+        """Cut joints with DOF: their motion is in outputs, not in q and v."""
         slices = self.require_model().compiled.names.cut_v
         return tuple(name for name, span in slices.items() if span.stop > span.start)
 
@@ -395,7 +395,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def controlled(self) -> bool:
-        """Whether joint forces or inputs came from outside the description."""
+        """Whether joint forces or inputs were external."""
         return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
 
     @property
@@ -440,7 +440,7 @@ class Result(ResultDisplay, ResultExport, Answer):
     # ---- results without a model
 
     def _columns_or_none(self, name: str) -> Array | None:
-        """Return accelerations, joint forces or multipliers; None if they are not known, as after a run that failed."""
+        """Return accelerations, joint forces or multipliers; None if unknown, as after a failed run."""
         if self.model is None:
             return self._stored.get(name)
         try:
@@ -463,7 +463,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
 
 def _frozen(field: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return a copy that nobody can change by accident, of the given shape or, for (), of one dimension."""
+    """Return a read-only copy of the given shape or, for (), of one dimension."""
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""How far flexible bodies are from buckling under the loads of a motion."""
+"""Buckling load factors of flexible bodies under the loads of a motion."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["buckling_factors", "factors_of"]
 Array = NDArray[np.float64]
 
 ITEM = "buckling factors"
-_RIGID = 1e-13  # stiffness of a motion, as a part of the largest, below which it is none of the deformation
+_RIGID = 1e-13  # of the largest stiffness: motions with less are rigid
 
 
 @checked("result")
 def buckling_factors(result: Result, body: Any) -> Array:
-    """Return by which factors (n,) the loads on a flexible body at each time could grow until it buckles.
+    """Return the factors (n,) by which the loads on a flexible body could grow at each time until it buckles.
 
     Loads, inertia and weight of each time stress the finite-element model (see `mode_acceleration`); the stresses
     soften the modes by K_g, and at the factor f, K + f K_g has a motion that nothing resists. Infinite where no load
@@ -70,7 +70,7 @@ def buckling_factors(result: Result, body: Any) -> Array:
 
 
 def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array:
-    """Return `buckling_factors` of a motion; `shapes` (n, 6 nodes): of the structure under its loads, if known."""
+    """Return `buckling_factors` of a motion; `shapes` (n, 6 nodes): deformation under its loads, if known."""
     flexible = part.flexible
     assert flexible is not None
     structure = flexible.structure
@@ -89,7 +89,7 @@ def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array
 
 
 def _space(model: Model, part: Body) -> tuple[Array, Array]:
-    """Return motions (6 nodes, m) in which a body may buckle, and their stiffnesses (m,), which is diagonal in them."""
+    """Return motions (6 nodes, m) in which a body may buckle, and their stiffnesses (m,), a diagonal matrix."""
     flexible = part.flexible
     assert flexible is not None
     nm = flexible.nm
@@ -108,7 +108,7 @@ def _space(model: Model, part: Body) -> tuple[Array, Array]:
 
 
 def _pins(model: Model, part: Body) -> Array:
-    """Return rows (k, nm + 3) of modes and turns of the frame that must be zero: held nodes leave no line of theirs."""
+    """Return rows (k, nm + 3) of modes and frame rotations that must be zero: fixed nodes do not move."""
     ends = [end for c in model.system.connections.values() for end in (c.first, c.second) if end.body.name == part.name]
     feet: list[Array] = []
     shapes: list[Array] = []

@@ -1,4 +1,4 @@
-"""Motion of all nodes of a flexible body, along a result or at bare states, and what it takes."""
+"""Motion of all nodes of a flexible body, along a result or at given states, and the loads that it requires."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class NodalMotion:
 def nodal_motion(
     system: Any, body: Any, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
 ) -> NodalMotion:
-    """Return the motion of all nodes of a flexible body at bare states.
+    """Return the motion of all nodes of a flexible body at given states.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def nodal_motion(
 
 @checked("result")
 def nodal_loads(result: Result, body: Any) -> Array:
-    """Return the loads (n, nodes, 6) N m and N that nodes need from outside, [moment; force] in body axes.
+    """Return the external loads (n, nodes, 6) N m and N on nodes, [moment; force] in body axes.
 
     The balance of every node (Jain and Rodriguez 1990, (3.32)): what its mass takes to move as it does in the field of
     gravity, gyroscopic moments of lumped nodes included, and what the structure beside it pulls it back with. At nodes
@@ -147,7 +147,7 @@ def nodal_loads(result: Result, body: Any) -> Array:
 
 
 def inertia_loads(motion: Motion, part: Body) -> Array:
-    """Return what the mass of nodes takes (n, nodes, 6) [force; moment], body axes, less gravity: M a + b - M g."""
+    """Return the inertia loads of nodes (n, nodes, 6) [force; moment], body axes, less gravity: M a + b - M g."""
     model, flexible = motion.model, part.flexible
     moved = nodal_motion(model, part.name, motion.q, motion.v, motion.part("a"))
     assert flexible is not None and moved.acceleration is not None and moved.velocity is not None

@@ -38,7 +38,7 @@ def frame_of(model: Model, owner: str) -> Marker | None:
 
 
 def turning_axis(model: Model, marker: Marker) -> Array | None:
-    """Return the unit vector (3,) that every angular velocity of a frame is along, or None if there is none.
+    """Return the unit vector (3,) parallel to every angular velocity of a frame, or None if there is none.
 
     The tree decides: its Jacobian at a few random configurations.
     """
@@ -48,7 +48,7 @@ def turning_axis(model: Model, marker: Marker) -> Array | None:
 
 
 def common_axis(vectors: Array, tolerance: float) -> Array | None:
-    """Return the unit vector that all vectors (k, 3) are along, largest component positive; None if there is none."""
+    """Return the unit vector parallel to all vectors (k, 3), largest component positive; None if there is none."""
     if not vectors.any():
         return None
     s, axes = np.linalg.svd(vectors, full_matrices=False)[1:]
@@ -60,7 +60,7 @@ def common_axis(vectors: Array, tolerance: float) -> Array | None:
 
 
 def planar_angle(marker: Marker, name: str, axis: Array) -> Output:
-    """Return the angle of a frame about an axis (3,) that it turns about, as an output."""
+    """Return the angle of a frame about its fixed axis (3,) of rotation, as an output."""
     direction = ", ".join(f"{c:.6g}" for c in axis)
     return Output(
         name,
@@ -75,7 +75,7 @@ def planar_angle(marker: Marker, name: str, axis: Array) -> Output:
 
 
 def _angles(R: Array, axis: Array) -> Array:
-    """Return the angles (n,) of rotations (n, 3, 3) that turn about `axis`: of a frame's x axis from the world's.
+    """Return the angles (n,) of rotations (n, 3, 3) about `axis`: of a frame's x axis from the world's.
 
     Where x is near to `axis`, in the world or in the frame, it is y or z.
     """

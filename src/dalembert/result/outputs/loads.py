@@ -1,4 +1,4 @@
-"""Outputs of what connections transmit: loads on their second markers, multipliers, efforts of drives and couplings."""
+"""Outputs of connection loads: loads on second markers, multipliers, efforts of drives and couplings."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def constraint_output(model: Model, loop_constraint: Connection, quantity: str, 
 
 
 def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name: str) -> Output:
-    """Return the distance of a rope's ends, its rate, the force that pulls them together, and whether it is taut."""
+    """Return the distance of a rope's ends, its rate, the tension, and whether it is taut."""
     q, v = model.compiled.names.ropes[loop_constraint.name]
     place = model.nv + v
 
@@ -144,7 +144,7 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
 
 
 def force_element_quantities(force: ForceConnection) -> list[str]:
-    """Return the endings that the outputs of a force element have: it acts on markers, or at coordinates."""
+    """Return the suffixes of the outputs of a force element: it acts on markers, or at coordinates."""
     element = force.element
     kinds = ["effort"] if force.places else ["force", "moment"]
     ports = len(force.places) or len(force.ends) - 1

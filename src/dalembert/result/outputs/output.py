@@ -1,4 +1,4 @@
-"""An output: one quantity as a function of time and state, with its name, unit and shape."""
+"""Output: one quantity as a function of time and state, with its name, unit and shape."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Output:
         return f"{self.name} [{self.unit}{shape}]: {self.meaning}"
 
     def component(self, index: int, name: str, *, unit: str | None = None) -> Output:
-        """Return one component of a vector as an output of its own."""
+        """Return one component of a vector as a separate output."""
         value, unique = self.value, self.unique
         return Output(
             name,
@@ -148,7 +148,7 @@ class Output:
         )
 
     def in_unit(self, unit: str, name: str) -> Output:
-        """Return the same in another unit."""
+        """Return the output in another unit."""
         own = dict.fromkeys(part.strip() for part in self.unit.split(","))
         if len(own) > 1:
             raise ModelError(
@@ -171,7 +171,7 @@ class Output:
         )
 
     def norm(self, name: str) -> Output:
-        """Return the length of a vector as an output of its own."""
+        """Return the norm of a vector as a separate output."""
         value, unique = self.value, self.unique
         return replace(
             self,
@@ -185,7 +185,7 @@ class Output:
 
 
 def without_unit(name: str) -> str:
-    """Return the name of an output without the unit behind it: ``"A.speed"`` of ``"A.speed [rpm]"``."""
+    """Return the name of an output without its unit: ``"A.speed"`` of ``"A.speed [rpm]"``."""
     return name.rpartition(" [")[0] if name.endswith("]") and " [" in name else name
 
 
@@ -197,7 +197,7 @@ def part_name(name: str, label: str) -> str:
 
 
 def value_of(output: Output, motion: Motion) -> Array:
-    """Return an output, (n, ...), of a motion in which numbers of the system may have changed."""
+    """Return an output, (n, ...), of a motion in which parameters of the system may have changed."""
     if not motion.pieces:
         return output.value(motion)
     joined: Array | None = None
@@ -211,7 +211,7 @@ def value_of(output: Output, motion: Motion) -> Array:
 
 
 def number(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
-    """Return an output that is one number."""
+    """Return a scalar output."""
     return Output(name, unit, (), meaning, value, needs=needs)
 
 
@@ -221,7 +221,7 @@ def vector(name: str, unit: str, meaning: str, value: Value, needs: str = "posit
 
 
 def of_function(function: Callable[[State], ArrayLike]) -> Output:
-    """Return the output that a function of one state gives."""
+    """Return the output defined by a function of one state."""
     title = getattr(function, "__name__", type(function).__name__)
 
     def row(t: float, q: Array, v: Array, x: Array) -> Array:

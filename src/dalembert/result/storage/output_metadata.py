@@ -17,7 +17,7 @@ __all__ = ["output_metadata", "read_output_metadata"]
 
 
 def output_metadata(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what a file is to say of some outputs: unit, shape, meaning, labels, and what `describe` adds."""
+    """Return the stored metadata of some outputs: unit, shape, meaning, labels, and the additions of `describe`."""
     told: dict[str, dict[str, Any]] = {}
     for name in names:
         output = result.about(name)
@@ -30,7 +30,7 @@ def output_metadata(result: Result, names: Iterable[str]) -> dict[str, dict[str,
 
 
 def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: Any) -> Output | None:
-    """Return unit, shape and meaning of what a file holds under a name; None if it says nothing of it."""
+    """Return unit, shape and meaning of a stored output; None if the file has none."""
     if not isinstance(name, str):
         return None
     if name in told:
@@ -45,7 +45,7 @@ def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], 
         parts, own, meaning = whole_states[name]
         return Output(name, ", ".join(own), (len(own),), meaning, _unknown, labels=parts)
     owner, _, ending = name.rpartition(".")
-    if ending in told.get(owner, {}).get("labels", ()):  # a component, as tables have it
+    if ending in told.get(owner, {}).get("labels", ()):  # a component, as in tables
         whole = read_output_metadata(labels, told, owner)
         assert whole is not None
         each = [unit.strip() for unit in whole.unit.split(",")]

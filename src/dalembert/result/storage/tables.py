@@ -1,7 +1,7 @@
 """Results as tables for other programs: CSV with units, Excel, MAT files; and columns back from them.
 
-In all three a column keeps its name to the letter. A MAT file has the names in a cell array beside the variables,
-because MATLAB takes letters, digits and underscores only.
+In all three a column keeps its exact name. A MAT file has the names in a cell array beside the variables, because
+MATLAB permits letters, digits and underscores only.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Array = NDArray[np.float64]
 Table = tuple[dict[str, Array], dict[str, str]]
 """Columns (n,) by name, and their units by name."""
 
-_MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384  # of a sheet, the headings apart
+_MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384  # of a sheet, without headings
 _NAMED = re.compile(r"^(?P<name>.*) \[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
 _ENDINGS = (".csv", ".xlsx", ".mat")
 
 
 def table_of(result: Result, head: str, names: Sequence[str] | None) -> Table:
-    """Return the columns of a result and their units, time (or what stands for it) first."""
+    """Return the columns of a result and their units, the time axis first."""
     columns = {head: result.t} | flat_columns(result, names)
     labels = result.labels
     known = {head: "s" if head == "t" else ""}
@@ -92,7 +92,7 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
             cell = openpyxl.cell.WriteOnlyCell(sheet, value=words)
         except openpyxl.utils.exceptions.IllegalCharacterError:
             raise ModelError("to_excel", "name", words, "a sheet has no room for such a letter: use to_csv") from None
-        cell.data_type = "s"  # a name that begins with = is no formula
+        cell.data_type = "s"  # a name that begins with = is not a formula
         return cell
 
     def number(value: float) -> Any:
@@ -101,7 +101,7 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
         if float(f"{value:.16g}") == value:  # as openpyxl writes it
             return value
         cell = openpyxl.cell.WriteOnlyCell(sheet, value=repr(value))
-        cell.data_type = "n"  # the digits as they are, all 17
+        cell.data_type = "n"  # all 17 digits
         return cell
 
     sheet.append([text(name) for name in columns])
@@ -113,7 +113,7 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
 
 
 def write_mat(path: str | os.PathLike[str], table: Table) -> None:
-    """Write a MAT file (version 5): a variable for each column, and what each is in the cell array ``columns``."""
+    """Write a MAT file (version 5): a variable for each column, and names and units in the cell array ``columns``."""
     from scipy.io import savemat
 
     columns, units = table
@@ -167,7 +167,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         return reader(name)
     except ModelError:
         raise
-    except Exception as error:  # anything at all can come of damaged bytes
+    except Exception as error:  # damaged bytes may raise anything
         raise FileError("read_table", "path", str(name), f"it is no such table: {error}") from error
 
 
