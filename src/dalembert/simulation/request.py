@@ -1,4 +1,4 @@
-"""The checked request of a simulation: all that one run or an ensemble of runs is made from."""
+"""Checked request of a simulation: all input of one run or of an ensemble."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ ROUNDING_TOL, NOTE_TOL = 1e-12, 1e-9  # m, rad or per s: rounding; corrections a
 
 @dataclass(eq=False, repr=False)
 class StartState(ArrayAnswer, State):
-    """A state that obeys loops and drives.
+    """State that satisfies loops and drives.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def start_time(
 
 
 def parameter_differences(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return a note on parameters that differ between those of a state and those here, (there, here) by name."""
+    """Return a note on parameters that differ between a state and this run, (state, run) by name."""
     if not numbers:
         return []
     shown = ", ".join(f"{name!r} = {there:.6g}, here {here:.6g}" for name, (there, here) in list(numbers.items())[:6])
@@ -214,7 +214,7 @@ def start_state(
     *,
     limits: bool = True,
 ) -> StartState:
-    """Return a state to start from that obeys loops and drives.
+    """Return a state to start from that satisfies loops and drives.
 
     Parameters
     ----------

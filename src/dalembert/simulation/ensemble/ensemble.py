@@ -179,7 +179,7 @@ class Ensemble(Answer):
 
     @property
     def labels(self) -> Labels:
-        """Names and units of coordinates, speeds and constraint rows."""
+        """Names and units of coordinates, velocities and constraint rows."""
         return Labels.of(self.model)
 
     @checked("show")

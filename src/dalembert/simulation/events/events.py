@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 @checked("direction")
 @dataclass(frozen=True)
 class Event:
-    """A moment at which an output passes a value.
+    """Event at which an output passes a value.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class EventContext:
         self.done.append("stop")
 
     def set(self, name: str, value: float) -> None:
-        """Change a number of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
+        """Change a parameter of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
 
         Coordinates and velocities stay, so a removed mass takes its momentum with it. A value that would open a loop is
         refused, and velocities are made consistent with loops at once.

@@ -409,7 +409,7 @@ def _carried(placement: Placement, curve: CurveFigure) -> Array:
 
 
 def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:
-    """Return the marker of a marker, a body, a name, or ``"coupler.at(0.2, 0, 0)"``.
+    """Return the marker for a marker, a body, a name, or ``"coupler.at(0.2, 0, 0)"``.
 
     Raises
     ------

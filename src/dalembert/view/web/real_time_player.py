@@ -108,7 +108,7 @@ class RealTimePlayer:
         result: Array = J.T @ force
         return result
 
-    # ---- what the page asks
+    # ---- requests of the page
 
     def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
         """Store a request; it is handled before the next step."""
