@@ -25,7 +25,7 @@ def check_output_paths(chosen: argparse.Namespace) -> None:
     Raises
     ------
     ModelError
-        If a name has another ending than those that can be written, or its folder is not there.
+        If the suffix of a name is not supported, or its folder does not exist.
     """
     for option, kinds in _KINDS.items():
         name = getattr(chosen, option, None)

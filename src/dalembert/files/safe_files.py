@@ -26,22 +26,22 @@ _STALE = 86400.0  # s: no writer takes that long
 def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | None = None) -> Iterator[Path]:
     """Yield a temporary path for a file or a folder, which replaces `path` on success.
 
-    If writing fails, what was at `path` stays as it was and nothing else is left behind. A file is exchanged in one
-    step and keeps its mode; until then none but its owner may read it. A folder takes two: the old one is set aside
-    under another name first, and put back if the second step fails. A symbolic link is followed: what it points to is
-    replaced, the link stays. What is written for a device or a pipe is copied into it.
+    If writing fails, `path` is unchanged and temporary files are removed. A file is replaced in one step and keeps its
+    mode; until then only its owner may read the new one. A folder needs two steps: the old one is renamed first, and
+    restored if the second step fails. A symbolic link is followed: its target is replaced, the link stays. Output for a
+    device or a pipe is copied into it.
 
     Parameters
     ----------
     path : str or path
     store : function of a path
-        Where a folder is written: whether an existing folder is of that kind, and may be replaced.
+        For folders: whether an existing folder is of that kind, and may be replaced.
 
     Raises
     ------
     ModelError
-        If the folder that `path` is in does not exist or cannot be written to, or if what is at `path` is neither a
-        file nor a folder that may be replaced.
+        If the parent folder of `path` does not exist or cannot be written to, or if `path` is neither a file nor a
+        folder that may be replaced.
     FileError
         If the disk is full or broken.
     """

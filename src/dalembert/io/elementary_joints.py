@@ -46,11 +46,11 @@ class ElementaryJoint:
     axis : (3,)
         In axes of the marker.
     label : str
-        Name of the coordinate; empty where the joint has one only.
+        Name of the coordinate; empty if the joint has only one.
     number : int
-        Of the speed among those of the joint; the first, for a ball.
+        Index of the velocity in the joint; the first, for a ball.
     pitch : float
-        What the slide of a screw advances with a radian of the turn before it, m; zero of others.
+        Advance of a screw per radian of its rotation, m; zero for others.
     """
 
     kind: str
@@ -109,7 +109,7 @@ def outward_joints(system: System, cut_first: Callable[[Joint], bool]) -> tuple[
     ----------
     system : System
     cut_first : function of a joint
-        Whether a format can say of a joint that it closes a loop; such joints are cut before others.
+        Whether a format supports a joint as a loop constraint; such joints are cut before others.
     """
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
     joints.sort(key=lambda c: isinstance(c.element, Joint) and cut_first(c.element))  # the others first

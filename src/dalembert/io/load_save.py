@@ -71,35 +71,35 @@ def load(
     ----------
     path : str or path
         ``.yaml`` or ``.json``, as `save` writes them; ``.urdf`` (or root element ``<robot>``); ``.sdf`` or ``.world``
-        (``<sdf>``); MJCF (``<mujoco>``), which needs the extra ``mujoco``. What follows is for some of these.
+        (``<sdf>``); MJCF (``<mujoco>``), which needs the extra ``mujoco``. The options apply to some of these.
     base : str
-        URDF: ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` lets it move
+        URDF: ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` connects it by a free joint
         (``"<link>.free"``).
     inertia : str
-        URDF, SDF: what becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        URDF, SDF: treatment of an inertia that no rigid body can have: ``"keep"`` keeps it unchanged, with a
         `ModelWarning`; ``"strict"`` refuses the file.
     limits, damping, friction : bool
-        All but model files: False leaves the stops of joints, their damping, or their dry friction out; bounds of
-        effort and speed stay.
+        All but model files: False omits the stops of joints, their damping, or their dry friction; limits of effort
+        and velocity are kept.
     keyframe : str or int
         MJCF: name or number of the keyframe that gives start values.
     root : path
-        Model files, MJCF: folder that included files, and tables, may come from; that of the file if left out.
+        Model files, MJCF: folder of permitted included files and tables; that of the file if left out.
     packages : folders, or dict of str to folder
-        URDF, SDF: where meshes of ``package://`` and ``model://`` addresses are: folders that hold packages, or each
-        package by its name. The folders above the file are looked at too, and those that ROS_PACKAGE_PATH,
-        AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and SDF_PATH name.
+        URDF, SDF: location of meshes of ``package://`` and ``model://`` addresses: folders that contain packages, or
+        each package by its name. The folders above the file are searched too, and those in ROS_PACKAGE_PATH,
+        AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and SDF_PATH.
 
     Returns
     -------
     System
-        Names of bodies and joints kept; see `load_urdf`, `load_sdf`, `load_mjcf` for what is read.
-        ``system.notes`` says what had to be left out; where that changes the motion, a `OmissionWarning` says so too.
+        Names of bodies and joints are kept; see `load_urdf`, `load_sdf`, `load_mjcf` for the supported elements.
+        ``system.notes`` lists omissions; those that change the motion are also in an `OmissionWarning`.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, or is of another format, or has bad data.
+        If the file cannot be read, has another format, or has invalid data.
     TopologyError
         If the links of a URDF file do not form one tree.
     """
@@ -137,15 +137,15 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
         ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.urdf``: URDF, for
         ROS and its relatives. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
     schema : str
-        A YAML file begins with a line that names this JSON Schema, for editors; ``dalembert schema`` prints it.
+        JSON Schema named in the first line of a YAML file, for editors; ``dalembert schema`` prints it.
 
-    Formats for robots hold less than a system has: what would close no loop or move otherwise is refused, forces and
-    drives that they have no word for are left out, with a `OmissionWarning` that lists them.
+    Robot formats represent only part of a system. Loop constraints and joints that they do not support are refused;
+    unsupported forces and drives are left out, with an `OmissionWarning` that lists them.
 
     Raises
     ------
     ModelError
-        If something is in the system that no such file can hold, such as a Python function; it is named.
+        If the system has an item that such a file cannot represent, such as a Python function; it is named.
 
     Examples
     --------

@@ -18,8 +18,8 @@ MAX_LISTED = 4  # missing files named in a message
 def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) -> None:
     """Store with every mesh of a system the path of its file.
 
-    Those that are not found are told in the system's notes, and by a `OmissionWarning`: which, where they were looked
-    for, and what to do.
+    Missing files are listed in the system's notes and in an `OmissionWarning`, with the searched folders and the
+    remedy.
     """
     wanted: dict[str, Path | None] = {}
     for body in system.bodies.values():

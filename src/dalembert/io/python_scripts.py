@@ -35,21 +35,21 @@ def load_model(
 def load_script(path: str | os.PathLike[str], *, name: str | None = None) -> System:
     """Run a Python file and return the system that it describes.
 
-    The file runs as it does when imported: what stands under ``if __name__ == "__main__":`` does not.
+    The file is executed as on import: code under ``if __name__ == "__main__":`` is not.
 
     Parameters
     ----------
     path : str or path
     name : str
-        Of the system in the file, or of a function without arguments that returns it. If left out, ``system``, or else
-        the only `System` that there is.
+        Name of the system in the file, or of a function without arguments that returns it. If left out, ``system``, or
+        else the only `System` in the file.
 
     Raises
     ------
     ModelError
         If there is no such file, or no such system in it.
     UserFunctionError
-        If it fails; says in which line.
+        If it fails; with the line.
     """
     file = Path(path)
     if not file.is_file():

@@ -57,7 +57,7 @@ def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, st
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     kind : str
-        What is read, for messages.
+        Kind of document, for messages.
     """
     text = f"{kind} text"
     if isinstance(path_or_text, (bytes, bytearray)):

@@ -29,8 +29,8 @@ class BatchedControl:
 
     Parameters
     ----------
-    host : Host
-        With the control.
+    host : CallbackHost
+        Host of the control.
     """
 
     def __init__(self, host: CallbackHost) -> None:
@@ -44,9 +44,9 @@ class BatchedControl:
         Raises
         ------
         OneByOne
-            If it answers about each of the states, but not about all of them together.
+            If it supports single states, but not a batch of them.
         UserFunctionError
-            If it answers about all of them together, but not about one.
+            If it supports a batch of states, but not a single one.
         """
         for part in (t, q, v, x):
             part.flags.writeable = False  # they are passed again
@@ -108,13 +108,13 @@ class BatchedControl:
 def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:
     """Return the joint forces (B, nv) of a user's function at states (B, ...); they need not be finite.
 
-    It may return an array (B, nv), a list of what each degree of freedom gets, (B,) or one number for all, or a dict of
-    these by name; (B, k) or (k,) for a joint of k degrees of freedom.
+    It may return an array (B, nv); a list with (B,) or one number for each degree of freedom; or a dict of these by
+    name, with (B, k) or (k,) for a joint of k degrees of freedom.
 
     Raises
     ------
     UserFunctionError
-        If it fails, or returns something else.
+        If it fails, or returns anything else.
     """
     try:
         given = control(state)

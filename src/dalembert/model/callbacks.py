@@ -41,7 +41,7 @@ class OutputInputCallback:
     Raises
     ------
     ModelError, TopologyError
-        If it is no number, or no function of the state.
+        If it is not a scalar, or not a function of the state.
     """
 
     def __init__(self, model: Model, wanted: OutputInput) -> None:
@@ -127,20 +127,19 @@ class CallbackHost:
     ----------
     model : Model
     control : callable
-        From a `State` to joint forces (nv,), or a dict of them by name of joint or speed.
+        From a `State` to joint forces (nv,), or a dict of them by name of joint or velocity.
     history : History
-        Of the run, for inputs with a delay.
+        States of the run, for delayed inputs.
 
     Attributes
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
     asked : dict of int to (float, float)
-        Degrees of freedom at which the control asked for more than `max_effort`: when first, s, and for how much at
-        most.
+        Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     answered : deque of (State, (nv,))
-        States that the control was asked about, ever further apart, and its answers: about the same state a function
-        of the state gives the same.
+        States passed to the control, at increasing intervals, and its results, for the check that it is a function of
+        the state.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:

@@ -36,28 +36,27 @@ class Conditions(_core.Conditions):
     Attributes
     ----------
     model : Model
-        With the parameter values of the conditions: what knows no conditions is to be asked of it.
+        Model with the parameter values of the conditions, for functions that take no conditions.
     parameters : (n,)
-        All numbers of the system, where ``model.parameter_names`` says.
+        All parameters of the system, at the indices of ``model.parameter_names``.
     locked : frozenset of int
-        Degrees of freedom that are held: places among the speeds of the trees, then among those of cut joints, from nv
-        on.
+        Locked degrees of freedom: indices of the velocities of the trees, then of those of cut joints, from nv on.
     off : frozenset of str
-        Closures that do not hold.
+        Loop constraints that are open.
     control : callable, SampledControl or None
         From a `State` to joint forces.
     answers : Answers or None
-        What a sampled control has answered, in a run.
+        Results of a sampled control, in a run.
     history : History or None
-        Of a run, for inputs with a delay.
+        States of a run, for delayed inputs.
     sliding : frozenset of int
-        Thresholds of laws, by number, along which the motion slides: both branches act, mixed so that it stays there.
+        Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float
-        Thresholds of laws, by number, and the branch on which they are held whatever their margins: -1, 1, a mixture.
+        Numbers of switching functions with a held branch, whatever their values: -1, 1, or a mixture.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
     given, paced, placed : (nv,) bool
-        Degrees of freedom whose acceleration, whose speed, whose position drives and locks prescribe.
+        Degrees of freedom whose acceleration, velocity or position is prescribed by drives and locks.
 
     Examples
     --------
@@ -163,9 +162,9 @@ class Conditions(_core.Conditions):
         Parameters
         ----------
         model : Model
-            With parameters of the same names; as described if left out.
+            Model with parameters of the same names; as described if left out.
         parameters : (n,)
-            Its numbers, where they are others than its own.
+            Parameters of that model, if they differ from its own.
         """
         other = self.model.family if model is None else model
         numbers = other.parameters if parameters is None else parameters

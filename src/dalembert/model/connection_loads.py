@@ -38,9 +38,9 @@ class SelfStress:
     model : Model
     q : (nq,) rad or m
     t : float, s
-        Time, for rows that depend on it by themselves.
+        Time, for rows that depend on time explicitly.
     conditions : Conditions
-        Drives and locks count as what holds: loads along them are efforts.
+        Drives and locks count as constraints: loads along them are efforts.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class SelfStress:
 class ConnectionLoads(Answer, Mapping[str, Array]):
     """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
 
-    Components that the motion does not determine are marked; `Model.connection_loads` then gives the loads of least
+    Components that the motion does not determine are marked; `Model.connection_loads` then returns the loads of least
     norm.
 
     Attributes
@@ -239,8 +239,8 @@ def weightless_loads(
 ) -> Array:
     """Return the loads of all connections, (B, connections, 6), for accelerations, or for velocity jumps from rest.
 
-    They are linear in a (B, nv), lam (B, nc) and loads (B, nb, 6): these are multiplied by a power of two so large that
-    weight and stiffness are far below their rounding, and the loads divided by it.
+    They are linear in a (B, nv), lam (B, nc) and loads (B, nb, 6). These are multiplied by a power of two so large that
+    weight and stiffness are far below rounding, and the resulting loads are divided by it.
     """
     if not len(a):
         return np.zeros((0, len(model.connection_names), 6))

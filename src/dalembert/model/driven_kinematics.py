@@ -34,15 +34,15 @@ class KinematicSweep:
     v, a : (n, nv) rad/s or m/s, per s
     jerk : (n, nv) rad/s3 or m/s3, or None
     slack : (n,)
-        Smallest pivot of the equations as a part of the largest; zero at singular positions.
+        Smallest pivot of the equations relative to the largest; zero at singular configurations.
     status : str
-        ``"finished"``, ``"ended"`` (no way leads on), ``"open"`` (the first position does not close),
-        ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no speeds or accelerations obey all),
-        ``"far"`` (`MOST_STEPS` did not lead from one time to the next).
+        ``"finished"``, ``"ended"`` (the branch ends), ``"open"`` (the first configuration does not close),
+        ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no velocities or accelerations satisfy
+        all rows), ``"far"`` (`MAX_STEPS` did not reach the next time).
     q_last, v_last, t_last : (nq,), (nv,), float
-        How far it came, between the times too.
+        State and time reached, possibly between the given times.
     steps, corrections, crossings : int
-        Steps between times, corrections by Newton's method, positions where branches cross that were passed.
+        Steps between times, corrections by Newton's method, and bifurcations that were passed.
     """
 
     t: Array
@@ -73,12 +73,12 @@ def sweep_kinematics(
 ) -> KinematicSweep:
     """Return the motion at times (n,) that drives prescribe, from a configuration q (nq,) at the first.
 
-    With q (n, nq), positions are taken as they are and rates follow from them, those of rows that bind speeds too.
+    With q (n, nq), configurations are given and rates follow from them, including rows of velocities.
 
     Parameters
     ----------
     floor : float
-        Scaled residual that rounding alone may leave.
+        Scaled residual due to rounding.
     """
     times = np.ascontiguousarray(t, dtype=float)
     begin = np.ascontiguousarray(q, dtype=float)

@@ -55,7 +55,7 @@ def fingerprint(model: Model) -> dict[str, dict[str, Any]]:
 def first_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> Difference | None:
     """Return the first item in which two models differ, None if they are equal.
 
-    Fields that only one of them knows, as those of another version of dalembert, are left out; parts are not.
+    Fields that only one of them has, as from another version of dalembert, are ignored; items are not.
     """
     for item in [*there, *(item for item in here if item not in there)]:
         if item not in here or item not in there:

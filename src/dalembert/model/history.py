@@ -22,8 +22,8 @@ Row = tuple[Array, Array, Array, Array, Array]  # q, v, x, a, dx
 class History:
     """States of a run so far, for delayed inputs.
 
-    Rows are added as the run goes on; between them positions are interpolated on their manifold by quintics that have
-    speeds and accelerations of both ends, states of elements by cubics. Where the state jumps there are two rows.
+    Rows are added during the run. Between them coordinates are interpolated on their manifold by quintics with
+    the velocities and accelerations of both ends, element states by cubics. A jump of the state has two rows.
     """
 
     def __init__(self, model: Model) -> None:

@@ -85,7 +85,7 @@ def interpolate(
 def hermite(s: Array, h: Array, first: Sequence[Array], last: Sequence[Array]) -> tuple[Array, Array]:
     """Return value and derivative at the fraction s of an interval h of the polynomial through values and derivatives.
 
-    `first` and `last` hold value, first and, perhaps, second derivative at the two ends.
+    `first` and `last` are value, first and, optionally, second derivative at the two ends.
     """
     *others, value = coefficients(h, first, last)
     rate = len(others) * value

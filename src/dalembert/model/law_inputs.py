@@ -31,7 +31,7 @@ def law_inputs(
     ----------
     model : Model
     name : str
-        Of an element with a law of its own.
+        Name of an element with its own law.
     t : (n,) s
     q : (n, nq) rad or m
     v : (n, nv) rad/s or m/s
@@ -80,7 +80,7 @@ def gives_numbers(
 ) -> NDArray[np.bool_]:
     """Return at which states (n,) all results of a law are finite.
 
-    Unknowns of a law are searched by the core: a search in Python that fails takes seconds for a large compound.
+    The core solves for the unknowns of a law: a failing search in Python takes seconds for a large compound.
     """
     if not element.unknowns:
         return np.asarray(np.isfinite(element.answers(inputs)).all(axis=1))

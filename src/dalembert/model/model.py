@@ -42,14 +42,14 @@ class Model(NamedModel):
     """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
 
     Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
-    several threads at once. Kernels speak of the system as described, with its elements, dampers, loads and drives;
-    those that have a keyword `bare` give the tree and its loops alone on request. Joint coordinates are stacked in the
+    several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
+    with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
     order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
     Attributes
     ----------
     nb, nq, nv : int
-        Numbers of bodies, coordinates and speeds.
+        Numbers of bodies, coordinates and velocities.
     nx, nc : int
         Numbers of element states and of constraint rows from closed loops.
     body_names, joint_names : tuple of str, (nb,)
@@ -58,32 +58,32 @@ class Model(NamedModel):
     speed_names : tuple of str, (nv,)
         Joint by joint; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its joint.
     coordinate_kinds, speed_kinds : tuple of str
-        What each is: a name that the joint gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
+        Kind of each: the name in the joint (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
     flexible_names : tuple of str
         The flexible bodies.
     state_names : tuple of str, (nx,)
     input_names : tuple of str
-        Inputs of elements that laws of time give, and forces of loads and efforts: ``"motor.u"``, ``"wind.fx"``.
+        Inputs of elements by time laws, and forces of loads and efforts: ``"motor.u"``, ``"wind.fx"``.
     parameter_names : dict of str to int
-        Numbers of the system, ``"k.stiffness"``, ``"crank.mass"``, and where each stands in `parameters`.
+        Parameters of the system, ``"k.stiffness"``, ``"crank.mass"``, and the index of each in `parameters`.
     parameters : (n,)
-        Numbers of the elements, then `as_parameters` of bodies, markers, joints, closures, laws and gravity.
+        Element parameters, then mapped parameters of bodies, markers, joints, loop constraints, laws and gravity.
     family : Model
         The model as described, of which this one may be a variant with other parameter values; else itself.
     closure_names : tuple of str
-        What closes loops: cut joints and constraints, then couplings.
+        Loop constraints: cut joints and constraints, then couplings.
     connection_names : tuple of str
-        Joints of the tree, then closures: in this order loads are told.
+        Tree joints, then loop constraints, in the order of loads.
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
     holonomic : (nc,) bool
-        Which rows bind positions; the others bind velocities only.
+        Which rows constrain positions; the others constrain velocities only.
     independent_rows : tuple of str
-        Those of them that do not repeat others in every configuration.
+        Rows that are not redundant in every configuration.
     loop_envelope : int
-        Numbers kept of the matrix that couples the independent rows; with n of them, n (n + 1) / 2 if it is full.
+        Stored entries of the matrix that couples the n independent rows: n (n + 1) / 2 if it is full.
     length : float, m
-        Characteristic length: how far apart the connections of a body are, on the average.
+        Characteristic length: mean distance of the connections of a body.
     drives, joint_drives : tuple of Drive
         All drives, and those of joint coordinates.
     forest : Forest
@@ -102,12 +102,12 @@ class Model(NamedModel):
         Parameters
         ----------
         parameters : dict of str to float
-            Those that are to change, ``{"crank.mass": 2.0, "B.first.x": 0.12}``; the others stay.
+            Changed parameters, ``{"crank.mass": 2.0, "B.first.x": 0.12}``.
 
         Raises
         ------
         ModelError
-            If there is no such parameter, or a part of the system cannot have such a value.
+            If there is no such parameter, or the value is invalid.
 
         Examples
         --------
@@ -139,11 +139,11 @@ class Model(NamedModel):
         Parameters
         ----------
         parameters : dict of str to float
-            Those that are other than described, ``{"k.stiffness": 5.0}``.
+            Changed parameters, ``{"k.stiffness": 5.0}``.
         locked : str or names
-            Joints of the tree that are held.
+            Tree joints to lock.
         off : str or names
-            Closures that do not hold.
+            Loop constraints to open.
         control : callable or SampledControl
             From a `State` to joint forces.
         history : History
@@ -265,11 +265,11 @@ class Model(NamedModel):
         q : (nq,) or (B, nq) rad or m
         v : (nv,) or (B, nv) rad/s or m/s
         tau : (nv,) or (B, nv) N m or N
-            Forces of the free coordinates; entries at prescribed ones are not read.
+            Forces of the free DOF; entries at prescribed DOF are ignored.
         a : (nv,) or (B, nv) rad/s2 or m/s2
-            Accelerations of the prescribed coordinates; others are not read. Zero locks a joint.
-        given : (nv,) bool, or name or names of joints or speeds
-            Which accelerations are prescribed, beside those that drives prescribe.
+            Accelerations of the prescribed DOF; others are ignored. Zero locks a joint.
+        given : (nv,) bool, or name or names of joints or velocities
+            Which accelerations are prescribed, in addition to those of drives.
         loads : (nb, 6) or (B, nb, 6) N m and N
         t : float or (B,) s
         x : (nx,) or (B, nx)
@@ -277,8 +277,8 @@ class Model(NamedModel):
         Returns
         -------
         a, tau : (nv,) or (B, nv)
-            Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31). What is prescribed takes `tau`
-            there, elements included.
+            Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31). At prescribed DOF `tau` is
+            the required effort, elements included.
         """
         marks = self._marks(given)
         accelerations = self._checked("mixed_dynamics", "a", a)
@@ -319,18 +319,18 @@ class Model(NamedModel):
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`; one state, or a batch.
         parameters : names
-            By which derivatives are wanted, ``("k.stiffness", "crank.mass")``; at constant q, v and x.
+            Parameters of the derivatives, ``("k.stiffness", "crank.mass")``; at constant q, v and x.
         multipliers : bool
-            Whether derivatives of multipliers are wanted; else ``d.lam`` has no rows. Where constraints are redundant
-            they cost much more than all others.
+            Compute derivatives of multipliers; otherwise ``d.lam`` has no rows. With redundant constraints they cost
+            much more than all others.
 
         Returns
         -------
         DynamicsDerivatives
             ``d.a.q`` (nv, nv): accelerations by the directions of the tangent space, and so on.
 
-        What Python functions give (laws, control) is varied by differences; so are multipliers that are not unique, and
-        everything where transmitted loads are inputs and not unique.
+        Python functions (laws, control) are differentiated by differences; so are multipliers that are not unique, and
+        all quantities if connection loads that are not unique are inputs.
 
         Examples
         --------
@@ -390,11 +390,11 @@ class Model(NamedModel):
         tau : (nv,) or (B, nv) N m or N
             Joint forces; zero if left out.
         loads : (nb, 6) or (B, nb, 6) N m and N
-            Held constant in world axes.
+            Constant in world axes.
         t, x, inputs, conditions
             As in `forward_dynamics`.
         bare : bool
-            Of the tree alone, for open systems.
+            The tree alone, for open systems.
 
         Returns
         -------
@@ -437,18 +437,18 @@ class Model(NamedModel):
         v : (nv,) or (B, nv) rad/s or m/s
         a : (nv,) or (B, nv) rad/s2 or m/s2
         loads : (nb, 6) or (B, nb, 6) N m and N
-            Held constant in world axes.
+            Constant in world axes.
         t, x, inputs, conditions
             As in `inverse_dynamics`.
         bare : bool
-            Of the tree alone.
+            The tree alone.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
             Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
-            as ``integrate(q, h * e_k)`` does. The last is the mass matrix, unless elements take loads that connections
-            transmit; then all three are taken by differences.
+            as ``integrate(q, h * e_k)`` does. The last is the mass matrix, unless connection loads are inputs of
+            elements; then all three are computed by differences.
         """
         if self.nc:
             refusals.raise_loops_unsupported(self, "d_inverse_dynamics")
@@ -488,15 +488,15 @@ class Model(NamedModel):
         parts : sequence of str
             ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
             `connection_names` on their second markers, world axes, and 1 where the motion determines them.
-            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of joints that close loops. ``"held"``: what holds
-            locked and driven degrees of freedom beside elements and control, those of cut joints last. ``"residual"``,
-            ``"rate"`` (nc): by how much rows and their rates are missed. ``"measures"``, ``"rates"``, ``"forces"`` of
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of cut joints. ``"held"``: constraint efforts of
+            locked and driven DOF, without elements and control, those of cut joints last. ``"residual"``,
+            ``"rate"`` (nc): violations of rows and of their rates. ``"measures"``, ``"rates"``, ``"forces"`` of
             elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
-            ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what
-            they do to joints and bodies.
-            ``"energy"`` (6): kinetic, potential, stored in elements, J; lost, brought by elements, put in from
-            outside, W. ``"asked"``: of the actuators at each coordinate with a `max_effort`, all together.
-            ``"margins"``: numbers that decide between branches of laws, where conditions hold some of these.
+            ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): their
+            efforts at joints and loads on bodies.
+            ``"energy"`` (6): kinetic, potential, stored in elements, J; dissipated, supplied by elements, supplied
+            externally, W. ``"asked"``: total requested effort of the actuators at each DOF with a `max_effort`.
+            ``"margins"``: switching functions of laws, where conditions hold some branches.
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """
@@ -553,9 +553,9 @@ class Model(NamedModel):
         -------
         ConnectionLoads
             [moment; force] (6,) by connection name, about the origin of its second marker, N m and N; along its
-            degrees of freedom a joint passes its effort. Where loops repeat each other's demands loads are not unique:
-            they are marked, with the connections that share them, and those given have the least sum of moment^2 + (L
-            force)^2 over all connections, L the characteristic length of the system.
+            degrees of freedom the load of a joint is its effort. With redundant constraints loads are not unique: they
+            are marked, with the connections that share them, and have the least sum of moment^2 + (L force)^2 over all
+            connections, L the characteristic length of the system.
         """
         q = self.checked_configuration("connection_loads", q)
         for name, speeds in (("v", v), ("tau", tau)):
@@ -601,7 +601,7 @@ class Model(NamedModel):
         Returns
         -------
         ConnectionLoads
-            As `connection_loads`; marked are the components that other multipliers could change.
+            As `connection_loads`; components that other multipliers could change are marked.
         """
         q = self.checked_configuration("connection_loads", q)  # one state at a time
         found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
@@ -636,8 +636,8 @@ class Model(NamedModel):
     def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
         """Return the multipliers of the constraint rows, (nc,) or (B, nc), in `forward_dynamics`.
 
-        They are in M a + b = tau + P^T lam and act on the second marker of each loop constraint. Where rows
-        repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
+        They are in M a + b = tau + P^T lam and act on the second marker of each loop constraint. With redundant rows
+        the multipliers are not unique; those of the `connection_loads` of least norm are returned.
         Keywords are those of `dynamics`, and `t`.
         """
         return self.dynamics(more.pop("t", 0.0), q, v, more.pop("x", None), tau=tau, **more).lam
@@ -654,7 +654,7 @@ class Model(NamedModel):
         Returns
         -------
         three arrays, (n,) or (B, n)
-            In the order of `closure_names`; where each joint stands, `cut_slice` tells. Angles are within half a turn.
+            In the order of `closure_names`; `cut_slice` gives the indices of each joint. Angles are within +-pi.
         """
         return self._cut_motion(q, v, a)
 
@@ -682,12 +682,12 @@ class Model(NamedModel):
     ) -> dict[str, Any]:
         """Return the effort of each drive at t, by name, N m or N: numbers, or (B,) for a batch.
 
-        Of an attitude (``"S.rotation"``) it is the moment along the speeds of the joint, (3,) or (B, 3); of a pose
-        (``"F.pose"``) moment and force, (6,) or (B, 6).
+        For an orientation (``"S.rotation"``) it is the moment along the velocities of the joint, (3,) or (B, 3); for a
+        pose (``"F.pose"``) moment and force, (6,) or (B, 6).
 
-        Times the speed of the drive it is the drive's power. For a joint it is the joint force beside that of elements;
-        for a constraint it acts on the second marker and is positive if it pushes the way in which the driven quantity
-        grows.
+        Effort times driven velocity is the power of the drive. For a joint it is the joint force without that of
+        elements; for a constraint it acts on the second marker and is positive in the direction of growth of the
+        driven quantity.
 
         Parameters
         ----------
@@ -741,8 +741,7 @@ class Model(NamedModel):
         bare : bool
             Potential energy of weights and of flexible bodies alone.
 
-        Potential energy is that of weights, zero at the world's origin, of deformed flexible bodies, and what elements
-        store.
+        Potential energy is that of weights, zero at the world's origin, of deformed flexible bodies, and of elements.
         """
         raw = self._energy(q, v)
         kinetic, potential = raw[..., 0], raw[..., 1]
@@ -789,8 +788,8 @@ class Model(NamedModel):
     def massless_dof(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
         """Return the names of the velocities without inertia at q (nq,).
 
-        Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
-        hold and drives prescribe what they do.
+        The mass matrix of the tree is singular for them; with a time `t`, accelerations do not exist even with loops
+        and drives.
         """
         where = self.checked_configuration("massless_dof", q)
         names = self.compiled.names
@@ -803,8 +802,8 @@ class Model(NamedModel):
     def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
         """Return the motions of the tree without inertia at q (nq,): velocities by name, rad/s or m/s.
 
-        One for each of `massless_dof`, which has the speed 1 there. Where two axes of a joint coincide, as
-        at a quarter turn of the second of three angles, both angles are in it.
+        One for each of `massless_dof`, which has the velocity 1 there. If two axes of a joint coincide, as at 90
+        degrees of the second of three angles, the motion contains both angles.
         """
         where = self.checked_configuration("motions_without_inertia", q)
         return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))

@@ -156,7 +156,7 @@ class NamedModel(_core.Model):
     def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
         """Return a random state: angles within +-pi, displacements within +-1 m, normal velocities, any orientation.
 
-        Flexible bodies are not deformed in it, but their modes have speeds.
+        Flexible bodies are undeformed, but their modes have velocities.
 
         Parameters
         ----------
@@ -343,9 +343,9 @@ class NamedModel(_core.Model):
         Parameters
         ----------
         markers : sequence of Marker
-            Of the model's own system: all on one frame of the core, or all points of one flexible body.
+            Markers of the model's own system: all on one frame of the core, or all points of one flexible body.
         single : bool
-            Results have no axis for points.
+            Results without an axis for points.
         loose : bool
             The markers are points of a flexible body, whether or not the core has frames there.
         """
@@ -436,7 +436,7 @@ class ParameterNames(dict[str, int]):
     ----------
     names : dict of str to int
     aliases : dict of str to str
-        Further names; they are not listed.
+        Further names, which are not listed.
     """
 
     def __init__(self, names: Mapping[str, int], aliases: Mapping[str, str]) -> None:

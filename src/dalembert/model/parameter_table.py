@@ -69,7 +69,7 @@ class ParameterTable(Mapping[str, ParameterRow]):
         rows = list(self._rows.values())
         shown = rows[:MAX_ROWS]
         width = max((len(row.name) for row in shown), default=0)
-        lines = [f"{len(rows)} numbers of {self.title!r}"]
+        lines = [f"{len(rows)} parameters of {self.title!r}"]
         for row in shown:
             follows = f"  = {row.follows}" if row.follows else ""
             lines.append(f"  {row.name:<{width}}  {row.value:>12.6g} {row.unit}{follows}".rstrip())

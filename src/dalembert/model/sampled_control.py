@@ -31,16 +31,16 @@ class SampledControl:
     control : function of a State
         Returns joint forces, (nv,) or a dict by name of joint.
     period : float, s
-        It is asked at the start of the run, and from then on once in each period, in order, at no other time.
+        It is called at the start of the run and then once in each period, in order, at no other time.
     delay : float, s
-        What it answers acts that much later; nothing does before the first answer.
+        Delay of its effect; before the first effect the forces are zero.
     noise : (float, float), or two of (nv,)
-        Standard deviations of what its sensors add to positions (rad, m; along the degrees of freedom) and to speeds.
+        Standard deviations of sensor noise of positions (rad, m; along the degrees of freedom) and of velocities.
     seed : int
-        Of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
+        Seed of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
 
-    Single runs, ensembles, resumed runs and `Live` give the same bits. What a function keeps to itself from one call to
-    the next is not part of the state: it is not set back between the runs of an ensemble, nor kept for a resumed run.
+    Single runs, ensembles, resumed runs and `Live` give identical bits. Internal state of the function is not part of
+    the state of the run: it is not reset between the runs of an ensemble, nor stored for a resumed run.
 
     Examples
     --------
@@ -119,10 +119,9 @@ class HeldControl(_core.Answers):
     Attributes
     ----------
     begin : float, s
-        When the run begins; NaN before it has.
+        Start of the run; NaN before the start.
     asked : dict of int to (float, float)
-        Degrees of freedom at which the control asked for more than `max_effort`: when first, s, and for how much at
-        most.
+        Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     """
 
     def __init__(self, nv: int) -> None:

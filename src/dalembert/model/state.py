@@ -17,7 +17,7 @@ class State:
     Attributes
     ----------
     t : float, s
-        In a batch that a control is asked about (B,), of each.
+        (B,) in a batch passed to a control.
     q : (..., nq) rad or m
     v : (..., nv) rad/s or m/s
     x : (..., nx)

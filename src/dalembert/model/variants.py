@@ -42,14 +42,14 @@ def make_variant(family: Model, parameters: Array, item: str = "conditions", *, 
         As described.
     parameters : (n,)
     item : str
-        Who asks, for errors.
+        Caller, for errors.
     physical : bool
-        False beside numbers that can be, for differences: those of a thin rod have none on either side.
+        False for perturbed values in differences, without a validity check: a thin rod has no valid values nearby.
 
     Raises
     ------
     ModelError
-        If a part of the description cannot have them.
+        If an item of the description does not permit them.
     """
     own, count = family.compiled.numbers, family.n_element_parameters
     parameters = np.array(parameters, dtype=float)

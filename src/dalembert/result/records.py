@@ -24,14 +24,14 @@ class Stats:
     ----------
     method : str
     steps, rejected : int
-        Steps taken, and steps tried in vain.
+        Accepted and rejected steps.
     evaluations, jacobians, factorizations : int
-        Of the equations of motion, of their derivatives, of matrices.
+        Evaluations of the equations of motion and of their derivatives, and matrix factorizations.
     wall_time : float, s
     rtol : float
     atol : float or dict of str to float
     notes : list of str
-        What was chosen or done automatically.
+        Decisions that were made automatically.
     """
 
     method: str = ""
@@ -74,14 +74,14 @@ class EventRecord:
     t : float, s
     q : (nq,) rad or m
     v : (nv,) rad/s or m/s
-        Before what the event did.
+        Before the action of the event.
     x : (nx,)
     energy : float, J
-        Change of the total energy by what the event did.
+        Change of the total energy by the action.
     message : str
-        What it did.
+        Description of the action.
     dissipated : float, J
-        Energy lost in impacts, locks and constraints that closed. The rest of the change, energy + dissipated, is work.
+        Energy dissipated by impacts, locks and closing constraints. The remainder, energy + dissipated, is work.
     """
 
     name: str

@@ -50,26 +50,26 @@ class Result(ResultDisplay, ResultExport, Answer):
     status : str
         ``"finished"``, ``"event"``, ``"interrupted"`` or ``"failed"``.
     message : str
-        Why it ended, if not as planned.
+        Reason of the end, if not as planned.
     events : sequence of EventRecord
     dense : callable
         From times (k,) to q (k, nq), v (k, nv), x (k, nx) between the stored states. If left out, states between are
-        interpolated with polynomials through positions, speeds and accelerations.
+        interpolated by polynomials through positions, velocities and accelerations.
     conditions : Periods
-        When which conditions held; those described if left out.
+        Conditions by time; those of the description if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
     steps, breaks : (k,) s, or functions that give them
-        Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
+        Ends of steps, and discontinuity times: integrals over time are computed between them.
     prescribed : bool
-        Drives leave no degree of freedom: accelerations follow from them and the loops, and no inertia is needed.
+        Fully driven motion: accelerations follow from drives and loops, and no inertia is needed.
     axis : Axis
-        What t is: seconds if left out, or values of what is driven with unit speed.
+        Meaning of t: time in seconds if left out, or values of a coordinate driven with unit velocity.
 
     Attributes
     ----------
     resume_point : dict or None
-        Of an interrupted run: what `simulate` needs to go on.
+        Data of an interrupted run, with which `simulate` resumes it.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         Parameters
         ----------
         t : float or (k,) s
-            From the first to the last time of the result. Where the state jumps, the one after the jump is given.
+            From the first to the last time of the result. At a jump the state after it is returned.
         """
         if shape_of(t) == ():
             time = finite_number(t, item="result.at", field="t")
@@ -284,7 +284,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         Raises
         ------
         ModelError
-            If there is no such output; says which names are near.
+            If there is no such output; lists similar names.
         """
         if self.model is None:
             return self._stored_output(what, times)
@@ -308,7 +308,7 @@ class Result(ResultDisplay, ResultExport, Answer):
     def max(self, name: str) -> Extremum:
         """Return the largest value of an output over time, between stored times too, and its time.
 
-        ``result["A.effort"].max()`` is that of the stored times alone.
+        ``result["A.effort"].max()`` is the largest at stored times only.
 
         Examples
         --------
@@ -356,7 +356,7 @@ class Result(ResultDisplay, ResultExport, Answer):
     def about(self, what: Any) -> Output | None:
         """Return unit, shape and meaning of an output.
 
-        Of a result read from a file without its model: as the file tells, None if it does not.
+        For a result read from a file without its model: from the file; None if it has no such entry.
         """
         if self.model is None:
             return read_output_metadata(self.labels, self._kept.get("outputs", {}), what)

@@ -28,7 +28,7 @@ _INCLUDING = {"include": "file", "model": "file"}
 class Compiled:
     """MuJoCo's module and compiled model, the document's name for messages, its folder, and omissions.
 
-    `meshes` has the files of those meshes that MuJoCo takes as they are, by name.
+    `meshes` has the files of the meshes that MuJoCo does not transform, by name.
     """
 
     mujoco: Any
@@ -77,7 +77,7 @@ def _package() -> Any:
 def _check_includes(tree: Element, source: str, folder: Path | None, root: Path | None) -> None:
     """Refuse includes that lead out of the root folder, in a circle, or to a file that is not plain XML.
 
-    MuJoCo looks for them from the folder of the document, and from that of the file which includes them.
+    MuJoCo searches the folder of the document, and that of the including file.
     """
     waiting, seen = [(tree, source, folder)], set()
     while waiting:

@@ -66,15 +66,15 @@ class Reading:
     compiled : Compiled
     system : System
     bodies : list of Body
-        By number; ground first.
+        Bodies by number; ground first.
     joints : dict of int to Connection
-        By number of the joint.
+        Connections by joint number.
     sites : list of str
         Names of markers, by number of the site.
     left : list of str
-        What is left out, or taken otherwise.
+        Omissions and approximations.
     surfaces : dict of int to Surface
-        By number of the mesh.
+        Surfaces by mesh number.
     """
 
     compiled: Compiled
@@ -141,16 +141,16 @@ def load_mjcf(
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     keyframe : str or int
-        Name or number of the keyframe that gives start values; without it those of the reference configuration.
+        Name or number of the keyframe with the start values; the reference configuration if left out.
     root : path
-        Folder that included files may come from; that of the file if left out.
+        Folder of permitted included files; that of the file if left out.
     limits, damping, friction : bool
-        False leaves the positions at which joints stop, their damping, or their dry friction out.
+        False omits the stops of joints, their damping, or their dry friction.
 
     Returns
     -------
     System
-        Bodies and joints by their names; see the top of this module. ``system.notes`` says what is left out.
+        Bodies and joints by their names; see the module docstring. ``system.notes`` lists omissions.
 
     Raises
     ------

@@ -106,12 +106,12 @@ class Writing:
 
 
 def save_mjcf(system: System, path: Path) -> None:
-    """Write a system as MJCF, which `load_mjcf` and MuJoCo read; see the top of this module.
+    """Write a system as MJCF, which `load_mjcf` and MuJoCo read; see the module docstring.
 
     Raises
     ------
     ModelError
-        If the system has joints, constraints or bodies that MJCF has no word for.
+        If the system has joints, constraints or bodies that MJCF cannot represent.
     """
     root = Element("mujoco", model=system.name)
     SubElement(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="true")

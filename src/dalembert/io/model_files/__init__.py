@@ -28,8 +28,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -> System:
     """Read a system from a ``.yaml`` or ``.json`` file.
 
-    Files that it includes and tables that it reads are taken from the folder `root` and below only, that of the file if
-    left out: a model may come from anywhere, and must not look at what is none of its business.
+    Included files and tables must be in the folder `root` or below, by default the folder of the file: model files are
+    not trusted, and must not read other files.
     """
     allowed = (path.parent if root is None else Path(root)).resolve()
 

@@ -19,7 +19,7 @@ _HEAD = re.compile(r"^(?P<name>.*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?$")
 class Columns:
     """A CSV file with one line of headings: ``time [s], lift [mm]``; numbers are given in SI units.
 
-    Fields are separated by commas, semicolons or tabs; empty lines and those that begin with ``#`` are left out.
+    Fields are separated by commas, semicolons or tabs; empty lines and those that begin with ``#`` are skipped.
     """
 
     def __init__(self, path: Path, place: str) -> None:

@@ -23,9 +23,9 @@ class Names(Mapping[str, Term]):
     Parameters
     ----------
     system : System
-        Gets the parameters that are numbers; those that follow from others are expressions of them.
+        System to which independent parameters are added; dependent ones are expressions of them.
     said : callable
-        ``error_location(where)``, a context that adds the place to errors.
+        ``error_location(where)``, a context that adds the position to errors.
     """
 
     def __init__(self, system: System, said: Callable[[SourcePosition], Any]) -> None:

@@ -46,7 +46,7 @@ def evaluate(text: str, names: Mapping[str, Term]) -> Term:
     Raises
     ------
     ModelError
-        If it has anything but numbers, known names and arithmetic, adds what cannot be added, or has no finite value.
+        If it has anything but numbers, known names and arithmetic, adds different dimensions, or is not finite.
 
     Examples
     --------

@@ -90,8 +90,8 @@ def kind_of(thing: Any) -> str | None:
 def arguments_of(thing: Any) -> tuple[str, dict[str, Any]] | None:
     """Return constructor and arguments that reproduce an object exactly; None if there are none.
 
-    The recorded call comes first, then the fields of a dataclass. Whatever is found is tried: only what makes the same
-    thing again is returned.
+    The recorded call is tried first, then the fields of a dataclass. Arguments are returned only if they reproduce an
+    equal object.
     """
     candidates: list[tuple[str, dict[str, Any]]] = []
     call = constructor_call(thing)

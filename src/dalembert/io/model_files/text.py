@@ -62,7 +62,7 @@ def parsed(text: str, file: str) -> Any:
     Raises
     ------
     FileError
-        With line and column.
+        If the text is invalid; with line and column.
     """
     import yaml
 

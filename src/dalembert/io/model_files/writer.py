@@ -37,7 +37,7 @@ def tree_of(system: System, folder: Path | None = None) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        If something is in it that no file can hold, such as a Python function; it is named.
+        If the system has an item that a file cannot represent, such as a Python function; it is named.
     """
     return _Writer(system, folder).tree()
 

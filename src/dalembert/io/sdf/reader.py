@@ -93,18 +93,18 @@ def load_sdf(
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     inertia : str
-        ``"keep"`` takes inertias that no rigid body has as they stand, and says so; ``"strict"`` refuses the file.
+        ``"keep"`` keeps inertias that no rigid body has, with a note; ``"strict"`` refuses the file.
     limits, damping, friction : bool
-        False leaves the positions at which joints stop, their damping, or their dry friction out.
+        False omits the stops of joints, their damping, or their dry friction.
     packages : folders, or dict of str to folder
-        Where to look for meshes of ``model://`` and ``package://`` addresses: folders that hold models, or each by its
-        name. The folders above the file are looked at too, and those of GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
+        Location of meshes of ``model://`` and ``package://`` addresses: folders that contain models, or each by its
+        name. The folders above the file are searched too, and those of GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
         SDF_PATH.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, is not SDF, or has bad data; names the link or joint, the field and the line.
+        If the file cannot be read, is not SDF, or has invalid data; with the link or joint, the field and the line.
 
     Examples
     --------

@@ -26,7 +26,7 @@ _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "pla
 def joint_of(joint: Element, *, item: str, without: frozenset[str], warn: list[str]) -> Joint:
     """Return the joint of an element; joint data named in `without` are checked and left out.
 
-    Limits that leave no room are said in `warn`, and left out: Bullet, for one, means none by them.
+    Limits with lower above upper are added to `warn` and left out: Bullet, for one, means no limits by them.
     """
     kind = name_of(joint, "type")
     if kind not in _JOINT_TYPES:

@@ -80,30 +80,29 @@ def load_urdf(
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     base : str
-        ``"fixed"`` fixes the root link to ground, by the connection ``"<link>.fixed"``; ``"free"`` lets it move
-        freely, by the connection ``"<link>.free"``.
+        ``"fixed"`` fixes the root link to ground, by the connection ``"<link>.fixed"``; ``"free"`` connects it by a
+        free joint, the connection ``"<link>.free"``.
     inertia : str
-        What becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        Treatment of an inertia that no rigid body can have: ``"keep"`` keeps it unchanged, with a
         `ModelWarning` that names the link and the numbers; ``"strict"`` refuses the file.
     limits, damping, friction : bool
-        False leaves the positions at which joints stop (lower and upper), their damping, or their dry friction out.
-        Bounds of effort and speed are kept.
+        False omits the stops of joints (lower and upper), their damping, or their dry friction.
+        Limits of effort and velocity are kept.
     packages : folders, or dict of str to folder
-        Where to look for meshes of ``package://`` addresses: folders that hold packages, or each package by its name.
-        The folders above the file are looked at too, and those that ROS_PACKAGE_PATH and AMENT_PREFIX_PATH name.
+        Location of meshes of ``package://`` addresses: folders that contain packages, or each package by its name.
+        The folders above the file are searched too, and those in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
 
     Returns
     -------
     System
         Bodies (the root link first) and connections in the order of the file, gravity
-        (0, 0, -9.81) m/s2. How the elements are read, and which names are changed, is at the top
-        of this module. What had to be left out, and inertias that are impossible, are in
-        ``system.notes``.
+        (0, 0, -9.81) m/s2. The module docstring describes the elements that are read, and
+        changes of names. Omissions and impossible inertias are listed in ``system.notes``.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, is not a URDF document, or has bad data; names the link or
+        If the file cannot be read, is not a URDF document, or has invalid data; names the link or
         joint, the field, the value and the remedy.
     TopologyError
         If the links do not form one tree.

@@ -81,7 +81,7 @@ def save_urdf(system: System, path: Path) -> None:
     Raises
     ------
     ModelError
-        If the system has joints, constraints or bodies that URDF has no word for.
+        If the system has joints, constraints or bodies that URDF cannot represent.
     """
     root = Element("robot", name=system.name)
     writing = _Writing(system, root, path.absolute().parent)

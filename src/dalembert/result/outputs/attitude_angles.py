@@ -22,7 +22,7 @@ __all__ = ["ANGLES", "Attitudes", "angles_named", "angles_output", "is_angles"]
 Array = NDArray[np.float64]
 
 ANGLES = ("bryant", "euler")  # listed names; their rates are not determined everywhere
-"""Endings that lists of outputs show; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
+"""Suffixes in lists of outputs; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
 
 _NAME = re.compile(r"^(?P<kind>bryant|euler)(?:_(?P<letters>[xyz]{3}|[XYZ]{3}))?(?:_(?P<level>rates|accelerations))?$")
 _SOFT = 0.05  # near the singularity of the angles, rates used only to count whole turns are kept finite
@@ -35,13 +35,13 @@ class Attitudes:
     Attributes
     ----------
     what : str
-        Whose, for words.
+        Owner, for messages.
     rotations : function of a Motion
         (n, 3, 3).
     velocity, acceleration : function of a Motion
         Angular, (n, 3), rad/s and rad/s2.
     axes : str
-        Of these two: ``"fixed"`` or ``"turned"``.
+        Axes of these two: ``"fixed"`` or ``"turned"``.
     """
 
     what: str

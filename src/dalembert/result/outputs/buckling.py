@@ -32,24 +32,24 @@ _RIGID = 1e-13  # of the largest stiffness: motions with less are rigid
 def buckling_factors(result: Result, body: Any) -> Array:
     """Return the factors (n,) by which the loads on a flexible body could grow at each time until it buckles.
 
-    Loads, inertia and weight of each time stress the finite-element model (see `mode_acceleration`); the stresses
-    soften the modes by K_g, and at the factor f, K + f K_g has a motion that nothing resists. Infinite where no load
-    compresses. Where connections hold two or more nodes, these stay on the lines between them, their axes free to turn,
-    as in a member with pins; with one, the body is held there as a cantilever is. Below 1 the body has buckled, and its
-    linear modes tell nothing of where it goes.
+    Loads, inertia and weight at each time stress the finite-element model (see `mode_acceleration`). The stresses
+    change the stiffness of the modes by K_g, and at the factor f, K + f K_g is singular. The factor is infinite without
+    compression. If connections are at two or more nodes, these stay on the lines between them with free rotations, as
+    in a pinned member; with one, the body is fixed there as a cantilever. Below 1 the body has buckled, and its linear
+    modes do not describe its motion.
 
     Parameters
     ----------
     result : Result
     body : str or Body
-        Made from a structure whose elements are known: `beam`, `frame`, plates, solids.
+        Body made from a structure with known elements: `beam`, `frame`, plates, solids.
 
-    Beams soften by axial forces alone; lateral buckling is left out. Modes that cannot take the form in which the body
-    buckles give a factor that is too large.
+    Beams lose stiffness by axial forces only; lateral buckling is not included. If the modes cannot represent the
+    buckling shape, the factor is too large.
 
     Examples
     --------
-    A strut between pins, pressed by half of its Euler load:
+    A pinned strut under half of its Euler load:
 
     >>> import numpy as np, dalembert as da
     >>> steel, bar = da.Material(E=210e9, nu=0.3, density=7850), da.Section.rectangle(0.02, 0.02)

@@ -55,7 +55,7 @@ class _Grid:
     ----------
     begin, end : (k,) s
     owner : (k,)
-        The interval between stored times that each belongs to.
+        Index of the interval between stored times that each belongs to.
     """
 
     def __init__(self, result: Result) -> None:

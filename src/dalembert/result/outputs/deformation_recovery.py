@@ -33,15 +33,15 @@ ITEM = "mode acceleration"
 def mode_acceleration(result: Result, body: Any) -> Array:
     """Return displacements (n, 6 nodes) m and rad of a flexible body under its loads and inertia, all modes included.
 
-    The finite-element model is loaded, at each time, by what connections and elements do to the body and by the inertia
-    and weight of its nodes, and solved as in statics (the method of mode accelerations; Craig 1981). Few modes then
-    give section forces in balance with the loads, by ``beam_stresses(arm, displacements=...)``.
+    The finite-element model is loaded, at each time, by connections and elements and by the inertia and weight of its
+    nodes, and solved as in statics (mode-acceleration method; Craig 1981). A few modes are then sufficient for section
+    forces in equilibrium with the loads, by ``beam_stresses(arm, displacements=...)``.
 
     Parameters
     ----------
     result : Result
     body : str or Body
-        Made from a structure, whose nodes its reduction kept.
+        Body made from a structure whose nodes are stored in its reduction.
     """
     _, part, _ = flexible_body_of(result, body, ITEM)
     return loaded_shapes(result._motion, part)

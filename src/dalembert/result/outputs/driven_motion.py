@@ -50,7 +50,7 @@ class PrescribedMotion(Motion):
     def along(self, quantity: Callable[[Array, Array, Array], Array]) -> Array:
         """Return the rate of a function of q (n, nq), v (n, nv), a (n, nv) along the motion, by differences.
 
-        Five-point differences on the cubic that the motion follows: about eleven digits.
+        Five-point differences on a cubic of the motion: about eleven digits.
         """
         v, a, j = self.rates.v, self.rates.a, self.jerk
         scale = self.model.compiled.tables["column_scale"]

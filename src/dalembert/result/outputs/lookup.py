@@ -40,7 +40,7 @@ __all__ = ["describe", "find", "names"]
 def find(model: Model, name: str) -> Output:
     """Return the output of that name; raise a `ModelError` that lists similar names.
 
-    With a unit in brackets behind it, ``"main.position [in]"``, it is in that unit; with a frame,
+    With a unit in brackets, ``"main.position [in]"``, it is in that unit; with a frame,
     ``"B.force in crank"``, a vector has components along the axes of that body or marker.
     """
     found = _find(model, name)
@@ -100,7 +100,7 @@ def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
         vector, component = find(model, base), ending
     vector = find(model, what) if vector is None else vector
     if vector.shape != (3,) or not vector.meaning.endswith("world axes") or vector.history is not None:
-        remedy = "only vectors in world axes have components along other axes: places, velocities, forces and the like"
+        remedy = "only vectors in world axes have components along other axes: positions, velocities, forces and so on"
         raise ModelError(f"output {name!r}", "vector", what, remedy)
     axes = find(model, f"{frame}.rotation")
     of_vector, of_axes, unique = vector.value, axes.value, vector.unique

@@ -16,7 +16,7 @@ __all__ = ["MODES", "modal_output"]
 Array = NDArray[np.float64]
 
 MODES = ("eta", "eta.speed", "eta.acceleration", "strain_energy")
-"""The endings that the outputs of a flexible body have beside those of its frame."""
+"""Suffixes of the outputs of a flexible body in addition to those of its frame."""
 
 _PART = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed|acceleration))?$")
 

@@ -19,7 +19,7 @@ __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
 Array = NDArray[np.float64]
 ConditionsByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
-"""From times (n,) to rows and the conditions that hold there."""
+"""From times (n,) to rows and the conditions there."""
 
 
 class Periods:
@@ -28,7 +28,7 @@ class Periods:
     Parameters
     ----------
     begins : (k,) s
-        When each begins, in order.
+        Start of each, in order.
     conditions : sequence of Conditions, (k,)
     """
 
@@ -83,9 +83,9 @@ class Motion:
     x : (n, nx)
         Element states; their start values if left out.
     known : dict of str to array
-        Parts that are known already: ``"a"``, ``"tau"``, ``"lam"``.
+        Parts already known: ``"a"``, ``"tau"``, ``"lam"``.
     conditions : function of times
-        Which conditions hold at which rows; those described if left out.
+        From times to rows and their conditions; those of the description if left out.
     """
 
     def __init__(

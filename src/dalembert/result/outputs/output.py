@@ -33,7 +33,7 @@ class Output:
     unit : str
         ``"rad, m"`` if the components differ.
     shape : tuple of int, or None
-        At one time; () for a number, None if only the user's function knows.
+        At one time; () for a number, None if it depends on a user's function.
     meaning : str
     value : callable
         From a `Motion` to (n, *shape).
@@ -43,16 +43,16 @@ class Output:
         ``"position"``, ``"speed"``, ``"dynamics"``, or ``"history"`` if it is not a function of one state.
     branch : tuple of str
         For each component ``"turn"`` if it is an angle known up to whole turns, ``"sign"`` if it belongs to a
-        quaternion known up to its sign, else ``""``; empty if there is nothing of the kind. A `Result` makes such
-        components continuous in time, starting from those nearest to `start`, with the help of `rate`.
+        quaternion known up to its sign, else ``""``; empty if there are none. A `Result` makes such components
+        continuous in time, starting from the values nearest to `start`, by `rate`.
     whole, index : Output and int
-        What it is a component of.
+        The vector of this component, and its index.
     history : callable
         From a `Result` to (n, *shape), if it needs more than one state.
     unique : callable
-        From a `Motion` to (n, *shape) truth values: where the motion determines it; None if it always does.
+        From a `Motion` to a mask (n, *shape) of determined values; None if all are.
     plain, factor : Output and float
-        The same in SI units and radians, and what that is multiplied with.
+        The output in SI units and radians, and the factor of this unit.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Output:
         Raises
         ------
         ModelError
-            If the model has no output of that name; says which names are near.
+            If the model has no output of that name; lists similar names.
         """
         from .lookup import find
 
@@ -109,7 +109,7 @@ class Output:
         v : (nv,) or (n, nv) rad/s or m/s
         x : (nx,) or (n, nx)
 
-        Angles of bodies and of cut joints are within +-pi here.
+        Angles of bodies and of cut joints are within +-pi.
 
         Raises
         ------

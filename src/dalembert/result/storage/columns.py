@@ -40,7 +40,7 @@ _COMMENT = "# dalembert "
 def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str, Array]:
     """Return columns (n,) by name: of the named outputs, or of all coordinates, velocities and element states.
 
-    Joints at which loops were cut are joints like others; a result that was read without its model has lost them.
+    Cut joints are included; a result read without its model does not have them.
     """
     if names is None:
         cut = result.cut_joints if result.model is not None else ()

@@ -25,7 +25,7 @@ __all__ = ["IndexArray", "damaged", "read_file", "write_file"]
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 IndexArray = Mapping[str, Any]
-"""Under which name, or which names of columns, each array is found."""
+"""Variable name, or column names, of each array."""
 Reader = Callable[[Any, tuple[int, ...]], Array]
 
 _FORMAT = 2  # format 1 had no checksum
@@ -50,10 +50,10 @@ def write_file(
     note : dict
         Plain data.
     arrays : dict of str to array
-        What a reader gets back.
+        Contents returned by the reader.
     dataset, table : functions
-        The same as an xarray Dataset, or as columns, and where in it each array is. Without a table, only formats with
-        more dimensions are taken.
+        The arrays as an xarray Dataset, or as columns, and the location of each array in it. Without a table, only
+        multi-dimensional formats are supported.
     """
     kind = _ending("save", path)
     if kind in (".nc", ".zarr"):
@@ -76,7 +76,7 @@ def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     Raises
     ------
     FileError
-        If there is none, or it is damaged, or none of ours.
+        If it does not exist, is damaged, or was not written by this package.
     """
     _ending("load", path)
     end = time.monotonic() + MAX_WAIT

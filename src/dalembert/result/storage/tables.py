@@ -129,7 +129,7 @@ def write_mat(path: str | os.PathLike[str], table: Table) -> None:
 def read_table(path: str | os.PathLike[str]) -> Table:
     """Return the columns and units of a table that `Result.to_csv`, `to_excel` or `to_mat` wrote.
 
-    Of a CSV file of others, any with a heading and numbers, units are those in brackets, ``t [s]``.
+    Other CSV files with a heading and numbers are supported too; units are those in brackets, ``t [s]``.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Raises
     ------
     FileError
-        If it cannot be read, or is no such table; says where.
+        If it cannot be read, or is not such a table; with the position.
 
     Examples
     --------
