@@ -66,7 +66,7 @@ def assemble(chosen: argparse.Namespace) -> CommandResult:
     lines += ["", *_table(("body", "x", "y", "z"), [(n, *(f"{x:.6g}" for x in p)) for n, p in places.items()])]
     ways = found.branches if chosen.branches else []
     if chosen.branches:
-        lines.append(f"\n{len(ways)} ways to close them were found")
+        lines.append(f"\n{len(ways)} closed configurations were found")
     if chosen.draw is not None:
         model.system.draw(found.q, path=chosen.draw)
         lines.append(f"drawn: {chosen.draw}")

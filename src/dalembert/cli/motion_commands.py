@@ -47,7 +47,7 @@ def kinematics(chosen: argparse.Namespace) -> CommandResult:
     model = compiled(chosen)
     if chosen.drive is not None:
         if chosen.values is None:
-            raise ModelError("kinematics", "--values", None, "give what the coordinate goes through: 0:6.28:0.1")
+            raise ModelError("kinematics", "--values", None, "give the values of the coordinate: 0:6.28:0.1")
         result = follow(model, drive=chosen.drive, values=chosen.values)
     else:
         times = setting(chosen, model.system, "kinematics", "times")

@@ -29,7 +29,7 @@ def check_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.floa
     """Raise ValueError unless a note, as read back, and its arrays match its checksum."""
     plain = {key: value for key, value in note.items() if key != _KEY}
     if _digest(plain, arrays or {}) != note.get(_KEY):
-        raise ValueError("its checksum is that of other contents")
+        raise ValueError("its checksum does not match its contents")
 
 
 def block_checksum(block: bytes, start: int) -> bytes:

@@ -103,7 +103,7 @@ def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bo
         what = "a folder" if store is None else "a folder that was not written by Result.save"
         raise ModelError("file", "path", str(path), f"it is {what}, which is never replaced: give another name")
     if store is not None and not stat.S_ISDIR(mode):
-        raise ModelError("file", "path", str(path), "it is no folder, and a folder is to be written: give another name")
+        raise ModelError("file", "path", str(path), "it is not a folder, and a folder is written: give another name")
     return mode
 
 

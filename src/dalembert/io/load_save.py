@@ -121,7 +121,7 @@ def load(
     for option, value in given.items():
         if option not in options and not _is_default(value, _DEFAULTS[option]):
             takes = f"a {kind} file takes {', '.join(options)}"
-            takes = "a model file says all this itself" if kind == "model" else takes
+            takes = "a model file has no options of this kind" if kind == "model" else takes
             raise ModelError("load", option, value, f"{takes}: leave it out for {str(name)!r}")
     return reader(name, **{option: given[option] for option in options})
 
@@ -173,7 +173,7 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
     elif kind == "model":
         save_model_file(system, name, schema=schema)
     else:
-        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+        raise ModelError("save", "schema", schema, "only YAML files name a schema: leave it out")
 
 
 def _format_of(name: Path) -> str:

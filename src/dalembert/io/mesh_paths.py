@@ -32,14 +32,14 @@ def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) 
     missing = [file for file, found in wanted.items() if found is None]
     if missing:
         said = (
-            f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
-            f"{listed(missing, MAX_LISTED, str)}; packages= tells where packages are"
+            f"{len(missing)} of {len(wanted)} mesh files were not found, their bodies are drawn as lines: "
+            f"{listed(missing, MAX_LISTED, str)}; packages= gives the folders of packages"
         )
         system.notes.append(said)
         looked = searched_folders(missing[0], folder, packages)
         places = listed(looked, MAX_LISTED, str)
-        where = f"the first was looked for in {places}" if looked else "there is no folder to look in"
-        remedy = "put the files there, or name the folder that holds the packages: da.load(..., packages=FOLDER)"
+        where = f"the first was searched in {places}" if looked else "there is no folder to search"
+        remedy = "put the files there, or give the folder of the packages: da.load(..., packages=FOLDER)"
         warn_user(OmissionWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
 
 

@@ -16,5 +16,5 @@ def warn_omitted(source: str, items: Sequence[str]) -> None:
     if not items:
         return
     listed = "\n  ".join([*items[:MAX_LISTED], *([f"and {len(items) - MAX_LISTED} more"] * (len(items) > MAX_LISTED))])
-    message = f"{source}: left out, or taken otherwise\n  {listed}"
+    message = f"{source}: left out, or approximated\n  {listed}"
     warn_user(OmissionWarning(message, tuple(items)))

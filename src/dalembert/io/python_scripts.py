@@ -73,7 +73,7 @@ def _only_system(file: Path, found: dict[str, Any]) -> System:
     systems = {id(value): key for key, value in found.items() if isinstance(value, System)}
     if len(systems) != 1:
         names = ", ".join(systems.values()) or "no system"
-        remedy = "let it define `system`, a System or a function that returns one; or choose with --system NAME"
+        remedy = "define `system`, a System or a function that returns one, in it; or choose with --system NAME"
         raise ModelError(f"file {str(file)!r}", "what it defines", names, remedy)
     system: System = found[next(iter(systems.values()))]
     return system

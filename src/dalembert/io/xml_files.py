@@ -79,7 +79,7 @@ def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, st
         with Path(path).open("rb") as file:
             return source, _limited(file.read(MAX_BYTES + 1), source), None
     except FileNotFoundError:
-        raise ModelError(source, "path", path, f"there is no such file (seen from {os.getcwd()!r})") from None
+        raise ModelError(source, "path", path, f"there is no such file (current folder {os.getcwd()!r})") from None
     except (OSError, ValueError) as error:
         raise ModelError(source, "path", path, f"it cannot be read: {error}") from None
 
@@ -98,7 +98,7 @@ def is_document(text: str) -> bool:
 
 def _limited(data: bytes, source: str) -> bytes:
     if len(data) > MAX_BYTES:
-        raise ModelError(source, "size", f"more than {MAX_BYTES} bytes", "keep meshes in files of their own")
+        raise ModelError(source, "size", f"more than {MAX_BYTES} bytes", "keep meshes in separate files")
     return data
 
 
@@ -106,7 +106,7 @@ def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: i
     """Return the root element of an XML document, or raise an error; namespaces stay part of the names."""
     document = data.lstrip(b" \t\r\n")
     if not document:
-        raise ModelError(source, "document", "", "it is empty: the file is not complete, or another is meant")
+        raise ModelError(source, "document", "", "it is empty: the file is incomplete, or the name is wrong")
     skipped_lines = data[: len(data) - len(document)].count(b"\n")
     builder = TreeBuilder(element_factory=Located)
     parser = expat.ParserCreate(encoding)

@@ -28,7 +28,7 @@ def write_document(root: Element, path: Path) -> None:
     for element in root.iter():
         for key, value in element.attrib.items():
             if any(ord(letter) < 32 for letter in value):
-                raise ModelError("save", key, value, "XML has no room for such a letter: use another name")
+                raise ModelError("save", key, value, "XML does not support such a character: use another name")
     indent(root)
     with replacing(path) as new:
         Path(new).write_bytes(

@@ -106,8 +106,8 @@ def raise_loops_unsupported(model: Model, kernel: str) -> NoReturn:
     follows = any(coupling.element.kind == "Mimic" for coupling in model.forest.couplings)
     mimics = " (mimic joints: clear system.mimics)" if follows else ""
     raise TopologyError(
-        f"{kernel}: this is for open systems, and the system has closed loops or constraints: {names}. {instead}, "
-        f"or remove these connections{mimics} to get it for the open system."
+        f"{kernel}: it supports open systems only, and the system has closed loops or constraints: {names}. {instead}, "
+        f"or remove these connections{mimics} to evaluate the open system."
     )
 
 
@@ -117,7 +117,7 @@ def raise_result_error(model: Model, kernel: str, q: Any) -> NoReturn:
     for joint in model.forest.joints:
         start = model.q_slice(joint.name).start
         if joint.element.nq > joint.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
-            raise ModelError(kernel, f"the quaternion of {joint.name!r}", [0.0] * 4, "a quaternion has length one")
+            raise ModelError(kernel, f"the quaternion of {joint.name!r}", [0.0] * 4, "give a quaternion of unit length")
     for row in () if kernel in _OF_INERTIA else rows:
         weak = _without_inertia(model, row)
         if weak:
@@ -128,7 +128,7 @@ def raise_result_error(model: Model, kernel: str, q: Any) -> NoReturn:
             )
     remedy = "the inputs are too large for double precision"
     if model.compiled.elements.elements:
-        remedy += ", or the law of an element gives no finite numbers there (da.simulate from that state says which)"
+        remedy += ", or the law of an element is not finite there (da.simulate from that state names it)"
     raise ModelError(kernel, "result", "not finite", remedy)
 
 

@@ -91,7 +91,7 @@ class BatchedControl:
             )
         except UserFunctionError as error:
             raise UserFunctionError(
-                f"{error}, asked about one state; about many at once it answers. It is asked about both: write "
+                f"{error}, called with one state; with a batch of states it succeeds. It must support both: write "
                 "state.q[..., 0], not state.q[:, 0]"
             ) from error
         largest = max(np.abs(every).max(initial=0.0), np.abs(alone).max(initial=0.0))
@@ -99,7 +99,7 @@ class BatchedControl:
         if apart.max(initial=0.0) > CONTROL_TOL * largest:
             f = int(apart.argmax())
             raise ControlNotBatchable(
-                f"among others it gave {among[f]:.6g} at {self.model.speed_names[f]!r} and t = {state.t:.6g} s, about "
+                f"in a batch it returned {among[f]:.6g} at {self.model.speed_names[f]!r} and t = {state.t:.6g} s, for "
                 f"the same state alone {alone[f]:.6g}"
             )
         self.host.answered.append((state, alone))
@@ -140,7 +140,7 @@ def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State
     except (TypeError, ValueError) as error:
         shape = f"an array {given.shape}" if isinstance(given, np.ndarray) else repr(given)
         raise UserFunctionError(
-            f"control {callback_name(control)} returned {shape} about {count} states; "
+            f"control {callback_name(control)} returned {shape} for {count} states; "
             f"give an array ({count}, {nv}), a list of "
             f"({count},) for each degree of freedom, or a dict of these by name of joint"
         ) from error
@@ -155,4 +155,4 @@ def _put(value: Any, columns: Array) -> None:
     elif numbers.shape in ((count, width), (width,)):
         columns[:] = numbers
     else:
-        raise ValueError(f"{numbers.shape} where ({count}, {width}) is wanted")
+        raise ValueError(f"{numbers.shape} where ({count}, {width}) is required")

@@ -51,14 +51,14 @@ class OutputInputCallback:
         output = Output.of(model, name)
         if output.shape != ():
             parts = [f"{name}.{label}" for label in output.labels]
-            raise ModelError(item, "input", name, f"it is no single number; name a part: {', '.join(parts)}")
+            raise ModelError(item, "input", name, f"it is not a scalar; name a component: {', '.join(parts)}")
         if output.needs == "dynamics":
             raise TopologyError(
                 f"{item}: algebraic loop: its input {name!r} depends on accelerations or reactions, and these "
-                "on the element; take a load by da.Reaction(connection, part), or a position or speed"
+                "on the element; take a load by da.Reaction(connection, part), or a position or velocity"
             )
         if output.history is not None:
-            raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
+            raise ModelError(item, "input", name, "it depends on earlier states; use a da.Delay or a state")
         self.output, self.delay, self.item = output, wanted.delay, item
 
     def value(self, moments: DelayedStates) -> float:
@@ -88,8 +88,8 @@ _asking = _Asking()
 
 def _circle(asked: OutputInputCallback) -> TopologyError:
     return TopologyError(
-        f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: "
-        "take a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
+        f"{asked.item}: its input {asked.output.name!r} depends on forces of elements, and these on their inputs: "
+        "take a signal of the element, a load by da.Reaction(connection, part), a position or a velocity, or a da.Delay"
     )
 
 

@@ -249,7 +249,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
     expression = model.family.compiled.numbers.follows.get(parameter_place(model, name, item))
     if expression is not None:
         of = ", ".join(map(repr, sorted(expression.names)))
-        raise ModelError(item, f"parameter {name!r}", value, f"it follows from {of}: it is {expression}; change that")
+        raise ModelError(item, f"parameter {name!r}", value, f"it depends on {of}: it is {expression}; change that")
     if is_angle(model, name):
         return parameter_slot(model, name, number)
     owner, _, label = name.rpartition(".")
@@ -276,9 +276,9 @@ def check_closure(model: Model, connection: str, item: str) -> None:
     """Refuse a name that is not a loop constraint."""
     if connection in model.closure_names:
         return
-    remedy = f"only what closes loops can be switched: {', '.join(map(repr, model.closure_names)) or 'there is none'}"
+    remedy = f"only loop constraints can be switched: {', '.join(map(repr, model.closure_names)) or 'there is none'}"
     if connection in model.joint_names:
-        remedy += "; a joint of the tree can be locked and released"
+        remedy += "; a tree joint can be locked and unlocked"
     raise ModelError(item, "switch", connection, remedy)
 
 

@@ -68,8 +68,8 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
         if element.unknowns and np.isfinite(inputs[bad[0]]).all():
             sought = ", ".join(element.unknowns)
             return (
-                f"element {name!r} finds no unknowns {sought}: no internal equilibrium, or residuals that do not "
-                f"vanish, from where it begins, for {numbers}"
+                f"element {name!r} has no solution for its unknowns {sought}: no internal equilibrium, or residuals "
+                f"that do not vanish from its starting values, for {numbers}"
             )
         return f"element {name!r} is not finite: {numbers}"
     return ""

@@ -120,7 +120,7 @@ class NamedModel(_core.Model):
         found = self.compiled.names.cut_v
         if joint not in found:
             known = did_you_mean(joint, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
-            raise ModelError("cut_slice", "joint", joint, f"no loop is cut at a joint of that name; {known}")
+            raise ModelError("cut_slice", "joint", joint, f"it is not a cut joint; {known}")
         return found[joint]
 
     def zero_configuration(self) -> Array:
@@ -166,7 +166,7 @@ class NamedModel(_core.Model):
         """
         random = random_generator(seed, item="random_state", field="seed")
         if size is not None and size < 0:
-            raise ModelError("random_state", "size", size, "give how many states, 0 or more")
+            raise ModelError("random_state", "size", size, "give the number of states, 0 or more")
         shape = () if size is None else (size,)
         q = random_coordinates(self.forest, self.compiled.names, random, shape)
         v = random.normal(size=(*shape, self.nv))
@@ -300,7 +300,7 @@ class NamedModel(_core.Model):
             return slices[joint]
         except (KeyError, TypeError):
             remedy = (
-                "it was cut to close a loop"
+                "it is a cut joint"
                 if isinstance(joint, str) and joint in self.compiled.names.cut_v
                 else f"the tree has {', '.join(map(repr, self.joint_names[:8]))}"
             )
@@ -352,7 +352,7 @@ class NamedModel(_core.Model):
         if not len(markers):
             raise ModelError("points", "markers", markers, "give one or more")
         if loose and markers[0].body.flexible is None:
-            raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is no flexible body")
+            raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is not a flexible body")
         places = self.frames.places
         if not loose and places.follows(markers[0]):
             found = [self.frames.place(marker) for marker in markers]
@@ -381,7 +381,7 @@ class NamedModel(_core.Model):
     def checked_marker(self, kernel: str, marker: Marker | Body | str) -> Marker:
         """Return the marker of the model's own system for a user's marker."""
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
-            remedy = "it was made after the model was compiled: give the marker itself, or compile again"
+            remedy = "it was added after compilation: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
         found = self.system.frame(marker) if isinstance(marker, str) else marker
         found = found.origin if isinstance(found, Body) else found

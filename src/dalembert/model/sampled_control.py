@@ -74,7 +74,7 @@ class SampledControl:
         except (TypeError, ValueError):
             spreads = ()
         if len(spreads) != 2 or any(s.ndim > 1 or not (np.isfinite(s) & (s >= 0)).all() for s in spreads):
-            remedy = "give two standard deviations, of positions and of speeds, each a number or (nv,)"
+            remedy = "give two standard deviations, of positions and of velocities, each a number or (nv,)"
             raise ModelError("SampledControl", "noise", self.noise, remedy)
         object.__setattr__(self, "noise", spreads)
         if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)) or self.seed < 0:

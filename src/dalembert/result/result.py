@@ -342,7 +342,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             known = self.about(name)
             if known is None:
                 self._stored_output(name, None)  # raises an error for outputs that are not stored
-                return f"{name}: of unknown unit, the file says nothing of it"
+                return f"{name}: of unknown unit; the file does not describe it"
             return known.describe()
         text = Output.of(self.model, name).describe()
         determined = self.unique(name)
@@ -350,8 +350,8 @@ class Result(ResultDisplay, ResultExport, Answer):
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
         if undetermined_efforts(self.require_model(), self.q[0], float(self.t[0])).any():
-            return f"{text}; not unique{part}: several drives prescribe the same, and other shares fit as well"
-        return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
+            return f"{text}; not unique{part}: several drives prescribe the same motion, and share the effort"
+        return f"{text}; not unique{part}: redundant connections share it; the values of least norm are given"
 
     def about(self, what: Any) -> Output | None:
         """Return unit, shape and meaning of an output.

@@ -64,7 +64,7 @@ def tendon_way(reading: Reading, tendon: int) -> ActionLine:
     coefficients = fixed_tendon(reading, tendon)
     if coefficients is not None:
         if len(coefficients) > Element.most_ports:
-            return _not(f"it sums up {len(coefficients)} joints, an element at most {Element.most_ports}")
+            return _not(f"it is a sum over {len(coefficients)} joints, an element has at most {Element.most_ports}")
         length = " + ".join(f"({c!r})*s{k}" for k, c in enumerate(coefficients.values(), start=1))
         return ActionLine(("joint",) * len(coefficients), tuple(coefficients), length)
     return _spatial_way(reading, tendon)
@@ -86,7 +86,7 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
                 pieces.append((before, site, divisor))
             before = site
         else:
-            return _not(f"it goes around a {kind}")
+            return _not(f"its path wraps around a {kind}")
     if len(pieces) == 1 and pieces[0][2] == 1.0:
         first, second = (system.frame(end) for end in pieces[0][:2])
         if first.body is not second.body:
@@ -94,9 +94,9 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
     sites = list(dict.fromkeys(site for piece in pieces for site in piece[:2]))
     moving = [site for site in sites if system.frame(site).body is not system.ground]
     if not moving:
-        return _not("it goes through points of the world only")
+        return _not("its path has only points of the world")
     if len(moving) > Element.most_ports:
-        return _not(f"it goes through {len(moving)} moving sites, an element has at most {Element.most_ports} ends")
+        return _not(f"its path has {len(moving)} moving sites, an element has at most {Element.most_ports} ends")
 
     def place(site: str, axis: int) -> str:
         if site in moving:

@@ -27,7 +27,7 @@ def add_equalities(reading: Reading) -> None:
             reading.left.append(f"{told}: it is switched off in the file")
             continue
         name = reading.claim(own, f"{kind} {number}", "equality")
-        why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "no such equality here"
+        why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "this kind of equality is not supported"
         if why:
             reading.left.append(f"{told}: {why}")
 
@@ -109,7 +109,7 @@ def _tendon(reading: Reading, number: int, name: str) -> str:
             continue
         found = fixed_tendon(reading, k)
         if found is None:
-            return _spatial(reading, number, name) if b < 0 else "spatial tendons of which one follows the other"
+            return _spatial(reading, number, name) if b < 0 else "a coupling of spatial tendons"
         for end in found:
             if end not in ends:
                 ends.append(end)
@@ -126,7 +126,7 @@ def _spatial(reading: Reading, number: int, name: str) -> str:
     tendon = int(model.eq_obj1id[number])
     way = tendon_way(reading, tendon)
     if way.measure != "distance":
-        return "a spatial tendon through more than two sites that keeps its length"
+        return "a spatial tendon of constant length through more than two sites"
     length = float(model.tendon_length0[tendon]) + float(model.eq_data[number][0])
     reading.system.connect(name, Distance(length), *way.ends)
     return ""

@@ -110,7 +110,7 @@ def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
         if low == -high:
             data["max_effort"] = high
         else:
-            left.append(f"joint {name!r}: actuatorfrcrange {low:.6g} to {high:.6g} is not the same both ways")
+            left.append(f"joint {name!r}: actuatorfrcrange {low:.6g} to {high:.6g} is not symmetric")
     _say_further(reading, joint, dof, name)
     return data
 

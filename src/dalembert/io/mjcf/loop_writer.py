@@ -54,7 +54,7 @@ def _joint(writing: Writing, owner: str, number: int, item: str) -> str:
     for joint in writing.joints:
         if joint.tree_joint.name == owner and joint.move.number == number and joint.move.kind in ("turn", "slide"):
             return joint.name
-    remedy = "a loop is cut there, and MJCF couples joints of the tree only: turn the names of other joints round"
+    remedy = "it is a cut joint, and MJCF couples tree joints only: reverse other joints of the loop"
     raise ModelError("save", f"coupling {item!r}", owner, remedy)
 
 
@@ -99,5 +99,5 @@ def _say_data(writing: Writing, loop_constraint: Connection, element: Joint) -> 
     lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
         writing.left.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
         )

@@ -70,7 +70,7 @@ def _package() -> Any:
     try:
         return importlib.import_module("mujoco")
     except ImportError:
-        remedy = "it is not installed, and reads MJCF: pip install 'dalembert[mujoco]'"
+        remedy = "it is not installed, and is needed to read MJCF: pip install 'dalembert[mujoco]'"
         raise ModelError("load_mjcf", "package", "mujoco", remedy) from None
 
 
@@ -93,7 +93,7 @@ def _check_includes(tree: Element, source: str, folder: Path | None, root: Path 
             places = [(folder / file).resolve(), (here / file).resolve()]
             found = [path for path in dict.fromkeys(places) if path.is_file()]
             if not all(path.is_relative_to(root) for path in found or places[:1]):
-                remedy = f"it lies outside the folder {str(root)!r}: root=... names a wider one{line_of(element)}"
+                remedy = f"it is outside of the folder {str(root)!r}: root=... gives another folder{line_of(element)}"
                 raise ModelError(where, "file", file, remedy)
             if not found:
                 raise ModelError(where, "file", file, f"there is no such file {str(places[0])!r}{line_of(element)}")
@@ -129,7 +129,7 @@ def _without_missing_files(spec: Any, folder: Path | None, source: str, left: li
             raise ModelError(source, f"mesh {geom.meshname!r}", file, remedy)
         spec.delete(geom)
     for name, mesh in missing.items():
-        left.append(f"mesh {name!r}: there is no file {mesh.file!r}; what it shows is not drawn")
+        left.append(f"mesh {name!r}: there is no file {mesh.file!r}; its geoms are not drawn")
         spec.delete(mesh)
     fields = {field.name: field for field in spec.hfields if field.file and _lacks(field, spec, folder)}
     for geom in list(spec.geoms):

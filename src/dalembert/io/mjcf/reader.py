@@ -221,12 +221,12 @@ def _add_bodies(reading: Reading) -> None:
             raise renamed(error, f"body {name!r} of {reading.compiled.source}") from None
         reading.bodies.append(body)
         if body.impossible:
-            reading.left.append(f"body {name!r}: its inertia is kept as it stands; {body.impossible}")
+            reading.left.append(f"body {name!r}: its inertia is kept unchanged; {body.impossible}")
         add_joints(reading, k)
         add_visuals(reading, k)
         _add_gravity_compensation(reading, k)
         if model.body_mocapid[k] >= 0:
-            reading.left.append(f"body {name!r}: it is moved from outside (mocap), and is fixed here")
+            reading.left.append(f"body {name!r}: it is moved externally (mocap), and is fixed here")
 
 
 def _add_site(reading: Reading, number: int) -> None:
@@ -252,11 +252,11 @@ def _say_the_rest(reading: Reading) -> None:
     model, left = reading.model, reading.left
     touching = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
     if touching and not reading.disabled("contact"):
-        left.append(f"contacts: {touching} geoms may touch others; here nothing touches")
+        left.append(f"contacts: {touching} geoms may collide; contacts are not modelled")
     if model.npair:
         left.append(f"contacts: {model.npair} pairs of geoms")
     if model.opt.density or model.opt.viscosity or np.any(model.opt.wind):
-        left.append("the medium (density, viscosity, wind): nothing resists motion through it")
+        left.append("the medium (density, viscosity, wind): its drag is left out")
     counts: Iterable[tuple[str, int]] = (
         ("sensors", model.nsensor),
         ("flexible objects (flex)", model.nflex),
@@ -265,5 +265,5 @@ def _say_the_rest(reading: Reading) -> None:
     left.extend(f"{number} {what}" for what, number in counts if number)
     if model.neq or any(isinstance(c.element, Joint) and c.element.dry for c in reading.joints.values()):
         reading.system.notes.append(
-            "stops, dry friction and equalities hold exactly here; in MuJoCo they yield by solref and solimp"
+            "stops, dry friction and equalities are exact here; in MuJoCo they are compliant by solref and solimp"
         )

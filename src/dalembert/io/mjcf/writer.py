@@ -87,7 +87,7 @@ class Writing:
         if marker in self.sites:
             return self.sites[marker]
         if marker.body.name not in self.elements:
-            remedy = "it has no mass, and its joints stand on the body that it carries: give it mass, or use that body"
+            remedy = "it has no mass, and its joints belong to the body that it carries: give it mass, or use that body"
             raise ModelError("save", f"marker {marker.name!r}", marker.body.name, remedy)
         own = marker.label or f"{marker.body.name} {len(self.sites)}"
         name = own if own not in self.taken else f"{marker.body.name}.{own}"
@@ -127,10 +127,10 @@ def save_mjcf(system: System, path: Path) -> None:
             if body.name in writing.elements:
                 writing.site(marker)
             else:
-                writing.left.append(f"marker {marker.name!r}: its body has no mass, and none of its own in the file")
+                writing.left.append(f"marker {marker.name!r}: its body has no mass, and is not in the file")
     add_loops(writing, loop_constraints)
     if system.planar is not None:
-        writing.left.append("planar: MJCF has no plane that a system moves in; loops get their rows in space")
+        writing.left.append("planar: MJCF has no plane of motion; loops have their rows in space")
     note_omitted_forces(system, writing.left, {"JointSpring", "TorsionSpring", "SpringDamper"})
     add_keyframe(writing)
     write_document(root, path)
@@ -164,11 +164,11 @@ def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
             if carried.get(body.name, 0) != 1:
                 many = carried.get(body.name, 0)
                 remedy = (
-                    f"it has no mass and carries {many} bodies: MuJoCo moves no such body; give it mass and inertia"
+                    f"it has no mass and carries {many} bodies: MuJoCo does not support this; give it mass and inertia"
                 )
                 raise ModelError("save", f"body {body.name!r}", body.mass, remedy)
             passed[body.name] = (holder, p, R, joints)
-            writing.left.append(f"body {body.name!r}: it has no mass; its joints stand on the body that it carries")
+            writing.left.append(f"body {body.name!r}: it has no mass; its joints belong to the body that it carries")
             continue
         _add_body(writing, holder, body, p, R, joints)
 
@@ -197,11 +197,11 @@ def _joints(tree_joint: TreeJoint) -> list[MjcfJoint]:
 
 def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[MjcfJoint]) -> None:
     if body.flexible is not None:
-        raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
+        raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF supports rigid bodies only")
     name = body.name
     if name == _WORLD:
         name = free_name(_WORLD, {_WORLD, *writing.system.bodies})
-        writing.left.append(f"body {body.name!r}: MuJoCo keeps that name for itself; it is {name!r} in the file")
+        writing.left.append(f"body {body.name!r}: MuJoCo reserves that name; it is {name!r} in the file")
     element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
     writing.elements[body.name] = element
     if not _massless(body):
@@ -209,7 +209,7 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
     free = next((joint for joint in joints if joint.move.kind == "free"), None)
     for joint in joints:
         if free is not None and (len(joints) > 1 or holder != writing.system.ground.name):
-            raise ModelError("save", f"joint {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
+            raise ModelError("save", f"joint {free.name!r}", "Free", "it must be alone, on a child of the world")
         _add_joint(writing, element, joint)
     add_geoms(writing, element, body)
 
@@ -265,7 +265,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
         own = np.asarray(values)[move.number : move.number + size]
         if (own != own[0]).any():
             writing.left.append(
-                f"joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
+                f"joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} has one"
             )
             return 0.0
         return float(own[0])

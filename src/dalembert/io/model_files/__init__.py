@@ -51,12 +51,12 @@ def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -
 def _text(path: Path, where: SourcePosition | None) -> str:
     try:
         if not path.is_file() and path.exists():
-            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is no file")
+            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is not a file")
         if path.stat().st_size > 4 * MAX_SIZE:  # no character has more bytes
             raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {MAX_SIZE} characters")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is no UTF-8 text"
+        said = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {said}") from None
 
 
@@ -64,7 +64,7 @@ def save_model_file(system: System, path: Path, *, schema: str | None = None) ->
     """Write a system as YAML, or as JSON by the suffix; `schema` is named in the first line of YAML."""
     as_json = path.suffix.lower() == ".json"
     if schema is not None and (as_json or "\n" in schema):
-        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+        raise ModelError("save", "schema", schema, "only YAML files name a schema: leave it out")
     text = dumped(tree_of(system, path.parent), as_json=as_json)
     if schema is not None:
         text = f"# yaml-language-server: $schema={schema}\n{text}"

@@ -29,7 +29,7 @@ class Columns:
                 raise FileError(place, "csv", str(path), f"it is too large: at most {MAX_SIZE} bytes")
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            said = getattr(error, "strerror", None) or "it is no UTF-8 text"
+            said = getattr(error, "strerror", None) or "it is not UTF-8 text"
             raise FileError(place, "csv", str(path), f"it cannot be read: {said}") from None
         lines = [
             (number, line)
@@ -56,7 +56,7 @@ class Columns:
         said = own if unit is None else unit
         known = unit_of(said) if said and said != "-" else None
         if said and said != "-" and known is None:
-            raise FileError(place, "unit", said, "this unit is not known")
+            raise FileError(place, "unit", said, "this unit is unknown")
         factor = 1.0 if known is None else known.value
         numbers = []
         for line, row in self.rows:

@@ -61,7 +61,7 @@ class Names(Mapping[str, Term]):
         part, value, where = self._given[name]
         if name in self._asked:
             circle = " -> ".join([*self._asked[self._asked.index(name) :], name])
-            raise FileError(str(where), part.removesuffix("s"), name, f"it follows from itself: {circle}")
+            raise FileError(str(where), part.removesuffix("s"), name, f"it depends on itself: {circle}")
         self._asked.append(name)
         try:
             with self.said(where):
@@ -80,7 +80,7 @@ class Names(Mapping[str, Term]):
             value = value["value"]
         term = self._number(part, name, value, where)
         if part == "constants" and isinstance(term.value, Expression):
-            remedy = "a constant cannot follow from parameters, which may change: put it under 'parameters'"
+            remedy = "a constant cannot depend on parameters, which may change: put it under 'parameters'"
             raise FileError(str(where), "constant", name, remedy)
         if part == "constants" or isinstance(term.value, Expression):
             return term

@@ -202,7 +202,7 @@ class _Parser:
             end = self.text.index(piece, end) + len(piece)
         known = unit_of(unit)
         if known is None:
-            raise self._wrong(f"{unit!r} is no unit")
+            raise self._wrong(f"{unit!r} is not a unit")
         self.place = end
         self._next()
         return Term(number * known.value, known.dimension)
@@ -228,7 +228,7 @@ class _Parser:
             return applied("sqrt", values[0] * values[0] + values[1] * values[1])
         found = applied(_OF_PARAMETERS.get(name, name), values[0]) if len(values) == 1 else None
         if found is None:
-            remedy = f"{name} of parameters has no slope everywhere: put them under 'constants', which stay as they are"
+            remedy = f"{name} of parameters is not differentiable everywhere: put them under 'constants'"
             raise ModelError("expression", "text", self.text.strip(), remedy)
         return found
 
@@ -251,6 +251,6 @@ class _Parser:
             return other.dimension if one.dimension is None else one.dimension
         if not same_dimension(one.dimension, other.dimension):
             said = f"{dimension_text(one.dimension)} and {dimension_text(other.dimension)}"
-            remedy = f"there is no way to {verb} {said}: mind the units"
+            remedy = f"cannot {verb} {said}: check the units"
             raise ModelError("expression", "text", self.text.strip(), remedy)
         return one.dimension

@@ -38,7 +38,7 @@ def schema() -> Schema:
     joined = (Joint, Constraint, Coupling, CustomCoupling, ForceElement)
     connected = [name for name, maker in kinds.items() if inspect.isclass(maker) and issubclass(maker, joined)]
     connected += _COUPLINGS
-    between = {"description": "what it connects: bodies, markers or coordinates", "$ref": "#/$defs/ends"}
+    between = {"description": "connected bodies, markers or coordinates", "$ref": "#/$defs/ends"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "model file of dalembert",
@@ -48,11 +48,11 @@ def schema() -> Schema:
                 "name": {"type": ["string", "number"]},
                 "gravity": _vector("m/s2"),
                 "planar": {"description": "normal of the plane in which everything moves", "$ref": "#/$defs/value"},
-                "parameters": _named({"$ref": "#/$defs/parameter"}, "numbers that may get other values"),
-                "constants": _named({"$ref": "#/$defs/number"}, "numbers that stay as they are"),
+                "parameters": _named({"$ref": "#/$defs/parameter"}, "numbers that can change without recompilation"),
+                "constants": _named({"$ref": "#/$defs/number"}, "constant numbers"),
                 "include": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
                 "library": {"anyOf": [{"enum": list(library_systems())}, {"type": "object", "required": ["type"]}]},
-                "ground": _object({"markers": _named({"$ref": "#/$defs/marker"}, "places on the ground")}),
+                "ground": _object({"markers": _named({"$ref": "#/$defs/marker"}, "markers on the ground")}),
                 "bodies": _named({"$ref": "#/$defs/body"}, "bodies by name"),
                 **{
                     part: _named({"$ref": "#/$defs/connected"}, f"{part} by name")
@@ -117,7 +117,7 @@ def schema() -> Schema:
                         "type": ["string", "array"],
                         "description": "name, #rrggbb, or 3 or 4 numbers",
                     },
-                    "markers": _named({"$ref": "#/$defs/marker"}, "places on the body"),
+                    "markers": _named({"$ref": "#/$defs/marker"}, "markers on the body"),
                     "visuals": {"type": "array", "items": {"type": "object"}},
                 }
             ),

@@ -47,7 +47,7 @@ def library_system(data: LocatedMapping, where: SourcePosition) -> System:
         arguments = {key: _value(value) for key, value in data.items() if key != "type"}
         for key, value in arguments.items():
             if isinstance(value, int) and abs(value) > LARGEST_COUNT:
-                remedy = f"a model file takes at most {LARGEST_COUNT}; larger ones are made in Python"
+                remedy = f"a model file permits at most {LARGEST_COUNT}; build larger ones in Python"
                 raise FileError(str(where), f"library {name}: {key}", value, remedy)
         return library_systems()[str(name)](**arguments)
     except FileError:

@@ -91,9 +91,7 @@ def _beginning(trees: list[LocatedMapping]) -> System:
         return System("system")
     where = wanted[-1].places["library"]
     if len(wanted) > 1:
-        raise FileError(
-            str(where), "library", wanted[-1]["library"], "one system of the library can be taken, not more"
-        )
+        raise FileError(str(where), "library", wanted[-1]["library"], "give at most one library system")
     given = wanted[0]["library"]
     if isinstance(given, str):
         named = LocatedMapping(type=given)
@@ -297,7 +295,7 @@ class _Reader:
     @staticmethod
     def _check_unit(text: Any, dimension: Dimension | None, unit: str | None, where: SourcePosition | None) -> None:
         if unit and dimension is not None and not fits(dimension, unit):
-            remedy = f"it is to be in {unit.replace(' | ', ' or ')}, and this is {dimension_text(dimension)}"
+            remedy = f"the unit must be {unit.replace(' | ', ' or ')}, and this is {dimension_text(dimension)}"
             raise FileError(str(where or ""), "unit", text, remedy)
 
     def _columns(self, data: LocatedMapping, unit: str | None) -> Any:
@@ -375,7 +373,7 @@ class error_location:
         told = f"{self.where}: {item}" if item else str(self.where)
         remedy = str(getattr(error, "remedy", error))
         if "an expression of parameters cannot stand here" in remedy:
-            remedy = "parameters cannot stand here, for they may change: put what is meant under 'constants'"
+            remedy = "parameters are not permitted here, because they may change: put the value under 'constants'"
         raise FileError(told, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
 
 

@@ -75,7 +75,7 @@ def parsed(text: str, file: str) -> Any:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or str(error)
         place = file if mark is None else str(SourcePosition(file, mark.line + 1, mark.column + 1))
-        raise FileError(place, "text", str(what), "this is no YAML") from None
+        raise FileError(place, "text", str(what), "this is not YAML") from None
     finally:
         loader.dispose()
 
@@ -100,7 +100,7 @@ class _Events:
         self.next()
         event = self.next()
         if type(event) is not self.last:
-            raise FileError(str(self._where(event)), "document", "a second one", "a file holds one model")
+            raise FileError(str(self._where(event)), "document", "a second one", "a file contains one model")
         return value
 
     def _where(self, event: Any) -> SourcePosition:
@@ -113,7 +113,7 @@ class _Events:
         where = self._where(event)
         kind = type(event)
         if kind is self.alias or event.anchor is not None:
-            raise FileError(str(where), "alias", "&", "write it out, or use parameters")
+            raise FileError(str(where), "alias", "&", "repeat the value, or use parameters")
         if event.tag is not None:
             raise FileError(str(where), "tag", event.tag, "model files have no tags")
         if kind is self.scalar:
@@ -226,10 +226,10 @@ def path_below(root: Path, name: str, field: str, where: SourcePosition) -> Path
     try:
         inside = path.resolve().is_relative_to(root)
     except (OSError, ValueError, RuntimeError):  # an invalid name, circular links
-        raise FileError(str(where), field, name, "it is no name of a file") from None
+        raise FileError(str(where), field, name, "it is not a file name") from None
     if not inside:
         remedy = (
-            f"it lies outside the folder {str(root)!r}: put it there, or allow a wider one, da.load(..., root=FOLDER)"
+            f"it is outside of the folder {str(root)!r}: put it there, or permit another one, da.load(..., root=FOLDER)"
         )
         raise FileError(str(where), field, name, remedy)
     return path

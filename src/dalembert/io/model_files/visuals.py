@@ -27,7 +27,7 @@ def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[st
     path = shape.get("surface")
     if not isinstance(path, str) or find_surface(path, Path(where.file).parent) is not None:
         return False
-    notes.append(f"{shape.places['surface']}: mesh {path!r} is not found; its body is drawn as a stick")
+    notes.append(f"{shape.places['surface']}: mesh {path!r} was not found; its body is drawn as a line")
     return True
 
 
@@ -41,7 +41,7 @@ def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) 
         found = None if path is None else find_surface(str(path), Path(where.file).parent)
         given |= {"file": given.get("file", found and str(found)), "path": found and str(found)}
         if found is None:
-            notes.append(f"{where}: mesh {path!r} is not found; its body is drawn as a stick")
+            notes.append(f"{where}: mesh {path!r} was not found; its body is drawn as a line")
     arrays = {
         key: np.array(given[key], dtype=float)
         for key in ("position", "rotation", "outline")

@@ -79,7 +79,7 @@ class _Writer:
         item = f"parameter {parameter.name!r}"
         unit = unit_of(parameter.unit) if parameter.unit else None
         if unit is not None and unit.value != 1.0:
-            remedy = "numbers are in SI units and radians: give the parameter the unit that its number has"
+            remedy = "numbers are in SI units and radians: give the parameter the unit of its number"
             raise ModelError(item, "unit", parameter.unit, remedy)
         given = {"value": parameter.described, "unit": parameter.unit, "meaning": parameter.meaning}
         found = {name: self.plain(value, item) for name, value in given.items() if value != ""}
@@ -232,7 +232,7 @@ class _Writer:
     def _made(self, thing: Any, item: str) -> dict[str, Any]:
         found = arguments_of(thing)
         if found is None:
-            remedy = "a model file holds numbers, formulas and what is made from them; keep this one in Python"
+            remedy = "a model file supports numbers, formulas and objects made from them; describe this one in Python"
             raise ModelError(item, "element", type(thing).__name__, remedy)
         kind, arguments = found
         return {"type": kind, **{name: self.plain(value, f"{item}: {name}") for name, value in arguments.items()}}
@@ -240,7 +240,7 @@ class _Writer:
     def _expression(self, value: Expression, item: str) -> str:
         unknown = sorted(value.names - set(self.system.named))
         if unknown:
-            raise ModelError(item, "parameters", unknown, "they belong to another system: make them here")
+            raise ModelError(item, "parameters", unknown, "they belong to another system: make them in this one")
         return f"= {value.written(spelled)}"
 
     def plain(self, value: Any, item: str) -> Any:

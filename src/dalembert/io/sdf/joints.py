@@ -43,7 +43,7 @@ def add_joint(reading: Reading, part: Part, name: str) -> None:
     at = reading.frames.pose(part.name, item=item)
     parent, child = (_marker(reading, part, which, at) for which in ("parent", "child"))
     if parent.body is child.body:
-        raise ModelError(item, "child", words(element, "child"), f"parent and child are one{line_of(element)}")
+        raise ModelError(item, "child", words(element, "child"), f"parent and child are the same{line_of(element)}")
     try:
         if kind in ("universal", "revolute2"):
             _add_cardan(reading, part, name, at, parent, child)

@@ -32,7 +32,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
         )
         inertial = Element("inertial")
     elif inertial.get("auto", "false").lower() in ("true", "1"):
-        raise ModelError(item, "inertial auto", "true", f"write mass and inertia out{line_of(inertial)}")
+        raise ModelError(item, "inertial auto", "true", f"give mass and inertia as numbers{line_of(inertial)}")
     rotation, com = pose_of(inertial, item=item)
     mass = number(inertial, "mass", 1.0, item=item)
     moments = [number(inertial, f"inertia/{key}", default, item=item) for key, default in _MOMENTS]
@@ -43,7 +43,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
     except ModelError as error:
         raise renamed(error, item + line_of(inertial)) from None
     if body.impossible:
-        reading.left.append(f"{item}: its inertia is kept as it stands; {body.impossible}{line_of(inertial)}")
+        reading.left.append(f"{item}: its inertia is kept unchanged; {body.impossible}{line_of(inertial)}")
     for tag in ("visual", "collision"):
         for element in part.element.findall(tag):
             visual = _visual(element, item=f"{tag} {name_of(element)!r} of {item}")

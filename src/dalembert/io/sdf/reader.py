@@ -235,4 +235,4 @@ def _say_ignored(reading: Reading, root: Element) -> None:
     reading.left.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())
     contacts = sum(1 for _ in root.iter("collision"))
     if contacts:
-        reading.left.append(f"contacts: {contacts} shapes may touch others; here nothing touches")
+        reading.left.append(f"contacts: {contacts} shapes may collide; contacts are not modelled")

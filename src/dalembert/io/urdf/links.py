@@ -92,7 +92,7 @@ def _size(shape: Element, *, item: str) -> tuple[dict[str, float], str | None]:
     if shape.tag == "mesh":
         file = shape.get("filename")
         if file is None:
-            raise ModelError(item, "mesh filename", None, 'say which: <mesh filename="..."/>')
+            raise ModelError(item, "mesh filename", None, 'give its file: <mesh filename="..."/>')
         return dict(zip("xyz", numbers_of(shape, "scale", (1.0, 1.0, 1.0), item=item), strict=True)), file
     if shape.tag == "box":
         size = dict(zip("xyz", numbers_of(shape, "size", None, item=item), strict=True))

@@ -169,7 +169,7 @@ def load_urdf(
 def _impossible_inertias(system: System, links: Mapping[str, str]) -> list[str]:
     """Warn of inertias that no rigid body has."""
     return [
-        f"link {links[body.name]!r}: its inertia is kept as it stands ({body.mass:.6g} kg); {why}"
+        f"link {links[body.name]!r}: its inertia is kept unchanged ({body.mass:.6g} kg); {why}"
         for body in system.bodies.values()
         if (why := body.impossible)
     ]
@@ -180,7 +180,7 @@ def _warn(system: System, doubts: list[str], source: str) -> None:
     system.notes.extend(doubts)
     listed = "\n  ".join(doubts[:8] + [f"and {len(doubts) - 8} more: see system.notes"] * (len(doubts) > 8))
     message = (
-        f"{source} has data that no robot can have:\n  {listed}\nCorrect them there; an <inertia> is about the centre "
+        f"{source} has impossible data:\n  {listed}\nCorrect them there; an <inertia> is about the centre "
         "of mass, in the axes of its origin, in kg m2 (inertia='strict' refuses those that are impossible)."
     )
     warn_user(ModelWarning(message))
@@ -236,7 +236,7 @@ def _implied_world(joints: Mapping[str, Element], links: dict[str, Element]) -> 
     if "world" in links or not any(each is not None and name_of(each, "link") == "world" for each in parents):
         return []
     links["world"] = Element("link", {"name": "world"})
-    return ["joints hang on 'world', which is no link of the file: it was added, without mass"]
+    return ["joints refer to 'world', which is not a link of the file: it was added, without mass"]
 
 
 def _root_link(links: Mapping[str, Element], ends: Mapping[str, tuple[str, str]]) -> str:

@@ -101,7 +101,7 @@ def save_urdf(system: System, path: Path) -> None:
     if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
         writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
     if system.planar is not None:
-        writing.left.append("planar: URDF has no plane that a system moves in; loops get their rows in space")
+        writing.left.append("planar: URDF has no plane of motion; loops have their rows in space")
     write_document(root, path)
     warn_omitted(str(path), writing.left)
 
@@ -134,7 +134,7 @@ def _add_kinematic_joint(writing: _Writing, tree_joint: TreeJoint) -> None:
         parent, R, p = child, np.eye(3), np.zeros(3)
     writing.frames[body.name] = (tree_joint.outboard.rotation, tree_joint.outboard.position)
     if tree_joint.outboard.position.any() or not np.array_equal(tree_joint.outboard.rotation, np.eye(3)):
-        writing.left.append(f"body {body.name!r}: the frame of its link stands at its joint {tree_joint.name!r}")
+        writing.left.append(f"body {body.name!r}: the frame of its link is at its joint {tree_joint.name!r}")
     _add_link(writing, body)
 
 
@@ -156,7 +156,7 @@ def _add_joint(
         SubElement(joint, "axis", xyz=text_of(move.axis))
     if move.kind == "ball":
         writing.left.append(
-            f"joint {tree_joint.name!r}: a joint of the type spherical, which is no part of the specification"
+            f"joint {tree_joint.name!r}: a joint of the type spherical, which is not part of the specification"
         )
     if move.number >= 0:
         writing.joints[tree_joint.name, move.number] = joint
@@ -176,7 +176,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
             return None
         own = values if move.kind in ("ball", "free", "planar") else values[move.number : move.number + 1]
         if (own != own[0]).any():
-            writing.left.append(f"{item}: {field} {values.tolist()}; a joint takes one number")
+            writing.left.append(f"{item}: {field} {values.tolist()}; a joint has one number")
             return None
         return float(own[0])
 
@@ -206,7 +206,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
 
 def _add_link(writing: _Writing, body: Body) -> None:
     if body.flexible is not None:
-        raise ModelError("save", f"body {body.name!r}", "flexible", "URDF holds rigid bodies only")
+        raise ModelError("save", f"body {body.name!r}", "flexible", "URDF supports rigid bodies only")
     R, p = writing.frames[body.name]
     link = SubElement(writing.root, "link", name=body.name)
     if body.mass or body.inertia.any():
@@ -279,7 +279,7 @@ def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
     lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
         writing.left.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
         )
     told = "loops: <constraint> is proposed for URDF, and few tools read it"
     if told not in writing.left:

@@ -111,5 +111,5 @@ def _on_nodes(structure: Structure, marker: Marker, moment: Array, force: Array)
         return loads
     shape = structure.interpolate(marker.foot, np.eye(structure.size))
     if shape is None:
-        raise ModelError(ITEM, "marker", marker.name, "it is no node and lies on no beam element: use a node's marker")
+        raise ModelError(ITEM, "marker", marker.name, "it is not on a node or beam element: use a node's marker")
     return loads + np.hstack([moment, force]) @ shape

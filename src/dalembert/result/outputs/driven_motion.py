@@ -37,7 +37,7 @@ class PrescribedMotion(Motion):
         found = rates_at(self.model, self.t, self.q, jerk=True, conditions=held)
         if found.status != "finished":
             where = self.t[len(found.t)]
-            raise SingularityError(f"at t = {where:.6g} s drives and loops do not determine the motion")
+            raise SingularityError(f"drives and loops do not determine the motion at t = {where:.6g} s")
         return found
 
     @property

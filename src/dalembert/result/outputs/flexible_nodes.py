@@ -121,7 +121,7 @@ def nodal_motion(
     position, rotation = pose[..., 9:], pose[..., :9].reshape(*pose.shape[:-1], 3, 3)
     if v is None:
         if a is not None:
-            raise ModelError("nodal motion", "v", None, "accelerations need speeds: give v too")
+            raise ModelError("nodal motion", "v", None, "accelerations need velocities: give v too")
         return NodalMotion(rotation, position)
     velocity = model._point_velocities(points, q, v)
     return NodalMotion(rotation, position, velocity, None if a is None else model._point_accelerations(points, q, v, a))

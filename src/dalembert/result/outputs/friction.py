@@ -65,8 +65,8 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     values = {"friction": friction, "stuck": stuck, "stop": stop}
     meanings = {
         "friction": f"effort of dry friction and stops at joint {joint!r}",
-        "stuck": f"1 while joint {joint!r} sticks or is held, else 0",
-        "stop": f"-1 while joint {joint!r} rests on its lower stop, 1 on its upper one, else 0",
+        "stuck": f"1 while joint {joint!r} sticks or is locked, else 0",
+        "stop": f"-1 while joint {joint!r} is on its lower stop, 1 on its upper one, else 0",
     }
     needs = "dynamics" if quantity == "friction" else "speed"
     unit = unit if quantity == "friction" else "1"

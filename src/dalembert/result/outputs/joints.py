@@ -182,7 +182,7 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
             effort[:, list(drive.dofs)] = m.effort(drive).reshape(len(effort), -1)
         return effort
 
-    meaning = f"effort at joint {joint.name!r}: of its drive; else of elements, friction, control and what holds it"
+    meaning = f"effort at joint {joint.name!r}: of its drive; else of elements, friction, control and its lock"
     needs = "dynamics" if drives else "speed"
     output = Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
     if not drives or joint.cut or not model.nc:

@@ -210,7 +210,7 @@ class Motion:
     @property
     def jerk(self) -> Array:
         """Jerks (n, nv); known for fully driven motions."""
-        remedy = "only a motion that drives prescribe wholly has one: use da.kinematics"
+        remedy = "only fully driven motions have jerks: use da.kinematics"
         raise ModelError("output", "jerk", "none", remedy)
 
     def along(self, quantity: Callable[[Array, Array, Array], Array]) -> Array:

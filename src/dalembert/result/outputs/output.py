@@ -117,9 +117,7 @@ class Output:
             If it needs the history of a motion: work, for instance, belongs to a `Result`.
         """
         if self.history is not None:
-            raise ModelError(
-                "output", "name", self.name, "it depends on what happened before: ask a Result for it, not a state"
-            )
+            raise ModelError("output", "name", self.name, "it depends on earlier states: use a Result, not a state")
         single = np.ndim(q) == 1
         q, v = (np.ascontiguousarray(np.atleast_2d(y), dtype=float) for y in (q, v))
         x = None if x is None else np.ascontiguousarray(np.atleast_2d(x), dtype=float)

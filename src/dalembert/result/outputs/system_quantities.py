@@ -33,7 +33,7 @@ def _vector(unit: str, meaning: str, value: Value, needs: str = "position") -> M
 
 def _over_time(meaning: str, history: Callable[[Result], Array]) -> Maker:
     def refuse(motion: Motion) -> Array:
-        raise ModelError("output", "name", meaning, "it depends on what happened before: ask a Result for it")
+        raise ModelError("output", "name", meaning, "it depends on earlier states: use a Result")
 
     return lambda model, name: Output(name, "J", (), meaning, refuse, needs="history", history=history)
 

@@ -138,7 +138,7 @@ def require(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        remedy = "it is not installed: pip install 'dalembert[files]'; .nc and .csv files do without"
+        remedy = "it is not installed: pip install 'dalembert[files]'; .nc and .csv files do not need it"
         raise ModelError("file", "package", package, remedy) from None
 
 

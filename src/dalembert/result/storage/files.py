@@ -79,7 +79,7 @@ def check_content(path: PathLike, note: Mapping[str, Any], what: str) -> None:
     """Refuse a file with contents of another kind."""
     held = note.get("holds", "result")
     if held != what:
-        raise FileError("load", "path", os.fspath(path), f"what it holds is read with da.{held.title()}.load")
+        raise FileError("load", "path", os.fspath(path), f"read it with da.{held.title()}.load")
 
 
 def check_model(note: Mapping[str, Any], model: Model) -> None:
@@ -87,7 +87,7 @@ def check_model(note: Mapping[str, Any], model: Model) -> None:
     for what, of_model in (("coordinates", model.coordinate_names), ("speeds", model.speed_names)):
         of_file = tuple(note["labels"][what])
         if of_file != of_model:
-            remedy = f"the file holds {what} {', '.join(of_file)}: give the model that it was made with, or none"
+            remedy = f"the file holds {what} {', '.join(of_file)}: give the model of the file, or none"
             raise ModelError("load", f"the model's {what}", ", ".join(of_model), remedy)
     found = first_difference(note["model"], fingerprint(model)) if "model" in note else None
     if found is not None:
@@ -110,7 +110,7 @@ def result_of(kind: type[Result], note: dict[str, Any], arrays: dict[str, Array]
     events = [EventRecord(**(e | {key: np.array(e[key]) for key in ("q", "v", "x")})) for e in note["events"]]
     stats = Stats(**note["stats"])
     if note["format"] == 1:
-        stats.notes.append("read from a file of an earlier version, without a checksum: damage would go unnoticed")
+        stats.notes.append("read from a file of an earlier version, without a checksum: damage cannot be detected")
     if model is not None and note.get("controlled"):
         stats.notes.append(
             "read from a file, which keeps no control function: a, tau and lam are those of the run, what is computed "

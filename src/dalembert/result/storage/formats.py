@@ -64,7 +64,7 @@ def write_file(
         (_write_netcdf if kind == ".nc" else _write_zarr)(path, data)
         return
     if table is None:
-        remedy = "a table has no room for so many dimensions: use .nc or .zarr, or save the runs one by one"
+        remedy = "a table does not support so many dimensions: use .nc or .zarr, or save the runs one by one"
         raise ModelError("save", "path", os.fspath(path), remedy)
     columns, places = table()
     (write_csv if kind == ".csv" else write_parquet)(path, columns, _whole_note(note, arrays, places))
@@ -154,7 +154,7 @@ def _ending(item: str, path: PathLike) -> str:
         raise ModelError(item, "path", path, supported)
     ending = Path(path).suffix.lower()
     if ending in (".xlsx", ".mat"):
-        remedy = "such a file holds a table, no result: result.to_excel, result.to_mat, dalembert.io.read_table"
+        remedy = "such a file contains a table, not a result: result.to_excel, result.to_mat, dalembert.io.read_table"
         raise ModelError(item, "path", os.fspath(path), remedy)
     if ending not in _READERS:
         raise ModelError(item, "path", os.fspath(path), supported)

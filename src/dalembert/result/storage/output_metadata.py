@@ -61,4 +61,4 @@ def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], 
 
 
 def _unknown(motion: Motion) -> Any:
-    raise ModelError("result", "model", None, "the file holds numbers alone: load it with model=...")
+    raise ModelError("result", "model", None, "the file contains numbers only: load it with model=...")

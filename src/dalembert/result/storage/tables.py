@@ -80,7 +80,7 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
     rows = len(next(iter(columns.values())))
     if rows + 1 > _MOST_ROWS or len(columns) > _MOST_COLUMNS:
         size = f"{rows} by {len(columns)}"
-        remedy = f"a sheet has {_MOST_ROWS} by {_MOST_COLUMNS}: fewer samples, or to_csv"
+        remedy = f"a sheet has at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns: use fewer samples, or to_csv"
         raise ModelError("to_excel", "size", size, remedy)
     openpyxl = _openpyxl()
     book = openpyxl.Workbook(write_only=True)
@@ -91,7 +91,7 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
         try:
             cell = openpyxl.cell.WriteOnlyCell(sheet, value=words)
         except openpyxl.utils.exceptions.IllegalCharacterError:
-            raise ModelError("to_excel", "name", words, "a sheet has no room for such a letter: use to_csv") from None
+            raise ModelError("to_excel", "name", words, "sheets do not support this character: use to_csv") from None
         cell.data_type = "s"  # a name that begins with = is not a formula
         return cell
 
@@ -168,7 +168,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     except ModelError:
         raise
     except Exception as error:  # damaged bytes may raise anything
-        raise FileError("read_table", "path", str(name), f"it is no such table: {error}") from error
+        raise FileError("read_table", "path", str(name), f"it is not such a table: {error}") from error
 
 
 def _read_csv(path: Path) -> Table:
@@ -212,7 +212,7 @@ def _read_mat(path: Path) -> Table:
 def _table(names: Sequence[str], units: Sequence[str], values: Array, path: Path) -> Table:
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
-        raise FileError("read_table", f"columns of {str(path)!r}", twice, "give each column a name of its own")
+        raise FileError("read_table", f"columns of {str(path)!r}", twice, "give each column a unique name")
     columns: Mapping[str, Array] = {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)}
     return dict(columns), dict(zip(names, units, strict=True))
 
@@ -222,5 +222,5 @@ def _openpyxl() -> Any:
         importlib.import_module("openpyxl.cell")
         return importlib.import_module("openpyxl")
     except ImportError:
-        remedy = "it is not installed: pip install 'dalembert[files]'; .csv and .mat files do without"
+        remedy = "it is not installed: pip install 'dalembert[files]'; .csv and .mat files do not need it"
         raise ModelError("file", "package", "openpyxl", remedy) from None

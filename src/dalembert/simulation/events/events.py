@@ -38,7 +38,7 @@ class Event:
     terminal : bool
         The simulation ends there.
     action : function of a `EventContext`
-        Changes something: a parameter, a lock, a constraint, speeds by an impulse.
+        Changes a parameter, a lock, a constraint, or velocities by an impulse.
 
     An output that starts at the value does not pass it. Simultaneous events act in the given order. An event without
     an action that is not terminal is recorded only: steps are those of a run without it.

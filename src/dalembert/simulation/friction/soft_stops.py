@@ -34,7 +34,7 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
     limited = limited[~np.array(ties, dtype=bool)[limited]]
     ropes = [rows.names[k] for k in limited if rows.names[k] in model.compiled.names.ropes]
     if ropes:
-        remedy = "a rope is held by rigid stops; for a soft one take a SpringDamper with a law that never pushes"
+        remedy = "ropes have rigid stops only; for a soft one use a SpringDamper with a law that never pushes"
         raise ModelError("simulate", "stops", f"soft, with ropes {', '.join(ropes)}", remedy)
     if not len(limited):
         return model

@@ -92,7 +92,7 @@ class Placement:
     reference : dict of int to (n, 3) m
         Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
     growth : dict of int to Growth
-        How shapes are multiplied where bodies stay in place.
+        Exaggeration of mode shapes of bodies that stay in place.
     t : float, s
         When: loads that follow laws of time are drawn as they are then.
     """

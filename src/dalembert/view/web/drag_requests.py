@@ -90,7 +90,7 @@ class DragSession:
             model = self.described.with_parameters(wanted)
             puppet = DragSolver(model, self.puppet.q)
         except DalembertError as error:
-            return f"{name} = {wanted[name]:.4g} cannot be: {error}", {}
+            return f"{name} = {wanted[name]:.4g} is not possible: {error}", {}
         self.numbers, self.puppet = wanted, puppet
         self.stage, scene = self._restage(model, puppet.q)
         return "", {"scene": scene}
