@@ -251,7 +251,7 @@ def test_meshes_of_urdf_are_drawn_where_they_are(tmp_path: Path) -> None:
 def test_a_missing_mesh_is_a_stick_and_a_note(tmp_path: Path) -> None:
     s = load_urdf(URDF.format("package://arm/lost.stl"))
     assert s.bodies["boom"].visuals[0].path is None
-    assert any("lost.stl" in note and "sticks" in note for note in s.notes)
+    assert any("lost.stl" in note and "drawn as lines" in note for note in s.notes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert drawn(s, "boom") is None or len(drawn(s, "boom")) == 8  # the box of its inertia

@@ -148,7 +148,7 @@ def test_robots_are_models_too(folder: Path, told: Any) -> None:
     [
         (ARM.replace("2 kg", "2 mm"), "bad.yaml:4:47: unit is '2 mm'; the unit must be kg", 2),
         (ARM.replace("Revolute", "Revolt"), "did you mean 'Revolute'", 2),
-        (ARM.replace("bodies:", "bodies: ["), "this is no YAML", 2),
+        (ARM.replace("bodies:", "bodies: ["), "this is not YAML", 2),
         (ARM + "include: bad.yaml\n", "circle", 2),
         ("a: &a [x, x]\nb: [*a, *a]\n", "alias", 2),
         ("[" * 5000, "dalembert: bad.yaml", 2),

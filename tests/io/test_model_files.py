@@ -230,7 +230,7 @@ def test_files_include_others_but_not_in_circles(tmp_path: Path) -> None:
         (("name: four-bar", "name: !!python/object/apply:os.system four-bar"), r":2:7: tag"),
         (("  A: {speed: 60 rpm}", "  A: {speed: 60 rpm}\n  A: {speed: 1}"), r":20:3: key is 'A'; it comes twice"),
         (("drives:", "drivers:"), r"key is 'drivers'; did you mean 'drives'"),
-        (("bodies:\n", "bodies: [\n"), r"this is no YAML"),
+        (("bodies:\n", "bodies: [\n"), r"this is not YAML"),
     ],
 )  # fmt: skip
 def test_errors_name_their_position(change: tuple[str, str], said: str, tmp_path: Path) -> None:

@@ -61,10 +61,10 @@ def _say(answer: CommandResult, *, quiet: bool, as_json: bool) -> None:
 
 
 def _failed(error: BaseException, status: int, with_traceback: bool, as_json: bool) -> int:
-    said = str(error) or type(error).__name__
+    text = str(error) or type(error).__name__
     if with_traceback:
         traceback.print_exception(error)
     if as_json:
-        print(CommandResult("", {"error": said, "kind": type(error).__name__}, status).as_json())
-    print(f"dalembert: {said}", file=sys.stderr)
+        print(CommandResult("", {"error": text, "kind": type(error).__name__}, status).as_json())
+    print(f"dalembert: {text}", file=sys.stderr)
     return status

@@ -131,8 +131,10 @@ def _fish(verbs: dict[str, argparse.ArgumentParser]) -> str:
             short = "".join(f" -s {o[1:]}" for o in action.option_strings if not o.startswith("--"))
             words = " ".join(_values(action))
             takes = "" if action.nargs == 0 else f" -x -a '{words}'" if words else " -r"
-            told = f" -d '{_plain(action.help)}'"
-            lines.append(f"complete -c dalembert -n '__fish_seen_subcommand_from {name}'{long}{short}{takes}{told}")
+            help_text = f" -d '{_plain(action.help)}'"
+            lines.append(
+                f"complete -c dalembert -n '__fish_seen_subcommand_from {name}'{long}{short}{takes}{help_text}"
+            )
     return "\n".join(lines)
 
 

@@ -86,8 +86,8 @@ def new(chosen: argparse.Namespace) -> CommandResult:
         if not Path(chosen.schema).exists():
             Path(chosen.schema).write_text(_schema_text(), encoding="utf-8")
     path.write_text(text, encoding="utf-8")
-    said = f"written: {path}\nnext: dalembert simulate {path} --export motion.html"
-    return CommandResult(said, {"written": [str(path)]})
+    summary = f"written: {path}\nnext: dalembert simulate {path} --export motion.html"
+    return CommandResult(summary, {"written": [str(path)]})
 
 
 def convert(chosen: argparse.Namespace) -> CommandResult:

@@ -83,25 +83,25 @@ def _about_files(verbs: Any) -> None:
     new.add_argument("--schema", metavar="FILE", help="JSON Schema for editors; written if absent")
     new.add_argument("--force", action="store_true", help="overwrite an existing file")
 
-    told = "dalembert convert robot.urdf robot.yaml"
-    convert = _verb(verbs, "convert", "file_commands", "write a model in another format", told, _MODEL)
+    example = "dalembert convert robot.urdf robot.yaml"
+    convert = _verb(verbs, "convert", "file_commands", "write a model in another format", example, _MODEL)
     _add_model(convert)
     convert.add_argument("to", metavar="FILE", help="file to write; the suffix selects the format")
     convert.add_argument("--force", action="store_true", help="overwrite an existing file")
 
-    told = "dalembert schema --out dalembert.schema.json"
-    schema = _verb(verbs, "schema", "file_commands", "print the JSON Schema of model files, for editors", told, "")
+    example = "dalembert schema --out dalembert.schema.json"
+    schema = _verb(verbs, "schema", "file_commands", "print the JSON Schema of model files, for editors", example, "")
     schema.add_argument("--out", metavar="FILE", help="write it there")
 
 
 def _about_systems(verbs: Any) -> None:
-    told = "dalembert check four_bar.yaml --draw four_bar.png"
+    example = "dalembert check four_bar.yaml --draw four_bar.png"
     check = _verb(
         verbs,
         "check",
         "analysis_commands",
         "count degrees of freedom, find loops and redundant equations",
-        told,
+        example,
         _MODEL,
     )
     _add_model(check, numbers=True)
@@ -111,24 +111,24 @@ def _about_systems(verbs: Any) -> None:
     tree = _verb(verbs, "tree", "analysis_commands", "print the spanning tree", "dalembert tree robot.urdf", _MODEL)
     _add_model(tree)
 
-    told = "dalembert assemble four_bar.yaml --hold A --branches"
-    assemble = _verb(verbs, "assemble", "analysis_commands", "close the loops; print the result", told, _MODEL)
+    example = "dalembert assemble four_bar.yaml --hold A --branches"
+    assemble = _verb(verbs, "assemble", "analysis_commands", "close the loops; print the result", example, _MODEL)
     _add_model(assemble, numbers=True)
     assemble.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates held at their start values")
     assemble.add_argument("--branches", action="store_true", help="search for all closed configurations")
     assemble.add_argument("--draw", metavar="FILE", help="draw it (.png, .pdf, .svg)")
 
-    told = "dalembert equilibrium arm.yaml --hold elbow"
-    rest = _verb(verbs, "equilibrium", "analysis_commands", "find an equilibrium", told, _MODEL)
+    example = "dalembert equilibrium arm.yaml --hold elbow"
+    rest = _verb(verbs, "equilibrium", "analysis_commands", "find an equilibrium", example, _MODEL)
     _add_model(rest, numbers=True)
     rest.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates held at their start values")
     rest.add_argument("--unknown", type=_names, metavar="A,B,...", help="inputs or parameters to solve for")
     rest.add_argument("--nearest", action="store_true", help="the nearest equilibrium, stable or not")
     rest.add_argument("--draw", metavar="FILE", help="draw the equilibrium (.png, .pdf, .svg)")
 
-    told = "dalembert modes suspension.yaml --at rest --count 6"
+    example = "dalembert modes suspension.yaml --at rest --count 6"
     modes = _verb(
-        verbs, "modes", "analysis_commands", "compute frequencies, damping and shapes of small motions", told, _MODEL
+        verbs, "modes", "analysis_commands", "compute frequencies, damping and shapes of small motions", example, _MODEL
     )
     _add_model(modes, numbers=True)
     _add_state(modes)
@@ -136,8 +136,8 @@ def _about_systems(verbs: Any) -> None:
     modes.add_argument("--animate", metavar="FILE", help="a mode as .gif or .html")
     modes.add_argument("--mode", type=int, default=0, metavar="K", help="which, from 0 (default: %(default)d)")
 
-    told = "dalembert linearize cart_pole.yaml --inputs push.fx --outputs pole.angle --out plant.json"
-    linear = _verb(verbs, "linearize", "analysis_commands", "linearize about a state", told, _MODEL)
+    example = "dalembert linearize cart_pole.yaml --inputs push.fx --outputs pole.angle --out plant.json"
+    linear = _verb(verbs, "linearize", "analysis_commands", "linearize about a state", example, _MODEL)
     _add_model(linear, numbers=True)
     _add_state(linear)
     linear.add_argument("--inputs", type=_names, metavar="A,B,...", help="inputs of the linear system (default: all)")
@@ -146,19 +146,26 @@ def _about_systems(verbs: Any) -> None:
 
 
 def _about_motions(verbs: Any) -> None:
-    told = """dalembert simulate four_bar.yaml --t-end 5 --plot rocker.angle,D.force
+    example = """dalembert simulate four_bar.yaml --t-end 5 --plot rocker.angle,D.force
   dalembert simulate four_bar.yaml --parameter "a=120 mm" --export motion.html
   dalembert simulate robot.urdf --base free --out run.nc --times 0:10:0.01
   dalembert simulate four_bar.py --animate motion.gif --trace "coupler.at(0.2, 0, 0)\""""
-    simulate = _verb(verbs, "simulate", "motion_commands", "simulate; write results, plots, animations", told, _MODEL)
+    simulate = _verb(
+        verbs, "simulate", "motion_commands", "simulate; write results, plots, animations", example, _MODEL
+    )
     _add_model(simulate, numbers=True)
     _add_run(simulate)
     _add_files(simulate)
 
-    told = """dalembert kinematics four_bar.yaml --times 0:1:0.01 --plot rocker.angle
+    example = """dalembert kinematics four_bar.yaml --times 0:1:0.01 --plot rocker.angle
   dalembert kinematics four_bar.yaml --drive A --values 0:6.28:0.01 --export turn.html"""
     motion = _verb(
-        verbs, "kinematics", "motion_commands", "compute the motion that drives prescribe, without forces", told, _MODEL
+        verbs,
+        "kinematics",
+        "motion_commands",
+        "compute the motion that drives prescribe, without forces",
+        example,
+        _MODEL,
     )
     _add_model(motion, numbers=True)
     motion.add_argument("--times", type=_times, metavar="T", help="START:END:STEP, or T1,T2,... s (default: 0:1:0.01)")
@@ -166,16 +173,16 @@ def _about_motions(verbs: Any) -> None:
     motion.add_argument("--values", type=_times, metavar="X", help="values of the coordinate: START:END:STEP, rad or m")
     _add_files(motion)
 
-    told = "dalembert plot run.nc rocker.angle D.force --picture forces.png"
-    plot = _verb(verbs, "plot", "motion_commands", "plot outputs of a stored result", told, "")
+    example = "dalembert plot run.nc rocker.angle D.force --picture forces.png"
+    plot = _verb(verbs, "plot", "motion_commands", "plot outputs of a stored result", example, "")
     plot.add_argument("result", metavar="RESULT", help="a .nc, .csv, .parquet or .zarr that simulate wrote")
     plot.add_argument("names", nargs="*", metavar="NAME", help="outputs (default: all coordinates)")
     plot.add_argument("--model", metavar="MODEL", help="its model, for outputs that were not stored")
     plot.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
     _add_source(plot)
 
-    told = "dalembert view four_bar.yaml --play"
-    view = _verb(verbs, "view", "motion_commands", "show the system in a browser, to be dragged", told, _MODEL)
+    example = "dalembert view four_bar.yaml --play"
+    view = _verb(verbs, "view", "motion_commands", "show the system in a browser, to be dragged", example, _MODEL)
     _add_model(view)
     view.add_argument("--play", action="store_true", help="run it in real time")
     view.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free one)")
@@ -192,8 +199,8 @@ def _about_the_program(verbs: Any) -> None:
 
     _verb(verbs, "doctor", "program_commands", "list packages, test the installation", "dalembert doctor --json", "")
 
-    told = "dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert"
-    shell = _verb(verbs, "completion", "completion", "print a completion script for a shell", told, "")
+    example = "dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert"
+    shell = _verb(verbs, "completion", "completion", "print a completion script for a shell", example, "")
     shell.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 

@@ -21,26 +21,26 @@ def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) 
     Missing files are listed in the system's notes and in an `OmissionWarning`, with the searched folders and the
     remedy.
     """
-    wanted: dict[str, Path | None] = {}
+    paths: dict[str, Path | None] = {}
     for body in system.bodies.values():
         for k, look in enumerate(body.visuals):
             if look.kind == "mesh" and look.file is not None and look.surface is None:
-                if look.file not in wanted:
-                    wanted[look.file] = find_surface(look.file, folder, packages)
-                found = wanted[look.file]
+                if look.file not in paths:
+                    paths[look.file] = find_surface(look.file, folder, packages)
+                found = paths[look.file]
                 body.visuals[k] = replace(look, path=None if found is None else str(found))
-    missing = [file for file, found in wanted.items() if found is None]
+    missing = [file for file, found in paths.items() if found is None]
     if missing:
-        said = (
-            f"{len(missing)} of {len(wanted)} mesh files were not found, their bodies are drawn as lines: "
+        note = (
+            f"{len(missing)} of {len(paths)} mesh files were not found, their bodies are drawn as lines: "
             f"{listed(missing, MAX_LISTED, str)}; packages= gives the folders of packages"
         )
-        system.notes.append(said)
+        system.notes.append(note)
         looked = searched_folders(missing[0], folder, packages)
         places = listed(looked, MAX_LISTED, str)
         where = f"the first was searched in {places}" if looked else "there is no folder to search"
         remedy = "put the files there, or give the folder of the packages: da.load(..., packages=FOLDER)"
-        warn_user(OmissionWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
+        warn_user(OmissionWarning(f"{note}\n  {where}\n  {remedy}", tuple(missing)))
 
 
 def relative_path(file: str, folder: Path | None) -> str:

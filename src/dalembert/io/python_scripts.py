@@ -56,16 +56,16 @@ def load_script(path: str | os.PathLike[str], *, name: str | None = None) -> Sys
         raise ModelError("model", "path", str(path), "there is no such file")
     with _importing_from(file.resolve().parent):
         found = _guarded(file, lambda: runpy.run_path(str(file), run_name=file.stem))
-        wanted = name or ("system" if "system" in found else None)
-        if wanted is None:
+        chosen = name or ("system" if "system" in found else None)
+        if chosen is None:
             return _only_system(file, found)
-        if wanted not in found:
-            raise ModelError(f"file {str(path)!r}", "system", wanted, f"it defines {_listed(found)}")
-        value = found[wanted]
+        if chosen not in found:
+            raise ModelError(f"file {str(path)!r}", "system", chosen, f"it defines {_listed(found)}")
+        value = found[chosen]
         if callable(value) and not isinstance(value, System):
             value = _guarded(file, value)
     if not isinstance(value, System):
-        raise ModelError(f"file {str(path)!r}", wanted, value, "it must be a System, or a function that returns one")
+        raise ModelError(f"file {str(path)!r}", chosen, value, "it must be a System, or a function that returns one")
     return value
 
 

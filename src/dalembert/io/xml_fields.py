@@ -89,10 +89,10 @@ def numbers_of(
     text = element.get(attribute)
     field = f"{element.tag} {attribute}"
     count = count if default is None else len(default)
-    wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
+    needed = "one number" if count == 1 else f"{count} numbers separated by blanks"
     if text is None:
         if default is None:
-            raise ModelError(item, field, None, f'give {wanted}: <{element.tag} {attribute}="..."/>{line_of(element)}')
+            raise ModelError(item, field, None, f'give {needed}: <{element.tag} {attribute}="..."/>{line_of(element)}')
         return default
     return numbers_in(text, count, item=item, field=field, where=line_of(element), infinite=infinite)
 
@@ -101,16 +101,16 @@ def numbers_in(
     text: str, count: int, *, item: str, field: str, where: str, infinite: bool = False
 ) -> tuple[float, ...]:
     """Return a number of blank-separated numbers, or raise an error with item, field and position."""
-    wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
+    needed = "one number" if count == 1 else f"{count} numbers separated by blanks"
     words = text.split()
     if len(words) != count:
-        raise ModelError(item, field, text, f"give {wanted}, not {len(words)}{where}")
+        raise ModelError(item, field, text, f"give {needed}, not {len(words)}{where}")
     try:
         numbers = tuple(map(float, words))
     except ValueError:
         numbers = ()
     if not numbers or "_" in text or not text.isascii():  # Python would read 1_000 and digits of other scripts
-        raise ModelError(item, field, text, f"give {wanted}, with a point for decimals{where}")
+        raise ModelError(item, field, text, f"give {needed}, with a point for decimals{where}")
     for number in numbers:
         if math.isnan(number) or (math.isinf(number) and not infinite):
             raise ModelError(item, field, text, f"every number must be finite{where}")

@@ -44,10 +44,10 @@ class OutputInputCallback:
         If it is not a scalar, or not a function of the state.
     """
 
-    def __init__(self, model: Model, wanted: OutputInput) -> None:
+    def __init__(self, model: Model, spec: OutputInput) -> None:
         from ..result import Output
 
-        item, name = f"element {wanted.element!r}", wanted.name
+        item, name = f"element {spec.element!r}", spec.name
         output = Output.of(model, name)
         if output.shape != ():
             parts = [f"{name}.{label}" for label in output.labels]
@@ -59,7 +59,7 @@ class OutputInputCallback:
             )
         if output.history is not None:
             raise ModelError(item, "input", name, "it depends on earlier states; use a da.Delay or a state")
-        self.output, self.delay, self.item = output, wanted.delay, item
+        self.output, self.delay, self.item = output, spec.delay, item
 
     def value(self, moments: DelayedStates) -> float:
         """Return the value at a state, or, with a delay, at an earlier time of the run."""
@@ -86,9 +86,9 @@ class _Asking(threading.local):
 _asking = _Asking()
 
 
-def _circle(asked: OutputInputCallback) -> TopologyError:
+def _circle(law: OutputInputCallback) -> TopologyError:
     return TopologyError(
-        f"{asked.item}: its input {asked.output.name!r} depends on forces of elements, and these on their inputs: "
+        f"{law.item}: its input {law.output.name!r} depends on forces of elements, and these on their inputs: "
         "take a signal of the element, a load by da.Reaction(connection, part), a position or a velocity, or a da.Delay"
     )
 
@@ -204,11 +204,11 @@ def callback_name(control: Callable[..., Any]) -> str:
     return str(getattr(control, "__name__", type(control).__name__))
 
 
-def record_effort_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
+def record_effort_excess(model: Model, t: float, tau: Array, excess: dict[int, tuple[float, float]]) -> None:
     """Store joint forces (nv,) of a control beyond the limits of actuators; the core clips them."""
     for f in np.flatnonzero(np.abs(tau) > effort_bounds(model)).tolist():
-        first, most = asked.get(f, (t, 0.0))
-        asked[f] = min(first, t), max(most, abs(float(tau[f])))
+        first, most = excess.get(f, (t, 0.0))
+        excess[f] = min(first, t), max(most, abs(float(tau[f])))
 
 
 @cached_per_model

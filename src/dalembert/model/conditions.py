@@ -96,16 +96,16 @@ class Conditions(_core.Conditions):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
             answers = HeldControl(model.nv) if answers is None else answers
-        asked = None if isinstance(control, SampledControl) else control
+        function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = CallbackHost(model, asked, history) if asked is not None or model.family.hosted else None
+        host = CallbackHost(model, function, history) if function is not None or model.family.hosted else None
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
             host,
-            asked is not None,
+            function is not None,
             *stabilization,
             answers,
             sorted(sliding),

@@ -284,8 +284,8 @@ class Model(NamedModel):
         accelerations = self._checked("mixed_dynamics", "a", a)
         driven = np.array([~np.isnan(self.drive_motion(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
         if driven.any():
-            wanted = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
-            accelerations = np.where(driven, wanted if np.ndim(t) else wanted[0], accelerations)
+            prescribed = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
+            accelerations = np.where(driven, prescribed if np.ndim(t) else prescribed[0], accelerations)
         conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
         found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
         return found.a, found.tau
@@ -343,14 +343,14 @@ class Model(NamedModel):
         (array([[-3.]]), array([[-0.5]]), array([[0.5]]), array([[-0.05]]))
         """
         kinds = range(7 if parameters else 6)
-        wanted = 3 if multipliers else 2
-        parts = [3 * kind + what for kind in kinds for what in range(wanted)]
+        n_quantities = 3 if multipliers else 2
+        parts = [3 * kind + what for kind in kinds for what in range(n_quantities)]
         how: dict[str, Any] = {"t": t, "x": x, "tau": tau, "loads": loads, "inputs": inputs, "conditions": conditions}
         if parameters:
             numbers = (self if conditions is None else conditions.model).parameters
             how["directions"] = parameter_directions(self, parameters, numbers, "d_dynamics")
         raw = self._d_dynamics(parts, q, v, **how)
-        found = [self._gathered([*raw[what::wanted]]) for what in range(wanted)]
+        found = [self._gathered([*raw[what::n_quantities]]) for what in range(n_quantities)]
         if not multipliers:
             none = Derivatives(*(part[..., :0, :] for part in found[0]._replace(t=found[0].tau)))
             found.append(none._replace(t=found[0].t[..., :0]))

@@ -200,8 +200,8 @@ class NamedModel(_core.Model):
         """
         laws = self.compiled.elements.inputs_by_law
         columns: dict[str, Array] = {}
-        for asked, value in given.items():
-            name = asked.removesuffix(".value") if isinstance(asked, str) and asked not in laws else asked
+        for key, value in given.items():
+            name = key.removesuffix(".value") if isinstance(key, str) and key not in laws else key
             if name not in laws:
                 known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
                 raise ModelError("input_values", "input", name, f"known are: {known}")

@@ -293,13 +293,13 @@ class Result(ResultDisplay, ResultExport, Answer):
             return output.factor * self.output(output.plain, times)
         needs_all = bool(output.history or output.branch or (output.whole and output.whole.branch))
         if times is not None:
-            wanted = self._within(np.array(times, dtype=float))
-            if not len(wanted):
+            requested = self._within(np.array(times, dtype=float))
+            if not len(requested):
                 raise ModelError("output", "times", times, "give one or more times, s")
             if not needs_all:
-                return self._values(output, self._motion_at(wanted))
-            merged = self.refined(wanted)
-            values: Array = merged.output(output)[np.searchsorted(merged.t, wanted, side="right") - 1]
+                return self._values(output, self._motion_at(requested))
+            merged = self.refined(requested)
+            values: Array = merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
             return values
         if needs_all and self._origin is not None:
             return self._origin.output(output, self.t)
@@ -428,8 +428,8 @@ class Result(ResultDisplay, ResultExport, Answer):
     @checked("times")
     def refined(self, times: ArrayLike) -> Result:
         """Return the result with the states at more times (k,) s, in order, among its own."""
-        wanted = self._within(np.array(times, dtype=float))
-        fresh = wanted[~np.isin(wanted, self.t)]
+        requested = self._within(np.array(times, dtype=float))
+        fresh = requested[~np.isin(requested, self.t)]
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))

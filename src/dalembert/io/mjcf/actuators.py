@@ -116,7 +116,7 @@ def add_tendons(reading: Reading) -> None:
     model = reading.model
     for tendon in range(model.ntendon):
         own = reading.name("tendon", tendon)
-        told = f"tendon {own or tendon!r}"
+        label = f"tendon {own or tendon!r}"
         for what, given in (
             ("its range", model.tendon_limited[tendon] and not reading.disabled("limit")),
             ("its dry friction", model.tendon_frictionloss[tendon]),
@@ -125,14 +125,14 @@ def add_tendons(reading: Reading) -> None:
             ("a polynomial of damping", np.any(getattr(model, "tendon_dampingpoly", np.zeros(tendon + 1))[tendon])),
         ):
             if given:
-                reading.left.append(f"{told}: {what}")
+                reading.left.append(f"{label}: {what}")
         stiffness = 0.0 if reading.disabled("spring") else float(model.tendon_stiffness[tendon])
         damping = 0.0 if reading.disabled("damper") else float(model.tendon_damping[tendon])
         if not (stiffness or damping):
             continue
         way = tendon_way(reading, tendon)
         if way.why_not:
-            reading.left.append(f"{told}: its spring and damper; {way.why_not}")
+            reading.left.append(f"{label}: its spring and damper; {way.why_not}")
             continue
         name = reading.claim(own, f"tendon {tendon}", "tendon")
         low, high = (float(x) for x in model.tendon_lengthspring[tendon])

@@ -22,14 +22,14 @@ def add_equalities(reading: Reading) -> None:
     for number in range(model.neq):
         kind = reading.kind("mjtEq", model.eq_type[number])
         own = reading.name("equality", number)
-        told = f"equality {own or number!r} ({kind})"
+        label = f"equality {own or number!r} ({kind})"
         if reading.disabled("equality") or not model.eq_active0[number]:
-            reading.left.append(f"{told}: it is switched off in the file")
+            reading.left.append(f"{label}: it is switched off in the file")
             continue
         name = reading.claim(own, f"{kind} {number}", "equality")
         why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "this kind of equality is not supported"
         if why:
-            reading.left.append(f"{told}: {why}")
+            reading.left.append(f"{label}: {why}")
 
 
 def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:

@@ -103,8 +103,8 @@ def _check_includes(tree: Element, source: str, folder: Path | None, root: Path 
                 seen.add(path)
                 if len(seen) > MAX_FILES:
                     raise ModelError(source, "files", len(seen), f"at most {MAX_FILES} files may be included")
-                told, data, encoding = read_document(str(path), "MJCF")
-                waiting.append((parse_document(data, encoding, told, deepest=MAX_BODY_DEPTH), told, path.parent))
+                source, data, encoding = read_document(str(path), "MJCF")
+                waiting.append((parse_document(data, encoding, source, deepest=MAX_BODY_DEPTH), source, path.parent))
 
 
 def _without_textures(spec: Any) -> None:

@@ -291,7 +291,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
         found["actuatorfrcrange"] = text_of((-effort, effort))
     for field in ("static_friction", "restitution", "max_speed", "load_friction"):
         if getattr(tree_joint, field) is not None:
-            told = f"joint {joint.tree_joint.name!r}: its {field}"
-            if told not in writing.left:
-                writing.left.append(told)
+            omission = f"joint {joint.tree_joint.name!r}: its {field}"
+            if omission not in writing.left:
+                writing.left.append(omission)
     return found

@@ -56,8 +56,8 @@ def _text(path: Path, where: SourcePosition | None) -> str:
             raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {MAX_SIZE} characters")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {said}") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {reason}") from None
 
 
 def save_model_file(system: System, path: Path, *, schema: str | None = None) -> None:

@@ -92,5 +92,5 @@ def unit_for(kind: str, argument: str) -> str | None:
 
 def fits(dimension: Dimension, units: str) -> bool:
     """Return whether a dimension is one of some units."""
-    wanted = [unit_of(unit.strip()) for unit in units.split("|")]
-    return any(unit is not None and same_dimension(dimension, unit.dimension) for unit in wanted)
+    candidates = [unit_of(unit.strip()) for unit in units.split("|")]
+    return any(unit is not None and same_dimension(dimension, unit.dimension) for unit in candidates)

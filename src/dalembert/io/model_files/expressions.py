@@ -250,7 +250,7 @@ class _Parser:
         if one.dimension is None or other.dimension is None:
             return other.dimension if one.dimension is None else one.dimension
         if not same_dimension(one.dimension, other.dimension):
-            said = f"{dimension_text(one.dimension)} and {dimension_text(other.dimension)}"
-            remedy = f"cannot {verb} {said}: check the units"
+            operands = f"{dimension_text(one.dimension)} and {dimension_text(other.dimension)}"
+            remedy = f"cannot {verb} {operands}: check the units"
             raise ModelError("expression", "text", self.text.strip(), remedy)
         return one.dimension

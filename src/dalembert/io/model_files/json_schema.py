@@ -141,8 +141,8 @@ def _object(properties: Schema, required: Iterable[str] = ()) -> Schema:
     return found | ({"required": list(required)} if required else {})
 
 
-def _named(entry: Schema, told: str) -> Schema:
-    return {"type": ["object", "null"], "additionalProperties": entry, "description": told}
+def _named(entry: Schema, description: str) -> Schema:
+    return {"type": ["object", "null"], "additionalProperties": entry, "description": description}
 
 
 def _vector(unit: str) -> Schema:
@@ -183,11 +183,11 @@ def _arguments(kind: str, maker: Callable[..., Any], more: Schema) -> Schema:
 
 def _argument(kind: str, parameter: inspect.Parameter) -> Schema:
     words, unit = str(parameter.annotation), unit_for(kind, parameter.name)
-    told = {"description": unit.replace(" | ", " or ")} if unit else {}
+    description = {"description": unit.replace(" | ", " or ")} if unit else {}
     if words == "bool":
         return {"type": "boolean"}
     if words == "float":
-        return {"anyOf": [{"$ref": "#/$defs/number"}], **told}
+        return {"anyOf": [{"$ref": "#/$defs/number"}], **description}
     if words in ("float | None", "int", "int | None"):
-        return {"anyOf": [{"$ref": "#/$defs/number"}, {"type": "null"}], **told}
-    return {"$ref": "#/$defs/value", **told}
+        return {"anyOf": [{"$ref": "#/$defs/number"}, {"type": "null"}], **description}
+    return {"$ref": "#/$defs/value", **description}

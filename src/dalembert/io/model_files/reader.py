@@ -86,13 +86,13 @@ def _all_trees(
 
 def _beginning(trees: list[LocatedMapping]) -> System:
     """Return the library system that files start from, or an empty one."""
-    wanted = [tree for tree in trees if "library" in tree]
-    if not wanted:
+    with_library = [tree for tree in trees if "library" in tree]
+    if not with_library:
         return System("system")
-    where = wanted[-1].places["library"]
-    if len(wanted) > 1:
-        raise FileError(str(where), "library", wanted[-1]["library"], "give at most one library system")
-    given = wanted[0]["library"]
+    where = with_library[-1].places["library"]
+    if len(with_library) > 1:
+        raise FileError(str(where), "library", with_library[-1]["library"], "give at most one library system")
+    given = with_library[0]["library"]
     if isinstance(given, str):
         named = LocatedMapping(type=given)
         named.where, named.places = where, {}
@@ -370,11 +370,11 @@ class error_location:
         if not isinstance(error, DalembertError) or isinstance(error, FileError):
             return
         item = getattr(error, "item", "")
-        told = f"{self.where}: {item}" if item else str(self.where)
+        location = f"{self.where}: {item}" if item else str(self.where)
         remedy = str(getattr(error, "remedy", error))
         if "an expression of parameters cannot stand here" in remedy:
             remedy = "parameters are not permitted here, because they may change: put the value under 'constants'"
-        raise FileError(told, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
+        raise FileError(location, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
 
 
 _OF_PYTHON = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)

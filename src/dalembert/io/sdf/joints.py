@@ -59,13 +59,13 @@ def add_joint(reading: Reading, part: Part, name: str) -> None:
 def _marker(reading: Reading, part: Part, which: str, at: Pose) -> Any:
     """Return the marker of a joint on one of its links."""
     element, item = part.element, part.item
-    told = words(element, which)
-    if not told:
+    target = words(element, which)
+    if not target:
         raise ModelError(item, which, None, f"name a link: <{which}>...</{which}>{line_of(element)}")
-    if told == "world":
+    if target == "world":
         R, p = at
         return reading.system.ground.at(*p.tolist(), rotation=R)
-    link = reading.frames.link(reading.frames.full(told, part.scope), item=item, field=which)
+    link = reading.frames.link(reading.frames.full(target, part.scope), item=item, field=which)
     R, p = times(inverse(reading.frames.pose(link, item=item)), at)
     return reading.bodies[link].at(*p.tolist(), rotation=R)
 

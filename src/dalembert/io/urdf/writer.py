@@ -281,9 +281,9 @@ def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
         writing.left.append(
             f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
         )
-    told = "loops: <constraint> is proposed for URDF, and few tools read it"
-    if told not in writing.left:
-        writing.left.append(told)
+    omission = "loops: <constraint> is proposed for URDF, and few tools read it"
+    if omission not in writing.left:
+        writing.left.append(omission)
 
 
 def _axes(element: Joint) -> tuple[Array | None, Array | None]:

@@ -120,10 +120,10 @@ def write_mat(path: str | os.PathLike[str], table: Table) -> None:
     plain = [re.sub(r"\W", "_", name, flags=re.ASCII)[:55] for name in columns]
     plain = [name if name[:1].isalpha() and name != "columns" else f"c_{name}" for name in plain]
     names = [re.sub(r" \((\d+)\)$", r"_\1", name) for name in distinct(plain, ())]
-    told = np.array([[v, n, units[n]] for v, n in zip(names, columns, strict=True)], dtype=object)
+    column_info = np.array([[v, n, units[n]] for v, n in zip(names, columns, strict=True)], dtype=object)
     data: dict[str, Any] = dict(zip(names, (column[:, None] for column in columns.values()), strict=True))
     with replacing(path) as new, open(new, "wb") as file:
-        savemat(file, {**data, "columns": told}, long_field_names=True)
+        savemat(file, {**data, "columns": column_info}, long_field_names=True)
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:

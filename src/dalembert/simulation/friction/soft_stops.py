@@ -62,8 +62,8 @@ def _damping_ratio(restitution: float) -> float:
     """Return the damping ratio of a spring that never pulls, for a restitution of at least 0.01."""
     from scipy.optimize import brentq
 
-    wanted = min(max(restitution, MIN_RESTITUTION), 1.0)
-    return 0.0 if wanted == 1.0 else float(brentq(lambda z: _restitution(z) - wanted, 0.0, 10.0))
+    target = min(max(restitution, MIN_RESTITUTION), 1.0)
+    return 0.0 if target == 1.0 else float(brentq(lambda z: _restitution(z) - target, 0.0, 10.0))
 
 
 def _restitution(z: float) -> float:
