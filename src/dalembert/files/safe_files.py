@@ -18,8 +18,8 @@ from ..errors import FileError, ModelError
 
 __all__ = ["replacing"]
 
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)  # full, or broken
-_STALE = 86400.0  # s: no writer takes that long
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)  # full, or broken
+STALE_AGE = 86400.0  # s: no writer takes that long
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     except (PermissionError, FileNotFoundError) as error:
         raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
     except OSError as error:
-        if error.errno not in _DISK:
+        if error.errno not in DISK_ERRORS:
             raise
         remedy = f"it cannot be written: {error.strerror}; what was there before is kept"
         raise FileError("file", "path", str(path), remedy) from error
@@ -82,7 +82,7 @@ def _remove_leftovers(folder: Path, name: str) -> None:
     """Remove temporary files of killed writers, after a day."""
     for path in folder.glob(f".{glob.escape(name)}.{'[0-9a-f]' * 32}.new*"):
         with suppress(OSError):
-            if time.time() - path.lstat().st_mtime > _STALE:
+            if time.time() - path.lstat().st_mtime > STALE_AGE:
                 _remove(path)
 
 

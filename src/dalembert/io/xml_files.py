@@ -29,7 +29,7 @@ __all__ = [
     "read_document",
 ]
 
-MAX_BYTES = 64 * 2**20  # of a file; the largest robots we know have 2 MiB
+MAX_BYTES = 64 * 2**20  # of a file; the largest published robots have 2 MiB
 MAX_DEPTH = 64  # of nested elements; URDF itself needs 6
 MAX_BODY_DEPTH = 1000  # nested elements in formats with bodies inside bodies
 MAX_PARTS = 2_000_000  # elements and attributes; a link with its joint takes about 40

@@ -151,7 +151,7 @@ class CallbackHost:
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether some degrees of freedom have an effort limit."""
+        """True if some degrees of freedom have an effort limit."""
         return bool(np.isfinite(effort_bounds(self.model)).any())
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:

@@ -149,7 +149,7 @@ class Conditions(_core.Conditions):
 
     @property
     def as_described(self) -> bool:
-        """Whether the conditions are those of the description."""
+        """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)

@@ -163,7 +163,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
     def __len__(self) -> int:
         return len(self._loads)
 
-    # ---- what is determined
+    # ---- determined components
 
     @property
     def shared(self) -> dict[str, tuple[str, ...]]:
@@ -172,7 +172,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
 
     @cached_property
     def unique(self) -> dict[str, NDArray[np.bool_]]:
-        """Which components of each load the motion determines, (6,) by name; in the same axes as the loads."""
+        """Mask of load components that the motion determines, (6,) by name; in the same axes as the loads."""
         marks = ~self._stress.varies(self._rotations if self.axes == "marker" else None)
         return dict(zip(self._loads, marks, strict=True))
 

@@ -106,8 +106,9 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
         b0, b1 = h * h * first[2], h * h * last[2]
         by_rates = by_rates + (b0 - b1) / 12
         changes = np.abs(b1 - b0) + np.abs(d1 - d0 - (b0 + b1) / 2)
-    # In very short intervals it is rounding, which rates would follow: there it is that of the rates. What loops put in
-    # its place has many times its own: that it is no motion shows, which is away from rates by less than they change.
+    # In very short intervals the displacement is rounding and would spoil the rates: there that of the rates is used.
+    # Loop closure adds many times that rounding. It is recognized because it differs from the displacement of the rates
+    # by more than the change of the rates allows.
     eps, away, size = np.finfo(float).eps, np.abs(rise - by_rates), np.maximum(np.abs(y0), np.abs(y1))
     rounded = (away <= 4 * eps * size) | (
         (away > changes) & (away <= LOOP_ROUNDOFF_FACTOR * eps * np.maximum(1.0, size))

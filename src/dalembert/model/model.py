@@ -463,7 +463,7 @@ class Model(NamedModel):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether the system is a tree, without loops and constraints."""
+        """True if the system is a tree, without loops and constraints."""
         return not (self.nc or self.compiled.elements.elements or self.drives)
 
     # ---- loads

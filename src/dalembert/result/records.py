@@ -109,7 +109,7 @@ class Axis:
 
     @property
     def plain(self) -> bool:
-        """Whether the axis is time."""
+        """True if the axis is time."""
         return self == TIME
 
     @property

@@ -147,7 +147,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def success(self) -> bool:
-        """Whether the run ended as planned: at the end of its time, or by an event."""
+        """True if the run ended as planned: at the end of its time, or by an event."""
         return self.status in ("finished", "event")
 
     @property
@@ -395,7 +395,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def controlled(self) -> bool:
-        """Whether joint forces or inputs were external."""
+        """True if joint forces or inputs were external."""
         return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
 
     @property

@@ -11,7 +11,7 @@ MuJoCo's actuators (Todorov; mujoco.readthedocs.io, Computation, Actuation model
     w = u, or a state: w' = u (integrator), w' = (u - w) / tau (filter)
 
 with u and the force within their ranges. `u` is a parameter of the element, ``"motor.u"``, that runs, events, sliders
-and linearisation may change. Left out: tendons around spheres and cylinders, muscles, and what else the notes list.
+and linearisation may change. Left out: tendons around spheres and cylinders, muscles, and others in the notes.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _PARTS = (
     "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
     "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
-_DEEPEST, _MOST = 16, 500  # largest depth of includes, and number of files
+MAX_INCLUDE_DEPTH, MAX_FILES = 16, 500  # largest depth of includes, and number of files
 DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
 
@@ -43,8 +43,8 @@ def system_of(tree: Any, file: str, included: Callable[[str, SourcePosition], An
     trees = []
     for each in _all_trees(tree, file, included):
         trees.append(each)
-        if len(trees) > _MOST:
-            raise FileError(str(each.where), "include", f"more than {_MOST} files", "write fewer, larger ones")
+        if len(trees) > MAX_FILES:
+            raise FileError(str(each.where), "include", f"more than {MAX_FILES} files", "write fewer, larger ones")
     system = _beginning(trees)
     if isinstance(tree.get("name"), (list, dict)):
         raise FileError(str(tree.places["name"]), "name", tree["name"], "give a text")
@@ -77,10 +77,10 @@ def _all_trees(
     for path in _listed(tree, "include"):
         where = tree.places["include"]
         here = Path(where.file)
-        whole, way = (here.parent / path).resolve(), (*chain, here.resolve())
-        if whole in way or len(way) > _DEEPEST:
+        whole, ancestors = (here.parent / path).resolve(), (*chain, here.resolve())
+        if whole in ancestors or len(ancestors) > MAX_INCLUDE_DEPTH:
             raise FileError(str(where), "include", path, "files include each other in a circle")
-        yield from _all_trees(included(path, where), str(whole), included, way)
+        yield from _all_trees(included(path, where), str(whole), included, ancestors)
     yield tree
 
 

@@ -27,7 +27,7 @@ __all__ = ["add_joint"]
 Array = NDArray[np.float64]
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
-UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, as the specification says
+UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, by the specification
 
 
 def add_joint(reading: Reading, part: Part, name: str) -> None:

@@ -25,7 +25,7 @@ ANGLES = ("bryant", "euler")  # listed names; their rates are not determined eve
 """Suffixes in lists of outputs; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
 
 _NAME = re.compile(r"^(?P<kind>bryant|euler)(?:_(?P<letters>[xyz]{3}|[XYZ]{3}))?(?:_(?P<level>rates|accelerations))?$")
-_SOFT = 0.05  # near the singularity of the angles, rates used only to count whole turns are kept finite
+REGULARIZATION = 0.05  # near the singularity of the angles, rates used only to count whole turns are kept finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
 
     def soft_rates(m: Motion) -> Array:
         w = euler_axes(angles(m), convention, axes=attitudes.axes)
-        square = np.swapaxes(w, 1, 2) @ w + _SOFT**2 * np.eye(3)
+        square = np.swapaxes(w, 1, 2) @ w + REGULARIZATION**2 * np.eye(3)
         found: Array = np.linalg.solve(square, np.einsum("nji,nj->ni", w, attitudes.velocity(m))[..., None])[..., 0]
         return found
 

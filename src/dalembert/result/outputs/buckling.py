@@ -25,7 +25,7 @@ __all__ = ["buckling_factors", "factors_of"]
 Array = NDArray[np.float64]
 
 ITEM = "buckling factors"
-_RIGID = 1e-13  # of the largest stiffness: motions with less are rigid
+RIGID_TOL = 1e-13  # of the largest stiffness: motions with less are rigid
 
 
 @checked("result")
@@ -103,7 +103,7 @@ def _space(model: Model, part: Body) -> tuple[Array, Array]:
     allowed = scale[:, None] * null_space(rows * scale, ROW_RANK_TOL, 0.0) if len(rows) else np.eye(nm + 3)[:, :nm]
     stiffness = allowed[:nm].T @ flexible.modal_stiffness @ allowed[:nm]
     values, vectors = np.linalg.eigh((stiffness + stiffness.T) / 2)
-    kept = values > _RIGID * values[-1]
+    kept = values > RIGID_TOL * values[-1]
     return columns @ (allowed @ vectors[:, kept]), values[kept]
 
 

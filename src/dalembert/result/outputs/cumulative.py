@@ -21,7 +21,7 @@ __all__ = ["continuous", "work_and_loss"]
 Array = NDArray[np.float64]
 
 SIDE_OFFSET = 4e-15  # relative: distance inside an interval at which its ends are evaluated near jumps, ...
-_INSIDE = 1e-10  # ... and as a fraction of the interval: switching functions are located to rounding of these
+SIDE_FRACTION = 1e-10  # ... and as a fraction of the interval: switching functions are located to rounding of these
 
 
 def work_and_loss(result: Result) -> tuple[Array, Array]:
@@ -80,7 +80,7 @@ class _Grid:
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
         jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
-        part = _INSIDE if result.require_model().thresholds else 0.0
+        part = SIDE_FRACTION if result.require_model().thresholds else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():
@@ -102,7 +102,7 @@ def _powers(motion: Motion) -> Array:
 
 
 def _exchanges_power(result: Result) -> bool:
-    """Whether any item may supply or dissipate energy: more than bodies, weights and fixed connections."""
+    """True if any item may supply or dissipate energy: more than bodies, weights and fixed connections."""
     model = result.require_model()
     acted = bool(model.drives) or len(model.compiled.tables["elements"]) > 0 or bool(model.flexible_names)
     # rows of constraints and couplings may be driven

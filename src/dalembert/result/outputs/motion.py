@@ -183,12 +183,12 @@ class Motion:
 
     @property
     def holds(self) -> bool:
-        """Whether degrees of freedom are locked at some of the times."""
+        """True if degrees of freedom are locked at some of the times."""
         return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
     def controlled(self) -> bool:
-        """Whether joint forces are external."""
+        """True if joint forces are external."""
         if self.conditions is None:
             return False
         return any(conditions.control is not None for _, conditions in self.conditions(self.t))

@@ -31,7 +31,7 @@ Reader = Callable[[Any, tuple[int, ...]], Array]
 _FORMAT = 2  # format 1 had no checksum
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,() \[\]-]{0,99}")
 MAX_WAIT = 20.0  # s for a store that is replaced repeatedly
-_PAUSE = 0.01  # s between tries
+RETRY_INTERVAL = 0.01  # s between tries
 
 
 def write_file(
@@ -89,7 +89,7 @@ def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         except ModelError:
             if time.monotonic() > end or not (_identity(path) != seen or _being_replaced(path)):
                 raise
-            time.sleep(_PAUSE)
+            time.sleep(RETRY_INTERVAL)
 
 
 def damaged(path: PathLike, error: Exception) -> FileError:

@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 Table = tuple[dict[str, Array], dict[str, str]]
 """Columns (n,) by name, and their units by name."""
 
-_MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384  # of a sheet, without headings
+MAX_ROWS, MAX_COLUMNS = 1_048_575, 16_384  # of a sheet, without headings
 _NAMED = re.compile(r"^(?P<name>.*) \[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
 _ENDINGS = (".csv", ".xlsx", ".mat")
 
@@ -78,9 +78,9 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
     """Write a sheet with names in the first row, units in the second, and numbers below."""
     columns, units = table
     rows = len(next(iter(columns.values())))
-    if rows + 1 > _MOST_ROWS or len(columns) > _MOST_COLUMNS:
+    if rows + 1 > MAX_ROWS or len(columns) > MAX_COLUMNS:
         size = f"{rows} by {len(columns)}"
-        remedy = f"a sheet has at most {_MOST_ROWS} rows and {_MOST_COLUMNS} columns: use fewer samples, or to_csv"
+        remedy = f"a sheet has at most {MAX_ROWS} rows and {MAX_COLUMNS} columns: use fewer samples, or to_csv"
         raise ModelError("to_excel", "size", size, remedy)
     openpyxl = _openpyxl()
     book = openpyxl.Workbook(write_only=True)

@@ -98,7 +98,7 @@ class Ensemble(Answer):
 
     @property
     def success(self) -> bool:
-        """Whether every run ended as planned: at the end of its time, or by an event."""
+        """True if every run ended as planned: at the end of its time, or by an event."""
         return all(status in ("finished", "event") for status in self.status)
 
     @property

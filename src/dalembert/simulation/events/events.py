@@ -73,7 +73,7 @@ class Event:
 
     @property
     def active(self) -> bool:
-        """Whether the event may change the run; others are only recorded."""
+        """True if the event may change the run; others are only recorded."""
         return self.terminal or self.action is not None
 
     def act(self, now: EventContext) -> None:

@@ -185,7 +185,7 @@ class View:
 
     @property
     def flat(self) -> bool:
-        """Whether the view is a plane."""
+        """True if the view is a plane."""
         return self.name != "3d"
 
     @property

@@ -143,7 +143,7 @@ class JointFigure:
 
     @property
     def grounded(self) -> bool:
-        """Whether one end is on ground."""
+        """True if one end is on ground."""
         return 0 in (self.first.number, self.second.number)
 
     @property
