@@ -251,7 +251,7 @@ def test_meshes_of_urdf_are_drawn_where_they_are(tmp_path: Path) -> None:
 def test_a_missing_mesh_is_a_stick_and_a_note(tmp_path: Path) -> None:
     s = load_urdf(URDF.format("package://arm/lost.stl"))
     assert s.bodies["boom"].visuals[0].path is None
-    assert any("lost.stl" in note and "sticks" in note for note in s.notes)
+    assert any("lost.stl" in note and "drawn as lines" in note for note in s.notes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert drawn(s, "boom") is None or len(drawn(s, "boom")) == 8  # the box of its inertia
@@ -335,7 +335,9 @@ def test_a_mesh_that_a_model_file_lacks_is_a_stick_unless_mass_follows_from_it(t
     file = tmp_path / "machine.yaml"
     file.write_text(f"{head}}}\n    mass: 2\n    com: [1, 0, 0]\n    inertia: [1, 1, 1]\n{rest}")
     s = da.load(file)
-    assert s.bodies["part"].shape is None and any("machine.yaml:4" in note and "stick" in note for note in s.notes)
+    assert s.bodies["part"].shape is None and any(
+        "machine.yaml:4" in note and "drawn as a line" in note for note in s.notes
+    )
     file.write_text(f"{head}, density: 1000}}\n{rest}")
     with pytest.raises(da.ModelError, match=r"machine\.yaml:4.*lost\.stl"):
         da.load(file)
@@ -361,9 +363,9 @@ def test_meshes_that_are_not_found_are_warned_of_with_places_and_a_way_out(tmp_p
     look = '<visual><geometry><mesh filename="package://arm/hand.stl"/></geometry></visual>'
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     (tmp_path / "robot.urdf").write_text(f'<robot name="r"><link name="a">{inertial}{look}</link></robot>')
-    with pytest.warns(da.errors.OmissionWarning, match="drawn as sticks: package://arm/hand.stl") as caught:
+    with pytest.warns(da.errors.OmissionWarning, match="drawn as lines: package://arm/hand.stl") as caught:
         system = da.load(tmp_path / "robot.urdf", packages=[tmp_path / "packages"])
     said = str(caught[0].message)
     assert str(tmp_path / "packages" / "arm") in said and "packages=FOLDER" in said
     assert caught[0].message.items == ("package://arm/hand.stl",) and caught[0].filename == __file__
-    assert any("drawn as sticks" in note for note in system.notes)
+    assert any("drawn as lines" in note for note in system.notes)

@@ -146,7 +146,7 @@ def test_a_python_file_gives_its_system(
         ("import dalembert as da\nda.System('s').body('b', da.rod(1, -2))\n", [], "model.py, line 2: ModelError: rod"),
         ("import missing_module\n", [], "model.py, line 1: ModuleNotFoundError"),
         ("raise SystemExit(3)\n", [], "model.py, line 1: SystemExit: 3"),
-        ("x = 3\n", [], "what it defines is 'no system'; let it define `system`"),
+        ("x = 3\n", [], "what it defines is 'no system'; define `system`"),
         ("import dalembert as da\na, b = da.System('a'), da.System('b')\n", [], "what it defines is 'a, b'"),
         ("system = 3\n", [], "system is 3; it must be a System, or a function"),
         ("def system():\n    return 1 / 0\n", [], "model.py, line 2: ZeroDivisionError"),

@@ -146,15 +146,15 @@ def test_robots_are_models_too(folder: Path, told: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "said", "status"),
     [
-        (ARM.replace("2 kg", "2 mm"), "bad.yaml:4:47: unit is '2 mm'; it is to be in kg", 2),
+        (ARM.replace("2 kg", "2 mm"), "bad.yaml:4:47: unit is '2 mm'; the unit must be kg", 2),
         (ARM.replace("Revolute", "Revolt"), "did you mean 'Revolute'", 2),
-        (ARM.replace("bodies:", "bodies: ["), "this is no YAML", 2),
+        (ARM.replace("bodies:", "bodies: ["), "this is not YAML", 2),
         (ARM + "include: bad.yaml\n", "circle", 2),
         ("a: &a [x, x]\nb: [*a, *a]\n", "alias", 2),
         ("[" * 5000, "dalembert: bad.yaml", 2),
         (ARM + "initial: {A: {speed: .nan}}\n", "dalembert: bad.yaml", 2),
         ("", "a model file is a mapping", 2),
-        ("dalembert: 1\ninclude: /dev/zero\n", "it lies outside the folder", 2),
+        ("dalembert: 1\ninclude: /dev/zero\n", "it is outside of the folder", 2),
         (ARM.replace("Revolute", "[1]"), "type is [1]", 2),
         (ARM.replace("2 kg}}", "2 kg}, visuals: 3}"), "visuals is 3", 2),
         (ARM.replace("2 kg}}", "2 kg}, visuals: [{kind: box}]}"), "missing 3 required", 2),

@@ -170,7 +170,7 @@ def test_unsupported_items_are_reported() -> None:
     for words in (
         "limit of a ball",
         "its range",
-        "goes around a sphere",
+        "wraps around a sphere",
         "muscle",
         "several degrees of freedom",
         "medium",
@@ -306,7 +306,7 @@ def test_bad_files_end_in_named_errors(tmp_path: Path) -> None:
     for text, words in (
         ("<mujoco><a>", "not well-formed XML at line 1"),
         ('<!DOCTYPE m [<!ENTITY a "aa">]><mujoco>&a;</mujoco>', "DOCTYPE"),
-        ('<mujoco>\n<include file="../other.xml"/></mujoco>', r"outside the folder.*root=.*\(line 2\)"),
+        ('<mujoco>\n<include file="../other.xml"/></mujoco>', r"outside of the folder.*root=.*\(line 2\)"),
         ('<mujoco>\n\n<include file="no.xml"/></mujoco>', r"there is no such file.*\(line 3\)"),
         ("<mujoco><worldbody><bodyy/></worldbody></mujoco>", "bodyy.*line 1"),
         ("<mujoco>" + body % '<geom size="nan"/>' + "</mujoco>", "document is"),

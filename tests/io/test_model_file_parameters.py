@@ -112,20 +112,20 @@ def test_constants_may_stand_where_parameters_may_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("parameters: {a: = b, b: = c, c: = a}\n", r"m.yaml:2:17: parameter is 'a'; it follows from itself: a -> b"),
+        ("parameters: {a: = b, b: = c, c: = a}\n", r"m.yaml:2:17: parameter is 'a'; it depends on itself: a -> b"),
         ("parameters: {a: = 1/(2 - 2)}\n", "m.yaml:2:17: expression: text is '1/(2 - 2)'; it has no value"),
         ("parameters: {z: 0, a: = 1/z}\n", "m.yaml:2:23: expression: text is '1/z'; it has no value"),
         ("parameters: {a: = lenght, length: 1}\n", "did you mean 'length'"),
-        ("parameters: {a: = 1 mm + 1 kg}\n", "no way to add m and kg: mind the units"),
+        ("parameters: {a: = 1 mm + 1 kg}\n", "cannot add m and kg: check the units"),
         ("parameters: {a: = sin(1 m)}\n", "sin of m has no meaning"),
-        ("parameters: {a: 1 kg}\n" + BODY, "m.yaml:3:41: unit is '= a'; it is to be in m, and this is kg"),
+        ("parameters: {a: 1 kg}\n" + BODY, "m.yaml:3:41: unit is '= a'; the unit must be m, and this is kg"),
         ("parameters: {a: 1, b: 1}\n" + BODY, "has a part of that name already"),
         ("parameters: {a: {value: 1, unit: mm}}\n", "numbers are in SI units: write 'value: 1 mm'"),
         ("parameters: {a: [1, 2]}\n", "give a number, a quantity or '= expression'"),
         ("constants: {a: 1}\nparameters: {a: 1}\n", "it is one of the constants already"),
-        ("constants: {a: = b}\nparameters: {b: 1}\n", "a constant cannot follow from parameters"),
+        ("constants: {a: = b}\nparameters: {b: 1}\n", "a constant cannot depend on parameters"),
         ("parameters: {m: 1, a: = 5 N/m}\n", "may be a unit or mean the parameter 'm'"),
-        ("parameters: {a: = 5 apples}\n", "'apples' is no unit"),
+        ("parameters: {a: = 5 apples}\n", "'apples' is not a unit"),
         ("parameters:\n  b1: 1\n  a: = max(b1, 2)\n", "put them under 'constants'"),
         ("parameters: {a: = " + "(" * 300 + "1" + ")" * 300 + "}\n", "nested too deeply"),
     ],
@@ -140,13 +140,13 @@ def test_errors_of_parameters_name_their_position(text: str, told: str, tmp_path
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("mass: 2 kg", "mass: 12 mm"), "m.yaml:3:28: unit is '12 mm'; it is to be in kg, and this is m"),
-        (("tip: [1 m, 0, 0]", "tip: [1 m, 30 deg, 0]"), "m.yaml:3:56: unit is '30 deg'; it is to be in m"),
-        (("lower: -30 deg", "lower: -30 mm"), "to be in rad"),
-        (("stiffness: 5 N m/rad", "stiffness: 5 N/m"), "to be in N m/rad"),
-        (("speed: 1 rpm", "speed: 1 kg"), "to be in m/s or rad/s"),
-        (("gravity: [0, 0, -9.81]", "gravity: [0, 0, -9.81 m/s]"), "to be in m/s2"),
-        (("frequency: 3 rad/s", "frequency: 3 Hz"), "to be in rad/s, and this is s^-1 cycle"),
+        (("mass: 2 kg", "mass: 12 mm"), "m.yaml:3:28: unit is '12 mm'; the unit must be kg, and this is m"),
+        (("tip: [1 m, 0, 0]", "tip: [1 m, 30 deg, 0]"), "m.yaml:3:56: unit is '30 deg'; the unit must be m"),
+        (("lower: -30 deg", "lower: -30 mm"), "the unit must be rad"),
+        (("stiffness: 5 N m/rad", "stiffness: 5 N/m"), "the unit must be N m/rad"),
+        (("speed: 1 rpm", "speed: 1 kg"), "the unit must be m/s or rad/s"),
+        (("gravity: [0, 0, -9.81]", "gravity: [0, 0, -9.81 m/s]"), "the unit must be m/s2"),
+        (("frequency: 3 rad/s", "frequency: 3 Hz"), "the unit must be rad/s, and this is s^-1 cycle"),
     ],
 )  # fmt: skip
 def test_a_quantity_of_the_wrong_dimension_is_refused_where_it_stands(
@@ -199,7 +199,7 @@ def test_tables_and_splines_come_from_columns_with_units(tmp_path: Path) -> None
     result = da.kinematics(da.load(file), times=[0.0, 0.5, 1.0])
     np.testing.assert_allclose(result["A.position"], [0, 0.01, 0], atol=1e-12)
     assert "lift.csv has 'time', 'lift'" in said(tmp_path, text.replace("column: lift", "column: lif"))
-    assert "it is to be in s, and this is m" in said(tmp_path, text.replace("column: time", "column: lift"))
+    assert "the unit must be s, and this is m" in said(tmp_path, text.replace("column: time", "column: lift"))
     assert "cannot be read" in said(tmp_path, text.replace("data/lift.csv, column: lift", "none.csv, column: lift"))
     (tmp_path / "data" / "lift.csv").write_text("time [ms];lift [mm]\n0;0\n500;ten\n")
     assert "lift.csv:3: lift is 'ten'; give a number" in said(tmp_path, text)
@@ -219,7 +219,7 @@ def test_a_file_may_begin_with_a_system_of_the_library_and_settings(tmp_path: Pa
     assert "load" in s.bodies and len(s.bodies) == 4
     assert again(s, tmp_path).settings == s.settings and s.copy().settings == s.settings
     assert "did you mean 't_end'" in said(tmp_path, "dalembert: 1\nsimulate: {tend: 3}\n")
-    assert "to be in s" in said(tmp_path, "dalembert: 1\nsimulate: {t_end: 3 m}\n")
+    assert "the unit must be s" in said(tmp_path, "dalembert: 1\nsimulate: {t_end: 3 m}\n")
     assert "there are four_bar" in said(tmp_path, "dalembert: 1\nlibrary: four_baar\n")
     assert "it takes (" in said(tmp_path, "dalembert: 1\nlibrary: {type: chain, count: 3}\n")
 

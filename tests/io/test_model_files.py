@@ -163,7 +163,7 @@ def test_what_no_file_can_hold_is_named(tmp_path: Path) -> None:
     s = da.System("python")
     s.connect("A", da.Revolute("y"), s.ground, s.body("b", da.rod(1.0, 1.0)))
     s.drive("A", position=lambda t: 0.1 * t)
-    with pytest.raises(da.ModelError, match=r"drive 'A'.*function.*keep this one in Python"):
+    with pytest.raises(da.ModelError, match=r"drive 'A'.*function.*describe this one in Python"):
         da.save(s, tmp_path / "a.yaml")
     assert not (tmp_path / "a.yaml").exists()
 
@@ -230,7 +230,7 @@ def test_files_include_others_but_not_in_circles(tmp_path: Path) -> None:
         (("name: four-bar", "name: !!python/object/apply:os.system four-bar"), r":2:7: tag"),
         (("  A: {speed: 60 rpm}", "  A: {speed: 60 rpm}\n  A: {speed: 1}"), r":20:3: key is 'A'; it comes twice"),
         (("drives:", "drivers:"), r"key is 'drivers'; did you mean 'drives'"),
-        (("bodies:\n", "bodies: [\n"), r"this is no YAML"),
+        (("bodies:\n", "bodies: [\n"), r"this is not YAML"),
     ],
 )  # fmt: skip
 def test_errors_name_their_position(change: tuple[str, str], said: str, tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_files_that_a_model_names_lie_in_its_folder(name: str, tmp_path: Path) -
     table = "bodies: {b: {mass: 1, inertia: [1, 1, 1]}}\nconnections: {A: {type: Revolute, between: [ground, b]}}\n"
     for text in (f"include: {path}\n", f"{table}drives: {{A: {{position: {law}}}}}\n"):
         (folder / "m.yaml").write_text(f"dalembert: 1\n{text}")
-        with pytest.raises(da.FileError, match=r"it lies outside the folder .*root=") as caught:
+        with pytest.raises(da.FileError, match=r"it is outside of the folder .*root=") as caught:
             da.load(folder / "m.yaml")
         assert "hunter" not in str(caught.value)
 
@@ -340,5 +340,5 @@ def test_a_wider_folder_may_be_allowed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", ["{type: chain, n: 100000000}", "{type: windows, n: 20000}", "{type: chain, n: 1e9}"])
 def test_a_small_file_does_not_fill_the_memory(given: str, tmp_path: Path) -> None:
     (tmp_path / "m.yaml").write_text(f"dalembert: 1\nlibrary: {given}\n")
-    with pytest.raises(da.FileError, match=r"m\.yaml:2:.*n is .*; (a model file takes at most 10000|.*whole number)"):
+    with pytest.raises(da.FileError, match=r"m\.yaml:2:.*n is .*; (a model file permits at most 10000|.*whole number)"):
         da.load(tmp_path / "m.yaml")

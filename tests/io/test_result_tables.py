@@ -70,9 +70,9 @@ def test_tables_that_cannot_be_read_are_named(result: da.Result, tmp_path: Path)
     for name, text, words in (
         ("a.csv", "t [s],x [m]\n0,1\n1\n", r"line 3.*it has 1 entries, and the heading 2"),
         ("b.csv", "t,x\n0,one\n", "line 2.*could not convert"),
-        ("c.csv", "t,t\n0,1\n", "a name of its own"),
-        ("d.xlsx", "no book", "no such table"),
-        ("e.mat", "no file of MATLAB", "no such table"),
+        ("c.csv", "t,t\n0,1\n", "a unique name"),
+        ("d.xlsx", "no book", "not such a table"),
+        ("e.mat", "no file of MATLAB", "not such a table"),
         ("f.txt", "", r"ends in \.csv"),
     ):
         (tmp_path / name).write_text(text)

@@ -359,7 +359,7 @@ def test_conditions_of_another_model_are_refused(rig: Rig, kernel: str) -> None:
 @pytest.mark.parametrize("kernel", BARE)
 def test_a_bare_tree_takes_no_conditions(rig: Rig, kernel: str) -> None:
     conditions = rig.arm.conditions({"motor.k": 3.0})
-    with pytest.raises(da.ModelError, match=r"conditions is .*a bare tree has none"):
+    with pytest.raises(da.ModelError, match=r"conditions is .*a bare tree has no conditions"):
         KERNELS[kernel](rig.arm, rig.q, {"conditions": conditions, "bare": True})
 
 
@@ -369,8 +369,8 @@ CONDITIONS: dict[str, tuple[Call, str]] = {
     "text": (lambda r: r.arm.conditions({"motor.k": "stiff"}), r"parameter 'motor\.k' is 'stiff'"),
     "number of parameters": (lambda r: r.arm.conditions([1.0, 2.0]), "parameters is"),
     "lock": (lambda r: r.arm.conditions(locked="C"), "'C'"),
-    "switch of a tree": (lambda r: r.arm.conditions(off="A"), "only what closes loops can be switched"),
-    "switch of a loop": (lambda r: r.loop.conditions(off="A"), "'D'; a joint of the tree can be locked"),
+    "switch of a tree": (lambda r: r.arm.conditions(off="A"), "only loop constraints can be switched"),
+    "switch of a loop": (lambda r: r.loop.conditions(off="A"), "'D'; a tree joint can be locked"),
     "control": (lambda r: r.arm.conditions(control=3), "control is 3"),
     "stabilization": (lambda r: r.loop.conditions(stabilization=3), "stabilization is 3"),
     "stabilization that is no number": (lambda r: r.loop.conditions(stabilization=(NAN, 1.0)), "stabilization is"),

@@ -271,7 +271,7 @@ def test_a_joint_of_several_dofs_gets_rows() -> None:
 
 def test_a_control_for_batches_only_gets_an_error_with_the_signature() -> None:
     model = chain(2, axes="y").compile()
-    with pytest.raises(da.UserFunctionError, match=r"asked about one state; .* state.q\[..., 0\]"):
+    with pytest.raises(da.UserFunctionError, match=r"called with one state; .* state.q\[..., 0\]"):
         da.simulate(model, 0.1, state=model.random_state(0, size=5), control=lambda s: s.q[:, [0, 0]])
 
 

@@ -224,7 +224,7 @@ def test_a_state_off_the_loops_by_little_is_moved_and_reported() -> None:
     assert any("moved onto them" in note for note in moved.stats.notes)
     assert moved["constraints.residual"].max() < 1e-13
     faster = da.simulate(model, 0.5, state=da.State(state.q, state.v + 0.1))
-    assert any("speeds did not obey" in note for note in faster.stats.notes)
+    assert any("velocities did not satisfy" in note for note in faster.stats.notes)
     with pytest.raises(da.AssemblyError, match=r"da\.assemble"):
         da.simulate(model, 0.5, state=da.State(state.q + 0.1, state.v))
 

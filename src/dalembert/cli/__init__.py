@@ -1,7 +1,7 @@
-"""The command line: ``dalembert new``, ``check``, ``simulate``, ``view`` and others.
+"""Command line: ``dalembert new``, ``check``, ``simulate``, ``view`` and others.
 
-`parser` says what can be written, each other module carries out some verbs; `answer` is what they give back, as words
-or as JSON.
+`parser` defines the arguments, and each ``*_commands`` module executes some commands. They return a `CommandResult`,
+printed as text or as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status: 0 done, 1 no answer, 2 wrong use or input, 130 interrupted."""
+    """Run the command line; return the exit status: 0 success, 1 no result, 2 wrong use or input, 130 interrupted."""
     chosen = parser().parse_args(arguments)
     try:
         with warnings.catch_warnings():
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return answer.status
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # whoever read what is printed has gone, as `head` does
+    except BrokenPipeError:  # the reader of the output has ended, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (DalembertError, OSError) as error:
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _warn(
     message: Warning | str, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
-    """Say a warning as everything else is said, without the line of the program."""
+    """Print a warning without the source line."""
     del category, filename, lineno, file, line
     print(f"dalembert: {message}", file=sys.stderr)
 
@@ -61,10 +61,10 @@ def _say(answer: CommandResult, *, quiet: bool, as_json: bool) -> None:
 
 
 def _failed(error: BaseException, status: int, with_traceback: bool, as_json: bool) -> int:
-    said = str(error) or type(error).__name__
+    text = str(error) or type(error).__name__
     if with_traceback:
         traceback.print_exception(error)
     if as_json:
-        print(CommandResult("", {"error": said, "kind": type(error).__name__}, status).as_json())
-    print(f"dalembert: {said}", file=sys.stderr)
+        print(CommandResult("", {"error": text, "kind": type(error).__name__}, status).as_json())
+    print(f"dalembert: {text}", file=sys.stderr)
     return status

@@ -41,7 +41,7 @@ def check(chosen: argparse.Namespace) -> CommandResult:
 
 
 def tree(chosen: argparse.Namespace) -> CommandResult:
-    """Print the tree that the kernels walk."""
+    """Print the spanning tree."""
     model = loaded(chosen).compile()
     mass = sum(body.mass for body in model.system.bodies.values())
     loop_constraints = len(model.forest.loop_constraints)
@@ -57,7 +57,7 @@ def tree(chosen: argparse.Namespace) -> CommandResult:
 
 
 def assemble(chosen: argparse.Namespace) -> CommandResult:
-    """Close the loops and say where everything is."""
+    """Close the loops and print the configuration."""
     model = compiled(chosen)
     found = find_assembly(model, branches=chosen.branches, hold=chosen.hold or ())
     places = {name: model.pose(name, found.q).position for name in model.system.bodies}
@@ -66,7 +66,7 @@ def assemble(chosen: argparse.Namespace) -> CommandResult:
     lines += ["", *_table(("body", "x", "y", "z"), [(n, *(f"{x:.6g}" for x in p)) for n, p in places.items()])]
     ways = found.branches if chosen.branches else []
     if chosen.branches:
-        lines.append(f"\n{len(ways)} ways to close them were found")
+        lines.append(f"\n{len(ways)} closed configurations were found")
     if chosen.draw is not None:
         model.system.draw(found.q, path=chosen.draw)
         lines.append(f"drawn: {chosen.draw}")
@@ -78,7 +78,7 @@ def assemble(chosen: argparse.Namespace) -> CommandResult:
 
 
 def equilibrium(chosen: argparse.Namespace) -> CommandResult:
-    """Find where a system rests."""
+    """Find an equilibrium."""
     model = compiled(chosen)
     found = find_rest(model, hold=chosen.hold or (), unknown=chosen.unknown or (), stable=not chosen.nearest)
     lines = [str(found)]
@@ -93,12 +93,12 @@ def equilibrium(chosen: argparse.Namespace) -> CommandResult:
 
 
 def _about(chosen: argparse.Namespace, model: Any) -> Any:
-    """Return the state about which something is linear: where it rests, or where it starts."""
+    """Return the state to linearize about: an equilibrium, or the start."""
     return find_rest(model) if chosen.at == "rest" else None
 
 
 def modes(chosen: argparse.Namespace) -> CommandResult:
-    """Find frequencies, damping and shapes of small motions."""
+    """Compute frequencies, damping and shapes of small motions."""
     model = compiled(chosen)
     count = setting(chosen, model.system, "modes", "count")
     found = find_modes(model, _about(chosen, model), count)
@@ -114,7 +114,7 @@ def modes(chosen: argparse.Namespace) -> CommandResult:
 
 
 def linearize(chosen: argparse.Namespace) -> CommandResult:
-    """Find the linear equations about a state."""
+    """Linearize the equations of motion about a state."""
     model = compiled(chosen)
     inputs = setting(chosen, model.system, "linearize", "inputs")
     outputs = setting(chosen, model.system, "linearize", "outputs")
@@ -133,7 +133,7 @@ def linearize(chosen: argparse.Namespace) -> CommandResult:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    """Return lines of columns, the first to the left, numbers to the right."""
+    """Return lines of columns, the first left-aligned, numbers right-aligned."""
     widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
     return [
         "  ".join([row[0].ljust(widths[0]), *(x.rjust(w) for x, w in zip(row[1:], widths[1:], strict=True))]).rstrip()

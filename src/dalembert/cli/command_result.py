@@ -15,7 +15,7 @@ DONE, FAILED, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
 class CommandResult(NamedTuple):
-    """Text to print, data for ``--json``, the exit status, and what is said as an error."""
+    """Text to print, data for ``--json``, exit status, and error text."""
 
     text: str
     data: Mapping[str, Any] = {}
@@ -23,7 +23,7 @@ class CommandResult(NamedTuple):
     error_text: str = ""
 
     def as_json(self) -> str:
-        """Return the data as JSON; numbers that are none, or infinite, are null."""
+        """Return the data as JSON; NaN and infinite numbers are null."""
         return json.dumps({"status": self.status, **{k: _plain(x) for k, x in self.data.items()}}, indent=2)
 
 

@@ -1,4 +1,4 @@
-"""Completion for bash, zsh and fish, made from the parser itself."""
+"""Shell completion for bash, zsh and fish, generated from the parser."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ EXTERNAL_METHODS = ("cvode", "ida", *(f"scipy:{name}" for name in ("RK45", "RK23
 
 
 def completion(chosen: argparse.Namespace) -> CommandResult:
-    """Print a script that completes words in a shell."""
+    """Print a completion script for a shell."""
     verbs = verbs_of(command_parser())
     made = {"bash": _bash, "zsh": _zsh, "fish": _fish}[chosen.shell](verbs)
     return CommandResult(made, {"shell": chosen.shell, "script": made})
 
 
 def verbs_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of all verbs by name."""
+    """Return the parsers of all commands by name."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
@@ -39,12 +39,12 @@ def _words(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _choices(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the words that arguments without a dash may be."""
+    """Return the choices of positional arguments."""
     return [str(c) for action in parser._actions if not action.option_strings for c in action.choices or ()]
 
 
 def _values(action: argparse.Action) -> list[str]:
-    """Return the words that an option may, or usually does, take."""
+    """Return the choices or usual values of an option."""
     if action.dest == "library":
         return list(library_systems())
     if action.dest == "method":
@@ -131,12 +131,14 @@ def _fish(verbs: dict[str, argparse.ArgumentParser]) -> str:
             short = "".join(f" -s {o[1:]}" for o in action.option_strings if not o.startswith("--"))
             words = " ".join(_values(action))
             takes = "" if action.nargs == 0 else f" -x -a '{words}'" if words else " -r"
-            told = f" -d '{_plain(action.help)}'"
-            lines.append(f"complete -c dalembert -n '__fish_seen_subcommand_from {name}'{long}{short}{takes}{told}")
+            help_text = f" -d '{_plain(action.help)}'"
+            lines.append(
+                f"complete -c dalembert -n '__fish_seen_subcommand_from {name}'{long}{short}{takes}{help_text}"
+            )
     return "\n".join(lines)
 
 
 def _plain(text: str | None) -> str:
-    """Return a help text without signs that shells take for their own."""
+    """Return a help text without special characters of shells."""
     kept = (text or "").split(" (default")[0]
     return "".join(c for c in kept if c not in "'\"[]:\\`$%").strip().rstrip(".")

@@ -1,4 +1,4 @@
-"""The demonstration of the command line: a driven four-bar and a spatial loop, in numbers and pictures."""
+"""Demonstration of the command line: a driven four-bar and a spatial loop, in numbers and pictures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def four_bar() -> System:
 
 
 def run(folder: Path, *, words: bool = True) -> None:
-    """Simulate both mechanisms, print what they do, and write pictures and animations to a folder."""
+    """Simulate both mechanisms, print results, and write pictures and animations to a folder."""
     say = print if words else _nothing
     folder.mkdir(parents=True, exist_ok=True)
     turn = 2 * np.pi / 10.0
@@ -65,7 +65,7 @@ def _nothing(text: str) -> None:
 
 
 def _page(result: Result, path: Path, **options: Any) -> str:
-    """Write a page that plays, or an animation if dalembert was built without it; return what is to be said."""
+    """Write a page with a player, or an animation if dalembert was built without it; return the text to print."""
     try:
         result.export(path, **options)
     except MissingPackageError as error:
@@ -75,7 +75,7 @@ def _page(result: Result, path: Path, **options: Any) -> str:
 
 
 def _table(result: Result, times: NDArray[np.float64], names: Sequence[str]) -> str:
-    """Return a table of outputs over time, and what the run took."""
+    """Return a table of outputs over time, with the statistics of the run."""
     heads = [f"{name} [{result.describe(name).split('[')[-1].split(']')[0]}]" for name in names]
     lines = ["   t [s]" + "".join(f"{head:>24}" for head in heads)]
     columns = result.at(times).outputs(*names).values()

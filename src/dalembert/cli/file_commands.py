@@ -17,7 +17,7 @@ __all__ = ["convert", "new", "schema"]
 
 _FIRST = """\
 # A model file: `dalembert simulate {file}` runs it, `dalembert view {file}` shows it.
-# Numbers are in SI units and radians, or have a unit behind them: 12 mm, 30 deg, 5 N/mm.
+# Numbers are in SI units and radians, or have a unit: 12 mm, 30 deg, 5 N/mm.
 dalembert: 1
 name: {name}
 
@@ -62,12 +62,12 @@ simulate:                 # what `dalembert simulate` does without further words
 
 
 def new(chosen: argparse.Namespace) -> CommandResult:
-    """Write a model file to begin with."""
+    """Write a new model file from a template."""
     path = Path(chosen.file)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise ModelError("new", "file", chosen.file, "give a name that ends in .yaml")
     if path.exists() and not chosen.force:
-        raise ModelError("new", "file", chosen.file, "it exists already: take another name, or --force")
+        raise ModelError("new", "file", chosen.file, "it exists already: use another name, or --force")
     if chosen.library is None:
         text = _FIRST.format(file=path.name, name=path.stem)
     else:
@@ -77,7 +77,7 @@ def new(chosen: argparse.Namespace) -> CommandResult:
         try:
             system = known[chosen.library]()
         except TypeError as error:
-            remedy = f"{error}: say them in a file, 'library: {{type: {chosen.library}, ...}}'"
+            remedy = f"{error}: give them in a file, 'library: {{type: {chosen.library}, ...}}'"
             raise ModelError("new", "--library", chosen.library, remedy) from None
         save(system, path)
         text = path.read_text(encoding="utf-8")
@@ -86,15 +86,15 @@ def new(chosen: argparse.Namespace) -> CommandResult:
         if not Path(chosen.schema).exists():
             Path(chosen.schema).write_text(_schema_text(), encoding="utf-8")
     path.write_text(text, encoding="utf-8")
-    said = f"written: {path}\nnext: dalembert simulate {path} --export motion.html"
-    return CommandResult(said, {"written": [str(path)]})
+    summary = f"written: {path}\nnext: dalembert simulate {path} --export motion.html"
+    return CommandResult(summary, {"written": [str(path)]})
 
 
 def convert(chosen: argparse.Namespace) -> CommandResult:
-    """Write a model in another format, which the ending of its name says."""
+    """Write a model in another format, selected by the suffix."""
     system = loaded(chosen)
     if Path(chosen.to).exists() and not chosen.force:
-        raise ModelError("convert", "to", chosen.to, "it exists already: take another name, or --force")
+        raise ModelError("convert", "to", chosen.to, "it exists already: use another name, or --force")
     save(system, chosen.to)
     notes = list(system.notes)
     text = "".join([f"written: {chosen.to}", *(f"\nnote: {note}" for note in notes)])

@@ -17,20 +17,20 @@ __all__ = ["compiled", "coordinates", "loaded", "setting"]
 
 
 def loaded(chosen: argparse.Namespace) -> System:
-    """Return the system of the file that was named."""
+    """Return the system of the given file."""
     options = {"packages": tuple(chosen.packages), "root": chosen.root}
     return load_model(chosen.model, base=chosen.base, name=chosen.system, **options)
 
 
 def compiled(chosen: argparse.Namespace) -> Model:
-    """Return the model of the file that was named, with the numbers of ``--parameter``."""
+    """Return the model of the given file, with the values of ``--parameter``."""
     system = loaded(chosen)
     model = system.compile()
     return model.with_parameters(numbers(chosen, model)) if chosen.parameter else model
 
 
 def numbers(chosen: argparse.Namespace, model: Model) -> dict[str, float]:
-    """Return the numbers of ``--parameter name=value``."""
+    """Return the values of ``--parameter name=value``."""
     found = {}
     for text in chosen.parameter:
         name, sign, value = text.rpartition("=")
@@ -50,7 +50,7 @@ def numbers(chosen: argparse.Namespace, model: Model) -> dict[str, float]:
 
 
 def setting(chosen: argparse.Namespace, system: System, verb: str, name: str, otherwise: Any = None) -> Any:
-    """Return an option: of the command line, else of the model file, else the usual one."""
+    """Return an option: of the command line, else of the model file, else the default."""
     value = getattr(chosen, name, None)
     return value if value is not None else system.settings.get(verb, {}).get(name, otherwise)
 

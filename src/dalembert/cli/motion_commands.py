@@ -25,7 +25,7 @@ DEFAULTS |= {"max_step": None, "fixed_step": None}
 
 
 def simulate(chosen: argparse.Namespace) -> CommandResult:
-    """Compute the motion; write results, plots, animations."""
+    """Simulate; write results, plots, animations."""
     check_output_paths(chosen)
     model = compiled(chosen)
     options = {name: setting(chosen, model.system, "simulate", name, usual) for name, usual in DEFAULTS.items()}
@@ -42,12 +42,12 @@ def simulate(chosen: argparse.Namespace) -> CommandResult:
 
 
 def kinematics(chosen: argparse.Namespace) -> CommandResult:
-    """Follow the motion that drives prescribe, without forces."""
+    """Compute the motion that drives prescribe, without forces."""
     check_output_paths(chosen)
     model = compiled(chosen)
     if chosen.drive is not None:
         if chosen.values is None:
-            raise ModelError("kinematics", "--values", None, "give what the coordinate goes through: 0:6.28:0.1")
+            raise ModelError("kinematics", "--values", None, "give the values of the coordinate: 0:6.28:0.1")
         result = follow(model, drive=chosen.drive, values=chosen.values)
     else:
         times = setting(chosen, model.system, "kinematics", "times")
@@ -56,7 +56,7 @@ def kinematics(chosen: argparse.Namespace) -> CommandResult:
 
 
 def _write_and_report(model: Model, result: Result, chosen: argparse.Namespace, verb: str) -> CommandResult:
-    """Write the files that were asked for, and say what there is."""
+    """Write the requested files, and return the summary."""
     names = setting(chosen, model.system, verb, "outputs") or chosen.plot or []
     written = write_files(result, chosen, names)
     text = _report(model, result, names, verb)
@@ -103,14 +103,14 @@ def _data(model: Model, result: Result, names: list[str], verb: str) -> dict[str
 
 
 def plot(chosen: argparse.Namespace) -> CommandResult:
-    """Plot outputs of a result that was written before."""
+    """Plot outputs of a stored result."""
     result = Result.load(chosen.result, None if chosen.model is None else loaded(chosen))
     result.plot(*(chosen.names or []), path=chosen.picture)
     return CommandResult(f"written: {chosen.picture}", {"written": [chosen.picture]})
 
 
 def view(chosen: argparse.Namespace) -> CommandResult:
-    """Show a system in a browser, to be pulled about."""
+    """Show a system in a browser, to be dragged."""
     system = loaded(chosen)
     shown = system.play if chosen.play else system.view
     with shown(open_browser=not chosen.no_browser, port=chosen.port) as viewer:

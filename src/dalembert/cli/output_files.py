@@ -25,7 +25,7 @@ def check_output_paths(chosen: argparse.Namespace) -> None:
     Raises
     ------
     ModelError
-        If a name has another ending than those that can be written, or its folder is not there.
+        If the suffix of a name is not supported, or its folder does not exist.
     """
     for option, kinds in _KINDS.items():
         name = getattr(chosen, option, None)
@@ -41,7 +41,7 @@ def check_output_paths(chosen: argparse.Namespace) -> None:
 
 
 def write_files(result: Result, chosen: argparse.Namespace, names: list[str]) -> list[str]:
-    """Write the files that were asked for; return their names."""
+    """Write the requested files; return their names."""
     written = []
     if chosen.out is not None:
         _save(result, chosen.out, names)
@@ -62,7 +62,7 @@ def write_files(result: Result, chosen: argparse.Namespace, names: list[str]) ->
 
 
 def _save(result: Result, path: str, names: list[str]) -> None:
-    """Write a result, or a table of its coordinates or of chosen outputs for Excel or MATLAB."""
+    """Write a result, or a table of its coordinates or of selected outputs for Excel or MATLAB."""
     table = {".xlsx": result.to_excel, ".mat": result.to_mat}.get(Path(path).suffix.lower())
     if table is None:
         result.save(path, names)

@@ -17,12 +17,12 @@ __all__ = ["parser"]
 
 _MODEL = """\
 MODEL is a model file (.yaml, .json), a robot's file (.urdf and whatever da.load reads), or a Python file that defines
-`system`: a System, or a function that returns one. A Python file is run, except for what stands under
-`if __name__ == "__main__":`. Settings that a model file has for the verb hold unless options say otherwise.
+`system`: a System, or a function that returns one. A Python file is executed, except for code under
+`if __name__ == "__main__":`. Options take precedence over the settings in a model file.
 """
 _STATUS = """\
-exit status: 0 done; 1 no answer: loops that do not close, a run that cannot go on, no equilibrium (what was computed is
-written); 2 wrong use, or a model, name or file that is wrong; 130 interrupted (what was computed is written).
+exit status: 0 success; 1 no result: open loops, a failed run, no equilibrium (partial results are written); 2 wrong
+use, or an invalid model, name or file; 130 interrupted (partial results are written).
 
 examples:
   dalembert new four_bar.yaml && dalembert simulate four_bar.yaml --export motion.html
@@ -32,10 +32,10 @@ examples:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Answers words that it does not know with those that are spelt like them."""
+    """Parser that suggests similarly spelt words for unknown ones."""
 
     def error(self, message: str) -> NoReturn:
-        """End the program with what is wrong, and what was probably meant."""
+        """Exit with an error message and a suggestion."""
         wrong = re.search(r"argument VERB: invalid choice: '(.*?)'", message)
         if wrong is not None:
             verbs = [verb for action in self._actions for verb in action.choices or ()]
@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what was written; options that no verb has are refused with those that are spelt like them."""
+        """Return the parsed arguments; unknown options are refused with similarly spelt ones."""
         chosen, left = self.parse_known_args(args, namespace)
         if left:
             options = [word for verb in self._verbs(chosen) for word in verb._option_string_actions]
@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line."""
     made = _Parser(
         prog="dalembert",
-        description="Multibody systems: describe them in a file or in Python, check them, simulate them, watch them.",
+        description="Multibody dynamics: check, simulate and view systems described in a file or in Python.",
         epilog=_STATUS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -77,138 +77,139 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _about_files(verbs: Any) -> None:
-    new = _verb(verbs, "new", "file_commands", "write a model file to begin with", "dalembert new four_bar.yaml", "")
+    new = _verb(verbs, "new", "file_commands", "write a new model file", "dalembert new four_bar.yaml", "")
     new.add_argument("file", metavar="FILE.yaml", help="where to write")
     new.add_argument("--library", metavar="NAME", help="a system of the library, written out: four_bar, stewart, ...")
-    new.add_argument("--schema", metavar="FILE", help="let editors check it by this JSON Schema; written if absent")
-    new.add_argument("--force", action="store_true", help="write over a file that exists")
+    new.add_argument("--schema", metavar="FILE", help="JSON Schema for editors; written if absent")
+    new.add_argument("--force", action="store_true", help="overwrite an existing file")
 
-    told = "dalembert convert robot.urdf robot.yaml"
-    convert = _verb(verbs, "convert", "file_commands", "write a model in another format", told, _MODEL)
+    example = "dalembert convert robot.urdf robot.yaml"
+    convert = _verb(verbs, "convert", "file_commands", "write a model in another format", example, _MODEL)
     _add_model(convert)
-    convert.add_argument("to", metavar="FILE", help="where to write; the ending says the format")
-    convert.add_argument("--force", action="store_true", help="write over a file that exists")
+    convert.add_argument("to", metavar="FILE", help="file to write; the suffix selects the format")
+    convert.add_argument("--force", action="store_true", help="overwrite an existing file")
 
-    told = "dalembert schema --out dalembert.schema.json"
-    schema = _verb(verbs, "schema", "file_commands", "print the JSON Schema of model files, for editors", told, "")
+    example = "dalembert schema --out dalembert.schema.json"
+    schema = _verb(verbs, "schema", "file_commands", "print the JSON Schema of model files, for editors", example, "")
     schema.add_argument("--out", metavar="FILE", help="write it there")
 
 
 def _about_systems(verbs: Any) -> None:
-    told = "dalembert check four_bar.yaml --draw four_bar.png"
+    example = "dalembert check four_bar.yaml --draw four_bar.png"
     check = _verb(
         verbs,
         "check",
         "analysis_commands",
         "count degrees of freedom, find loops and redundant equations",
-        told,
+        example,
         _MODEL,
     )
     _add_model(check, numbers=True)
-    check.add_argument("--draw", metavar="FILE", help="draw the system as it starts (.png, .pdf, .svg)")
-    check.add_argument("--numbers", action="store_true", help="list all its numbers by name, as --parameter takes them")
+    check.add_argument("--draw", metavar="FILE", help="draw the system at its start (.png, .pdf, .svg)")
+    check.add_argument("--numbers", action="store_true", help="list all parameters by name, as for --parameter")
 
-    tree = _verb(
-        verbs, "tree", "analysis_commands", "print the tree that the kernels walk", "dalembert tree robot.urdf", _MODEL
-    )
+    tree = _verb(verbs, "tree", "analysis_commands", "print the spanning tree", "dalembert tree robot.urdf", _MODEL)
     _add_model(tree)
 
-    told = "dalembert assemble four_bar.yaml --hold A --branches"
-    assemble = _verb(verbs, "assemble", "analysis_commands", "close the loops; say where everything is", told, _MODEL)
+    example = "dalembert assemble four_bar.yaml --hold A --branches"
+    assemble = _verb(verbs, "assemble", "analysis_commands", "close the loops; print the result", example, _MODEL)
     _add_model(assemble, numbers=True)
-    assemble.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates that stay where they start")
-    assemble.add_argument("--branches", action="store_true", help="look for other ways to close them, too")
+    assemble.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates held at their start values")
+    assemble.add_argument("--branches", action="store_true", help="search for all closed configurations")
     assemble.add_argument("--draw", metavar="FILE", help="draw it (.png, .pdf, .svg)")
 
-    told = "dalembert equilibrium arm.yaml --hold elbow"
-    rest = _verb(verbs, "equilibrium", "analysis_commands", "find where the system rests", told, _MODEL)
+    example = "dalembert equilibrium arm.yaml --hold elbow"
+    rest = _verb(verbs, "equilibrium", "analysis_commands", "find an equilibrium", example, _MODEL)
     _add_model(rest, numbers=True)
-    rest.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates that are held where they start")
-    rest.add_argument("--unknown", type=_names, metavar="A,B,...", help="inputs or numbers that are to be found")
-    rest.add_argument("--nearest", action="store_true", help="the nearest one, stable or not")
-    rest.add_argument("--draw", metavar="FILE", help="draw it there (.png, .pdf, .svg)")
+    rest.add_argument("--hold", type=_names, metavar="A,B,...", help="coordinates held at their start values")
+    rest.add_argument("--unknown", type=_names, metavar="A,B,...", help="inputs or parameters to solve for")
+    rest.add_argument("--nearest", action="store_true", help="the nearest equilibrium, stable or not")
+    rest.add_argument("--draw", metavar="FILE", help="draw the equilibrium (.png, .pdf, .svg)")
 
-    told = "dalembert modes suspension.yaml --at rest --count 6"
+    example = "dalembert modes suspension.yaml --at rest --count 6"
     modes = _verb(
-        verbs, "modes", "analysis_commands", "find frequencies, damping and shapes of small motions", told, _MODEL
+        verbs, "modes", "analysis_commands", "compute frequencies, damping and shapes of small motions", example, _MODEL
     )
     _add_model(modes, numbers=True)
     _add_state(modes)
-    modes.add_argument("--count", type=int, metavar="N", help="how many, the lowest")
+    modes.add_argument("--count", type=int, metavar="N", help="number of modes, the lowest")
     modes.add_argument("--animate", metavar="FILE", help="a mode as .gif or .html")
     modes.add_argument("--mode", type=int, default=0, metavar="K", help="which, from 0 (default: %(default)d)")
 
-    told = "dalembert linearize cart_pole.yaml --inputs push.fx --outputs pole.angle --out plant.json"
-    linear = _verb(verbs, "linearize", "analysis_commands", "find the linear equations about a state", told, _MODEL)
+    example = "dalembert linearize cart_pole.yaml --inputs push.fx --outputs pole.angle --out plant.json"
+    linear = _verb(verbs, "linearize", "analysis_commands", "linearize about a state", example, _MODEL)
     _add_model(linear, numbers=True)
     _add_state(linear)
-    linear.add_argument("--inputs", type=_names, metavar="A,B,...", help="what acts from outside (default: all)")
-    linear.add_argument("--outputs", type=_names, metavar="A,B,...", help="what is looked at")
+    linear.add_argument("--inputs", type=_names, metavar="A,B,...", help="inputs of the linear system (default: all)")
+    linear.add_argument("--outputs", type=_names, metavar="A,B,...", help="outputs of the linear system")
     linear.add_argument("--out", metavar="FILE", help="the matrices A, B, C, D with names, as .json")
 
 
 def _about_motions(verbs: Any) -> None:
-    told = """dalembert simulate four_bar.yaml --t-end 5 --plot rocker.angle,D.force
+    example = """dalembert simulate four_bar.yaml --t-end 5 --plot rocker.angle,D.force
   dalembert simulate four_bar.yaml --parameter "a=120 mm" --export motion.html
   dalembert simulate robot.urdf --base free --out run.nc --times 0:10:0.01
   dalembert simulate four_bar.py --animate motion.gif --trace "coupler.at(0.2, 0, 0)\""""
     simulate = _verb(
-        verbs, "simulate", "motion_commands", "compute the motion; write results, plots, animations", told, _MODEL
+        verbs, "simulate", "motion_commands", "simulate; write results, plots, animations", example, _MODEL
     )
     _add_model(simulate, numbers=True)
     _add_run(simulate)
     _add_files(simulate)
 
-    told = """dalembert kinematics four_bar.yaml --times 0:1:0.01 --plot rocker.angle
+    example = """dalembert kinematics four_bar.yaml --times 0:1:0.01 --plot rocker.angle
   dalembert kinematics four_bar.yaml --drive A --values 0:6.28:0.01 --export turn.html"""
     motion = _verb(
-        verbs, "kinematics", "motion_commands", "follow the motion that drives prescribe, without forces", told, _MODEL
+        verbs,
+        "kinematics",
+        "motion_commands",
+        "compute the motion that drives prescribe, without forces",
+        example,
+        _MODEL,
     )
     _add_model(motion, numbers=True)
     motion.add_argument("--times", type=_times, metavar="T", help="START:END:STEP, or T1,T2,... s (default: 0:1:0.01)")
     motion.add_argument("--drive", metavar="NAME", help="a coordinate to move, driven or not")
-    motion.add_argument("--values", type=_times, metavar="X", help="what it goes through: START:END:STEP, rad or m")
+    motion.add_argument("--values", type=_times, metavar="X", help="values of the coordinate: START:END:STEP, rad or m")
     _add_files(motion)
 
-    told = "dalembert plot run.nc rocker.angle D.force --picture forces.png"
-    plot = _verb(verbs, "plot", "motion_commands", "plot outputs of a result that was written before", told, "")
+    example = "dalembert plot run.nc rocker.angle D.force --picture forces.png"
+    plot = _verb(verbs, "plot", "motion_commands", "plot outputs of a stored result", example, "")
     plot.add_argument("result", metavar="RESULT", help="a .nc, .csv, .parquet or .zarr that simulate wrote")
     plot.add_argument("names", nargs="*", metavar="NAME", help="outputs (default: all coordinates)")
     plot.add_argument("--model", metavar="MODEL", help="its model, for outputs that were not stored")
     plot.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
     _add_source(plot)
 
-    told = "dalembert view four_bar.yaml --play"
-    view = _verb(verbs, "view", "motion_commands", "show the system in a browser, to be pulled about", told, _MODEL)
+    example = "dalembert view four_bar.yaml --play"
+    view = _verb(verbs, "view", "motion_commands", "show the system in a browser, to be dragged", example, _MODEL)
     _add_model(view)
     view.add_argument("--play", action="store_true", help="run it in real time")
-    view.add_argument("--port", type=int, default=0, metavar="N", help="of the server (default: any that is free)")
+    view.add_argument("--port", type=int, default=0, metavar="N", help="port of the server (default: any free one)")
     view.add_argument("--no-browser", action="store_true", help="only print the address")
 
 
 def _about_the_program(verbs: Any) -> None:
     demo = _verb(
-        verbs, "demo", "program_commands", "simulate two mechanisms; write a table, pictures, pages that play",
+        verbs, "demo", "program_commands", "simulate two mechanisms; write a table, pictures, pages with a player",
         "dalembert demo --open", "",
     )  # fmt: skip
     demo.add_argument("folder", nargs="?", default="dalembert-demo", help="where to write (default: %(default)s)")
     demo.add_argument("--open", action="store_true", help="open the page in a browser")
 
-    _verb(
-        verbs, "doctor", "program_commands", "say what is installed, and what works here", "dalembert doctor --json", ""
-    )
+    _verb(verbs, "doctor", "program_commands", "list packages, test the installation", "dalembert doctor --json", "")
 
-    told = "dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert"
-    shell = _verb(verbs, "completion", "completion", "print a script that completes words in a shell", told, "")
+    example = "dalembert completion bash > ~/.local/share/bash-completion/completions/dalembert"
+    shell = _verb(verbs, "completion", "completion", "print a completion script for a shell", example, "")
     shell.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
-def _verb(verbs: Any, name: str, room: str, told: str, example: str, epilog: str) -> argparse.ArgumentParser:
-    """Add a verb, which is a function of a module of this package."""
+def _verb(verbs: Any, name: str, module: str, summary: str, example: str, epilog: str) -> argparse.ArgumentParser:
+    """Add a command, a function of a module of this package."""
     made: argparse.ArgumentParser = verbs.add_parser(
         name,
-        help=told,
-        description=f"{told[0].upper()}{told[1:]}.",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"{epilog}\nexamples:\n  {example}\n".lstrip(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -216,13 +217,13 @@ def _verb(verbs: Any, name: str, room: str, told: str, example: str, epilog: str
     def run(chosen: argparse.Namespace) -> Any:
         from importlib import import_module
 
-        return getattr(import_module(f"{__package__}.{room}"), name)(chosen)
+        return getattr(import_module(f"{__package__}.{module}"), name)(chosen)
 
     made.set_defaults(run=run)
-    group = made.add_argument_group("what is printed")
+    group = made.add_argument_group("printing")
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors, show no progress")
-    group.add_argument("--json", action="store_true", help="print what was found as JSON")
-    group.add_argument("--traceback", "--debug", action="store_true", help="say where in the program an error arose")
+    group.add_argument("--json", action="store_true", help="print the result as JSON")
+    group.add_argument("--traceback", "--debug", action="store_true", help="print the traceback of errors")
     return made
 
 
@@ -232,26 +233,24 @@ def _add_model(parser: argparse.ArgumentParser, *, numbers: bool = False) -> Non
     if numbers:
         parser.add_argument(
             "-p", "--parameter", action="append", default=[], metavar="NAME=VALUE",
-            help="another number: crank=0.12, 'coupler.mass=2 kg'; may be repeated",
+            help="change a parameter: crank=0.12, 'coupler.mass=2 kg'; may be repeated",
         )  # fmt: skip
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--system", metavar="NAME", help="which system of a Python file")
+    parser.add_argument("--system", metavar="NAME", help="name of the system in a Python file")
     parser.add_argument(
-        "--base", choices=("fixed", "free"), default="fixed", help="how the root link of a URDF file meets the ground"
+        "--base", choices=("fixed", "free"), default="fixed", help="connection of the root link of a URDF file"
     )
     parser.add_argument(
         "--packages", action="append", default=[], metavar="FOLDER",
-        help="where packages with meshes of a URDF or SDF file are; may be repeated",
+        help="folder of packages with meshes of a URDF or SDF file; may be repeated",
     )  # fmt: skip
-    parser.add_argument(
-        "--root", metavar="FOLDER", help="that files may come from which MODEL includes (default: its own)"
-    )
+    parser.add_argument("--root", metavar="FOLDER", help="folder of permitted included files (default: that of MODEL)")
 
 
 def _add_state(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--at", choices=("start", "rest"), default="start", help="about where it starts, or rests")
+    parser.add_argument("--at", choices=("start", "rest"), default="start", help="state: start, or equilibrium")
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -262,7 +261,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         "--times",
         type=_times,
         metavar="T",
-        help="where states are kept: START:END:STEP, or T1,T2,... (default: all steps)",
+        help="output times: START:END:STEP, or T1,T2,... (default: all steps)",
     )
     group.add_argument(
         "--method",
@@ -278,7 +277,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("what to write")
+    group = parser.add_argument_group("output files")
     group.add_argument(
         "--outputs", type=_names, metavar="A,B,...", help="outputs to print and to store with the result"
     )
@@ -289,14 +288,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--picture", default="plot.png", metavar="FILE", help="where to plot (default: %(default)s)")
     group.add_argument("--energy", metavar="FILE", help="a plot of the energies and their balance")
     group.add_argument("--animate", metavar="FILE", help="the motion, as .gif or .html")
-    group.add_argument("--export", metavar="FILE", help="a page that plays by itself, .html, or a .glb")
-    group.add_argument("--trace", type=_names, metavar="A,B,...", help="points whose paths the animation draws")
-    group.add_argument("--speed", type=float, default=1.0, metavar="X", help="of the animation (default: %(default)g)")
-    group.add_argument("--fps", type=float, default=30.0, metavar="N", help="frames a second (default: %(default)g)")
+    group.add_argument("--export", metavar="FILE", help="a page with a player, .html, or a .glb")
+    group.add_argument("--trace", type=_names, metavar="A,B,...", help="points whose paths are drawn in the animation")
+    group.add_argument("--speed", type=float, default=1.0, metavar="X", help="playback speed (default: %(default)g)")
+    group.add_argument("--fps", type=float, default=30.0, metavar="N", help="frames per second (default: %(default)g)")
 
 
 def _names(text: str) -> list[str]:
-    """Return names separated by commas; those within parentheses do not separate."""
+    """Return names separated by commas outside of parentheses."""
     names = [name.strip() for name in re.split(r",(?![^(]*\))", text)]
     if not all(names):
         raise argparse.ArgumentTypeError(f"{text!r}: give names separated by commas")

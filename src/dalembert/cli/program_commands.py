@@ -21,7 +21,7 @@ from .demo import run
 
 __all__ = ["demo", "doctor"]
 
-_EXTRAS = {  # what they are for
+_EXTRAS = {  # purpose of each extra
     "scipy": "matrices", "matplotlib": "pictures", "pillow": "animations as .gif", "pandas": "tables",
     "xarray": "results as .nc", "pyyaml": "model files", "pyarrow": "results as .parquet",
     "zarr": "results as .zarr", "anywidget": "views in notebooks",
@@ -33,7 +33,7 @@ _BROWSERS = ("xdg-open", "chromium", "chromium-browser", "google-chrome", "firef
 
 
 def demo(chosen: argparse.Namespace) -> CommandResult:
-    """Simulate a four-bar and a spatial loop; write a table, pictures and pages that play."""
+    """Simulate a four-bar and a spatial loop; write a table, pictures and pages with a player."""
     began = time.perf_counter()
     folder = Path(chosen.folder)
     run(folder, words=not (chosen.quiet or chosen.json))
@@ -51,7 +51,7 @@ def demo(chosen: argparse.Namespace) -> CommandResult:
 
 
 def doctor(chosen: argparse.Namespace) -> CommandResult:
-    """Say what is installed, and what works here."""
+    """List installed packages and test the installation."""
     del chosen
     versions = {name: _version(name) for name in ("numpy", *_EXTRAS)}
     page = Path(__file__).parents[1] / "view" / "web" / "page.js"
@@ -92,7 +92,7 @@ def _version(name: str) -> str | None:
 
 
 def _works() -> bool:
-    """Return whether a pendulum falls as it should: 3 g / 2 l at the start."""
+    """Return whether a pendulum starts with the acceleration 3 g / 2 l."""
     s = System("pendulum")
     s.connect("A", Revolute("y"), s.ground, s.body("bob", rod(length=1.0, mass=2.0)))
     return abs(float(s.compile().forward_dynamics([0.0], [0.0], [0.0])[0]) - 14.715) < 1e-9

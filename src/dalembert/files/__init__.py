@@ -1,1 +1,1 @@
-"""Files on disk: atomic replacement, checksums and locks, for every room that writes them."""
+"""Files on disk: atomic replacement, checksums and locks."""

@@ -20,7 +20,7 @@ _KEY = "seal"
 
 
 def with_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> str:
-    """Return a note as JSON, with the checksum of it and of the arrays (any shape) that go with it."""
+    """Return a note as JSON, with the checksum of it and of its arrays (any shape)."""
     plain = json.loads(json.dumps(note))
     return json.dumps({**plain, _KEY: _digest(plain, arrays or {})})
 
@@ -29,11 +29,11 @@ def check_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.floa
     """Raise ValueError unless a note, as read back, and its arrays match its checksum."""
     plain = {key: value for key, value in note.items() if key != _KEY}
     if _digest(plain, arrays or {}) != note.get(_KEY):
-        raise ValueError("its checksum is that of other contents")
+        raise ValueError("its checksum does not match its contents")
 
 
 def block_checksum(block: bytes, start: int) -> bytes:
-    """Return the seal (8 bytes) of bytes that stand at a place of a file."""
+    """Return the checksum (8 bytes) of bytes at a position of a file."""
     return hashlib.blake2b(block, digest_size=8, salt=start.to_bytes(16, "little")).digest()
 
 
@@ -42,7 +42,7 @@ def _digest(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]) 
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name], dtype="<f8")
         missing = np.isnan(array)
-        if missing.any():  # text knows one NaN only
+        if missing.any():  # text has only one NaN
             array = np.where(missing, np.nan, array)
         found.update(f"{name} {array.shape}".encode("utf-8", "surrogatepass"))
         found.update(array.tobytes())

@@ -1,4 +1,4 @@
-"""Locks: one process at a time writes to a place, and lets it go when it ends, however it ends."""
+"""File locks: one writing process at a time; a lock ends with its process."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ else:
 
 __all__ = ["FileLock"]
 
-MAX_DISTANCE = 1 << 40  # beyond what stands in the file: on Windows nobody can read what is locked
+LOCKED_OFFSET = 1 << 40  # bytes, beyond the contents: on Windows locked bytes cannot be read
 
 
 class FileLock:
-    """A file that one holds at a time; it says who.
+    """Lock file, held by one process at a time, with the owner written in it.
 
     Parameters
     ----------
     path : path
-        Of the file, which is made if there is none and stays.
+        Path of the file; created if missing, and not deleted.
     item, field, value : str
-        What is locked, as an error tells it.
+        Locked item, for error messages.
 
     Attributes
     ----------
     held : bool
-        False where the file system knows no locks.
+        False if the file system does not support locks.
 
     Raises
     ------
     FileError
-        If another process, or another run of this one, holds it.
+        If another process, or another run in this process, holds the lock.
     """
 
     def __init__(self, path: Path, *, item: str, field: str, value: str) -> None:
@@ -58,7 +58,7 @@ class FileLock:
         _held.add(self)
 
     def release(self) -> None:
-        """Let go."""
+        """Release the lock."""
         self.file.close()
 
 
@@ -66,7 +66,7 @@ _held: weakref.WeakSet[FileLock] = weakref.WeakSet()
 
 
 def _leave_to_parent() -> None:
-    """Close what a forked process has of the locks of its parent, or it would hold them when that has died."""
+    """Close the locks of the parent in a forked process, which would keep them after the parent has ended."""
     for lock in list(_held):
         lock.release()
 
@@ -76,10 +76,10 @@ if hasattr(os, "register_at_fork"):
 
 
 def _taken(descriptor: int) -> bool:
-    """Lock an open file until it is closed; returns whether that is possible at all, raises if another has done so."""
+    """Lock an open file until it is closed; return whether locks are supported; raise if it is locked."""
     try:
         if sys.platform == "win32":
-            os.lseek(descriptor, MAX_DISTANCE, os.SEEK_SET)
+            os.lseek(descriptor, LOCKED_OFFSET, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

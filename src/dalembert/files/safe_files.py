@@ -1,4 +1,4 @@
-"""Files that are either old or new, never half written; nothing is replaced that was not written by us."""
+"""Atomic replacement of files: complete or unchanged; only files of this package are replaced."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from ..errors import FileError, ModelError
 
 __all__ = ["replacing"]
 
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)  # full, or broken
-_STALE = 86400.0  # s: nobody writes that long
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)  # full, or broken
+STALE_AGE = 86400.0  # s: no writer takes that long
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | None = None) -> Iterator[Path]:
-    """Give a place to write a file or a folder to, and put what was written at `path` when all went well.
+    """Yield a temporary path for a file or a folder, which replaces `path` on success.
 
-    If writing fails, what was at `path` stays as it was and nothing else is left behind. A file is exchanged in one
-    step and keeps its mode; until then none but its owner may read it. A folder takes two: the old one is set aside
-    under another name first, and put back if the second step fails. A symbolic link is followed: what it points to is
-    replaced, the link stays. What is written for a device or a pipe is copied into it.
+    If writing fails, `path` is unchanged and temporary files are removed. A file is replaced in one step and keeps its
+    mode; until then only its owner may read the new one. A folder needs two steps: the old one is renamed first, and
+    restored if the second step fails. A symbolic link is followed: its target is replaced, the link stays. Output for a
+    device or a pipe is copied into it.
 
     Parameters
     ----------
     path : str or path
     store : function of a path
-        Where a folder is written: whether an existing folder is of that kind, and may be replaced.
+        For folders: whether an existing folder is of that kind, and may be replaced.
 
     Raises
     ------
     ModelError
-        If the folder that `path` is in does not exist or cannot be written to, or if what is at `path` is neither a
-        file nor a folder that may be replaced.
+        If the parent folder of `path` does not exist or cannot be written to, or if `path` is neither a file nor a
+        folder that may be replaced.
     FileError
         If the disk is full or broken.
     """
@@ -54,7 +54,7 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     new, old = (beside / f".{target.name[:100]}.{uuid.uuid4().hex}.{ending}" for ending in ("new", "old"))
     try:
         _remove_leftovers(beside, target.name[:100])
-        if mode is not None and stat.S_ISREG(mode):  # nobody reads it meanwhile who may not read the old one
+        if mode is not None and stat.S_ISREG(mode):  # with the permissions of the old file from the start
             os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(mode) & 0o700 | 0o600))
         yield new
         if new.is_dir():
@@ -70,7 +70,7 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
     except (PermissionError, FileNotFoundError) as error:
         raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
     except OSError as error:
-        if error.errno not in _DISK:
+        if error.errno not in DISK_ERRORS:
             raise
         remedy = f"it cannot be written: {error.strerror}; what was there before is kept"
         raise FileError("file", "path", str(path), remedy) from error
@@ -79,15 +79,15 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
 
 
 def _remove_leftovers(folder: Path, name: str) -> None:
-    """Remove what writers left that were killed, a day ago or longer."""
+    """Remove temporary files of killed writers, after a day."""
     for path in folder.glob(f".{glob.escape(name)}.{'[0-9a-f]' * 32}.new*"):
         with suppress(OSError):
-            if time.time() - path.lstat().st_mtime > _STALE:
+            if time.time() - path.lstat().st_mtime > STALE_AGE:
                 _remove(path)
 
 
 def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bool] | None) -> int | None:
-    """Return type and permissions of what is at the target, None if there is nothing; refuse what must stay."""
+    """Return type and permissions of the target, None if it does not exist; refuse to replace foreign files."""
     try:
         found = os.lstat(target)
         mode = found.st_mode
@@ -98,17 +98,17 @@ def _mode(target: Path, path: str | os.PathLike[str], store: Callable[[Path], bo
     except OSError as error:
         raise ModelError("file", "path", str(path), f"it may not be written: {error.strerror}") from error
     if (found.st_ino, found.st_ctime_ns) != (now.st_ino, now.st_ctime_ns):
-        return _mode(target, path, store)  # another writer has put its own there meanwhile
+        return _mode(target, path, store)  # another writer has put its own file there meanwhile
     if stat.S_ISDIR(mode) and not ours:
         what = "a folder" if store is None else "a folder that was not written by Result.save"
         raise ModelError("file", "path", str(path), f"it is {what}, which is never replaced: give another name")
     if store is not None and not stat.S_ISDIR(mode):
-        raise ModelError("file", "path", str(path), "it is no folder, and a folder is to be written: give another name")
+        raise ModelError("file", "path", str(path), "it is not a folder, and a folder is written: give another name")
     return mode
 
 
 def _exchange(new: Path, target: Path, old: Path) -> None:
-    """Put a folder in the place of another, also beside others who do the same: the last one stays."""
+    """Replace a folder by another; of concurrent writers the last one succeeds."""
     while True:
         with suppress(FileNotFoundError):
             os.rename(target, old)

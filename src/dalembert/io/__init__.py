@@ -1,4 +1,4 @@
-"""Systems from files, and into them: model files (YAML, JSON), URDF, MJCF, SDF."""
+"""Input and output of systems: model files (YAML, JSON), URDF, MJCF, SDF."""
 
 from ..result.storage.tables import read_table
 from .load_save import load, save

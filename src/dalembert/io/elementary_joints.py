@@ -1,7 +1,7 @@
-"""Joints as rows of plain moves, as files of robots have them: turns about axes, slides along axes.
+"""Joints as sequences of elementary joints, as in robot file formats: rotations and translations.
 
-Walked outward from the first end, a joint is the product of its moves; from its second end, the product of their
-inverses in the opposite order, which are the same moves about and along opposite axes:
+From its first end, a joint is the product of its elementary joints; from its second end, the product of their
+inverses in the opposite order, which are the same elementary joints about and along opposite axes:
 
     (J_1 J_2 ... J_n)^-1 = J_n^-1 ... J_1^-1,    exp(a q)^-1 = exp(-a q)
 """
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ElementaryJoint:
-    """A turn or slide by one coordinate, or a ball or free joint.
+    """Rotation or translation by one coordinate, or a ball or free joint.
 
     Attributes
     ----------
@@ -46,11 +46,11 @@ class ElementaryJoint:
     axis : (3,)
         In axes of the marker.
     label : str
-        Name of the coordinate; empty where the joint has one only.
+        Name of the coordinate; empty if the joint has only one.
     number : int
-        Of the speed among those of the joint; the first, for a ball.
+        Index of the velocity in the joint; the first, for a ball.
     pitch : float
-        What the slide of a screw advances with a radian of the turn before it, m; zero of others.
+        Advance of a screw per radian of its rotation, m; zero for others.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class ElementaryJoint:
 
 
 def elementary_joints(joint: Joint, *, backward: bool = False) -> list[ElementaryJoint] | None:
-    """Return the moves of a joint from its inboard end, or `backward` from its second; None if it has no such form."""
+    """Return the elementary joints of a joint from its inboard end, or `backward`; None if there is no such form."""
     moves = _forward(joint)
     if moves is None or not backward:
         return moves
@@ -103,13 +103,13 @@ def _forward(joint: Joint) -> list[ElementaryJoint] | None:
 
 
 def outward_joints(system: System, cut_first: Callable[[Joint], bool]) -> tuple[list[TreeJoint], list[Connection]]:
-    """Return the joints of spanning trees, parents before children, and the connections that are left over.
+    """Return the joints of spanning trees, parents before children, and the remaining connections.
 
     Parameters
     ----------
     system : System
     cut_first : function of a joint
-        Whether a format can say of a joint that it closes a loop; such joints are cut before others.
+        Whether a format supports a joint as a loop constraint; such joints are cut before others.
     """
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
     joints.sort(key=lambda c: isinstance(c.element, Joint) and cut_first(c.element))  # the others first
@@ -141,7 +141,7 @@ def _walked(system: System, branches: list[Connection]) -> list[TreeJoint]:
     seen = {system.ground.name}
     found: list[TreeJoint] = []
     for start in (system.ground.name, *system.bodies):
-        if start not in seen:  # what floats, floats freely
+        if start not in seen:  # floating parts get a free joint
             body = system.bodies[start]
             found.append(TreeJoint(f"{start}.free", Free(), system.ground.origin, body.origin, False))
             seen.add(start)

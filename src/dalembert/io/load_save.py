@@ -1,4 +1,4 @@
-"""The doors: `load` and `save`. The ending of a name says the format; of ``.xml`` files the root element."""
+"""`load` and `save`: the format follows from the file suffix, for ``.xml`` files from the root element."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 _DATA = ("limits", "damping", "friction")
 
-# format: what reads it, and the options that it has
+# format: its reader, and the options of that reader
 _READERS: dict[str, tuple[Callable[..., System], tuple[str, ...]]] = {
     "model": (load_model_file, ("root",)),
     "URDF": (load_urdf, ("base", "inertia", *_DATA, "packages")),
@@ -65,41 +65,41 @@ def load(
     root: str | os.PathLike[str] | None = None,
     packages: Packages = (),
 ) -> System:
-    """Read a system from a file; the ending of its name says the format, of ``.xml`` files the root element.
+    """Read a system from a file; the format follows from its suffix, for ``.xml`` files from the root element.
 
     Parameters
     ----------
     path : str or path
         ``.yaml`` or ``.json``, as `save` writes them; ``.urdf`` (or root element ``<robot>``); ``.sdf`` or ``.world``
-        (``<sdf>``); MJCF (``<mujoco>``), which needs the extra ``mujoco``. What follows is for some of these.
+        (``<sdf>``); MJCF (``<mujoco>``), which needs the extra ``mujoco``. The options apply to some of these.
     base : str
-        URDF: ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` lets it move
+        URDF: ``"fixed"`` fixes the root link to ground (``"<link>.fixed"``), ``"free"`` connects it by a free joint
         (``"<link>.free"``).
     inertia : str
-        URDF, SDF: what becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        URDF, SDF: treatment of an inertia that no rigid body can have: ``"keep"`` keeps it unchanged, with a
         `ModelWarning`; ``"strict"`` refuses the file.
     limits, damping, friction : bool
-        All but model files: False leaves the stops of joints, their damping, or their dry friction out; bounds of
-        effort and speed stay.
+        All but model files: False omits the stops of joints, their damping, or their dry friction; limits of effort
+        and velocity are kept.
     keyframe : str or int
         MJCF: name or number of the keyframe that gives start values.
     root : path
-        Model files, MJCF: folder that included files, and tables, may come from; that of the file if left out.
+        Model files, MJCF: folder of permitted included files and tables; that of the file if left out.
     packages : folders, or dict of str to folder
-        URDF, SDF: where meshes of ``package://`` and ``model://`` addresses are: folders that hold packages, or each
-        package by its name. The folders above the file are looked at too, and those that ROS_PACKAGE_PATH,
-        AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and SDF_PATH name.
+        URDF, SDF: location of meshes of ``package://`` and ``model://`` addresses: folders that contain packages, or
+        each package by its name. The folders above the file are searched too, and those in ROS_PACKAGE_PATH,
+        AMENT_PREFIX_PATH, GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and SDF_PATH.
 
     Returns
     -------
     System
-        Names of bodies and joints kept; see `load_urdf`, `load_sdf`, `load_mjcf` for what is read.
-        ``system.notes`` says what had to be left out; where that changes the motion, a `OmissionWarning` says so too.
+        Names of bodies and joints are kept; see `load_urdf`, `load_sdf`, `load_mjcf` for the supported elements.
+        ``system.notes`` lists omissions; those that change the motion are also in an `OmissionWarning`.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, or is of another format, or has bad data.
+        If the file cannot be read, has another format, or has invalid data.
     TopologyError
         If the links of a URDF file do not form one tree.
     """
@@ -121,14 +121,14 @@ def load(
     for option, value in given.items():
         if option not in options and not _is_default(value, _DEFAULTS[option]):
             takes = f"a {kind} file takes {', '.join(options)}"
-            takes = "a model file says all this itself" if kind == "model" else takes
+            takes = "a model file has no options of this kind" if kind == "model" else takes
             raise ModelError("load", option, value, f"{takes}: leave it out for {str(name)!r}")
     return reader(name, **{option: given[option] for option in options})
 
 
 @checked("schema")
 def save(system: System, path: str | os.PathLike[str], *, schema: str | None = None) -> None:
-    """Write a system to a file; the ending of its name says the format.
+    """Write a system to a file; the format follows from its suffix.
 
     Parameters
     ----------
@@ -137,15 +137,15 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
         ``.yaml`` or ``.json``: a model file, which `load` reads again exactly. ``.urdf``: URDF, for
         ROS and its relatives. ``.xml`` or ``.mjcf``: MJCF, for MuJoCo.
     schema : str
-        A YAML file begins with a line that names this JSON Schema, for editors; ``dalembert schema`` prints it.
+        JSON Schema named in the first line of a YAML file, for editors; ``dalembert schema`` prints it.
 
-    Formats for robots hold less than a system has: what would close no loop or move otherwise is refused, forces and
-    drives that they have no word for are left out, with a `OmissionWarning` that lists them.
+    Robot formats represent only part of a system. Loop constraints and joints that they do not support are refused;
+    unsupported forces and drives are left out, with an `OmissionWarning` that lists them.
 
     Raises
     ------
     ModelError
-        If something is in the system that no such file can hold, such as a Python function; it is named.
+        If the system has an item that such a file cannot represent, such as a Python function; it is named.
 
     Examples
     --------
@@ -173,11 +173,11 @@ def save(system: System, path: str | os.PathLike[str], *, schema: str | None = N
     elif kind == "model":
         save_model_file(system, name, schema=schema)
     else:
-        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+        raise ModelError("save", "schema", schema, "only YAML files name a schema: leave it out")
 
 
 def _format_of(name: Path) -> str:
-    """Return the format of a file: by the ending of its name, of ``.xml`` by the root element."""
+    """Return the format of a file: by its suffix, for ``.xml`` by the root element."""
     ending = name.suffix.lower()
     if ending == ".xacro":
         raise ModelError("load", "path", str(name), "expand it first: xacro robot.urdf.xacro > robot.urdf")

@@ -1,4 +1,4 @@
-"""Search for mesh files that a model file names; they are opened when they are drawn."""
+"""Search for mesh files named in a model file; they are opened when they are drawn."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ MAX_LISTED = 4  # missing files named in a message
 
 
 def resolve_mesh_paths(system: System, folder: Path | None, packages: Packages) -> None:
-    """Note with every mesh of a system where its file lies.
+    """Store with every mesh of a system the path of its file.
 
-    Those that are not found are told in the system's notes, and by a `OmissionWarning`: which, where they were looked
-    for, and what to do.
+    Missing files are listed in the system's notes and in an `OmissionWarning`, with the searched folders and the
+    remedy.
     """
-    wanted: dict[str, Path | None] = {}
+    paths: dict[str, Path | None] = {}
     for body in system.bodies.values():
         for k, look in enumerate(body.visuals):
             if look.kind == "mesh" and look.file is not None and look.surface is None:
-                if look.file not in wanted:
-                    wanted[look.file] = find_surface(look.file, folder, packages)
-                found = wanted[look.file]
+                if look.file not in paths:
+                    paths[look.file] = find_surface(look.file, folder, packages)
+                found = paths[look.file]
                 body.visuals[k] = replace(look, path=None if found is None else str(found))
-    missing = [file for file, found in wanted.items() if found is None]
+    missing = [file for file, found in paths.items() if found is None]
     if missing:
-        said = (
-            f"{len(missing)} of {len(wanted)} meshes are not found, their bodies are drawn as sticks: "
-            f"{listed(missing, MAX_LISTED, str)}; packages= tells where packages are"
+        note = (
+            f"{len(missing)} of {len(paths)} mesh files were not found, their bodies are drawn as lines: "
+            f"{listed(missing, MAX_LISTED, str)}; packages= gives the folders of packages"
         )
-        system.notes.append(said)
+        system.notes.append(note)
         looked = searched_folders(missing[0], folder, packages)
         places = listed(looked, MAX_LISTED, str)
-        where = f"the first was looked for in {places}" if looked else "there is no folder to look in"
-        remedy = "put the files there, or name the folder that holds the packages: da.load(..., packages=FOLDER)"
-        warn_user(OmissionWarning(f"{said}\n  {where}\n  {remedy}", tuple(missing)))
+        where = f"the first was searched in {places}" if looked else "there is no folder to search"
+        remedy = "put the files there, or give the folder of the packages: da.load(..., packages=FOLDER)"
+        warn_user(OmissionWarning(f"{note}\n  {where}\n  {remedy}", tuple(missing)))
 
 
 def relative_path(file: str, folder: Path | None) -> str:
-    """Return the way to a file from a folder, as model files write it; without a folder, the file as it is given."""
+    """Return the path of a file relative to a folder, with forward slashes; without a folder, the path as given."""
     if folder is None:
         return file
     try:

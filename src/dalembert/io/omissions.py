@@ -12,9 +12,9 @@ MAX_LISTED = 12
 
 
 def warn_omitted(source: str, items: Sequence[str]) -> None:
-    """Warn of what was left out or is taken otherwise; `source` is the file."""
+    """Warn of omissions and approximations; `source` is the file."""
     if not items:
         return
     listed = "\n  ".join([*items[:MAX_LISTED], *([f"and {len(items) - MAX_LISTED} more"] * (len(items) > MAX_LISTED))])
-    message = f"{source}: left out, or taken otherwise\n  {listed}"
+    message = f"{source}: left out, or approximated\n  {listed}"
     warn_user(OmissionWarning(message, tuple(items)))

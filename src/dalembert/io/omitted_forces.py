@@ -11,7 +11,7 @@ __all__ = ["forces_at_joints", "note_omitted_forces"]
 
 
 def forces_at_joints(system: System, joint: str, number: int) -> tuple[float, float, float]:
-    """Return stiffness, rest and damping of all springs at a coordinate, which are one spring together."""
+    """Return stiffness, rest and damping of the sum of all springs at a coordinate."""
     springs = [
         force.element
         for force in system.forces.values()
@@ -26,7 +26,7 @@ def forces_at_joints(system: System, joint: str, number: int) -> tuple[float, fl
 
 
 def note_omitted_forces(system: System, left: list[str], taken: Collection[str]) -> None:
-    """Say which forces, drives and parameters a file does not hold."""
+    """Note the forces, drives and parameters that a file does not contain."""
     for force in system.forces.values():
         if force.element.kind not in taken:
             left.append(f"force {force.name!r}: a {force.element.kind}")

@@ -35,37 +35,37 @@ def load_model(
 def load_script(path: str | os.PathLike[str], *, name: str | None = None) -> System:
     """Run a Python file and return the system that it describes.
 
-    The file runs as it does when imported: what stands under ``if __name__ == "__main__":`` does not.
+    The file is executed as on import: code under ``if __name__ == "__main__":`` is not.
 
     Parameters
     ----------
     path : str or path
     name : str
-        Of the system in the file, or of a function without arguments that returns it. If left out, ``system``, or else
-        the only `System` that there is.
+        Name of the system in the file, or of a function without arguments that returns it. If left out, ``system``, or
+        else the only `System` in the file.
 
     Raises
     ------
     ModelError
         If there is no such file, or no such system in it.
     UserFunctionError
-        If it fails; says in which line.
+        If it fails; with the line.
     """
     file = Path(path)
     if not file.is_file():
         raise ModelError("model", "path", str(path), "there is no such file")
     with _importing_from(file.resolve().parent):
         found = _guarded(file, lambda: runpy.run_path(str(file), run_name=file.stem))
-        wanted = name or ("system" if "system" in found else None)
-        if wanted is None:
+        chosen = name or ("system" if "system" in found else None)
+        if chosen is None:
             return _only_system(file, found)
-        if wanted not in found:
-            raise ModelError(f"file {str(path)!r}", "system", wanted, f"it defines {_listed(found)}")
-        value = found[wanted]
+        if chosen not in found:
+            raise ModelError(f"file {str(path)!r}", "system", chosen, f"it defines {_listed(found)}")
+        value = found[chosen]
         if callable(value) and not isinstance(value, System):
             value = _guarded(file, value)
     if not isinstance(value, System):
-        raise ModelError(f"file {str(path)!r}", wanted, value, "it must be a System, or a function that returns one")
+        raise ModelError(f"file {str(path)!r}", chosen, value, "it must be a System, or a function that returns one")
     return value
 
 
@@ -73,7 +73,7 @@ def _only_system(file: Path, found: dict[str, Any]) -> System:
     systems = {id(value): key for key, value in found.items() if isinstance(value, System)}
     if len(systems) != 1:
         names = ", ".join(systems.values()) or "no system"
-        remedy = "let it define `system`, a System or a function that returns one; or choose with --system NAME"
+        remedy = "define `system`, a System or a function that returns one, in it; or choose with --system NAME"
         raise ModelError(f"file {str(file)!r}", "what it defines", names, remedy)
     system: System = found[next(iter(systems.values()))]
     return system
@@ -85,7 +85,7 @@ def _listed(found: dict[str, Any]) -> str:
 
 
 def _guarded(file: Path, call: Any) -> Any:
-    """Return what a call of the user's code returns, or say where in the file it failed."""
+    """Return the result of a call of user code, or raise an error with its position in the file."""
     try:
         return call()
     except SyntaxError as error:
@@ -98,7 +98,7 @@ def _guarded(file: Path, call: Any) -> Any:
 
 @contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
-    """Let modules in a folder be imported, as when a file in it is run."""
+    """Allow imports from a folder, as when a file in it is executed."""
     before = list(sys.path)
     sys.path.insert(0, str(folder))
     try:

@@ -12,7 +12,7 @@ __all__ = ["free_name", "unique_names"]
 def unique_names(links: Iterable[str], joints: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the names of bodies and of connections, by the names of links and of joints.
 
-    A joint that is named like a link gets ``"_joint"`` appended; ``ground`` is taken.
+    A joint that is named like a link gets ``"_joint"`` appended; ``ground`` is reserved.
     """
     taken = {GROUND, *links, *joints}
     link_names = {link: link for link in links}
@@ -27,7 +27,7 @@ def unique_names(links: Iterable[str], joints: Iterable[str]) -> tuple[dict[str,
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Return `name`, with _2, _3, ... appended if something else has it, and take it."""
+    """Return `name`, with _2, _3, ... appended if it is taken, and reserve it."""
     free, number = name, 1
     while free in taken:
         number += 1

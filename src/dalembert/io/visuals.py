@@ -11,7 +11,7 @@ __all__ = ["visuals_of"]
 
 
 def visuals_of(body: Body) -> list[Visual]:
-    """Return the pictures of a body, that of its shape first; a rod without thickness has none."""
+    """Return the visuals of a body, that of its shape first; a rod without thickness has none."""
     own = None if body.shape is None else visual_of_shape(body.shape)
     looks = list(body.visuals) if own is None else [own, *body.visuals]
     return [replace(look, color=body.color) if look.color is None else look for look in looks]

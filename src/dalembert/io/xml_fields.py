@@ -25,7 +25,7 @@ def name_of(element: Element, attribute: str = "name") -> str:
 
 
 def child_of(element: Element, tag: str, *, item: str) -> Element | None:
-    """Return the child of that kind, or None; of several that say the same the first, others are refused."""
+    """Return the child of that kind, or None; of equal repeated ones the first, others are refused."""
     found = [child for child in element if child.tag == tag]
     if any(_content(other) != _content(found[0]) for other in found[1:]):
         raise ModelError(
@@ -57,7 +57,7 @@ def origin_of(element: Element, *, item: str) -> tuple[Vector, Matrix | None]:
 
 
 def _turn(roll: float, pitch: float, yaw: float) -> Matrix:
-    """Return ``euler((roll, pitch, yaw), "xyz")``, written out: a large robot has thousands of them."""
+    """Return ``euler((roll, pitch, yaw), "xyz")``, expanded for speed: a large robot has thousands of them."""
     cr, sr, cp, sp, cy, sy = (f(angle) for angle in (roll, pitch, yaw) for f in (math.cos, math.sin))
     return np.array(
         [
@@ -71,7 +71,7 @@ def _turn(roll: float, pitch: float, yaw: float) -> Matrix:
 def number_of(
     element: Element, attribute: str, default: float | None = None, *, item: str, infinite: bool = False
 ) -> float:
-    """Return an attribute as a number; without a default it must be there."""
+    """Return an attribute as a number; without a default it is required."""
     given = None if default is None else (default,)
     return numbers_of(element, attribute, given, item=item, count=1, infinite=infinite)[0]
 
@@ -89,10 +89,10 @@ def numbers_of(
     text = element.get(attribute)
     field = f"{element.tag} {attribute}"
     count = count if default is None else len(default)
-    wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
+    needed = "one number" if count == 1 else f"{count} numbers separated by blanks"
     if text is None:
         if default is None:
-            raise ModelError(item, field, None, f'give {wanted}: <{element.tag} {attribute}="..."/>{line_of(element)}')
+            raise ModelError(item, field, None, f'give {needed}: <{element.tag} {attribute}="..."/>{line_of(element)}')
         return default
     return numbers_in(text, count, item=item, field=field, where=line_of(element), infinite=infinite)
 
@@ -100,17 +100,17 @@ def numbers_of(
 def numbers_in(
     text: str, count: int, *, item: str, field: str, where: str, infinite: bool = False
 ) -> tuple[float, ...]:
-    """Return so many numbers that are separated by blanks, or refuse the text by item, field and place."""
-    wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
+    """Return a number of blank-separated numbers, or raise an error with item, field and position."""
+    needed = "one number" if count == 1 else f"{count} numbers separated by blanks"
     words = text.split()
     if len(words) != count:
-        raise ModelError(item, field, text, f"give {wanted}, not {len(words)}{where}")
+        raise ModelError(item, field, text, f"give {needed}, not {len(words)}{where}")
     try:
         numbers = tuple(map(float, words))
     except ValueError:
         numbers = ()
     if not numbers or "_" in text or not text.isascii():  # Python would read 1_000 and digits of other scripts
-        raise ModelError(item, field, text, f"give {wanted}, with a point for decimals{where}")
+        raise ModelError(item, field, text, f"give {needed}, with a point for decimals{where}")
     for number in numbers:
         if math.isnan(number) or (math.isinf(number) and not infinite):
             raise ModelError(item, field, text, f"every number must be finite{where}")
@@ -123,6 +123,6 @@ def renamed(error: ModelError, item: str) -> ModelError:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return the end of a remedy that asks for the names nearest to `name`, or nothing."""
+    """Return the end of a remedy that suggests the names nearest to `name`, or nothing."""
     guess = did_you_mean(name, known)
     return f"; {guess}" if guess else ""

@@ -1,7 +1,7 @@
 """Safe parsing of untrusted XML files.
 
 Document types and entities are refused, and so are documents that are too large or too deeply
-nested. Nothing here recurses, and what is not a document ends in a named error.
+nested. No function recurses, and invalid documents raise a named error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "read_document",
 ]
 
-MAX_BYTES = 64 * 2**20  # of a file; the largest robots we know have 2 MiB
+MAX_BYTES = 64 * 2**20  # of a file; the largest published robots have 2 MiB
 MAX_DEPTH = 64  # of nested elements; URDF itself needs 6
 MAX_BODY_DEPTH = 1000  # nested elements in formats with bodies inside bodies
 MAX_PARTS = 2_000_000  # elements and attributes; a link with its joint takes about 40
@@ -38,26 +38,26 @@ READ_SIZE = 2**16  # bytes read at a time
 
 
 class Located(Element):
-    """An element that knows the line of the document in which it begins."""
+    """Element with the line of the document in which it begins."""
 
     line: int = 0
 
 
 def line_of(element: Element) -> str:
-    """Return where an element stands, for messages: ``" (line 12)"``; nothing if that is not known."""
+    """Return the position of an element for messages: ``" (line 12)"``; nothing if it is unknown."""
     line = getattr(element, "line", 0)
     return f" (line {line})" if line else ""
 
 
 def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, str | None]:
-    """Return a name for messages, the bytes of the document, and its encoding if that is known.
+    """Return a name for messages, the bytes of the document, and its encoding if it is known.
 
     Parameters
     ----------
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     kind : str
-        What is read, for messages.
+        Kind of document, for messages.
     """
     text = f"{kind} text"
     if isinstance(path_or_text, (bytes, bytearray)):
@@ -73,40 +73,40 @@ def read_document(path_or_text: Any, kind: str = "URDF") -> tuple[str, bytes, st
     path = os.fsdecode(path_or_text)
     source = f"{kind} file {path!r}"
     try:
-        # a pipe or a device could block for ever or never end
+        # a pipe or a device could block forever or never end
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ModelError(source, "path", path, "it is a directory or a device: give the name of a file")
         with Path(path).open("rb") as file:
             return source, _limited(file.read(MAX_BYTES + 1), source), None
     except FileNotFoundError:
-        raise ModelError(source, "path", path, f"there is no such file (seen from {os.getcwd()!r})") from None
+        raise ModelError(source, "path", path, f"there is no such file (current folder {os.getcwd()!r})") from None
     except (OSError, ValueError) as error:
         raise ModelError(source, "path", path, f"it cannot be read: {error}") from None
 
 
 def folder_of(path_or_text: Any) -> Path | None:
-    """Return the folder in which a document lies; None of one that is given as text."""
+    """Return the folder of a document; None for a document given as text."""
     if isinstance(path_or_text, (bytes, bytearray)) or (isinstance(path_or_text, str) and is_document(path_or_text)):
         return None
     return Path(os.fsdecode(path_or_text)).resolve().parent
 
 
 def is_document(text: str) -> bool:
-    """Return whether a text is a document itself, not the name of a file."""
+    """Return whether a text is a document itself, not a file name."""
     return text.lstrip("\ufeff \t\r\n").startswith("<") or "\n" in text
 
 
 def _limited(data: bytes, source: str) -> bytes:
     if len(data) > MAX_BYTES:
-        raise ModelError(source, "size", f"more than {MAX_BYTES} bytes", "keep meshes in files of their own")
+        raise ModelError(source, "size", f"more than {MAX_BYTES} bytes", "keep meshes in separate files")
     return data
 
 
 def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: int = MAX_DEPTH) -> Element:
-    """Return the root element of an XML document, or refuse it; namespaces stay part of the names."""
+    """Return the root element of an XML document, or raise an error; namespaces stay part of the names."""
     document = data.lstrip(b" \t\r\n")
     if not document:
-        raise ModelError(source, "document", "", "it is empty: the file is not complete, or another is meant")
+        raise ModelError(source, "document", "", "it is empty: the file is incomplete, or the name is wrong")
     skipped_lines = data[: len(data) - len(document)].count(b"\n")
     builder = TreeBuilder(element_factory=Located)
     parser = expat.ParserCreate(encoding)

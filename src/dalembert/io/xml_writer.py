@@ -1,4 +1,4 @@
-"""XML output with numbers that read back exactly."""
+"""XML output with numbers that are read back exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["text_of", "write_document"]
 
 
 def text_of(numbers: Iterable[float] | float) -> str:
-    """Return numbers as short as they can be and still read back to the last bit, separated by blanks."""
+    """Return numbers separated by blanks, in the shortest form that is read back exactly."""
     if isinstance(numbers, (int, float)):
         numbers = (numbers,)
     return " ".join(_one(float(number)) for number in numbers)
@@ -24,11 +24,11 @@ def _one(number: float) -> str:
 
 
 def write_document(root: Element, path: Path) -> None:
-    """Write an XML file; what was there stays if writing fails."""
+    """Write an XML file; an existing file is kept if writing fails."""
     for element in root.iter():
         for key, value in element.attrib.items():
             if any(ord(letter) < 32 for letter in value):
-                raise ModelError("save", key, value, "XML has no room for such a letter: use another name")
+                raise ModelError("save", key, value, "XML does not support such a character: use another name")
     indent(root)
     with replacing(path) as new:
         Path(new).write_bytes(

@@ -1,4 +1,4 @@
-"""Error messages for kernel arguments, in the user's names; computed only when the core refuses a call."""
+"""Error messages for kernel arguments, in the user's names; made only when the core refuses a call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Found = TypeVar("Found")
 
 
 def reraise_with_method_name(method: Callable[Args, Found]) -> Callable[Args, Found]:
-    """Let refusals of the kernels that a method calls name the method, which is what the user knows."""
+    """Name the public method in errors of the kernels that it calls."""
 
     @wraps(method)
     def call(*args: Args.args, **more: Args.kwargs) -> Found:
@@ -37,7 +37,7 @@ def reraise_with_method_name(method: Callable[Args, Found]) -> Callable[Args, Fo
 
 
 def raise_argument_error(model: Model, kernel: str, argument: str, value: Any) -> NoReturn:
-    """Say what is wrong with an argument: type, shape, a number that is not finite, or the size of its batch."""
+    """Raise the error of an argument: type, shape, a number that is not finite, or its batch size."""
     if argument in ("marker", "given"):
         raise ModelError(kernel, argument, value, "it does not belong to this model")
     if argument == "out":
@@ -64,14 +64,14 @@ def raise_argument_error(model: Model, kernel: str, argument: str, value: Any) -
         place = np.argwhere(wrong)[0]
         name = _entry_name(model, argument, int(place[array.ndim - len(shape)])) if shape else ""
         entry = f"{argument}[{', '.join(map(str, place))}]{name}" if len(place) else argument
-        remedy = "it must be finite" + (", or no number, for what its law says" if argument == "inputs" else "")
+        remedy = "it must be finite" + (", or NaN for the value of its law" if argument == "inputs" else "")
         raise ModelError(kernel, entry, float(array[tuple(place)]), remedy)
     remedy = "all batched arrays need the same number of states"
     raise ModelError(kernel, f"the batch size of {argument}", array.shape[0], remedy)
 
 
 def _shape_of(model: Model, argument: str) -> tuple[int, ...]:
-    """Return the shape that one state's share of an argument has."""
+    """Return the shape of an argument for one state."""
     shapes: dict[str, tuple[int, ...]] = {
         "t": (),
         "q": (model.nq,),
@@ -87,37 +87,37 @@ def _shape_of(model: Model, argument: str) -> tuple[int, ...]:
 
 
 def _explain_not(model: Model, conditions: Any) -> str:
-    """Say what is wrong with conditions."""
+    """Return the remedy for wrong conditions."""
     owner = getattr(conditions, "model", None)
     if owner is None:
         return "make them with model.conditions(...)"
     if owner is model:
-        return "a bare tree has none: leave out bare=True, or them"
+        return "a bare tree has no conditions: leave out bare=True, or conditions"
     return f"they belong to another model, of system {owner.system.name!r}: make them with this model's conditions(...)"
 
 
 def raise_loops_unsupported(model: Model, kernel: str) -> NoReturn:
-    """Say that a kernel holds for open systems only."""
+    """Raise the error of a kernel that supports open systems only."""
     names = listed(dict.fromkeys(model.constraint_connections))
     instead = {
         "inverse_dynamics": "Use da.inverse_dynamics(model, q, v, a, actuators=[...])",
         "reactions": "Use connection_loads(q, v, tau)",
-    }.get(kernel, "Use forward_dynamics, mixed_dynamics, connection_loads or da.inverse_dynamics, which know loops")
+    }.get(kernel, "Use forward_dynamics, mixed_dynamics, connection_loads or da.inverse_dynamics, which support loops")
     follows = any(coupling.element.kind == "Mimic" for coupling in model.forest.couplings)
     mimics = " (mimic joints: clear system.mimics)" if follows else ""
     raise TopologyError(
-        f"{kernel}: this is for open systems, and the system has closed loops or constraints: {names}. {instead}, "
-        f"or remove these connections{mimics} to get it for the open system."
+        f"{kernel}: it supports open systems only, and the system has closed loops or constraints: {names}. {instead}, "
+        f"or remove these connections{mimics} to evaluate the open system."
     )
 
 
 def raise_result_error(model: Model, kernel: str, q: Any) -> NoReturn:
-    """Say why a result is not finite: an attitude that is none, a degree of freedom without inertia, or sheer size."""
+    """Raise the error of a result that is not finite: zero quaternion, DOF without inertia, or overflow."""
     rows = np.atleast_2d(np.asarray(q, dtype=float))
     for joint in model.forest.joints:
         start = model.q_slice(joint.name).start
         if joint.element.nq > joint.element.nv and (np.abs(rows[:, start : start + 4]).max(1) < 1e-150).any():
-            raise ModelError(kernel, f"the quaternion of {joint.name!r}", [0.0] * 4, "a quaternion has length one")
+            raise ModelError(kernel, f"the quaternion of {joint.name!r}", [0.0] * 4, "give a quaternion of unit length")
     for row in () if kernel in _OF_INERTIA else rows:
         weak = _without_inertia(model, row)
         if weak:
@@ -128,16 +128,16 @@ def raise_result_error(model: Model, kernel: str, q: Any) -> NoReturn:
             )
     remedy = "the inputs are too large for double precision"
     if model.compiled.elements.elements:
-        remedy += ", or the law of an element gives no finite numbers there (da.simulate from that state says which)"
+        remedy += ", or the law of an element is not finite there (da.simulate from that state names it)"
     raise ModelError(kernel, "result", "not finite", remedy)
 
 
-# they are finite wherever positions are, and degrees of freedom without inertia are found by them
+# they are finite wherever positions are; degrees of freedom without inertia are found by them
 _OF_INERTIA = ("mass_matrix", "composite_diagonal")
 
 
 def _without_inertia(model: Model, q: Any) -> list[str]:
-    """Return the speeds along which nothing resists; none where inertia itself is not finite."""
+    """Return the velocities without inertia; none where inertia itself is not finite."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return model.massless_dof(q)

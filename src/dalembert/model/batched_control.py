@@ -17,22 +17,20 @@ __all__ = ["BatchedControl", "ControlNotBatchable", "joint_forces_of_many"]
 
 Array = NDArray[np.float64]
 
-CONTROL_TOL = (
-    1e-9  # of the largest force: by so much answers about a state alone and among others may differ, by rounding
-)
+CONTROL_TOL = 1e-9  # of the largest force: rounding difference between a single state and the same state in a batch
 
 
 class ControlNotBatchable(DalembertError):
-    """Says why a control has to be asked about one state after the other."""
+    """Reason why a control has to be called for one state at a time."""
 
 
 class BatchedControl:
-    """Asks a control about the states of many runs at once, and sees to it that its answers are those about each.
+    """Control called with the states of many runs at once, and checked against calls with single states.
 
     Parameters
     ----------
-    host : Host
-        With the control.
+    host : CallbackHost
+        Host of the control.
     """
 
     def __init__(self, host: CallbackHost) -> None:
@@ -41,17 +39,17 @@ class BatchedControl:
         self._calls, self._next = 0, 1
 
     def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: NDArray[np.intp], tau: Array) -> dict[int, Any]:
-        """Fill joint forces tau (B, nv) at states (B, ...); return errors by row, of those that it could not answer.
+        """Fill joint forces tau (B, nv) at states (B, ...); return errors by row.
 
         Raises
         ------
         OneByOne
-            If it answers about each of the states, but not about all of them together.
+            If it supports single states, but not a batch of them.
         UserFunctionError
-            If it answers about all of them together, but not about one.
+            If it supports a batch of states, but not a single one.
         """
         for part in (t, q, v, x):
-            part.flags.writeable = False  # they are asked about again
+            part.flags.writeable = False  # they are passed again
         try:
             tau[:] = joint_forces_of_many(self.model, self.control, State(q=q, v=v, t=t, x=x))  # type: ignore[arg-type]
         except UserFunctionError as error:
@@ -60,7 +58,7 @@ class BatchedControl:
                 raise ControlNotBatchable(str(error)) from error
             return errors
         errors = {}
-        if not np.vdot(tau, tau) < np.inf:  # a product takes less than looking at each
+        if not np.vdot(tau, tau) < np.inf:  # a product is faster than a test of each entry
             errors = self._each(np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist(), t, q, v, x, tau)
         self._calls += 1
         if self._calls >= self._next:
@@ -74,7 +72,7 @@ class BatchedControl:
         return errors
 
     def _each(self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, tau: Array) -> dict[int, Any]:
-        """Ask about one state after the other; return errors by row."""
+        """Call the control for one state at a time; return errors by row."""
         errors: dict[int, Any] = {}
         for row in rows:
             tau[row] = 0.0
@@ -86,14 +84,14 @@ class BatchedControl:
         return errors
 
     def _check(self, state: State, among: Array, every: Array) -> None:
-        """Ask about one state alone."""
+        """Call the control for one state."""
         try:
             alone = joint_forces(
                 self.model, self.control, State(state.q.copy(), state.v.copy(), state.t, state.x.copy())
             )
         except UserFunctionError as error:
             raise UserFunctionError(
-                f"{error}, asked about one state; about many at once it answers. It is asked about both: write "
+                f"{error}, called with one state; with a batch of states it succeeds. It must support both: write "
                 "state.q[..., 0], not state.q[:, 0]"
             ) from error
         largest = max(np.abs(every).max(initial=0.0), np.abs(alone).max(initial=0.0))
@@ -101,22 +99,22 @@ class BatchedControl:
         if apart.max(initial=0.0) > CONTROL_TOL * largest:
             f = int(apart.argmax())
             raise ControlNotBatchable(
-                f"among others it gave {among[f]:.6g} at {self.model.speed_names[f]!r} and t = {state.t:.6g} s, about "
+                f"in a batch it returned {among[f]:.6g} at {self.model.speed_names[f]!r} and t = {state.t:.6g} s, for "
                 f"the same state alone {alone[f]:.6g}"
             )
         self.host.answered.append((state, alone))
 
 
 def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:
-    """Return the joint forces (B, nv) that a user's function gives at states (B, ...); they need not be finite.
+    """Return the joint forces (B, nv) of a user's function at states (B, ...); they need not be finite.
 
-    It may return an array (B, nv), a list of what each degree of freedom gets, (B,) or one number for all, or a dict of
-    these by name; (B, k) or (k,) for a joint of k degrees of freedom.
+    It may return an array (B, nv); a list with (B,) or one number for each degree of freedom; or a dict of these by
+    name, with (B, k) or (k,) for a joint of k degrees of freedom.
 
     Raises
     ------
     UserFunctionError
-        If it fails, or returns something else.
+        If it fails, or returns anything else.
     """
     try:
         given = control(state)
@@ -142,7 +140,7 @@ def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State
     except (TypeError, ValueError) as error:
         shape = f"an array {given.shape}" if isinstance(given, np.ndarray) else repr(given)
         raise UserFunctionError(
-            f"control {callback_name(control)} returned {shape} about {count} states; "
+            f"control {callback_name(control)} returned {shape} for {count} states; "
             f"give an array ({count}, {nv}), a list of "
             f"({count},) for each degree of freedom, or a dict of these by name of joint"
         ) from error
@@ -150,11 +148,11 @@ def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State
 
 
 def _put(value: Any, columns: Array) -> None:
-    """Put what belongs to some degrees of freedom into their columns (B, k)."""
+    """Write the values of some degrees of freedom to their columns (B, k)."""
     numbers, (count, width) = np.asarray(value, dtype=float), columns.shape
     if width == 1 and numbers.shape in ((), (count,)):
         columns[:, 0] = numbers
     elif numbers.shape in ((count, width), (width,)):
         columns[:] = numbers
     else:
-        raise ValueError(f"{numbers.shape} where ({count}, {width}) is wanted")
+        raise ValueError(f"{numbers.shape} where ({count}, {width}) is required")

@@ -14,11 +14,11 @@ __all__ = ["CACHE_ATTRIBUTE", "cached_per_model"]
 Value = TypeVar("Value")
 
 CACHE_ATTRIBUTE = "_worked_out"
-"""Under this name a model keeps it: what is kept may refer to the model, and goes with it."""
+"""Attribute of a model with its cache; cached data may refer to the model and are deleted with it."""
 
 
 def cached_per_model(function: Callable[[Model], Value]) -> Callable[[Model], Value]:
-    """Return the function with a memory: models do not change, so neither does what it returns."""
+    """Return the function with a cache: models do not change, so neither does its result."""
 
     @wraps(function)
     def remembering(model: Model) -> Value:

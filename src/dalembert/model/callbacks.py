@@ -32,39 +32,39 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-CONTROL_CACHE_SIZE = 8  # answers of a control
+CONTROL_CACHE_SIZE = 8  # results of a control
 
 
 class OutputInputCallback:
-    """An input of an element that is an output of the system, now or some time ago.
+    """Input of an element that is an output of the system, present or delayed.
 
     Raises
     ------
     ModelError, TopologyError
-        If it is no number, or no function of the state.
+        If it is not a scalar, or not a function of the state.
     """
 
-    def __init__(self, model: Model, wanted: OutputInput) -> None:
+    def __init__(self, model: Model, spec: OutputInput) -> None:
         from ..result import Output
 
-        item, name = f"element {wanted.element!r}", wanted.name
+        item, name = f"element {spec.element!r}", spec.name
         output = Output.of(model, name)
         if output.shape != ():
             parts = [f"{name}.{label}" for label in output.labels]
-            raise ModelError(item, "input", name, f"it is no single number; name a part: {', '.join(parts)}")
+            raise ModelError(item, "input", name, f"it is not a scalar; name a component: {', '.join(parts)}")
         if output.needs == "dynamics":
             raise TopologyError(
                 f"{item}: algebraic loop: its input {name!r} depends on accelerations or reactions, and these "
-                "on the element; take a load by da.Reaction(connection, part), or a position or speed"
+                "on the element; take a load by da.Reaction(connection, part), or a position or velocity"
             )
         if output.history is not None:
-            raise ModelError(item, "input", name, "it depends on what happened before; take a da.Delay or a state")
-        self.output, self.delay, self.item = output, wanted.delay, item
+            raise ModelError(item, "input", name, "it depends on earlier states; use a da.Delay or a state")
+        self.output, self.delay, self.item = output, spec.delay, item
 
     def value(self, moments: DelayedStates) -> float:
-        """Return the value at a state, or, with a delay, that of a run some time before."""
+        """Return the value at a state, or, with a delay, at an earlier time of the run."""
         if self.delay is None:
-            if _asking.input is not None:  # for the forces of elements, which need this very input
+            if _asking.input is not None:  # an output that needs the force of an element needs this input itself
                 raise _circle(_asking.input)
             _asking.input = self
             try:
@@ -78,7 +78,7 @@ class OutputInputCallback:
 
 
 class _Asking(threading.local):
-    """Which input is being worked out, on this thread."""
+    """Input that is being evaluated, on this thread."""
 
     input: OutputInputCallback | None = None
 
@@ -86,15 +86,15 @@ class _Asking(threading.local):
 _asking = _Asking()
 
 
-def _circle(asked: OutputInputCallback) -> TopologyError:
+def _circle(law: OutputInputCallback) -> TopologyError:
     return TopologyError(
-        f"{asked.item}: its input {asked.output.name!r} follows from forces of elements, and these from their inputs: "
-        "take a signal of the element, a load by da.Reaction(connection, part), a position or a speed, or a da.Delay"
+        f"{law.item}: its input {law.output.name!r} depends on forces of elements, and these on their inputs: "
+        "take a signal of the element, a load by da.Reaction(connection, part), a position or a velocity, or a da.Delay"
     )
 
 
 class DelayedStates:
-    """A state of a run and those some time before it; what several inputs ask for is looked up once."""
+    """State of a run and earlier states; states needed by several inputs are computed once."""
 
     def __init__(self, model: Model, history: History | None, t: float, q: Array, v: Array, x: Array) -> None:
         self.model, self.history, self.t, self.state = model, history, t, (q, v, x)
@@ -106,7 +106,7 @@ class DelayedStates:
         return self._motion(self.t, *self.state)
 
     def then(self, delay: float) -> Motion | None:
-        """Return the state some time before; None before the run began."""
+        """Return an earlier state; None before the start of the run."""
         time = self.t - delay
         if self.history is None or time < self.history.begin:
             return None
@@ -121,26 +121,25 @@ class DelayedStates:
 
 
 class CallbackHost:
-    """The function that the core calls for laws it cannot evaluate and for a user's control.
+    """Callback of the core for laws that it cannot evaluate and for a user's control.
 
     Parameters
     ----------
     model : Model
     control : callable
-        From a `State` to joint forces (nv,), or a dict of them by name of joint or speed.
+        From a `State` to joint forces (nv,), or a dict of them by name of joint or velocity.
     history : History
-        Of the run, for inputs with a delay.
+        States of the run, for delayed inputs.
 
     Attributes
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
     asked : dict of int to (float, float)
-        Degrees of freedom at which the control asked for more than `max_effort`: when first, s, and for how much at
-        most.
+        Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     answered : deque of (State, (nv,))
-        States that the control was asked about, ever further apart, and its answers: about the same state a function
-        of the state gives the same.
+        States passed to the control, at increasing intervals, and its results, for the check that it is a function of
+        the state.
     """
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
@@ -152,7 +151,7 @@ class CallbackHost:
 
     @cached_property
     def bounded(self) -> bool:
-        """Whether some degrees of freedom have an effort limit."""
+        """True if some degrees of freedom have an effort limit."""
         return bool(np.isfinite(effort_bounds(self.model)).any())
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
@@ -172,7 +171,7 @@ class CallbackHost:
 
 
 def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
-    """Return the joint forces (nv,) that a user's function gives at a state."""
+    """Return the joint forces (nv,) of a user's function at a state."""
     try:
         given = control(state)
     except Exception as error:
@@ -189,9 +188,9 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
             numbers = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             numbers = np.full(0, np.nan)
-        # one number for several joints says nothing about which
+        # one number for several joints is ambiguous
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
-    if not (tau @ tau < np.inf or np.isfinite(tau).all()):  # a product takes less than looking at each
+    if not (tau @ tau < np.inf or np.isfinite(tau).all()):  # a product is faster than a test of each entry
         raise UserFunctionError(
             f"control {callback_name(control)} returned {given!r} at t = {state.t:.6g} s; "
             f"give ({model.nv},) finite numbers, "
@@ -201,20 +200,20 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
 
 
 def callback_name(control: Callable[..., Any]) -> str:
-    """Return what a control is called."""
+    """Return the name of a control."""
     return str(getattr(control, "__name__", type(control).__name__))
 
 
-def record_effort_excess(model: Model, t: float, tau: Array, asked: dict[int, tuple[float, float]]) -> None:
-    """Keep where joint forces (nv,) of a control alone are beyond what actuators can give; the core clips them."""
+def record_effort_excess(model: Model, t: float, tau: Array, excess: dict[int, tuple[float, float]]) -> None:
+    """Store joint forces (nv,) of a control beyond the limits of actuators; the core clips them."""
     for f in np.flatnonzero(np.abs(tau) > effort_bounds(model)).tolist():
-        first, most = asked.get(f, (t, 0.0))
-        asked[f] = min(first, t), max(most, abs(float(tau[f])))
+        first, most = excess.get(f, (t, 0.0))
+        excess[f] = min(first, t), max(most, abs(float(tau[f])))
 
 
 @cached_per_model
 def effort_bounds(model: Model) -> Array:
-    """Return what actuators can give at each degree of freedom, (nv,) N m or N."""
+    """Return the effort limit of each degree of freedom, (nv,) N m or N."""
     bounds = np.full(model.nv, np.inf)
     for joint in model.forest.joints:
         if joint.element.max_effort is not None:

@@ -31,33 +31,32 @@ Array = NDArray[np.float64]
 
 
 class Conditions(_core.Conditions):
-    """The conditions under which a model is evaluated; constant, made by `Model.conditions`.
+    """Conditions under which a model is evaluated; constant, made by `Model.conditions`.
 
     Attributes
     ----------
     model : Model
-        With the parameter values of the conditions: what knows no conditions is to be asked of it.
+        Model with the parameter values of the conditions, for functions that take no conditions.
     parameters : (n,)
-        All numbers of the system, where ``model.parameter_names`` says.
+        All parameters of the system, at the indices of ``model.parameter_names``.
     locked : frozenset of int
-        Degrees of freedom that are held: places among the speeds of the trees, then among those of cut joints, from nv
-        on.
+        Locked degrees of freedom: indices of the velocities of the trees, then of those of cut joints, from nv on.
     off : frozenset of str
-        Closures that do not hold.
+        Loop constraints that are open.
     control : callable, SampledControl or None
         From a `State` to joint forces.
     answers : Answers or None
-        What a sampled control has answered, in a run.
+        Results of a sampled control, in a run.
     history : History or None
-        Of a run, for inputs with a delay.
+        States of a run, for delayed inputs.
     sliding : frozenset of int
-        Thresholds of laws, by number, along which the motion slides: both branches act, mixed so that it stays there.
+        Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float
-        Thresholds of laws, by number, and the branch on which they are held whatever their margins: -1, 1, a mixture.
+        Numbers of switching functions with a held branch, whatever their values: -1, 1, or a mixture.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
     given, paced, placed : (nv,) bool
-        Degrees of freedom whose acceleration, whose speed, whose position drives and locks prescribe.
+        Degrees of freedom whose acceleration, velocity or position is prescribed by drives and locks.
 
     Examples
     --------
@@ -97,16 +96,16 @@ class Conditions(_core.Conditions):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
             answers = HeldControl(model.nv) if answers is None else answers
-        asked = None if isinstance(control, SampledControl) else control
+        function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = CallbackHost(model, asked, history) if asked is not None or model.family.hosted else None
+        host = CallbackHost(model, function, history) if function is not None or model.family.hosted else None
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
             host,
-            asked is not None,
+            function is not None,
             *stabilization,
             answers,
             sorted(sliding),
@@ -123,34 +122,34 @@ class Conditions(_core.Conditions):
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
-        """Return the conditions with other parameters, locked degrees of freedom, closures that are off, and so on."""
+        """Return the conditions with other parameters, locks, open constraints, and so on."""
         given = {"parameters": self.parameters, "locked": self.locked, "off": self.off}
         return Conditions(self.model, **{**given, **self._how, **changes})
 
     def with_parameter(self, name: str, value: float, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with one number changed: ``"k.stiffness"``."""
+        """Return the conditions with one parameter changed: ``"k.stiffness"``."""
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
     def beside(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one number moved by little, for differences: no part need be able to have it."""
+        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
         return Conditions(model, moved, self.locked, self.off, **self._how)
 
     def with_lock(self, joint: str, on: bool, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with a joint held, or free again."""
+        """Return the conditions with a joint locked, or unlocked."""
         dofs = locked_dof(self.model, [joint], item) if on else frozenset(_dof(self.model, joint))
         return self.changed(locked=self.locked | dofs if on else self.locked - dofs)
 
     def with_switch(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
-        """Return the conditions with a constraint, or a joint that closes a loop, holding or not."""
+        """Return the conditions with a constraint or a cut joint switched on or off."""
         check_closure(self.model, connection, item)
         return self.changed(off=self.off - {connection} if on else self.off | {connection})
 
     @property
     def as_described(self) -> bool:
-        """Whether the conditions are those of the description."""
+        """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
@@ -158,14 +157,14 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return numbers by name that are others than in a model: those of the conditions, and its own.
+        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
 
         Parameters
         ----------
         model : Model
-            With parameters of the same names; as described if left out.
+            Model with parameters of the same names; as described if left out.
         parameters : (n,)
-            Its numbers, where they are others than its own.
+            Parameters of that model, if they differ from its own.
         """
         other = self.model.family if model is None else model
         numbers = other.parameters if parameters is None else parameters
@@ -177,17 +176,17 @@ class Conditions(_core.Conditions):
         }
 
     def holds(self) -> NDArray[np.bool_]:
-        """Return which constraint rows hold, (nc,)."""
+        """Return which constraint rows are active, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
     def plain(self) -> tuple[list[Any], ...]:
-        """Return parameters, locked DOF, closures that are off and, if any, thresholds that slide or are held."""
+        """Return parameters, locked DOF, open constraints and, if any, sliding or held switching functions."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
         held = [[k, side] for k, side in self.branches.items()]
         return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
 
     def like(self, plain: Sequence[Any]) -> Conditions:
-        """Return the conditions with what `plain` of others has told; control and history stay."""
+        """Return the conditions with the data of `plain` of others; control and history are kept."""
         parameters, *marks = plain
         parts: list[Any] = [*marks, *[()] * (4 - len(marks))]
         locked, off, sliding = map(frozenset, parts[:3])
@@ -210,7 +209,7 @@ def _dof(model: Model, joint: str) -> range:
 
 
 def parameter_place(model: Model, name: str, item: str) -> int:
-    """Return where a parameter stands, or say which there are."""
+    """Return the index of a parameter; raise an error that lists similar names."""
     places = model.parameter_names
     if name not in places:
         owner = str(name).rpartition(".")[0]
@@ -221,7 +220,7 @@ def parameter_place(model: Model, name: str, item: str) -> int:
 
 
 def is_angle(model: Model, name: str) -> bool:
-    """Return whether a parameter is an angle of which the core has the cosine."""
+    """Return whether a parameter is an angle that the core stores as a cosine."""
     owner, _, label = name.rpartition(".")
     connection = model.family.system.connections.get(owner) if label == "angle" else None
     element = None if connection is None else connection.element
@@ -229,28 +228,28 @@ def is_angle(model: Model, name: str) -> bool:
 
 
 def slot_slope(model: Model, name: str, slot: float) -> float:
-    """Return the derivative of the number that the core has by the parameter as it is named."""
+    """Return the derivative of the value in the core by the named parameter."""
     return -math.sqrt(max(1.0 - slot * slot, 0.0)) if is_angle(model, name) else 1.0
 
 
 def parameter_slot(model: Model, name: str, value: float) -> float:
-    """Return the number that the core has of a parameter as it is named."""
+    """Return the value in the core of a named parameter."""
     return math.cos(value) if is_angle(model, name) else value
 
 
 def parameter_value(model: Model, name: str, parameters: Array) -> float:
-    """Return a parameter as it is named."""
+    """Return a named parameter from its value in the core."""
     slot = float(parameters[parameter_place(model, name, "parameter")])
     return math.acos(slot) if is_angle(model, name) else slot
 
 
 def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
-    """Return a number that a parameter may have, as the core has it."""
+    """Return a checked value of a parameter, as stored in the core."""
     number = finite_number(value, item=item, field=f"parameter {name!r}")
     expression = model.family.compiled.numbers.follows.get(parameter_place(model, name, item))
     if expression is not None:
         of = ", ".join(map(repr, sorted(expression.names)))
-        raise ModelError(item, f"parameter {name!r}", value, f"it follows from {of}: it is {expression}; change that")
+        raise ModelError(item, f"parameter {name!r}", value, f"it depends on {of}: it is {expression}; change that")
     if is_angle(model, name):
         return parameter_slot(model, name, number)
     owner, _, label = name.rpartition(".")
@@ -262,7 +261,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
 
 
 def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]:
-    """Return the degrees of freedom of joints that are to be locked."""
+    """Return the degrees of freedom of joints to be locked."""
     driven = {dof for drive in model.joint_drives for dof in model.driven_dof(drive)}
     dofs: set[int] = set()
     for joint in joints:
@@ -274,17 +273,17 @@ def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]
 
 
 def check_closure(model: Model, connection: str, item: str) -> None:
-    """Refuse what closes no loop."""
+    """Refuse a name that is not a loop constraint."""
     if connection in model.closure_names:
         return
-    remedy = f"only what closes loops can be switched: {', '.join(map(repr, model.closure_names)) or 'there is none'}"
+    remedy = f"only loop constraints can be switched: {', '.join(map(repr, model.closure_names)) or 'there is none'}"
     if connection in model.joint_names:
-        remedy += "; a joint of the tree can be locked and released"
+        remedy += "; a tree joint can be locked and unlocked"
     raise ModelError(item, "switch", connection, remedy)
 
 
 def with_values(model: Model, parameters: Array, given: Mapping[str, Any], item: str) -> Array:
-    """Return parameters (n,) with those changed that are given by name, and what follows from them."""
+    """Return parameters (n,) with some changed by name, and those that depend on them."""
     new = parameters.copy()
     for name, value in given.items():
         new[parameter_place(model, name, item)] = checked_parameter(model, name, value, item)
@@ -292,7 +291,7 @@ def with_values(model: Model, parameters: Array, given: Mapping[str, Any], item:
 
 
 def followed(model: Model, parameters: Array, names: Iterable[str], item: str) -> Array:
-    """Let numbers follow named parameters that have changed, in place."""
+    """Update parameters that depend on changed named parameters, in place."""
     own = model.family.compiled.numbers
     changed = own.named.keys() & set(names)
     if not changed:
@@ -309,7 +308,7 @@ def followed(model: Model, parameters: Array, names: Iterable[str], item: str) -
 
 
 def parameter_vector(model: Model, given: Any, item: str) -> Array:
-    """Return parameters (n,): as described, with those changed that are given by name."""
+    """Return parameters (n,) of the description, with some changed by name."""
     if given is None:
         return model.parameters.copy()
     if isinstance(given, dict):
@@ -319,7 +318,7 @@ def parameter_vector(model: Model, given: Any, item: str) -> Array:
 
 
 def parameter_directions(model: Model, names: Sequence[str], values: Array, item: str) -> Array:
-    """Return by how much all numbers (k, n) change with each of the parameters that are named."""
+    """Return the derivatives (k, n) of all parameters by the named ones."""
     directions, own = np.zeros((len(names), len(values))), model.family.compiled.numbers
     for row, name in zip(directions, names, strict=True):
         place = parameter_place(model, name, item)

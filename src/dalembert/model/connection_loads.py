@@ -1,8 +1,8 @@
 """Loads that connections transmit to their second markers, and which of them are determined.
 
-Where loops demand the same thing several times, how they share it is not determined by the motion of rigid bodies. The
-states of self-stress, with which connections press against each other while nothing moves, tell which loads that are
-and who shares them; of all loads that fit, those of least norm are given (core/system/shares.hpp).
+With redundant constraints, the motion of rigid bodies does not determine all loads. The states of self-stress, loads in
+equilibrium without motion, give the loads that are not unique and the connections that share them. Of all consistent
+loads, those of least norm are returned (core/system/self_stress.hpp).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ __all__ = ["ConnectionLoads", "SelfStress", "weightless_loads"]
 
 Array = NDArray[np.float64]
 
-ROUNDOFF_TOL = 1e-7  # of the largest load of a state, below which a load is none
+ROUNDOFF_TOL = 1e-7  # of the largest load of a state: smaller loads are zero
 
 
 class SelfStress:
-    """A basis of the states of self-stress at q: loads with which connections press against each other.
+    """Basis of the states of self-stress at q: loads of connections in equilibrium with each other.
 
     Parameters
     ----------
     model : Model
     q : (nq,) rad or m
     t : float, s
-        Time, for rows that depend on it by themselves.
+        Time, for rows that depend on time explicitly.
     conditions : Conditions
-        Drives and locks count as what holds: loads along them are efforts.
+        Drives and locks count as constraints: loads along them are efforts.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class SelfStress:
         self.loads: Array = loads
 
     def varies(self, rotations: Array | None = None) -> NDArray[np.bool_]:
-        """Return which components of the loads the states change, (connections, 6).
+        """Return which components of the loads are not unique, (connections, 6).
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class SelfStress:
 
     @cached_property
     def shared(self) -> dict[str, tuple[str, ...]]:
-        """For each connection with a load that is not unique, the others that share it, in the user's order."""
+        """Connections with loads that are not unique, each with those that share them, in the user's order."""
         model = self.model
         names = np.array(model.connection_names)
         couplings = {coupling.name for coupling in model.forest.couplings}
@@ -93,10 +93,10 @@ class SelfStress:
 
     @cached_property
     def _scaled(self) -> Array:
-        """The loads without dimension, the largest component of each state 1."""
+        """Dimensionless loads, the largest component of each state 1."""
         scaled = self.loads * np.array([1.0] * 3 + [self.model.length] * 3)
         largest = np.abs(scaled).max(axis=(1, 2), initial=0.0)
-        # where only couplings act, joints carry nothing
+        # where only couplings act, joints have no load
         acting = np.abs(self.multipliers).max(axis=1, initial=0.0)
         result: Array = scaled / np.maximum(largest, 1e-12 * acting)[:, None, None]
         return result
@@ -105,7 +105,7 @@ class SelfStress:
 class ConnectionLoads(Answer, Mapping[str, Array]):
     """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
 
-    Components that the motion does not determine are marked; `Model.connection_loads` then gives the loads of least
+    Components that the motion does not determine are marked; `Model.connection_loads` then returns the loads of least
     norm.
 
     Attributes
@@ -163,16 +163,16 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
     def __len__(self) -> int:
         return len(self._loads)
 
-    # ---- what is determined
+    # ---- determined components
 
     @property
     def shared(self) -> dict[str, tuple[str, ...]]:
-        """The connections whose loads are not unique, each with the others that they are shared among."""
+        """Connections whose loads are not unique, each with those that share them."""
         return self._stress.shared
 
     @cached_property
     def unique(self) -> dict[str, NDArray[np.bool_]]:
-        """Which components of each load the motion determines, (6,) by name; in the same axes as the loads."""
+        """Mask of load components that the motion determines, (6,) by name; in the same axes as the loads."""
         marks = ~self._stress.varies(self._rotations if self.axes == "marker" else None)
         return dict(zip(self._loads, marks, strict=True))
 
@@ -229,7 +229,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
 
 
 class UnknownConnection(ModelError, KeyError):
-    """A name that no connection has; a KeyError too, as of any mapping."""
+    """Unknown name of a connection; also a KeyError, as for any mapping."""
 
     __str__ = ModelError.__str__
 
@@ -237,10 +237,10 @@ class UnknownConnection(ModelError, KeyError):
 def weightless_loads(
     model: Model, q: Array, a: Array, lam: Array, *, loads: Array | None = None, t: ArrayLike = 0.0
 ) -> Array:
-    """Return the loads of all connections, (B, connections, 6), that accelerations or jumps from rest bring about.
+    """Return the loads of all connections, (B, connections, 6), for accelerations, or for velocity jumps from rest.
 
-    They are linear in a (B, nv), lam (B, nc) and loads (B, nb, 6): these are multiplied by a power of two so large that
-    weight and stiffness are far below their rounding, and the loads divided by it.
+    They are linear in a (B, nv), lam (B, nc) and loads (B, nb, 6). These are multiplied by a power of two so large that
+    weight and stiffness are far below rounding, and the resulting loads are divided by it.
     """
     if not len(a):
         return np.zeros((0, len(model.connection_names), 6))

@@ -19,13 +19,13 @@ __all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "sweep_kinematics"]
 
 Array = NDArray[np.float64]
 
-MAX_STEPS = 100_000  # from one time to the next: some thousand turns
+MAX_STEPS = 100_000  # from one time to the next: some thousand revolutions
 STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host", "far", "stopped")
 
 
 @dataclass(frozen=True, eq=False)
 class KinematicSweep:
-    """Rows of a kinematic motion as far as it went.
+    """Rows of a kinematic motion up to the time reached.
 
     Attributes
     ----------
@@ -34,15 +34,15 @@ class KinematicSweep:
     v, a : (n, nv) rad/s or m/s, per s
     jerk : (n, nv) rad/s3 or m/s3, or None
     slack : (n,)
-        Smallest pivot of the equations as a part of the largest; zero at singular positions.
+        Smallest pivot of the equations relative to the largest; zero at singular configurations.
     status : str
-        ``"finished"``, ``"ended"`` (no way leads on), ``"open"`` (the first position does not close),
-        ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no speeds or accelerations obey all),
-        ``"far"`` (`MOST_STEPS` did not lead from one time to the next).
+        ``"finished"``, ``"ended"`` (the branch ends), ``"open"`` (the first configuration does not close),
+        ``"undetermined"`` (drives leave degrees of freedom), ``"contradicted"`` (no velocities or accelerations satisfy
+        all rows), ``"far"`` (`MAX_STEPS` did not reach the next time).
     q_last, v_last, t_last : (nq,), (nv,), float
-        How far it came, between the times too.
+        State and time reached, possibly between the given times.
     steps, corrections, crossings : int
-        Steps between times, corrections by Newton's method, positions where branches cross that were passed.
+        Steps between times, corrections by Newton's method, and bifurcations that were passed.
     """
 
     t: Array
@@ -61,7 +61,7 @@ class KinematicSweep:
 
     @classmethod
     def of(cls, times: Array, found: Sequence[Any]) -> KinematicSweep:
-        """Return what the core has found at times (n,), as far as it came."""
+        """Return the results of the core at times (n,), up to the time reached."""
         q, v, a, jerk, slack, q_last, v_last, t_last, status, done, *counts = found
         jerks = None if jerk is None else jerk[:done]
         where = (STATUS[status], q_last, v_last, t_last)
@@ -71,14 +71,14 @@ class KinematicSweep:
 def sweep_kinematics(
     model: Model, t: Array, q: Array, *, floor: float = 1e-14, jerk: bool = False, conditions: Conditions | None = None
 ) -> KinematicSweep:
-    """Return the motion at times (n,) that drives prescribe, from a position q (nq,) at the first.
+    """Return the motion at times (n,) that drives prescribe, from a configuration q (nq,) at the first.
 
-    With q (n, nq), positions are taken as they are and rates follow from them, those of rows that bind speeds too.
+    With q (n, nq), configurations are given and rates follow from them, including rows of velocities.
 
     Parameters
     ----------
     floor : float
-        Scaled residual that rounding alone may leave.
+        Scaled residual due to rounding.
     """
     times = np.ascontiguousarray(t, dtype=float)
     begin = np.ascontiguousarray(q, dtype=float)
@@ -89,12 +89,12 @@ def sweep_kinematics(
 def rates_at(
     model: Model, t: Array, q: Array, *, jerk: bool = False, conditions: Conditions | None = None
 ) -> KinematicSweep:
-    """Return speeds, accelerations and jerks at times (n,) and positions (n, nq) that obey loops and drives."""
+    """Return velocities, accelerations and jerks at times (n,) and configurations (n, nq) that satisfy all rows."""
     return sweep_kinematics(model, t, np.atleast_2d(q), jerk=jerk, conditions=conditions)
 
 
 @cached_per_model
 def _row_scale(model: Model) -> Array:
-    """Return scales of the rows (nc,); zero where one binds speeds alone, or nothing."""
+    """Return scales of the rows (nc,); zero for rows of velocities only and for inactive rows."""
     counts = np.asarray(model.holonomic, dtype=bool) & np.asarray(model.compiled.names.closing, dtype=bool)
     return np.ascontiguousarray(np.where(counts, model.compiled.tables["row_scale"], 0.0))

@@ -1,6 +1,6 @@
 """Fingerprint of a model: numbers and names of its description as plain data for a file.
 
-Functions of the user's cannot be compared and count as alike.
+User functions cannot be compared and count as equal.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .model import Model
 
 __all__ = ["Difference", "fingerprint", "first_difference"]
 
-MAX_LISTED_ENTRIES = 64  # entries of an array that are kept one by one
+MAX_LISTED_ENTRIES = 64  # arrays with more entries are stored as sums
 FINGERPRINT_RTOL = 1e-9  # round-off differs between machines
 
 
@@ -35,7 +35,7 @@ class Difference(NamedTuple):
 @cached_per_model
 def fingerprint(model: Model) -> dict[str, dict[str, Any]]:
     """Return the data of every body, connection, element and drive, by item, as plain data for JSON."""
-    system = model.family.system  # as described: other numbers are kept with conditions
+    system = model.family.system  # of the description: other parameter values are stored with conditions
     items: dict[str, dict[str, Any]] = {}
     items["system"] = {"gravity": _plain(system.gravity), "planar": _plain(system.planar)}
     for body in system.bodies.values():
@@ -53,9 +53,9 @@ def fingerprint(model: Model) -> dict[str, dict[str, Any]]:
 
 
 def first_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> Difference | None:
-    """Return the first part in which two models differ, None if they are alike.
+    """Return the first item in which two models differ, None if they are equal.
 
-    Fields that only one of them knows, as those of another version of dalembert, are left out; parts are not.
+    Fields that only one of them has, as from another version of dalembert, are ignored; items are not.
     """
     for item in [*there, *(item for item in here if item not in there)]:
         if item not in here or item not in there:
@@ -68,7 +68,7 @@ def first_difference(there: Mapping[str, Any], here: Mapping[str, Any]) -> Diffe
 
 
 def _first(there: Any, here: Any, path: str) -> tuple[str, Any, Any] | None:
-    """Return where two plain values differ, and both."""
+    """Return the path at which two plain values differ, and both values."""
     if isinstance(there, Mapping) and isinstance(here, Mapping):
         for key in there:
             if key in here:
@@ -125,12 +125,12 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_fields(value: Any) -> dict[str, Any]:
-    """Return what a description was made with, field by field; what follows from it is left out."""
+    """Return the constructor fields of a description; derived fields are left out."""
     return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.init}
 
 
 def _numbers(array: np.ndarray[Any, Any]) -> list[float]:
-    """Return all numbers of an array, of a long one some sums that tell it from others."""
+    """Return all numbers of an array; for a long array, sums that identify it."""
     flat = np.asarray(array, dtype=float).ravel()
     if len(flat) > MAX_LISTED_ENTRIES:
         waves = (np.cos(pitch * np.arange(len(flat))) @ flat for pitch in (0.0, 0.7, 1.9, 2.3))

@@ -20,10 +20,10 @@ Row = tuple[Array, Array, Array, Array, Array]  # q, v, x, a, dx
 
 
 class History:
-    """States of a run so far, for what depends on them after a while.
+    """States of a run so far, for delayed inputs.
 
-    Rows are added as the run goes on; between them positions are interpolated on their manifold by quintics that have
-    speeds and accelerations of both ends, states of elements by cubics. Where the state jumps there are two rows.
+    Rows are added during the run. Between them coordinates are interpolated on their manifold by quintics with
+    the velocities and accelerations of both ends, element states by cubics. A jump of the state has two rows.
     """
 
     def __init__(self, model: Model) -> None:
@@ -31,7 +31,7 @@ class History:
         self.turning = attitudes(model.coordinate_names, model.speed_names)
         self.t: list[float] = []
         self.rows: list[Row] = []
-        self.pieces: dict[int, Piece] = {}  # from a row to the next, as far as they were asked for
+        self.pieces: dict[int, Piece] = {}  # from a row to the next, as far as they were needed
 
     @property
     def begin(self) -> float:
@@ -39,7 +39,7 @@ class History:
         return self.t[0] if self.t else np.inf
 
     def add(self, t: float, q: Array, v: Array, x: Array, a: Array, dx: Array, *, jump: bool = False) -> None:
-        """Add a row; it takes the place of those that are not before it, but for the last before a jump."""
+        """Add a row; it replaces rows that are not before it, except for the last before a jump."""
         while self.t and (t < self.t[-1] or (t == self.t[-1] and not jump)):
             self.t.pop()
             self.rows.pop()
@@ -58,7 +58,7 @@ class History:
         return piece.at((t - self.t[k]) / piece.h)
 
     def piece(self, h: float, first: Row, last: Row) -> Piece:
-        """Return the motion between two rows a time h apart."""
+        """Return the motion between two rows separated by a time h."""
         return Piece.between(h, first, last, self.turning)
 
     def arrays(self) -> tuple[Array, ...]:
@@ -69,7 +69,7 @@ class History:
         return np.array(self.t), *columns
 
     def fill(self, arrays: tuple[Array, ...]) -> None:
-        """Take the rows of another in place of those there are."""
+        """Replace all rows by those of another history."""
         t, *columns = arrays
         self.t, self.pieces = t.tolist(), {}
         self.rows = list(zip(*columns, strict=True))

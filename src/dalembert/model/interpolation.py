@@ -1,12 +1,12 @@
-"""States between stored ones: Hermite polynomials through positions, speeds and accelerations.
+"""Interpolation of states: Hermite polynomials through positions, velocities and accelerations.
 
-Where accelerations are known the polynomials are of degree five, with errors of order six in the step; else of three.
-Attitudes are interpolated as quaternions with their rates
+With accelerations the polynomials are of degree five, with errors of order six in the step; otherwise of degree three.
+Orientations are interpolated as quaternions with their rates
 
     q' = q o (0, w) / 2,    q'' = q o (0, w') / 2 + q' o (0, w) / 2,    w = 2 q* o q'
 
-and brought back to unit length; positions of free joints with x' = C u, x'' = C (u' + w x u). What belongs together is
-told by the names of coordinates and speeds, so that a result without a model can be interpolated too.
+and normalized; positions of free joints with x' = C u, x'' = C (u' + w x u). The names of coordinates and velocities
+give the correspondence, so that a result without a model can be interpolated too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Piece", "QuaternionIndices", "Quintic", "attitudes", "coefficients",
 
 Array = NDArray[np.float64]
 
-LOOP_ROUNDOFF_FACTOR = 1e3  # roundings: of lengths of loops over their leverage
+LOOP_ROUNDOFF_FACTOR = 1e3  # rounding units: errors of loop closure over its lever arm
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def attitudes(coordinates: Sequence[str], speeds: Sequence[str]) -> list[Quatern
     found = []
     for place, name in enumerate(coordinates):
         joint, _, part = name.rpartition(".")
-        if part == "qw" and name not in speeds:  # a joint of one coordinate may be named so
+        if part == "qw" and name not in speeds:  # a joint of one coordinate may have this name
             speed = speeds.index(f"{joint}.wx")
             found.append(QuaternionIndices(place, speed, f"{joint}.vx" in speeds))
     return found
@@ -83,9 +83,9 @@ def interpolate(
 
 
 def hermite(s: Array, h: Array, first: Sequence[Array], last: Sequence[Array]) -> tuple[Array, Array]:
-    """Return value and derivative at the part s of an interval h of the polynomial through values and derivatives.
+    """Return value and derivative at the fraction s of an interval h of the polynomial through values and derivatives.
 
-    `first` and `last` hold value, first and, perhaps, second derivative at the two ends.
+    `first` and `last` are value, first and, optionally, second derivative at the two ends.
     """
     *others, value = coefficients(h, first, last)
     rate = len(others) * value
@@ -97,7 +97,7 @@ def hermite(s: Array, h: Array, first: Sequence[Array], last: Sequence[Array]) -
 
 
 def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]) -> list[Array]:
-    """Return the coefficients, by powers of the part of an interval h, of the polynomial; see `hermite`."""
+    """Return the coefficients of the polynomial by powers of the fraction of an interval h; see `hermite`."""
     y0, y1 = first[0], last[0]
     d0, d1 = h * first[1], h * last[1]
     rise = y1 - y0
@@ -106,8 +106,9 @@ def coefficients(h: Array | float, first: Sequence[Array], last: Sequence[Array]
         b0, b1 = h * h * first[2], h * h * last[2]
         by_rates = by_rates + (b0 - b1) / 12
         changes = np.abs(b1 - b0) + np.abs(d1 - d0 - (b0 + b1) / 2)
-    # In very short intervals it is rounding, which rates would follow: there it is that of the rates. What loops put in
-    # its place has many times its own: that it is no motion shows, which is away from rates by less than they change.
+    # In very short intervals the displacement is rounding and would spoil the rates: there that of the rates is used.
+    # Loop closure adds many times that rounding. It is recognized because it differs from the displacement of the rates
+    # by more than the change of the rates allows.
     eps, away, size = np.finfo(float).eps, np.abs(rise - by_rates), np.maximum(np.abs(y0), np.abs(y1))
     rounded = (away <= 4 * eps * size) | (
         (away > changes) & (away <= LOOP_ROUNDOFF_FACTOR * eps * np.maximum(1.0, size))
@@ -136,7 +137,7 @@ class Quintic:
         self._h = h
 
     def __call__(self, times: Array, order: int = 0) -> Array:
-        """Return the curve or its derivative at times (m,) s within, (m, k)."""
+        """Return the curve or its derivative at times (m,) s in its range, (m, k)."""
         times = np.asarray(times, dtype=float)
         k = np.clip(np.searchsorted(self.t[self._starts], times, side="right") - 1, 0, None)
         h = self._h[k]
@@ -155,7 +156,7 @@ class Quintic:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """The motion from one state to another, as polynomials of the part of the time h between them.
+    """Motion from one state to another, as polynomials of the fraction of the time h between them.
 
     Attributes
     ----------
@@ -184,7 +185,7 @@ class Piece:
         return cls(h, q, x, turning, len(first[1]))
 
     def at(self, s: float) -> tuple[Array, Array, Array]:
-        """Return q, v and x at a part s of the time."""
+        """Return q, v and x at a fraction s of the time."""
         powers = [1.0, s, s**2, s**3, s**4, s**5]
         rates = [0.0, *((k + 1) * power / self.h for k, power in enumerate(powers[:5]))]
         q, rate = np.array([powers, rates]) @ self.q
@@ -196,7 +197,7 @@ class Piece:
 
 
 def _nearer(ends: Sequence[Sequence[Array]], turning: list[QuaternionIndices]) -> None:
-    """Take the nearer of the two quaternions of the same attitude at the second end."""
+    """Choose the sign of the quaternion at the second end that is nearer to the first."""
     for at in turning:
         span = slice(at.place, at.place + 4)
         flip = np.where((ends[0][0][:, span] * ends[1][0][:, span]).sum(1) < 0, -1.0, 1.0)[:, None]
@@ -225,7 +226,7 @@ def _rates(q: Array, v: Array, a: Array | None, turning: list[QuaternionIndices]
 
 
 def _back(q: Array, rate: Array, turning: list[QuaternionIndices], nv: int) -> tuple[Array, Array]:
-    """Return q with unit quaternions, and the speeds that its rates stand for."""
+    """Return q with unit quaternions, and the velocities for its rates."""
     v = np.empty((len(q), nv))
     plain_q, plain_v = _plain(q.shape[1], nv, turning)
     v[:, plain_v] = rate[:, plain_q]
@@ -241,7 +242,7 @@ def _back(q: Array, rate: Array, turning: list[QuaternionIndices], nv: int) -> t
 
 
 def _spread(v: Array, nq: int, turning: list[QuaternionIndices]) -> Array:
-    """Return an array (n, nq) with the columns of v where coordinates and speeds agree, zero elsewhere."""
+    """Return an array (n, nq) with the columns of v where coordinates and velocities correspond, zero elsewhere."""
     out = np.zeros((len(v), nq))
     plain_q, plain_v = _plain(nq, v.shape[1], turning)
     out[:, plain_q] = v[:, plain_v]
@@ -249,7 +250,7 @@ def _spread(v: Array, nq: int, turning: list[QuaternionIndices]) -> Array:
 
 
 def _plain(nq: int, nv: int, turning: list[QuaternionIndices]) -> tuple[list[int], list[int]]:
-    """Return the columns of q and of v that belong to no attitude, in order."""
+    """Return the columns of q and of v that belong to no quaternion, in order."""
     of_q = {at.place + k for at in turning for k in range(7 if at.free else 4)}
     of_v = {at.speed + k for at in turning for k in range(6 if at.free else 3)}
     return [k for k in range(nq) if k not in of_q], [k for k in range(nv) if k not in of_v]
@@ -261,7 +262,7 @@ def _times(q: Array, w: Array) -> Array:
 
 
 def _turned(q: Array, x: Array) -> Array:
-    """Return the vectors x (n, 3) turned by unit quaternions q (n, 4)."""
+    """Return the vectors x (n, 3) rotated by unit quaternions q (n, 4)."""
     twice = 2 * np.cross(q[:, 1:], x)
     turned: Array = x + q[:, :1] * twice + np.cross(q[:, 1:], twice)
     return turned

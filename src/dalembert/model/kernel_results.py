@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class Pose(NamedTuple):
-    """Attitude and position of a frame M in the world.
+    """Orientation and position of a frame M in the world.
 
     rotation : (..., 3, 3), R_WM, the frame's axes as columns
     position : (..., 3) m, p_WM
@@ -26,10 +26,10 @@ class Pose(NamedTuple):
 
 
 class Dynamics(NamedTuple):
-    """Everything that the equations of motion give at a state, or at a row of states.
+    """Results of the equations of motion at a state, or at a row of states.
 
     a : (..., nv) rad/s2 or m/s2
-    tau : (..., nv) N m or N, all joint forces; at driven and locked coordinates what holds them, elements included
+    tau : (..., nv) N m or N, all joint forces; at driven and locked DOF the constraint effort with elements
     lam : (..., nc) multipliers of the constraint rows, N or N m, those of the loads of least norm
     dx : (..., nx) rates of element states
     """
@@ -44,15 +44,15 @@ _core._name_dynamics(Dynamics)
 
 
 class Derivatives(NamedTuple):
-    """Derivatives of one thing, (..., size of it, number of directions) each, by
+    """Derivatives of one quantity, (..., size of it, number of directions) each, by
 
     q : directions of the tangent space, as in `Model.integrate`, (nv)
-    v : speeds (nv)
+    v : velocities (nv)
     x : element states (nx)
     tau : joint forces (nv)
-    inputs : inputs of elements that laws of time give, in the order of `Model.input_names`
+    inputs : inputs of elements by time laws, in the order of `Model.input_names`
     t : time; (..., size of it)
-    parameters : numbers of the elements that were asked for
+    parameters : the requested parameters
     """
 
     q: Array

@@ -25,13 +25,13 @@ _PARTS = ("measures", "rates", "taken")
 def law_inputs(
     model: Model, name: str, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None
 ) -> Array:
-    """Return what the law of an element takes at states, (n, takes), in the order of ``Element.takes``.
+    """Return the inputs of the law of an element at states, (n, takes), in the order of ``Element.takes``.
 
     Parameters
     ----------
     model : Model
     name : str
-        Of an element with a law of its own.
+        Name of an element with its own law.
     t : (n,) s
     q : (n, nq) rad or m
     v : (n, nv) rad/s or m/s
@@ -51,13 +51,13 @@ def law_inputs(
 
 
 def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None) -> str:
-    """Return which element's law is not finite at one of the states, and for what; empty if none is."""
+    """Return the element whose law is not finite at one of the states, and the inputs; empty if there is none."""
     for name, force in model.system.forces.items():
         element = force.element
         if not isinstance(element, Element) or (element.program is None and not hasattr(element.force, "address")):
-            continue  # laws in Python speak for themselves
+            continue  # laws in Python raise their own errors
         if any(isinstance(source, Reaction) for source in element.sources.values()):
-            continue  # what it takes is found together with what it gives
+            continue  # its inputs are solved for together with its force
         inputs = law_inputs(model, name, t, q, v, x, conditions)
         bad = np.flatnonzero(~gives_numbers(model, name, element, inputs, (t, q, v, x), conditions))
         if not len(bad):
@@ -68,8 +68,8 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
         if element.unknowns and np.isfinite(inputs[bad[0]]).all():
             sought = ", ".join(element.unknowns)
             return (
-                f"element {name!r} finds no unknowns {sought}: no internal equilibrium, or residuals that do not "
-                f"vanish, from where it begins, for {numbers}"
+                f"element {name!r} has no solution for its unknowns {sought}: no internal equilibrium, or residuals "
+                f"that do not vanish from its starting values, for {numbers}"
             )
         return f"element {name!r} is not finite: {numbers}"
     return ""
@@ -78,9 +78,9 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
 def gives_numbers(
     model: Model, name: str, element: Element, inputs: Array, states: tuple[Array, ...], conditions: Conditions | None
 ) -> NDArray[np.bool_]:
-    """Return at which states (n,) all that a law gives is finite.
+    """Return at which states (n,) all results of a law are finite.
 
-    Unknowns of a law are searched by the core: a search in Python that fails takes seconds for a large compound.
+    The core solves for the unknowns of a law: a failing search in Python takes seconds for a large compound.
     """
     if not element.unknowns:
         return np.asarray(np.isfinite(element.answers(inputs)).all(axis=1))

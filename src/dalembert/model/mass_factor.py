@@ -1,4 +1,4 @@
-"""The mass matrix in factored form."""
+"""Mass matrix in factored form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class Factor:
-    """The mass matrix at one configuration in factored form, for many right-hand sides.
+    """Mass matrix at one configuration in factored form, for many right-hand sides.
 
     M = (1 + H Phi K) D (1 + H Phi K)^T (Jain and Rodriguez 1990, Lemma 6.1), never formed.
     """
@@ -41,7 +41,7 @@ class Factor:
         return result
 
     def pivots(self) -> Array:
-        """Return the diagonal of D after its blocks are factored too, (nv,): all positive, det M is their product."""
+        """Return the diagonal of D after its blocks are factored too, (nv,): all positive; det M is their product."""
         result: Array = self._core.pivots()
         return result
 

@@ -42,14 +42,14 @@ class Model(NamedModel):
     """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
 
     Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
-    several threads at once. Kernels speak of the system as described, with its elements, dampers, loads and drives;
-    those that have a keyword `bare` give the tree and its loops alone on request. Joint coordinates are stacked in the
+    several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
+    with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
     order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
     Attributes
     ----------
     nb, nq, nv : int
-        Numbers of bodies, coordinates and speeds.
+        Numbers of bodies, coordinates and velocities.
     nx, nc : int
         Numbers of element states and of constraint rows from closed loops.
     body_names, joint_names : tuple of str, (nb,)
@@ -58,32 +58,32 @@ class Model(NamedModel):
     speed_names : tuple of str, (nv,)
         Joint by joint; the modal coordinates of a flexible body, ``"arm.eta[0]"``, follow those of its joint.
     coordinate_kinds, speed_kinds : tuple of str
-        What each is: a name that the joint gives (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
+        Kind of each: the name in the joint (``"angle"``, ``"qw"``, ``"wx"``), or ``"eta"``.
     flexible_names : tuple of str
         The flexible bodies.
     state_names : tuple of str, (nx,)
     input_names : tuple of str
-        Inputs of elements that laws of time give, and forces of loads and efforts: ``"motor.u"``, ``"wind.fx"``.
+        Inputs of elements by time laws, and forces of loads and efforts: ``"motor.u"``, ``"wind.fx"``.
     parameter_names : dict of str to int
-        Numbers of the system, ``"k.stiffness"``, ``"crank.mass"``, and where each stands in `parameters`.
+        Parameters of the system, ``"k.stiffness"``, ``"crank.mass"``, and the index of each in `parameters`.
     parameters : (n,)
-        Numbers of the elements, then `as_parameters` of bodies, markers, joints, closures, laws and gravity.
+        Element parameters, then mapped parameters of bodies, markers, joints, loop constraints, laws and gravity.
     family : Model
         The model as described, of which this one may be a variant with other parameter values; else itself.
     closure_names : tuple of str
-        What closes loops: cut joints and constraints, then couplings.
+        Loop constraints: cut joints and constraints, then couplings.
     connection_names : tuple of str
-        Joints of the tree, then closures: in this order loads are told.
+        Tree joints, then loop constraints, in the order of loads.
     constraint_names, constraint_connections : tuple of str, (nc,)
         Rows of the closed loops, ``"D.tilt_x"``, and the connection that each belongs to.
     holonomic : (nc,) bool
-        Which rows bind positions; the others bind velocities only.
+        Which rows constrain positions; the others constrain velocities only.
     independent_rows : tuple of str
-        Those of them that do not repeat others in every configuration.
+        Rows that are not redundant in every configuration.
     loop_envelope : int
-        Numbers kept of the matrix that couples the independent rows; with n of them, n (n + 1) / 2 if it is full.
+        Stored entries of the matrix that couples the n independent rows: n (n + 1) / 2 if it is full.
     length : float, m
-        Characteristic length: how far apart the connections of a body are, on the average.
+        Characteristic length: mean distance of the connections of a body.
     drives, joint_drives : tuple of Drive
         All drives, and those of joint coordinates.
     forest : Forest
@@ -97,17 +97,17 @@ class Model(NamedModel):
         return _restored, (self.system, self.compiled.origin)
 
     def with_parameters(self, parameters: Mapping[str, float] | ArrayLike) -> Model:
-        """Return the model with other numbers, made without compiling it again: every analysis takes it.
+        """Return the model with other parameter values, without recompilation; every analysis takes it.
 
         Parameters
         ----------
         parameters : dict of str to float
-            Those that are to change, ``{"crank.mass": 2.0, "B.first.x": 0.12}``; the others stay.
+            Changed parameters, ``{"crank.mass": 2.0, "B.first.x": 0.12}``.
 
         Raises
         ------
         ModelError
-            If there is no such parameter, or a part of the system cannot have such a value.
+            If there is no such parameter, or the value is invalid.
 
         Examples
         --------
@@ -134,16 +134,16 @@ class Model(NamedModel):
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
     ) -> Conditions:
-        """Return conditions for the kernels: numbers of elements, joints that are held, closures that do not hold.
+        """Return conditions for the kernels: parameters, locked joints, open constraints.
 
         Parameters
         ----------
         parameters : dict of str to float
-            Those that are other than described, ``{"k.stiffness": 5.0}``.
+            Changed parameters, ``{"k.stiffness": 5.0}``.
         locked : str or names
-            Joints of the tree that are held.
+            Tree joints to lock.
         off : str or names
-            Closures that do not hold.
+            Loop constraints to open.
         control : callable or SampledControl
             From a `State` to joint forces.
         history : History
@@ -169,13 +169,13 @@ class Model(NamedModel):
     # ---- kinematics of bodies and markers
 
     def poses(self, q: ArrayLike) -> Pose:
-        """Return attitude (..., nb, 3, 3) and position (..., nb, 3) of every body frame in the world."""
+        """Return orientation (..., nb, 3, 3) and position (..., nb, 3) of every body frame in the world."""
         raw = self._poses(q)
         return Pose(raw[..., :9].reshape(*raw.shape[:-1], 3, 3), np.ascontiguousarray(raw[..., 9:]))
 
     @refusals.reraise_with_method_name
     def pose(self, marker: Marker | Body | str, q: ArrayLike) -> Pose:
-        """Return attitude (..., 3, 3) and position (..., 3) of a marker in the world.
+        """Return orientation (..., 3, 3) and position (..., 3) of a marker in the world.
 
         Parameters
         ----------
@@ -202,10 +202,10 @@ class Model(NamedModel):
         return self._point_jacobians(self._point("jacobian", marker), q)
 
     def bias_acceleration(self, marker: Marker | Body | str, q: ArrayLike, v: ArrayLike) -> Array:
-        """Return J' v (..., 6), the acceleration of a marker when the speeds are constant, world axes."""
+        """Return J' v (..., 6), the acceleration of a marker at constant velocities v, world axes."""
         return self.acceleration(marker, q, v, np.zeros(self.nv))
 
-    # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are the core's own
+    # ---- dynamics: `forward_dynamics`, `dynamics` and `inverse_dynamics` are methods of the core
 
     @checked("bare")
     @refusals.reraise_with_method_name
@@ -258,18 +258,18 @@ class Model(NamedModel):
         t: ArrayLike = 0.0,
         x: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and all joint forces when some of each are given; O(nb) for trees, loops obeyed.
+        """Return all accelerations and joint forces when some of each are given; O(nb) for trees, loops included.
 
         Parameters
         ----------
         q : (nq,) or (B, nq) rad or m
         v : (nv,) or (B, nv) rad/s or m/s
         tau : (nv,) or (B, nv) N m or N
-            Forces of the free coordinates; entries at prescribed ones are not read.
+            Forces of the free DOF; entries at prescribed DOF are ignored.
         a : (nv,) or (B, nv) rad/s2 or m/s2
-            Accelerations of the prescribed coordinates; others are not read. Zero locks a joint.
-        given : (nv,) bool, or name or names of joints or speeds
-            Which accelerations are prescribed, beside those that drives prescribe.
+            Accelerations of the prescribed DOF; others are ignored. Zero locks a joint.
+        given : (nv,) bool, or name or names of joints or velocities
+            Which accelerations are prescribed, in addition to those of drives.
         loads : (nb, 6) or (B, nb, 6) N m and N
         t : float or (B,) s
         x : (nx,) or (B, nx)
@@ -277,15 +277,15 @@ class Model(NamedModel):
         Returns
         -------
         a, tau : (nv,) or (B, nv)
-            Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31). What is prescribed takes `tau`
-            there, elements included.
+            Slaats 1991, section 4.1; Passerello and Huston 1972, (3.30) and (3.31). At prescribed DOF `tau` is
+            the required effort, elements included.
         """
         marks = self._marks(given)
         accelerations = self._checked("mixed_dynamics", "a", a)
         driven = np.array([~np.isnan(self.drive_motion(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
         if driven.any():
-            wanted = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
-            accelerations = np.where(driven, wanted if np.ndim(t) else wanted[0], accelerations)
+            prescribed = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
+            accelerations = np.where(driven, prescribed if np.ndim(t) else prescribed[0], accelerations)
         conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
         found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
         return found.a, found.tau
@@ -319,18 +319,18 @@ class Model(NamedModel):
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`; one state, or a batch.
         parameters : names
-            By which derivatives are wanted, ``("k.stiffness", "crank.mass")``; at constant q, v and x.
+            Parameters of the derivatives, ``("k.stiffness", "crank.mass")``; at constant q, v and x.
         multipliers : bool
-            Whether derivatives of multipliers are wanted; else ``d.lam`` has no rows. Where constraints are redundant
-            they cost much more than all others.
+            Compute derivatives of multipliers; otherwise ``d.lam`` has no rows. With redundant constraints they cost
+            much more than all others.
 
         Returns
         -------
         DynamicsDerivatives
             ``d.a.q`` (nv, nv): accelerations by the directions of the tangent space, and so on.
 
-        What Python functions give (laws, control) is varied by differences; so are multipliers that are not unique, and
-        everything where transmitted loads are inputs and not unique.
+        Python functions (laws, control) are differentiated by differences; so are multipliers that are not unique, and
+        all quantities if connection loads that are not unique are inputs.
 
         Examples
         --------
@@ -343,21 +343,21 @@ class Model(NamedModel):
         (array([[-3.]]), array([[-0.5]]), array([[0.5]]), array([[-0.05]]))
         """
         kinds = range(7 if parameters else 6)
-        wanted = 3 if multipliers else 2
-        parts = [3 * kind + what for kind in kinds for what in range(wanted)]
+        n_quantities = 3 if multipliers else 2
+        parts = [3 * kind + what for kind in kinds for what in range(n_quantities)]
         how: dict[str, Any] = {"t": t, "x": x, "tau": tau, "loads": loads, "inputs": inputs, "conditions": conditions}
         if parameters:
             numbers = (self if conditions is None else conditions.model).parameters
             how["directions"] = parameter_directions(self, parameters, numbers, "d_dynamics")
         raw = self._d_dynamics(parts, q, v, **how)
-        found = [self._gathered([*raw[what::wanted]]) for what in range(wanted)]
+        found = [self._gathered([*raw[what::n_quantities]]) for what in range(n_quantities)]
         if not multipliers:
             none = Derivatives(*(part[..., :0, :] for part in found[0]._replace(t=found[0].tau)))
             found.append(none._replace(t=found[0].t[..., :0]))
         return DynamicsDerivatives(*found)
 
     def _gathered(self, blocks: list[Array]) -> Derivatives:
-        """Return derivatives of one thing, with one column for each name."""
+        """Return derivatives of one quantity, with one column for each name."""
         places = self.compiled.elements.inputs_by_law
         by_name = np.zeros((*blocks[4].shape[:-1], len(self.input_names)))
         for k, name in enumerate(places):
@@ -390,11 +390,11 @@ class Model(NamedModel):
         tau : (nv,) or (B, nv) N m or N
             Joint forces; zero if left out.
         loads : (nb, 6) or (B, nb, 6) N m and N
-            Held constant in world axes.
+            Constant in world axes.
         t, x, inputs, conditions
             As in `forward_dynamics`.
         bare : bool
-            Of the tree alone, for open systems.
+            The tree alone, for open systems.
 
         Returns
         -------
@@ -409,7 +409,7 @@ class Model(NamedModel):
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare:
-            self.forward_dynamics(q, v, **more, bare=True)  # looks at them
+            self.forward_dynamics(q, v, **more, bare=True)  # checks the arguments
             return self._d_forward_dynamics(q, v, tau, loads=loads)
         by_q, by_v, by_tau = self._d_dynamics([0, 3, 9], q, v, tau=tau, loads=loads, **more)
         return by_q, by_v, by_tau
@@ -437,18 +437,18 @@ class Model(NamedModel):
         v : (nv,) or (B, nv) rad/s or m/s
         a : (nv,) or (B, nv) rad/s2 or m/s2
         loads : (nb, 6) or (B, nb, 6) N m and N
-            Held constant in world axes.
+            Constant in world axes.
         t, x, inputs, conditions
             As in `inverse_dynamics`.
         bare : bool
-            Of the tree alone.
+            The tree alone.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : each (nv, nv) or (B, nv, nv)
             Column k of dtau_dq is the derivative along the k-th direction of the tangent space: q moves
-            as ``integrate(q, h * e_k)`` does. The last is the mass matrix, unless elements take loads that connections
-            transmit; then all three are taken by differences.
+            as ``integrate(q, h * e_k)`` does. The last is the mass matrix, unless connection loads are inputs of
+            elements; then all three are computed by differences.
         """
         if self.nc:
             refusals.raise_loops_unsupported(self, "d_inverse_dynamics")
@@ -457,13 +457,13 @@ class Model(NamedModel):
             return self._d_inverse_dynamics(q, v, a, loads=loads)
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare:
-            self.inverse_dynamics(q, v, a, **more, bare=True)  # looks at them
+            self.inverse_dynamics(q, v, a, **more, bare=True)  # checks the arguments
             return self._d_inverse_dynamics(q, v, a, loads=loads)
         return self._d_supplied(q, v, a, loads=loads, **more)
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether the system is a tree, without loops and constraints."""
+        """True if the system is a tree, without loops and constraints."""
         return not (self.nc or self.compiled.elements.elements or self.drives)
 
     # ---- loads
@@ -481,22 +481,22 @@ class Model(NamedModel):
         inputs: ArrayLike | None = None,
         conditions: Conditions | None = None,
     ) -> dict[str, Array]:
-        """Return what is known of a state, or of a batch of them, by name; only what is asked for is worked out.
+        """Return quantities of a state, or of a batch of states, by name; only requested ones are computed.
 
         Parameters
         ----------
         parts : sequence of str
             ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
             `connection_names` on their second markers, world axes, and 1 where the motion determines them.
-            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of joints that close loops. ``"held"``: what holds
-            locked and driven degrees of freedom beside elements and control, those of cut joints last. ``"residual"``,
-            ``"rate"`` (nc): by how much rows and their rates are missed. ``"measures"``, ``"rates"``, ``"forces"`` of
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of cut joints. ``"held"``: constraint efforts of
+            locked and driven DOF, without elements and control, those of cut joints last. ``"residual"``,
+            ``"rate"`` (nc): violations of rows and of their rates. ``"measures"``, ``"rates"``, ``"forces"`` of
             elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
-            ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): what
-            they do to joints and bodies.
-            ``"energy"`` (6): kinetic, potential, stored in elements, J; lost, brought by elements, put in from
-            outside, W. ``"asked"``: of the actuators at each coordinate with a `max_effort`, all together.
-            ``"margins"``: numbers that decide between branches of laws, where conditions hold some of these.
+            ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): their
+            efforts at joints and loads on bodies.
+            ``"energy"`` (6): kinetic, potential, stored in elements, J; dissipated, supplied by elements, supplied
+            externally, W. ``"asked"``: total requested effort of the actuators at each DOF with a `max_effort`.
+            ``"margins"``: switching functions of laws, where conditions hold some branches.
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """
@@ -531,7 +531,7 @@ class Model(NamedModel):
         inputs: ArrayLike | None = None,
         conditions: Conditions | None = None,
     ) -> ConnectionLoads:
-        """Return the load of every connection on its second marker while the system moves under `tau`.
+        """Return the load of every connection on its second marker for the motion under `tau`.
 
         Parameters
         ----------
@@ -553,9 +553,9 @@ class Model(NamedModel):
         -------
         ConnectionLoads
             [moment; force] (6,) by connection name, about the origin of its second marker, N m and N; along its
-            degrees of freedom a joint passes its effort. Where loops repeat each other's demands loads are not unique:
-            they are marked, with the connections that share them, and those given have the least sum of moment^2 + (L
-            force)^2 over all connections, L the characteristic length of the system.
+            degrees of freedom the load of a joint is its effort. With redundant constraints loads are not unique: they
+            are marked, with the connections that share them, and have the least sum of moment^2 + (L force)^2 over all
+            connections, L the characteristic length of the system.
         """
         q = self.checked_configuration("connection_loads", q)
         for name, speeds in (("v", v), ("tau", tau)):
@@ -601,7 +601,7 @@ class Model(NamedModel):
         Returns
         -------
         ConnectionLoads
-            As `connection_loads`; marked are the components that other multipliers could change.
+            As `connection_loads`; components that other multipliers could change are marked.
         """
         q = self.checked_configuration("connection_loads", q)  # one state at a time
         found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
@@ -611,7 +611,7 @@ class Model(NamedModel):
     def reactions(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, loads: ArrayLike | None = None, **more: Any
     ) -> Array:
-        """Return the load that each joint puts on its second marker in a given motion of an open system, world axes.
+        """Return the load of each joint on its second marker in a given motion of an open system, world axes.
 
         Parameters
         ----------
@@ -634,16 +634,16 @@ class Model(NamedModel):
 
     @refusals.reraise_with_method_name
     def multipliers(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any) -> Array:
-        """Return the multipliers of the constraint rows, (nc,) or (B, nc), that go with `forward_dynamics`.
+        """Return the multipliers of the constraint rows, (nc,) or (B, nc), in `forward_dynamics`.
 
-        They are in M a + b = tau + P^T lam and act on the second marker of each loop constraint. Where rows
-        repeat each other the multipliers are not unique; given are those of the `connection_loads` of least norm.
+        They are in M a + b = tau + P^T lam and act on the second marker of each loop constraint. With redundant rows
+        the multipliers are not unique; those of the `connection_loads` of least norm are returned.
         Keywords are those of `dynamics`, and `t`.
         """
         return self.dynamics(more.pop("t", 0.0), q, v, more.pop("x", None), tau=tau, **more).lam
 
     def cut_motion(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return coordinates, speeds and accelerations of the joints that close loops, in a given motion.
+        """Return coordinates, velocities and accelerations of cut joints in a given motion.
 
         Parameters
         ----------
@@ -654,20 +654,20 @@ class Model(NamedModel):
         Returns
         -------
         three arrays, (n,) or (B, n)
-            In the order of `closure_names`; where each joint stands, `cut_slice` tells. Angles are within half a turn.
+            In the order of `closure_names`; `cut_slice` gives the indices of each joint. Angles are within +-pi.
         """
         return self._cut_motion(q, v, a)
 
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return what the elements do: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        """Return the efforts of elements: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
     @checked("t", "q")
     def force_energy(self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None) -> ForceEnergy:
-        """Return the energy that elements store, and the powers that they dissipate and bring from outside."""
+        """Return the stored energy of elements, and the powers that they dissipate and supply."""
         if np.ndim(q) == 1:
             _check_one_time("force_energy", t)
         energy = self.report(["energy"], t, q, v, x)["energy"]
@@ -680,14 +680,14 @@ class Model(NamedModel):
     def drive_efforts(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
     ) -> dict[str, Any]:
-        """Return what each drive exerts along what it drives at t, by name, N m or N: numbers, or (B,) for a batch.
+        """Return the effort of each drive at t, by name, N m or N: numbers, or (B,) for a batch.
 
-        Of an attitude (``"S.rotation"``) it is the moment along the speeds of the joint, (3,) or (B, 3); of a pose
-        (``"F.pose"``) moment and force, (6,) or (B, 6).
+        For an orientation (``"S.rotation"``) it is the moment along the velocities of the joint, (3,) or (B, 3); for a
+        pose (``"F.pose"``) moment and force, (6,) or (B, 6).
 
-        Times the speed of the drive it is the drive's power. For a joint it is the joint force beside that of elements;
-        for a constraint it acts on the second marker and is positive if it pushes the way in which the driven quantity
-        grows.
+        Effort times driven velocity is the power of the drive. For a joint it is the joint force without that of
+        elements; for a constraint it acts on the second marker and is positive in the direction of growth of the
+        driven quantity.
 
         Parameters
         ----------
@@ -702,7 +702,7 @@ class Model(NamedModel):
             element = drive.connection.element
             if not drive.of_joint:
                 assert isinstance(element, (Constraint, CustomCoupling))
-                # slope of the row against what is driven
+                # derivative of the row by the driven quantity
                 slopes = [element.target(drive.law(float(one))[0], 1.0, 0.0)[1] for one in np.atleast_1d(t)]
                 efforts[drive.name] = found["lam"][..., self.driven_row(drive)] * (slopes if np.ndim(t) else slopes[0])
             else:
@@ -741,14 +741,13 @@ class Model(NamedModel):
         bare : bool
             Potential energy of weights and of flexible bodies alone.
 
-        Potential energy is that of weights, zero at the world's origin, of deformed flexible bodies, and what elements
-        store.
+        Potential energy is that of weights, zero at the world's origin, of deformed flexible bodies, and of elements.
         """
         raw = self._energy(q, v)
         kinetic, potential = raw[..., 0], raw[..., 1]
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare and not _nothing(*more.values()):
-            self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # looks at them
+            self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # checks the arguments
         elif not bare and (self.compiled.elements.elements or not _nothing(*more.values())):
             potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
@@ -782,15 +781,15 @@ class Model(NamedModel):
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the diagonal of the mass matrix (nv,): inertia along each degree of freedom with all others locked."""
+        """Return the diagonal of the mass matrix (nv,): inertia of each degree of freedom with all others locked."""
         return self._composite_diagonal(q)
 
     @refusals.reraise_with_method_name
     def massless_dof(self, q: ArrayLike, *, t: float | None = None) -> list[str]:
-        """Return the names of the speeds along which nothing resists at q (nq,).
+        """Return the names of the velocities without inertia at q (nq,).
 
-        Where the mass matrix of the tree is singular; with a time `t`, where accelerations do not exist though loops
-        hold and drives prescribe what they do.
+        The mass matrix of the tree is singular for them; with a time `t`, accelerations do not exist even with loops
+        and drives.
         """
         where = self.checked_configuration("massless_dof", q)
         names = self.compiled.names
@@ -801,10 +800,10 @@ class Model(NamedModel):
         return massless_dof(self, self.forest, names, where, held=held, rows=rows)
 
     def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
-        """Return the motions of the tree that move no inertia at q (nq,): speeds by name, rad/s or m/s.
+        """Return the motions of the tree without inertia at q (nq,): velocities by name, rad/s or m/s.
 
-        One for each of `massless_dof`, which has the speed 1 there. Where two axes of a joint coincide, as
-        at a quarter turn of the second of three angles, both angles are in it.
+        One for each of `massless_dof`, which has the velocity 1 there. If two axes of a joint coincide, as at 90
+        degrees of the second of three angles, the motion contains both angles.
         """
         where = self.checked_configuration("motions_without_inertia", q)
         return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))
@@ -816,12 +815,12 @@ def _nothing(*given: Any) -> bool:
 
 
 def _restored(description: System, origin: str) -> Model:
-    """Return a model once more, from its own copy of the description."""
+    """Return a copy of a model, from its own copy of the description."""
     return Model(replace(compile_system(description), origin=origin))
 
 
 def as_model(system_or_model: System | Model) -> Model:
-    """Return the model of a system; a model as it is."""
+    """Return the model of a system; a model is returned unchanged."""
     if isinstance(system_or_model, Model):
         return system_or_model
     if isinstance(system_or_model, System):

@@ -39,13 +39,13 @@ Array = NDArray[np.float64]
 
 
 class NamedModel(_core.Model):
-    """A compiled system and its names; `Model` adds the kernels, and lists the attributes."""
+    """Compiled system and its names; `Model` adds the kernels, and lists the attributes."""
 
-    recompiled = False  # a variant whose tables follow from a description of its own, not from those of its family
+    recompiled = False  # a variant whose tables follow from its own description, not from those of its family
 
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
-        # the system as it is by now, for words about what it has got since
+        # the present system, for messages on items added since
         self._later: Callable[[], System | None] = ref(description) if isinstance(description, System) else lambda: None
         elements, names = made.elements, made.names
         self.compiled = made
@@ -84,7 +84,7 @@ class NamedModel(_core.Model):
         )
 
     def __getattr__(self, name: str) -> Any:
-        """Work out what a model with other parameter values follows from, once it is asked for."""
+        """Compute the attributes of a model with other parameter values on first access."""
         if name in DERIVED and "family" in self.__dict__ and self.__dict__["family"] is not self:
             complete_variant(cast("Model", self))
             return self.__dict__[name]
@@ -97,7 +97,7 @@ class NamedModel(_core.Model):
 
     @property
     def parameter_table(self) -> ParameterTable:
-        """All numbers with their values, units and what they follow from; reads well when printed."""
+        """All parameters with their values, units and expressions, as a printable table."""
         return ParameterTable.of(cast("Model", self))
 
     def __repr__(self) -> str:
@@ -107,20 +107,20 @@ class NamedModel(_core.Model):
     # ---- names and states
 
     def q_slice(self, joint: str) -> slice:
-        """Return where the coordinates of a joint, or the modal ones of a flexible body, stand in q."""
+        """Return the indices in q of the coordinates of a joint, or of the modes of a flexible body."""
         return self._slice(self.compiled.names.q, joint)
 
     def v_slice(self, joint: str) -> slice:
-        """Return where the speeds of a joint, or of a flexible body's modes, stand in v, and its forces in tau."""
+        """Return the indices in v and tau of the velocities of a joint, or of the modes of a flexible body."""
         return self._slice(self.compiled.names.v, joint)
 
     @checked("joint")
     def cut_slice(self, joint: str) -> slice:
-        """Return where the speeds of a joint that closes a loop stand in what `cut_motion` gives."""
+        """Return the indices of the velocities of a cut joint in the result of `cut_motion`."""
         found = self.compiled.names.cut_v
         if joint not in found:
             known = did_you_mean(joint, found) or f"there are {', '.join(map(repr, found)) or 'none'}"
-            raise ModelError("cut_slice", "joint", joint, f"no loop is cut at a joint of that name; {known}")
+            raise ModelError("cut_slice", "joint", joint, f"it is not a cut joint; {known}")
         return found[joint]
 
     def zero_configuration(self) -> Array:
@@ -154,9 +154,9 @@ class NamedModel(_core.Model):
 
     @checked("seed", "size")
     def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
-        """Return a random state: angles within +-pi, displacements within +-1 m, unit normal speeds, any attitude.
+        """Return a random state: angles within +-pi, displacements within +-1 m, normal velocities, any orientation.
 
-        Flexible bodies are not deformed in it, but their modes have speeds.
+        Flexible bodies are undeformed, but their modes have velocities.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class NamedModel(_core.Model):
         """
         random = random_generator(seed, item="random_state", field="seed")
         if size is not None and size < 0:
-            raise ModelError("random_state", "size", size, "give how many states, 0 or more")
+            raise ModelError("random_state", "size", size, "give the number of states, 0 or more")
         shape = () if size is None else (size,)
         q = random_coordinates(self.forest, self.compiled.names, random, shape)
         v = random.normal(size=(*shape, self.nv))
@@ -174,7 +174,7 @@ class NamedModel(_core.Model):
 
     @property
     def second_markers(self) -> dict[str, Marker]:
-        """The second marker of every connection, by name; of a coupling, the origin of ground."""
+        """Second marker of every connection, by name; of a coupling, the origin of ground."""
         joints = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.joints}
         loop_constraints = {
             loop_constraint.name: loop_constraint.second for loop_constraint in self.forest.loop_constraints
@@ -200,8 +200,8 @@ class NamedModel(_core.Model):
         """
         laws = self.compiled.elements.inputs_by_law
         columns: dict[str, Array] = {}
-        for asked, value in given.items():
-            name = asked.removesuffix(".value") if isinstance(asked, str) and asked not in laws else asked
+        for key, value in given.items():
+            name = key.removesuffix(".value") if isinstance(key, str) and key not in laws else key
             if name not in laws:
                 known = ", ".join(map(repr, self.input_names[:12])) or "this model has none"
                 raise ModelError("input_values", "input", name, f"known are: {known}")
@@ -226,14 +226,14 @@ class NamedModel(_core.Model):
 
     @property
     def shortest_delay(self) -> float:
-        """Of all inputs that come with a delay, s; infinite without any."""
+        """Least delay of all inputs, s; infinite if there is none."""
         delays = [
             law.delay.time for law in self.hosted if isinstance(law, OutputInputCallback) and law.delay is not None
         ]
         return min(delays, default=np.inf)
 
     def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
-        """Return position (nq,), speed (nv,) and acceleration (nv,) that driven joints have at t; NaN elsewhere."""
+        """Return position (nq,), velocity (nv,) and acceleration (nv,) of driven joints at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
         for drive in self.joint_drives:
             dofs, places = self.driven_dof(drive), self.q_slice(drive.connection.name).start
@@ -241,7 +241,7 @@ class NamedModel(_core.Model):
         return q, v, a
 
     def row_motion(self, t: float) -> Array:
-        """Return residual, rate and second rate (3, nc) that driven constraints have at t; zero elsewhere."""
+        """Return residual, rate and second rate (3, nc) of driven constraints at t; zero elsewhere."""
         targets = np.zeros((3, self.nc))
         for drive in self.drives:
             element = drive.connection.element
@@ -257,7 +257,7 @@ class NamedModel(_core.Model):
 
     @checked("residual", "target")
     def apart(self, residual: Array, target: Array | float) -> Array:
-        """Return by how much rows (..., nc) miss their targets: turns that are driven without whole ones."""
+        """Return the differences of rows (..., nc) from their targets, driven angles up to whole turns."""
         gap: Array = np.asarray(residual, dtype=float) - np.asarray(target, dtype=float)
         rows = [self.driven_row(drive) for drive in self.drives if _counts_turns(drive)]
         if rows:
@@ -266,12 +266,12 @@ class NamedModel(_core.Model):
 
     @checked("drive")
     def driven_dof(self, drive: Drive) -> list[int]:
-        """Return where the speeds of a joint that a drive prescribes stand in v."""
+        """Return the indices in v of the velocities of a driven joint."""
         start = self.v_slice(drive.connection.name).start
         return [start + k for k in drive.dofs]
 
     def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
-        """Return which speeds (nv,) drives of joints prescribe: by position (level 0), by speed too (1), or all (2)."""
+        """Return which velocities (nv,) drives prescribe: by position (level 0), also by velocity (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
         for drive in self.joint_drives:
             if drive.level <= level:
@@ -280,12 +280,12 @@ class NamedModel(_core.Model):
 
     @checked("drive")
     def driven_row(self, drive: Drive) -> int:
-        """Return the constraint row that a drive prescribes."""
+        """Return the constraint row of a drive."""
         return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
     @checked("name")
     def index_range(self, name: str) -> slice | None:
-        """Return where in q the coordinates of a joint or flexible body stand, or one by its name; None if unknown."""
+        """Return the indices in q of a joint, a flexible body or one coordinate by name; None if unknown."""
         if name in (*self.joint_names, *self.flexible_names):
             return self.q_slice(name)
         if name in self.coordinate_names:
@@ -300,7 +300,7 @@ class NamedModel(_core.Model):
             return slices[joint]
         except (KeyError, TypeError):
             remedy = (
-                "it was cut to close a loop"
+                "it is a cut joint"
                 if isinstance(joint, str) and joint in self.compiled.names.cut_v
                 else f"the tree has {', '.join(map(repr, self.joint_names[:8]))}"
             )
@@ -325,7 +325,7 @@ class NamedModel(_core.Model):
         return marks
 
     def _point(self, kernel: str, marker: Marker | Body | str) -> _core.Points:
-        """Return what the core needs of a marker; remembered, since markers do not change."""
+        """Return the data of a marker for the core; cached, because markers do not change."""
         try:
             return self._points[marker]
         except (KeyError, TypeError):
@@ -338,21 +338,21 @@ class NamedModel(_core.Model):
 
     @checked("markers", "single", "loose")
     def points(self, markers: Sequence[Marker], *, single: bool = False, loose: bool = False) -> _core.Points:
-        """Return what the core needs of markers on one body, for the kernels of points.
+        """Return the data of markers on one body for the point kernels of the core.
 
         Parameters
         ----------
         markers : sequence of Marker
-            Of the model's own system: all on one frame of the core, or all points of one flexible body.
+            Markers of the model's own system: all on one frame of the core, or all points of one flexible body.
         single : bool
-            Results have no axis for points.
+            Results without an axis for points.
         loose : bool
             The markers are points of a flexible body, whether or not the core has frames there.
         """
         if not len(markers):
             raise ModelError("points", "markers", markers, "give one or more")
         if loose and markers[0].body.flexible is None:
-            raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is no flexible body")
+            raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is not a flexible body")
         places = self.frames.places
         if not loose and places.follows(markers[0]):
             found = [self.frames.place(marker) for marker in markers]
@@ -366,7 +366,7 @@ class NamedModel(_core.Model):
 
     @checked("body")
     def nodes(self, body: str) -> _core.Points:
-        """Return what the core needs of all nodes of a flexible body, for the kernels of points."""
+        """Return the data of all nodes of a flexible body for the point kernels of the core."""
         if ("nodes", body) not in self._points:
             part = self.system.bodies.get(body)
             flexible = None if part is None else part.flexible
@@ -379,9 +379,9 @@ class NamedModel(_core.Model):
         return self._points["nodes", body]
 
     def checked_marker(self, kernel: str, marker: Marker | Body | str) -> Marker:
-        """Return a marker of the model's own system for one that a user gives."""
+        """Return the marker of the model's own system for a user's marker."""
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
-            remedy = "it was made after the model was compiled: give the marker itself, or compile again"
+            remedy = "it was added after compilation: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
         found = self.system.frame(marker) if isinstance(marker, str) else marker
         found = found.origin if isinstance(found, Body) else found
@@ -408,7 +408,7 @@ class NamedModel(_core.Model):
         return array
 
     def _checked(self, kernel: str, argument: str, value: ArrayLike) -> Array:
-        """Return numbers for each speed, (nv,) or (B, nv)."""
+        """Return numbers for each velocity, (nv,) or (B, nv)."""
         try:
             array = np.asarray(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -417,7 +417,7 @@ class NamedModel(_core.Model):
             self._refuse(kernel, argument, value)
         return array
 
-    # ---- called by the core when it cannot go on
+    # ---- called by the core when it cannot continue
 
     def _refuse(self, kernel: str, argument: str, value: Any) -> NoReturn:
         refusals.raise_argument_error(cast("Model", self), kernel.lstrip("_"), argument, value)
@@ -430,13 +430,13 @@ class NamedModel(_core.Model):
 
 
 class ParameterNames(dict[str, int]):
-    """Places of parameters by name. An input that is a constant, ``"P.fz"``, stands for ``"P.fz.value"``.
+    """Indices of parameters by name. A constant input, ``"P.fz"``, stands for ``"P.fz.value"``.
 
     Parameters
     ----------
     names : dict of str to int
     aliases : dict of str to str
-        Further names; they are not listed.
+        Further names, which are not listed.
     """
 
     def __init__(self, names: Mapping[str, int], aliases: Mapping[str, str]) -> None:
@@ -450,7 +450,7 @@ class ParameterNames(dict[str, int]):
         return super().__contains__(name) or name in self.aliases
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the place of a parameter."""
+        """Return the index of a parameter."""
         return super().get(self.aliases.get(name, name), default)
 
     def __reduce__(self) -> tuple[Any, ...]:

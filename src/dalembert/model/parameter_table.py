@@ -43,7 +43,7 @@ class ParameterTable(Mapping[str, ParameterRow]):
 
     @classmethod
     def of(cls, model: Model) -> ParameterTable:
-        """Return the numbers of a model."""
+        """Return the parameters of a model."""
         own, count = model.family.compiled.numbers, model.n_element_parameters
         rows: dict[str, ParameterRow] = {}
         angles = {group.first for group in own.groups if group.what == "constraint" and group.key[1] == "angle"}
@@ -69,7 +69,7 @@ class ParameterTable(Mapping[str, ParameterRow]):
         rows = list(self._rows.values())
         shown = rows[:MAX_ROWS]
         width = max((len(row.name) for row in shown), default=0)
-        lines = [f"{len(rows)} numbers of {self.title!r}"]
+        lines = [f"{len(rows)} parameters of {self.title!r}"]
         for row in shown:
             follows = f"  = {row.follows}" if row.follows else ""
             lines.append(f"  {row.name:<{width}}  {row.value:>12.6g} {row.unit}{follows}".rstrip())

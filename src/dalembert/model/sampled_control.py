@@ -24,23 +24,23 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class SampledControl:
-    """A control that is asked at fixed times, as a digital controller is; its forces hold until the next ones.
+    """Control evaluated at sample times, as a digital controller; its forces are constant in between.
 
     Parameters
     ----------
     control : function of a State
         Returns joint forces, (nv,) or a dict by name of joint.
     period : float, s
-        It is asked at the start of the run, and from then on once in each period, in order, at no other time.
+        It is called at the start of the run and then once in each period, in order, at no other time.
     delay : float, s
-        What it answers acts that much later; nothing does before the first answer.
+        Delay of its effect; before the first effect the forces are zero.
     noise : (float, float), or two of (nv,)
-        Standard deviations of what its sensors add to positions (rad, m; along the degrees of freedom) and to speeds.
+        Standard deviations of sensor noise of positions (rad, m; along the degrees of freedom) and of velocities.
     seed : int
-        Of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
+        Seed of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
 
-    Single runs, ensembles, resumed runs and `Live` give the same bits. What a function keeps to itself from one call to
-    the next is not part of the state: it is not set back between the runs of an ensemble, nor kept for a resumed run.
+    Single runs, ensembles, resumed runs and `Live` give identical bits. Internal state of the function is not part of
+    the state of the run: it is not reset between the runs of an ensemble, nor stored for a resumed run.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class SampledControl:
         except (TypeError, ValueError):
             spreads = ()
         if len(spreads) != 2 or any(s.ndim > 1 or not (np.isfinite(s) & (s >= 0)).all() for s in spreads):
-            remedy = "give two standard deviations, of positions and of speeds, each a number or (nv,)"
+            remedy = "give two standard deviations, of positions and of velocities, each a number or (nv,)"
             raise ModelError("SampledControl", "noise", self.noise, remedy)
         object.__setattr__(self, "noise", spreads)
         if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
@@ -85,44 +85,43 @@ class SampledControl:
         return getattr(self.control, "__name__", type(self.control).__name__)
 
     def time(self, begin: float, number: Any) -> Any:
-        """Return when a sample is taken in a run that begins at a time, s."""
+        """Return the time of a sample in a run that begins at a time, s."""
         return begin + number * self.period
 
     def acts(self, begin: float, number: Any) -> Any:
-        """Return when the answer to a sample begins to act, s; a delay of whole periods ends where one is taken."""
+        """Return the time at which a sample takes effect, s; a delay of whole periods ends at a sample time."""
         whole = round(self.delay / self.period)
         if abs(self.delay - whole * self.period) <= 1e-12 * self.delay:
             return self.time(begin, number + whole)
         return self.time(begin, number) + self.delay
 
     def breaks(self, begin: float, end: float) -> Array:
-        """Return the times up to an end at which samples are taken and at which they begin to act, s."""
+        """Return the times up to an end at which samples are taken and at which they take effect, s."""
         numbers = np.arange(int((end - begin) / self.period) + 2)
         times = np.concatenate([self.time(begin, numbers), self.acts(begin, numbers)])
         return np.unique(times[(times > begin) & (times <= end)])
 
     def measured(self, model: Model, state: State, number: int) -> State:
-        """Return the state as sensors tell it at a sample."""
+        """Return the state as measured by sensors at a sample."""
         rng = np.random.default_rng([int(self.seed), number])
         places, speeds = (rng.standard_normal(model.nv) * spread for spread in self.noise)
         q = model.integrate(state.q, places) if places.any() else state.q.copy()
         return State(q=q, v=state.v + speeds, t=state.t, x=state.x.copy())
 
     def plain(self) -> list[Any]:
-        """Return its numbers, as lists."""
+        """Return its parameters, as lists."""
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
 
 class HeldControl(_core.Answers):
-    """Joint forces of a run that hold from one time to the next: what a sampled control has answered so far.
+    """Joint forces of a run, constant between samples of a sampled control.
 
     Attributes
     ----------
     begin : float, s
-        When the run begins; NaN before it has.
+        Start of the run; NaN before the start.
     asked : dict of int to (float, float)
-        Degrees of freedom at which the control asked for more than `max_effort`: when first, s, and for how much at
-        most.
+        Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     """
 
     def __init__(self, nv: int) -> None:
@@ -131,7 +130,7 @@ class HeldControl(_core.Answers):
         self.asked: dict[int, tuple[float, float]] = {}
 
     def fill(self, begin: float, times: Array, tau: Array) -> None:
-        """Add rows as `rows` gave them."""
+        """Add rows as returned by `rows`."""
         self.begin = begin
         for t, row in zip(times, np.reshape(tau, (-1, self.nv)), strict=True):
             self.add(float(t), np.ascontiguousarray(row))

@@ -1,4 +1,4 @@
-"""The state of a model: time, coordinates, speeds, element states."""
+"""State of a model: time, coordinates, velocities, element states."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["State"]
 
 @dataclass
 class State:
-    """Time, coordinates and speeds; with an optional leading batch axis.
+    """Time, coordinates and velocities; with an optional leading batch axis.
 
     Attributes
     ----------
     t : float, s
-        In a batch that a control is asked about (B,), of each.
+        (B,) in a batch passed to a control.
     q : (..., nq) rad or m
     v : (..., nv) rad/s or m/s
     x : (..., nx)

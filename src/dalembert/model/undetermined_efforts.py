@@ -1,7 +1,7 @@
 """Drive efforts that are not unique because several drives prescribe the same motion.
 
-Multipliers lam that press on nothing free to move, P_f' lam = 0, change the efforts of drives by P_d' lam and nothing
-else: where such lam exist with P_d' lam unlike zero, those efforts are not unique.
+Multipliers lam without effect on free velocities, P_f' lam = 0, change the efforts of drives by P_d' lam only. If such
+lam exist with P_d' lam not zero, those efforts are not unique.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RANK_TOL = 1e-9  # of the largest singular value; smaller ones are round-off
 
 
 def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
-    """Return which driven speeds have efforts that are not unique at q (nq,), (nv,)."""
+    """Return which driven velocities have efforts that are not unique at q (nq,), (nv,)."""
     driven = np.asarray(model.driven_speeds())
     marks = np.zeros(model.nv, dtype=bool)
     if model.nc and driven.any():
@@ -44,7 +44,7 @@ def undetermined_multipliers(model: Model, q: Array, t: float) -> BoolArray:
 
 
 def _idle(model: Model, q: Array, t: float, driven: BoolArray) -> tuple[Array, Array]:
-    """Return P (nc, nv), and multipliers (nc, k) that press on nothing free to move."""
+    """Return P (nc, nv), and multipliers (nc, k) without effect on free velocities."""
     P = model.constraint_jacobian(q, t=t)
     U, s, _ = np.linalg.svd(P[:, ~driven]) if not driven.all() else (np.eye(model.nc), np.zeros(0), None)
     return P, U[:, numerical_rank(s, RANK_TOL, float(np.abs(P).max(initial=0.0))) :]

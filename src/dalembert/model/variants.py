@@ -1,4 +1,4 @@
-"""Models with other parameter values: the core recomputes their tables, all else follows on demand."""
+"""Models with other parameter values: the core recomputes their tables, other data follow on demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OWN = DERIVED | {"_points", "parameters", "mapped_parameters", "_zero", CACHE_A
 
 
 def make_variant(family: Model, parameters: Array, item: str = "conditions", *, physical: bool = True) -> Model:
-    """Return a model with other parameters (n,), made without compiling it again.
+    """Return a model with other parameters (n,), without recompilation.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def make_variant(family: Model, parameters: Array, item: str = "conditions", *, 
         As described.
     parameters : (n,)
     item : str
-        Who asks, for errors.
+        Caller, for errors.
     physical : bool
-        False beside numbers that can be, for differences: those of a thin rod have none on either side.
+        False for perturbed values in differences, without a validity check: a thin rod has no valid values nearby.
 
     Raises
     ------
     ModelError
-        If a part of the description cannot have them.
+        If an item of the description does not permit them.
     """
     own, count = family.compiled.numbers, family.n_element_parameters
     parameters = np.array(parameters, dtype=float)
@@ -73,12 +73,12 @@ def make_variant(family: Model, parameters: Array, item: str = "conditions", *, 
 
 @cached_per_model
 def _handed_on(family: Model) -> dict[str, Any]:
-    """Return what all models of a family have in common."""
+    """Return the data shared by all models of a family."""
     return {key: value for key, value in family.__dict__.items() if key not in _OWN}
 
 
 def _check_values(family: Model, group: ParameterGroup, values: Array, item: str) -> None:
-    """Refuse numbers that a part of the description cannot have."""
+    """Refuse parameter values that an item of the description does not permit."""
     if group.what == "body":
         body = family.system.bodies[group.key[0]]
         xx, xy, xz, yy, yz, zz = values[4:]
@@ -93,7 +93,7 @@ def _check_values(family: Model, group: ParameterGroup, values: Array, item: str
 
 
 def check_numbers(family: Model, parameters: Array, item: str) -> None:
-    """Refuse numbers of many models, parameters (k, n), that a part of the description cannot have."""
+    """Refuse parameter values of many models, (k, n), that an item of the description does not permit."""
     own = family.compiled.numbers
     rows = parameters[:, family.n_element_parameters :]
     changed = (rows != own.values).any(axis=0)
@@ -103,12 +103,12 @@ def check_numbers(family: Model, parameters: Array, item: str) -> None:
                 _check_values(family, group, values, item)
 
 
-# ---- rows that repeat others
+# ---- redundant rows
 
 
 @cached_per_model
 def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
-    """Return a configuration (nq,) that is nothing special, and which rows (nc,) do not depend on others there."""
+    """Return a generic configuration (nq,), and a mask of independent rows (nc,) there."""
     rng = np.random.default_rng(2)
     q = model.integrate(random_coordinates(model.forest, model.compiled.names, rng), np.zeros(model.nv))
     try:
@@ -118,13 +118,13 @@ def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
 
 
 def _rows_depend_otherwise(model: Model) -> bool:
-    """Return whether other rows repeat each other than in the model as described: a plane loop that is no more."""
+    """Return whether other rows are redundant than in the model as described, as in a loop no longer planar."""
     known = _pivots(model.family)
     return known is not None and not np.array_equal(model._row_pivots(known[0]) > 0.0, known[1])
 
 
 def _compiled_again(model: Model) -> Model:
-    """Return the same from its description: which rows are needed everywhere has to be found out anew."""
+    """Return the variant compiled from its description, which determines redundant rows anew."""
     family = model.family
     made = compile_system(model.system)
     made.tables["parameters"] = model.parameters[: family.n_element_parameters]
@@ -147,11 +147,11 @@ def _compiled_again(model: Model) -> Model:
     return again
 
 
-# ---- what Python keeps
+# ---- Python data
 
 
 def complete_variant(model: Model) -> None:
-    """Give a model with other parameter values the description that has them, and what follows from it."""
+    """Give a model with other parameter values its description, and the data that follow from it."""
     family = model.family
     made = family.compiled
     system = substitute_parameters(

@@ -164,7 +164,7 @@ class ContinuationResult(ArrayAnswer):
 
     @property
     def success(self) -> bool:
-        """Whether the mechanism is closed at the end."""
+        """True if the mechanism is closed at the end."""
         return self.position.success
 
     def _axes(self) -> dict[str, tuple[Any, str]]:

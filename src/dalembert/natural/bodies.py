@@ -69,7 +69,7 @@ class BodyFrame:
 
     @property
     def complete(self) -> bool:
-        """Whether the coordinates determine the orientation: one base member in the plane, three in space."""
+        """True if the coordinates determine the orientation: one base member in the plane, three in space."""
         return len(self.base) >= (1 if len(self.columns) == 2 else 3)
 
     def factors(self, r: Array) -> Array:

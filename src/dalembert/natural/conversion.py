@@ -117,8 +117,8 @@ class NaturalModel:
         known = {
             name for c in self.mechanism.coordinates.values() if c.kind in ("angle", "distance") for name in c.names
         }
-        asked = [] if drive is None else [drive] if isinstance(drive, str) else list(drive)
-        joints = [name for name in asked if name not in known and self._is_joint(name)]
+        names = [] if drive is None else [drive] if isinstance(drive, str) else list(drive)
+        joints = [name for name in names if name not in known and self._is_joint(name)]
         if not joints:
             return self.mechanism.kinematics(drive=drive, **options)
         other, named = self._with_driven(joints)

@@ -93,7 +93,7 @@ class SpeedRows(Protocol):
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Which rows constrain positions too."""
+        """Mask of rows that constrain positions too."""
         ...
 
     def residual(self, X: Array) -> Array:
@@ -340,7 +340,7 @@ class NaturalEquations:
 
     @property
     def sweeps(self) -> bool:
-        """Whether the core can follow the mechanism: no velocity constraints, no rows that switch."""
+        """True if the core can follow the mechanism: no velocity constraints, no rows that switch."""
         return not self._speed_rows and not self._switched
 
     def sweep(self, times: Array, q: Array, *, jerk: bool = True, most: int = MAX_STEPS) -> KinematicSweep:

@@ -86,7 +86,7 @@ class NaturalMobility(Answer):
 
     @property
     def permanent(self) -> bool:
-        """Whether positions nearby have the same mobility."""
+        """True if positions nearby have the same mobility."""
         return self.general == self.mobility
 
     @property

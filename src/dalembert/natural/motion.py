@@ -168,17 +168,17 @@ class NaturalMotion(Result):
             raise ModelError(
                 "motion.at", "t", times, f"give values of {self.axis.name} from {self.axis.span(low, high)}"
             )
-        wanted = np.clip(times, low, high)
+        requested = np.clip(times, low, high)
         f = self.followed
         if not self.prescribed:
-            found = self._interpolated(wanted)
+            found = self._interpolated(requested)
         else:
-            everything = np.union1d(self.t, wanted)
+            everything = np.union1d(self.t, requested)
             everything = everything[::-1] if backwards else everything
             way = follow_branch(self.equations, everything, self.q[0], jerk=f.j is not None)
-            order = np.searchsorted(-everything if backwards else everything, -wanted if backwards else wanted)
+            order = np.searchsorted(-everything if backwards else everything, -requested if backwards else requested)
             jerks = None if way.j is None else way.j[order]
-            found = replace(f, t=wanted, q=way.q[order], v=way.v[order], a=way.a[order], j=jerks)
+            found = replace(f, t=requested, q=way.q[order], v=way.v[order], a=way.a[order], j=jerks)
         return self._with(found)
 
     def _with(self, followed: FollowedMotion) -> NaturalMotion:

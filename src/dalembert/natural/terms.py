@@ -23,7 +23,7 @@ KINDS = ("constant", "linear", "dot", "cross", "triple", "cosine", "sine")  # in
 
 @dataclass(frozen=True)
 class Term:
-    """One term of a row: its kind, dimension or component, places, and factor."""
+    """One term of a row: its kind, dimension or component, coordinate components, and factor."""
 
     kind: str
     part: int

@@ -72,7 +72,7 @@ class WheelRows:
 
     @property
     def holonomic(self) -> tuple[bool, ...]:
-        """Which rows constrain positions."""
+        """Mask of rows that constrain positions."""
         return tuple(k == 0 for k in range(len(self.names)))
 
     def contact(self, X: Array) -> Array:

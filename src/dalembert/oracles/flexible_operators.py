@@ -65,7 +65,7 @@ class NodeMotion:
 
 
 def node_motion(marker: Marker, eta: Array, rate: Array) -> NodeMotion:
-    """Return the motion of the node at a marker, core/flexible.hpp, (1)."""
+    """Return the motion of the node at a marker, core/flexible/body.hpp, (1)."""
     flexible = marker.body.flexible
     if flexible is None or marker.shape is None:
         return NodeMotion(np.eye(3), marker.position, np.zeros((6, len(eta))), np.zeros(6))

@@ -1,4 +1,4 @@
-"""What a simulation returns: states over time, and everything that follows from them by name."""
+"""Results of simulations: states over time, and outputs by name."""
 
 from .outputs import (
     ConditionsByTime,

@@ -30,7 +30,7 @@ class ResultDisplay:
     """Plots and pictures of a motion, made in `view`."""
 
     def require_model(self) -> Model:
-        """Return the model, or raise a `ModelError`."""
+        """Return the model; raise a `ModelError` if there is none."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:

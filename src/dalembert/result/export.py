@@ -35,7 +35,7 @@ class ResultExport:
 
     @property
     def _head(self) -> str:
-        """The heading of t in tables."""
+        """Heading of t in tables."""
         return "t" if self.axis.plain else self.axis.label
 
     @property
@@ -60,8 +60,8 @@ class ResultExport:
         Parameters
         ----------
         names : sequence of str
-            Outputs; vectors give a column for each component, ``"crank.velocity.x"``. Positions and speeds of all
-            coordinates if left out.
+            Outputs; vectors give a column for each component, ``"crank.velocity.x"``. Positions and velocities of
+            all coordinates if left out.
         """
         import pandas
 
@@ -71,7 +71,7 @@ class ResultExport:
     def to_csv(self, path: str | os.PathLike[str], names: Sequence[str] | None = None, *, units: bool = False) -> None:
         """Write a table with a heading, t first, to a CSV file; numbers in full. `names` as in `to_pandas`.
 
-        With `units`, headings say them: ``A.position [rad]``. `dalembert.io.read_table` reads the columns again.
+        With `units`, headings include units: ``A.position [rad]``. `dalembert.io.read_table` reads the columns again.
         """
         if units:
             write_units_csv(path, table_of(self._whole, self._head, names))
@@ -80,14 +80,14 @@ class ResultExport:
 
     @checked("path", "names")
     def to_excel(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
-        """Write a sheet for Excel and its relatives: names, units below them, then numbers; needs openpyxl."""
+        """Write a spreadsheet: names, units below them, then numbers; needs openpyxl."""
         write_excel(path, table_of(self._whole, self._head, names))
 
     @checked("path", "names")
     def to_mat(self, path: str | os.PathLike[str], names: Sequence[str] | None = None) -> None:
         """Write a MAT file: a variable for each column, and in the cell array ``columns`` its name and unit.
 
-        MATLAB's names have letters, digits and underscores only: ``A.position`` is ``A_position`` there.
+        Names in MATLAB have letters, digits and underscores only: ``A.position`` is ``A_position`` there.
         """
         write_mat(path, table_of(self._whole, self._head, names))
 
@@ -95,7 +95,7 @@ class ResultExport:
     def save(self, path: str | os.PathLike[str], names: Sequence[str] = ()) -> None:
         """Write the result to a file: ``.nc`` (NetCDF), ``.zarr``, ``.parquet`` or ``.csv``.
 
-        States are kept to the last bit, with accelerations, joint forces, multipliers, statistics, events, the
+        States are stored exactly, with accelerations, joint forces, multipliers, statistics, events, the
         conditions they were computed under, the data of the model, and a checksum. The file is replaced only when the
         new one is complete.
 
@@ -103,7 +103,7 @@ class ResultExport:
         ----------
         path : str or path
         names : sequence of str
-            Outputs to store besides.
+            Further outputs to store.
         """
         save_result(self._whole, path, names)
 
@@ -115,13 +115,13 @@ class ResultExport:
         ----------
         path : str or path
         model : Model or System
-            That the result is of: gives all outputs again. Without it there are the stored columns.
+            Model of the result, for all outputs. Without it only the stored columns are available.
 
         Raises
         ------
         FileError
             If the file is damaged, or not a result.
         ModelError
-            If the model is not the one of the file.
+            If the model differs from that of the file.
         """
         return load_result(cast("type[Result]", cls), path, model)

@@ -20,13 +20,13 @@ __all__ = ["Extremum", "extremum"]
 
 Array = NDArray[np.float64]
 
-_PARTS = 6  # of a step
-_BEST = 3  # intervals that are refined
-_CLOSE = 1e-10  # of an interval: how well the time is found where the curve is not flat
+N_POINTS = 6  # points per step
+N_REFINED = 3  # intervals that are refined
+TIME_TOL = 1e-10  # of an interval: accuracy of the time where the curve is not flat
 
 
 class Extremum(NamedTuple):
-    """The largest or smallest value of an output, and when.
+    """Largest or smallest value of an output, and its time.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ def extremum(result: Result, name: str, sign: float) -> Extremum:
     times = _times(result)
     values = sign * result.output(name, times)
     merged = np.where(np.isfinite(values), values, -np.inf)
-    tops = np.argsort(-merged)[: 4 * _BEST]
-    for k in _apart(tops)[:_BEST]:
+    tops = np.argsort(-merged)[: 4 * N_REFINED]
+    for k in _apart(tops)[:N_REFINED]:
         low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
         value, t = _refined(result, name, sign, float(low), float(high))
         for candidate in (Extremum(sign * float(merged[k]), float(times[k])), Extremum(value, t)):
@@ -67,12 +67,12 @@ def _times(result: Result) -> Array:
     first, last = result.t[0], result.t[-1]
     inner = result.steps[(result.steps > first) & (result.steps < last)]
     ends = np.unique(np.concatenate([result.t, inner]))
-    parts = np.linspace(0.0, 1.0, _PARTS, endpoint=False)
+    parts = np.linspace(0.0, 1.0, N_POINTS, endpoint=False)
     return np.append((ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel(), ends[-1])
 
 
 def _apart(places: NDArray[np.intp]) -> list[int]:
-    """Return places, the best first, without those next to a better one."""
+    """Return indices of intervals, the best first, without those next to a better one."""
     kept: list[int] = []
     for k in places.tolist():
         if all(abs(k - other) > 1 for other in kept):
@@ -86,5 +86,5 @@ def _refined(result: Result, name: str, sign: float, low: float, high: float) ->
     def value(t: float) -> float:
         return -sign * float(result.output(name, [min(max(t, low), high)])[0])
 
-    answer = minimize_scalar(value, bounds=(low, high), method="bounded", options={"xatol": _CLOSE * (high - low)})
+    answer = minimize_scalar(value, bounds=(low, high), method="bounded", options={"xatol": TIME_TOL * (high - low)})
     return -sign * float(answer.fun), float(answer.x)

@@ -1,4 +1,4 @@
-"""What goes with the states of a result: statistics, events, names and units."""
+"""Records of a result besides its states: statistics, events, names and units."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Array = NDArray[np.float64]
 
 @dataclass(repr=False)
 class Stats:
-    """How a simulation went.
+    """Statistics of a simulation.
 
     Attributes
     ----------
     method : str
     steps, rejected : int
-        Steps taken, and steps tried in vain.
+        Accepted and rejected steps.
     evaluations, jacobians, factorizations : int
-        Of the equations of motion, of their derivatives, of matrices.
+        Evaluations of the equations of motion and of their derivatives, and matrix factorizations.
     wall_time : float, s
     rtol : float
     atol : float or dict of str to float
     notes : list of str
-        What was chosen or done automatically.
+        Decisions that were made automatically.
     """
 
     method: str = ""
@@ -66,7 +66,7 @@ class Stats:
 
 @dataclass(frozen=True, eq=False)
 class EventRecord:
-    """An event that happened during a simulation.
+    """Event that occurred during a simulation.
 
     Attributes
     ----------
@@ -74,14 +74,14 @@ class EventRecord:
     t : float, s
     q : (nq,) rad or m
     v : (nv,) rad/s or m/s
-        Before what the event did.
+        Before the action of the event.
     x : (nx,)
     energy : float, J
-        Change of the total energy by what the event did.
+        Change of the total energy by the action.
     message : str
-        What it did.
+        Description of the action.
     dissipated : float, J
-        Energy lost in impacts, locks and constraints that closed. The rest of the change, energy + dissipated, is work.
+        Energy dissipated by impacts, locks and closing constraints. The remainder, energy + dissipated, is work.
     """
 
     name: str
@@ -96,7 +96,7 @@ class EventRecord:
 
 @dataclass(frozen=True)
 class Axis:
-    """What the times of a result are: seconds, or values of a coordinate that is driven with unit speed.
+    """Axis of a result: time in seconds, or values of a coordinate driven with unit velocity.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class Axis:
 
     @property
     def plain(self) -> bool:
-        """Whether it is time."""
+        """True if the axis is time."""
         return self == TIME
 
     @property
@@ -119,15 +119,15 @@ class Axis:
 
     @property
     def ending(self) -> str:
-        """The unit as it follows a number."""
+        """Unit as a suffix of a number."""
         return "" if self.unit == "1" else f" {self.unit}"
 
     def at(self, value: float, form: str = ".6g") -> str:
-        """Return a place on it in words."""
+        """Return a value on the axis as text."""
         return f"{self.name} = {value:{form}}{self.ending}"
 
     def span(self, first: float, last: float) -> str:
-        """Return a stretch of it in words."""
+        """Return an interval of the axis as text."""
         return f"{first:.6g} to {last:.6g}{self.ending}"
 
 
@@ -136,7 +136,7 @@ TIME = Axis()
 
 @dataclass(frozen=True)
 class Labels:
-    """Names and units of what a result's columns hold; a result read from a file has them without a model."""
+    """Names and units of the columns of a result; a result read from a file has them without a model."""
 
     system: str
     coordinates: tuple[str, ...]
@@ -148,7 +148,7 @@ class Labels:
 
     @classmethod
     def of(cls, model: Model) -> Labels:
-        """Read the labels off a model."""
+        """Return the labels of a model."""
         return _labels(model)
 
 

@@ -1,4 +1,4 @@
-"""What a simulation returns: states over time, outputs by name, statistics."""
+"""Result of a simulation: states over time, outputs by name, statistics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STATUS = ("finished", "event", "interrupted", "failed")
 
 
 class Result(ResultDisplay, ResultExport, Answer):
-    """States over time, and whatever follows from them by name.
+    """States over time, and outputs by name.
 
     Parameters
     ----------
@@ -50,26 +50,26 @@ class Result(ResultDisplay, ResultExport, Answer):
     status : str
         ``"finished"``, ``"event"``, ``"interrupted"`` or ``"failed"``.
     message : str
-        Why it ended, if not as planned.
+        Reason of the end, if not as planned.
     events : sequence of EventRecord
     dense : callable
         From times (k,) to q (k, nq), v (k, nv), x (k, nx) between the stored states. If left out, states between are
-        interpolated with polynomials through positions, speeds and accelerations.
+        interpolated by polynomials through positions, velocities and accelerations.
     conditions : Periods
-        When which conditions held; those described if left out.
+        Conditions by time; those of the description if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
     steps, breaks : (k,) s, or functions that give them
-        Where steps of the run ended, and where its equations break: integrals over time go from one to the next.
+        Ends of steps, and discontinuity times: integrals over time are computed between them.
     prescribed : bool
-        Drives leave no degree of freedom: accelerations follow from them and the loops, and no inertia is needed.
+        Fully driven motion: accelerations follow from drives and loops, and no inertia is needed.
     axis : Axis
-        What t is: seconds if left out, or values of what is driven with unit speed.
+        Meaning of t: time in seconds if left out, or values of a coordinate driven with unit velocity.
 
     Attributes
     ----------
     resume_point : dict or None
-        Of an interrupted run: what `simulate` needs to go on.
+        Data of an interrupted run, with which `simulate` resumes it.
 
     Examples
     --------
@@ -133,9 +133,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
-        self.ends_between = False  # whether the last state is that of an event, at a time that was not asked for
+        self.ends_between = False  # whether the last state is that of an event between output times
         self.resume_point: dict[str, Any] | None = None
-        self._kept: dict[str, Any] = {}  # of a result read without its model: what the file says of it
+        self._kept: dict[str, Any] = {}  # of a result read without its model: contents of the file
 
     # ---- states
 
@@ -147,7 +147,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def success(self) -> bool:
-        """Whether the run ended as planned: at the end of its time, or by an event."""
+        """True if the run ended as planned: at the end of its time, or by an event."""
         return self.status in ("finished", "event")
 
     @property
@@ -168,19 +168,19 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @cached_property
     def labels(self) -> Labels:
-        """Names and units of coordinates, speeds and constraint rows."""
+        """Names and units of coordinates, velocities and constraint rows."""
         if self._labels is not None:
             return self._labels
         return Labels.of(self.require_model())
 
     @cached_property
     def steps(self) -> Array:
-        """Where steps of the run ended, (k,) s."""
+        """Ends of the steps of the run, (k,) s."""
         return np.asarray(self._steps() if callable(self._steps) else self._steps, dtype=float)
 
     @cached_property
     def breaks(self) -> Array:
-        """Where the equations of motion of the run broke, (k,) s."""
+        """Discontinuity times of the run, (k,) s."""
         return np.asarray(self._breaks() if callable(self._breaks) else self._breaks, dtype=float)
 
     @property
@@ -198,7 +198,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         Parameters
         ----------
         t : float or (k,) s
-            From the first to the last time of the result. Where the state jumps, the one after the jump is given.
+            From the first to the last time of the result. At a jump the state after it is returned.
         """
         if shape_of(t) == ():
             time = finite_number(t, item="result.at", field="t")
@@ -238,7 +238,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return clipped
 
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
-        """Return q, v and x at times within the result; the stored ones where they are known."""
+        """Return q, v and x at times within the result; the stored states at stored times."""
         if not len(times):
             return self.q[:0].copy(), self.v[:0].copy(), self.x[:0].copy()
         if self.dense is not None:
@@ -265,7 +265,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return self["lam"]
 
     def __getitem__(self, name: str) -> Array:
-        """Return the output of that name at all times, (n, ...); see `names()` for them."""
+        """Return the output of that name at all times, (n, ...); `names()` lists all names."""
         if not isinstance(name, str):
             raise ModelError("result", "output", name, "give a name; for a function of the state use result.output(f)")
         return self.output(name)
@@ -284,7 +284,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         Raises
         ------
         ModelError
-            If there is no such output; says which names are near.
+            If there is no such output; lists similar names.
         """
         if self.model is None:
             return self._stored_output(what, times)
@@ -293,22 +293,22 @@ class Result(ResultDisplay, ResultExport, Answer):
             return output.factor * self.output(output.plain, times)
         needs_all = bool(output.history or output.branch or (output.whole and output.whole.branch))
         if times is not None:
-            wanted = self._within(np.array(times, dtype=float))
-            if not len(wanted):
+            requested = self._within(np.array(times, dtype=float))
+            if not len(requested):
                 raise ModelError("output", "times", times, "give one or more times, s")
             if not needs_all:
-                return self._values(output, self._motion_at(wanted))
-            merged = self.refined(wanted)
-            values: Array = merged.output(output)[np.searchsorted(merged.t, wanted, side="right") - 1]
+                return self._values(output, self._motion_at(requested))
+            merged = self.refined(requested)
+            values: Array = merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
             return values
         if needs_all and self._origin is not None:
             return self._origin.output(output, self.t)
         return self._values(output, self._motion)
 
     def max(self, name: str) -> Extremum:
-        """Return the largest value of an output over time, between stored times too, and when it occurs.
+        """Return the largest value of an output over time, between stored times too, and its time.
 
-        ``result["A.effort"].max()`` is that of the stored times alone.
+        ``result["A.effort"].max()`` is the largest at stored times only.
 
         Examples
         --------
@@ -323,7 +323,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return extremum(self, name, 1.0)
 
     def min(self, name: str) -> Extremum:
-        """Return the smallest value of an output over time, between stored times too, and when; see `max`."""
+        """Return the smallest value of an output over time, between stored times too, and its time; see `max`."""
         return extremum(self, name, -1.0)
 
     def outputs(self, *names: str) -> dict[str, Array]:
@@ -337,12 +337,12 @@ class Result(ResultDisplay, ResultExport, Answer):
         return names(self.model)
 
     def describe(self, name: str) -> str:
-        """Return unit, shape and meaning of an output on one line, and where the motion does not determine it."""
+        """Return unit, shape and meaning of an output on one line, and components that are not determined."""
         if self.model is None:
             known = self.about(name)
             if known is None:
-                self._stored_output(name, None)  # refuses what it does not hold
-                return f"{name}: of unknown unit, the file says nothing of it"
+                self._stored_output(name, None)  # raises an error for outputs that are not stored
+                return f"{name}: of unknown unit; the file does not describe it"
             return known.describe()
         text = Output.of(self.model, name).describe()
         determined = self.unique(name)
@@ -350,20 +350,20 @@ class Result(ResultDisplay, ResultExport, Answer):
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
         if undetermined_efforts(self.require_model(), self.q[0], float(self.t[0])).any():
-            return f"{text}; not unique{part}: several drives prescribe the same, and other shares fit as well"
-        return f"{text}; not unique{part}: redundant connections share it, given is the share of least norm"
+            return f"{text}; not unique{part}: several drives prescribe the same motion, and share the effort"
+        return f"{text}; not unique{part}: redundant connections share it; the values of least norm are given"
 
     def about(self, what: Any) -> Output | None:
         """Return unit, shape and meaning of an output.
 
-        Of a result read from a file without its model: as the file tells, None if it does not.
+        For a result read from a file without its model: from the file; None if it has no such entry.
         """
         if self.model is None:
             return read_output_metadata(self.labels, self._kept.get("outputs", {}), what)
         return Output.of(self.model, what)
 
     def unique(self, name: str) -> NDArray[np.bool_]:
-        """Return where the motion determines an output, (n, ...); loads that redundant connections share are not.
+        """Return a mask of the determined values of an output, (n, ...); loads shared by redundant connections are not.
 
         Examples
         --------
@@ -381,7 +381,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def cut_joints(self) -> tuple[str, ...]:
-        """Joints at which loops were cut and that can move: their motion is not in q and v, but in outputs."""
+        """Cut joints with DOF: their motion is in outputs, not in q and v."""
         slices = self.require_model().compiled.names.cut_v
         return tuple(name for name, span in slices.items() if span.stop > span.start)
 
@@ -395,7 +395,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     @property
     def controlled(self) -> bool:
-        """Whether joint forces or inputs came from outside the description."""
+        """True if joint forces or inputs were external."""
         return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
 
     @property
@@ -428,8 +428,8 @@ class Result(ResultDisplay, ResultExport, Answer):
     @checked("times")
     def refined(self, times: ArrayLike) -> Result:
         """Return the result with the states at more times (k,) s, in order, among its own."""
-        wanted = self._within(np.array(times, dtype=float))
-        fresh = wanted[~np.isin(wanted, self.t)]
+        requested = self._within(np.array(times, dtype=float))
+        fresh = requested[~np.isin(requested, self.t)]
         order = np.argsort(np.concatenate([self.t, fresh]), kind="stable")
         own = (self.t, self.q, self.v, self.x)
         columns = (np.concatenate(pair)[order] for pair in zip(own, (fresh, *self._states(fresh)), strict=True))
@@ -440,7 +440,7 @@ class Result(ResultDisplay, ResultExport, Answer):
     # ---- results without a model
 
     def _columns_or_none(self, name: str) -> Array | None:
-        """Return accelerations, joint forces or multipliers; None if they are not known, as after a run that failed."""
+        """Return accelerations, joint forces or multipliers; None if unknown, as after a failed run."""
         if self.model is None:
             return self._stored.get(name)
         try:
@@ -463,7 +463,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
 
 def _frozen(field: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """Return a copy that nobody can change by accident, of the given shape or, for (), of one dimension."""
+    """Return a read-only copy of the given shape or, for (), of one dimension."""
     try:
         array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -72,7 +72,7 @@ class BranchLog:
         ]
 
     def arrays(self) -> tuple[Array, Array]:
-        """Return times (n,) and sides (n, thresholds)."""
+        """Return times (n,) and sides (n, switching functions)."""
         if len(self.parts) > 1:
             self.parts = [(np.concatenate([t for t, _ in self.parts]), np.vstack([sides for _, sides in self.parts]))]
         return self.parts[0] if self.parts else (np.zeros(0), np.zeros((0, len(self.whole))))

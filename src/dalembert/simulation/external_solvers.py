@@ -420,9 +420,9 @@ class _ExternalRun:
         dense = self.steppers[-1].dense(self.steppers, self)
         t, states = np.array(self.t), self.states()
         if times is not None and len(t) > 1:
-            wanted = times[times <= t[-1]]
-            if len(wanted):
-                t, states = wanted, dense(wanted)
+            requested = times[times <= t[-1]]
+            if len(requested):
+                t, states = requested, dense(requested)
         conditions, options = self.equations.conditions, self.equations.options
         stats.notes.extend(unmonitored_note(self.model, stats.method))
         stats.notes.extend(

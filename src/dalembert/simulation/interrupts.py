@@ -47,12 +47,12 @@ class Interrupt:
 
     @property
     def pressed(self) -> bool:
-        """Whether Ctrl-C was pressed since the context was entered."""
+        """True if Ctrl-C was pressed since the context was entered."""
         return self.flag.set
 
     @property
     def late(self) -> bool:
-        """Whether Ctrl-C was pressed more than `GRACE_TIME` ago."""
+        """True if Ctrl-C was pressed more than `GRACE_TIME` ago."""
         return self.pressed and time.monotonic() - self._moment > GRACE_TIME
 
     def __enter__(self) -> Interrupt:

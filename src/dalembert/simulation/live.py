@@ -163,7 +163,7 @@ class Live:
 
     @property
     def ended(self) -> bool:
-        """Whether an event has ended the run."""
+        """True if an event has ended the run."""
         return bool(self._ended)
 
     @_by_one_thread

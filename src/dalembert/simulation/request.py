@@ -1,4 +1,4 @@
-"""The checked request of a simulation: all that one run or an ensemble of runs is made from."""
+"""Checked request of a simulation: all input of one run or of an ensemble."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def run_count(
 def output_times(times: ArrayLike, t_start: float, t_end: float) -> Array:
     """Return the output times (k,) s, checked."""
     try:
-        wanted = np.array(times, dtype=float)
+        requested = np.array(times, dtype=float)
     except (TypeError, ValueError):
-        wanted = np.empty((0, 0))
-    if wanted.ndim != 1 or not len(wanted) or not np.isfinite(wanted).all() or (np.diff(wanted) <= 0).any():
+        requested = np.empty((0, 0))
+    if requested.ndim != 1 or not len(requested) or not np.isfinite(requested).all() or (np.diff(requested) <= 0).any():
         raise ModelError("simulate", "times", times, "give one or more times in increasing order")
-    if wanted[0] < t_start or wanted[-1] > t_end:
+    if requested[0] < t_start or requested[-1] > t_end:
         raise ModelError("simulate", "times", times, f"they must lie from {t_start:.6g} s to {t_end:.6g} s")
-    return wanted
+    return requested
 
 
 def start_conditions(

@@ -300,9 +300,9 @@ class Run:
 
     def _take_steps(self, until: float, steps: int) -> tuple[int, Exception | None]:
         """Take up to a number of steps; return the outcome, and the exception of a user's function."""
-        wanted = self._remaining_times() if self.trajectory.sampled else None
+        output_times = self._remaining_times() if self.trajectory.sampled else None
         try:
-            return self.integrator.advance(until, steps, wanted, self.interrupt.flag), None
+            return self.integrator.advance(until, steps, output_times, self.interrupt.flag), None
         except Exception as error:  # of a user's function; the steps before it are valid
             return PAUSED, error
 

@@ -57,14 +57,14 @@ ROUNDING_TOL, NOTE_TOL = 1e-12, 1e-9  # m, rad or per s: rounding; corrections a
 
 @dataclass(eq=False, repr=False)
 class StartState(ArrayAnswer, State):
-    """A state that obeys loops and drives.
+    """State that satisfies loops and drives.
 
     Attributes
     ----------
     q, v, x : (nq,), (nv,), (nx,), or each (B, ...)
     t : float, s
     notes : list of str
-        Requested and used values where loops and drives do not permit what was asked for.
+        Requested and used values where loops and drives do not permit the request.
     model : Model
     """
 
@@ -177,7 +177,7 @@ def start_time(
 
 
 def parameter_differences(numbers: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Return a note on parameters that differ between those of a state and those here, (there, here) by name."""
+    """Return a note on parameters that differ between a state and this run, (state, run) by name."""
     if not numbers:
         return []
     shown = ", ".join(f"{name!r} = {there:.6g}, here {here:.6g}" for name, (there, here) in list(numbers.items())[:6])
@@ -214,7 +214,7 @@ def start_state(
     *,
     limits: bool = True,
 ) -> StartState:
-    """Return a state to start from that obeys loops and drives.
+    """Return a state to start from that satisfies loops and drives.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def start_state(
     -------
     StartState
         A `State` with q (nq,), v (nv,), x (nx,), or each (B, ...). Its `notes` list the requested and used values where
-        loops and drives do not permit what was asked for.
+        loops and drives do not permit the request.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def _start_state(
     motion = driven_motion(model, t, q=q, v=v)
     moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
     if moved > 1e-9:
-        notes.append(f"the given speeds did not obey loops and drives and were changed by up to {moved:.2g}")
+        notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
     check_inertia(model, motion.q, t)
     return State(q=motion.q, v=motion.v, t=t, x=x), notes + nearly_conflicting_constraints(
         model, motion.q, t=t
@@ -441,7 +441,7 @@ def start_states(
     if moved.max() > NOTE_TOL:
         many = int((moved > NOTE_TOL).sum())
         by = f"by up to {moved.max():.2g}"
-        notes.append(f"the given speeds of {many} states did not obey loops and drives and were changed {by}")
+        notes.append(f"the given velocities of {many} states did not satisfy loops and drives and were changed {by}")
     return q, v, x, notes
 
 

@@ -194,7 +194,7 @@ class Trajectory:
 
     @property
     def changed(self) -> bool:
-        """Whether conditions ever differed from the description."""
+        """True if conditions ever differed from the description."""
         return any(not segment.conditions.as_described for segment in self.segments)
 
 

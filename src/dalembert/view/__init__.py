@@ -1,4 +1,4 @@
-"""Drawings, animations and plots by matplotlib, which is imported at the first picture.
+"""Drawings, animations and plots with matplotlib, which is imported for the first picture.
 
 `draw` draws a system at one configuration, `animate` a motion; `plot` and `plot_energy` plot outputs over time.
 """

@@ -1,4 +1,4 @@
-"""Style of pictures, and how they are written to files."""
+"""Style of pictures, and writing of picture files."""
 
 from __future__ import annotations
 

@@ -547,7 +547,7 @@ def test_bad_events_are_refused_by_name() -> None:
     for output, message in (
         ("Q.position", "did you mean"),
         ("ball.position", "several numbers"),
-        ("energy.work", "what happened before"),
+        ("energy.work", "earlier states"),
     ):
         with pytest.raises(da.ModelError, match=message):
             da.simulate(ball(), 1.0, events=da.Event("e", output))
@@ -563,7 +563,7 @@ def test_bad_events_are_refused_by_name() -> None:
         (lambda now: now.set("k.mass", 1.0), "k.stiffness"),
         (lambda now: now.set("k.stiffness", math.inf), "finite"),
         (lambda now: now.lock("Q"), "'P'"),
-        (lambda now: now.switch("P", False), "locked and released"),
+        (lambda now: now.switch("P", False), "locked and unlocked"),
         (lambda now: now.bounce("body", (1, 0, 0), 2.0), "from 0 to 1"),
         (lambda now: now.impulse("body", (1, 0)), "force"),
     ],

@@ -1,4 +1,4 @@
-"""Systems from MJCF, the XML format of MuJoCo, and into it."""
+"""Reader and writer of MJCF, the XML format of MuJoCo."""
 
 from .reader import load_mjcf
 from .writer import save_mjcf

@@ -1,17 +1,17 @@
 """Tendons and actuators of MJCF as elements.
 
     fixed tendon                    L = sum of coefficient * coordinate        } up to 8 joints or
-    spatial tendon through sites    L = length of the way, pulleys included    } sites
+    spatial tendon through sites    L = length of the path, pulleys included   } sites
     its spring and damper           `SpringDamper` between two sites, else an `Element` along L
-    actuator                        active `Element` along a joint, a tendon, or with the wrench of a site
+    actuator                        active `Element` along a joint, a tendon, or with the load of a site
 
 MuJoCo's actuators (Todorov; mujoco.readthedocs.io, Computation, Actuation model), at length l = gear L:
 
     force = gain w + bias,   gain = g0 + g1 l + g2 l',   bias = b0 + b1 l + b2 l'
     w = u, or a state: w' = u (integrator), w' = (u - w) / tau (filter)
 
-with u and the force within their ranges. `u` is a number of the element, ``"motor.u"``, that runs, events, sliders and
-linearisation may change. Left out: tendons around spheres and cylinders, muscles, and what else the notes say.
+with u and the force within their ranges. `u` is a parameter of the element, ``"motor.u"``, that runs, events, sliders
+and linearisation may change. Left out: tendons around spheres and cylinders, muscles, and others in the notes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["add_actuators", "add_tendons", "fixed_tendon", "tendon_way"]
 
 @dataclass
 class ActionLine:
-    """What an element acts along: measures, the ends it has, and the length as a formula of what is measured."""
+    """Path that an element acts along: measures, their ends, and the length as an expression of the measures."""
 
     measure: str | tuple[str, ...]
     ends: tuple[Any, ...]
@@ -48,7 +48,7 @@ def _not(why: str) -> ActionLine:
 
 
 def fixed_tendon(reading: Reading, tendon: int) -> dict[str, float] | None:
-    """Return the coefficients of a tendon by the joints that it sums up; None of one through sites."""
+    """Return the coefficients of a fixed tendon by joint; None for a spatial tendon."""
     model = reading.model
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
     found: dict[str, float] = defaultdict(float)
@@ -60,18 +60,18 @@ def fixed_tendon(reading: Reading, tendon: int) -> dict[str, float] | None:
 
 
 def tendon_way(reading: Reading, tendon: int) -> ActionLine:
-    """Return the way of a tendon, or why it has none."""
+    """Return the path of a tendon, or the reason why there is none."""
     coefficients = fixed_tendon(reading, tendon)
     if coefficients is not None:
         if len(coefficients) > Element.most_ports:
-            return _not(f"it sums up {len(coefficients)} joints, an element at most {Element.most_ports}")
+            return _not(f"it is a sum over {len(coefficients)} joints, an element has at most {Element.most_ports}")
         length = " + ".join(f"({c!r})*s{k}" for k, c in enumerate(coefficients.values(), start=1))
         return ActionLine(("joint",) * len(coefficients), tuple(coefficients), length)
     return _spatial_way(reading, tendon)
 
 
 def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
-    """Return the way through sites: its pieces, each divided by what the pulleys before it say."""
+    """Return the path through sites: its segments, each divided by the divisors of the pulleys before it."""
     model, system = reading.model, reading.system
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
     pieces: list[tuple[str, str, float]] = []
@@ -86,7 +86,7 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
                 pieces.append((before, site, divisor))
             before = site
         else:
-            return _not(f"it goes around a {kind}")
+            return _not(f"its path wraps around a {kind}")
     if len(pieces) == 1 and pieces[0][2] == 1.0:
         first, second = (system.frame(end) for end in pieces[0][:2])
         if first.body is not second.body:
@@ -94,9 +94,9 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
     sites = list(dict.fromkeys(site for piece in pieces for site in piece[:2]))
     moving = [site for site in sites if system.frame(site).body is not system.ground]
     if not moving:
-        return _not("it goes through points of the world only")
+        return _not("its path has only points of the world")
     if len(moving) > Element.most_ports:
-        return _not(f"it goes through {len(moving)} moving sites, an element has at most {Element.most_ports} ends")
+        return _not(f"its path has {len(moving)} moving sites, an element has at most {Element.most_ports} ends")
 
     def place(site: str, axis: int) -> str:
         if site in moving:
@@ -112,11 +112,11 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
 
 
 def add_tendons(reading: Reading) -> None:
-    """Add springs and dampers of tendons, and say what else tendons have."""
+    """Add springs and dampers of tendons, and note their other properties."""
     model = reading.model
     for tendon in range(model.ntendon):
         own = reading.name("tendon", tendon)
-        told = f"tendon {own or tendon!r}"
+        label = f"tendon {own or tendon!r}"
         for what, given in (
             ("its range", model.tendon_limited[tendon] and not reading.disabled("limit")),
             ("its dry friction", model.tendon_frictionloss[tendon]),
@@ -125,14 +125,14 @@ def add_tendons(reading: Reading) -> None:
             ("a polynomial of damping", np.any(getattr(model, "tendon_dampingpoly", np.zeros(tendon + 1))[tendon])),
         ):
             if given:
-                reading.left.append(f"{told}: {what}")
+                reading.left.append(f"{label}: {what}")
         stiffness = 0.0 if reading.disabled("spring") else float(model.tendon_stiffness[tendon])
         damping = 0.0 if reading.disabled("damper") else float(model.tendon_damping[tendon])
         if not (stiffness or damping):
             continue
         way = tendon_way(reading, tendon)
         if way.why_not:
-            reading.left.append(f"{told}: its spring and damper; {way.why_not}")
+            reading.left.append(f"{label}: its spring and damper; {way.why_not}")
             continue
         name = reading.claim(own, f"tendon {tendon}", "tendon")
         low, high = (float(x) for x in model.tendon_lengthspring[tendon])
@@ -140,7 +140,7 @@ def add_tendons(reading: Reading) -> None:
 
 
 def _spring(way: ActionLine, stiffness: float, damping: float, low: float, high: float) -> Any:
-    """Return a spring that is free of force from `low` to `high`."""
+    """Return a spring without force from `low` to `high`."""
     if way.measure == "distance" and low == high:
         return SpringDamper(stiffness, damping, low)
     stretch = "L - low" if low == high else "max(L - high, 0) + min(L - low, 0)"
@@ -158,7 +158,7 @@ def _spring(way: ActionLine, stiffness: float, damping: float, low: float, high:
 
 
 def add_actuators(reading: Reading) -> None:
-    """Add actuators; those that do not map are said by kind."""
+    """Add actuators; unsupported ones are noted by kind."""
     model = reading.model
     refused: dict[str, list[str]] = defaultdict(list)
     for k in range(getattr(model, "nactuator", model.nu)):
@@ -171,7 +171,7 @@ def add_actuators(reading: Reading) -> None:
 
 
 def _add_actuator(reading: Reading, k: int, own: str) -> str:
-    """Add an actuator; return why not, if it cannot be."""
+    """Add an actuator; return the reason if it is not supported."""
     model = reading.model
     kinds = [
         reading.kind(enumeration, values[k])
@@ -236,7 +236,7 @@ def _actuator_way(reading: Reading, k: int) -> ActionLine:
 
 @dataclass
 class Law:
-    """The scalar force of an actuator, by the name ``force``."""
+    """Return the scalar force of an actuator, named ``force``."""
 
     definitions: dict[str, str]
     states: dict[str, tuple[float, str]]
@@ -281,14 +281,14 @@ def _within(bounds: Any, what: str) -> str:
 
 
 def _add_wrench(reading: Reading, k: int, name: str, way: ActionLine) -> str:
-    """Add an actuator that pushes and turns a site along its axes, as a thruster does."""
+    """Add an actuator that exerts force and moment on a site along its axes, as a thruster does."""
     model = reading.model
     law = _law(reading, k, reading.kind("mjtDyn", model.actuator_dyntype[k]))
     if any(number in law.parameters for number in ("g1", "g2", "b1", "b2")):
         return "its force depends on the motion of the site"
     f = [f"({float(x)!r})*force" for x in model.actuator_gear[k][:3]]
     m = [f"({float(x)!r})*force" for x in model.actuator_gear[k][3:]]
-    # on the world, which is the second end, at (x, y, z) of the site: minus the force, and minus its moment there
+    # on the world, the second end, at (x, y, z) of the site: minus the force, and minus its moment there
     forces = [f"-({part})" for part in f]
     forces += [f"y*({f[2]}) - z*({f[1]}) - ({m[0]})", f"z*({f[0]}) - x*({f[2]}) - ({m[1]})"]
     forces += [f"x*({f[1]}) - y*({f[0]}) - ({m[2]})"]

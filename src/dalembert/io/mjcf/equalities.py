@@ -22,18 +22,18 @@ def add_equalities(reading: Reading) -> None:
     for number in range(model.neq):
         kind = reading.kind("mjtEq", model.eq_type[number])
         own = reading.name("equality", number)
-        told = f"equality {own or number!r} ({kind})"
+        label = f"equality {own or number!r} ({kind})"
         if reading.disabled("equality") or not model.eq_active0[number]:
-            reading.left.append(f"{told}: it is switched off in the file")
+            reading.left.append(f"{label}: it is switched off in the file")
             continue
         name = reading.claim(own, f"{kind} {number}", "equality")
-        why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "no such equality here"
+        why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "this kind of equality is not supported"
         if why:
-            reading.left.append(f"{told}: {why}")
+            reading.left.append(f"{label}: {why}")
 
 
 def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
-    """Return the numbers of the two objects, and whether they are sites."""
+    """Return the indices of the two objects, and whether they are sites."""
     model = reading.model
     sites = int(model.eq_objtype[number]) == int(reading.compiled.mujoco.mjtObj.mjOBJ_SITE)
     return int(model.eq_obj1id[number]), int(model.eq_obj2id[number]), sites
@@ -44,7 +44,7 @@ def _sites(reading: Reading, a: int, b: int) -> tuple[Any, Any]:
 
 
 def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> str:
-    """Connect two markers; return why not, if they are on one body."""
+    """Connect two markers; return the reason if they are on one body."""
     if first.body is second.body:
         return "both ends are on one body"
     reading.system.connect(name, element, first, second)
@@ -69,13 +69,13 @@ def _weld(reading: Reading, number: int, name: str) -> str:
 
 
 def _polynomial(coefficients: list[float], of: str) -> str:
-    """Return p0 + p1 (of) + ... in text, without what is zero."""
+    """Return p0 + p1 (of) + ... as text, without zero terms."""
     terms = [f"({c!r})*({of})**{k}" if k else f"({c!r})" for k, c in enumerate(coefficients) if c]
     return " + ".join(terms) or "0"
 
 
 def _joint(reading: Reading, number: int, name: str) -> str:
-    """q1 - ref1 = p0 + p1 (q2 - ref2) + ... + p4 (q2 - ref2)^4."""
+    """Add q1 - ref1 = p0 + p1 (q2 - ref2) + ... + p4 (q2 - ref2)^4."""
     model = reading.model
     a, b, _ = _ends(reading, number)
     p = [float(x) for x in model.eq_data[number][:5]]
@@ -99,7 +99,7 @@ def _joint(reading: Reading, number: int, name: str) -> str:
 
 
 def _tendon(reading: Reading, number: int, name: str) -> str:
-    """L1 - rest1 = p0 + p1 (L2 - rest2) + ..., of tendons that are sums of coordinates."""
+    """Add L1 - rest1 = p0 + p1 (L2 - rest2) + ..., for fixed tendons."""
     model = reading.model
     a, b, _ = _ends(reading, number)
     p = [float(x) for x in model.eq_data[number][:5]]
@@ -109,7 +109,7 @@ def _tendon(reading: Reading, number: int, name: str) -> str:
             continue
         found = fixed_tendon(reading, k)
         if found is None:
-            return _spatial(reading, number, name) if b < 0 else "spatial tendons of which one follows the other"
+            return _spatial(reading, number, name) if b < 0 else "a coupling of spatial tendons"
         for end in found:
             if end not in ends:
                 ends.append(end)
@@ -121,12 +121,12 @@ def _tendon(reading: Reading, number: int, name: str) -> str:
 
 
 def _spatial(reading: Reading, number: int, name: str) -> str:
-    """Add a tendon between two sites that keeps its length."""
+    """Add a tendon of constant length between two sites."""
     model = reading.model
     tendon = int(model.eq_obj1id[number])
     way = tendon_way(reading, tendon)
     if way.measure != "distance":
-        return "a spatial tendon through more than two sites that keeps its length"
+        return "a spatial tendon of constant length through more than two sites"
     length = float(model.tendon_length0[tendon]) + float(model.eq_data[number][0])
     reading.system.connect(name, Distance(length), *way.ends)
     return ""

@@ -1,4 +1,4 @@
-"""Shapes and pictures of bodies as geoms of MJCF."""
+"""Shapes and visuals of bodies as geoms of MJCF."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ALONG_Z = (
 
 
 def add_geoms(writing: Writing, element: Element, body: Body) -> None:
-    """Add what is drawn of a body; it touches nothing and has no mass."""
+    """Add the visuals of a body, without contacts and mass."""
     for look in visuals_of(body):
         shape, turn = _geom(look) if look.kind != "mesh" else _mesh(writing, look, body.name)
         if not shape:
@@ -52,7 +52,7 @@ def add_geoms(writing: Writing, element: Element, body: Body) -> None:
 
 
 def _geom(look: Visual) -> tuple[dict[str, str], Array]:
-    """Return what a geom says of a shape, and its axes as columns; nothing of one that MJCF lacks."""
+    """Return the geom attributes of a shape, and its axes as columns; nothing for a shape that MJCF lacks."""
     size = look.size
     if look.kind == "sphere":
         return {"type": "sphere", "size": text_of((size["radius"],))}, np.eye(3)
@@ -66,19 +66,19 @@ def _geom(look: Visual) -> tuple[dict[str, str], Array]:
 
 
 def _mesh(writing: Writing, look: Visual, body: str) -> tuple[dict[str, str], Array]:
-    """Return what a geom says of a mesh, which becomes an asset: its file, or its triangles where MuJoCo reads none."""
+    """Return the geom attributes of a mesh, an asset: its file, or its triangles if MuJoCo cannot read the file."""
     factors = tuple(look.size[axis] for axis in "xyz")
     source = look.path or look.file
     key = (source, id(look.surface) if source is None else 0, factors)
     if key not in writing.meshes:
-        # an inertia from its surface asks nothing of a mesh: it may be open, flat or inside out
+        # an inertia from the surface has no requirements on a mesh: it may be open, flat or inside out
         found = {"name": free_name(Path(source).stem if source else f"{body}.mesh", writing.taken), "inertia": "shell"}
         if look.path is not None and _read_by_mujoco(Path(look.path)):
             found |= {"file": relative_path(look.path, writing.folder), "scale": text_of(factors)}
         else:
             try:
                 surface = surface_of(look)
-            except ModelError:  # its file is not there, which was said when it was loaded
+            except ModelError:  # the file is missing; the reader has warned
                 return {}, np.eye(3)
             if len(surface.corners) < 4:
                 return {}, np.eye(3)
@@ -89,7 +89,7 @@ def _mesh(writing: Writing, look: Visual, body: str) -> tuple[dict[str, str], Ar
 
 
 def _read_by_mujoco(path: Path) -> bool:
-    """Return whether a file is one that MuJoCo reads: .obj, .msh, and .stl if it is binary."""
+    """Return whether MuJoCo reads a file: .obj, .msh, and binary .stl."""
     kind = path.suffix.lower()
     if kind != ".stl":
         return kind in (".obj", ".msh")

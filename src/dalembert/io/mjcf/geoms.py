@@ -1,4 +1,4 @@
-"""Geoms of MJCF as pictures of bodies."""
+"""Geoms of MJCF as visuals of bodies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["add_visuals", "surface_as_filed"]
 
 
 def add_visuals(reading: Reading, k: int) -> None:
-    """Add the geoms of body number `k` to what is drawn of it; what has no look here is said in the notes."""
+    """Add the geoms of body number `k` to its visuals; unsupported ones are noted."""
     model = reading.model
     start, count = int(model.body_geomadr[k]), int(model.body_geomnum[k])
     geoms = range(start, start + count)
@@ -51,7 +51,7 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
         file, surface = _file(model, mesh), reading.surface(mesh)
         path = reading.compiled.meshes.get(reading.name("mesh", mesh))
         sizes["mesh"] = dict(zip("xyz", map(float, model.mesh_scale[mesh]), strict=True))
-        # MuJoCo moves a mesh into its principal axes; the file has it as it was
+        # MuJoCo moves a mesh into its principal axes; the file has the original axes
         rotation = rotation @ quaternion(*model.mesh_quat[mesh]).T
         position = position - rotation @ np.array(model.mesh_pos[mesh], dtype=float)
     if kind not in sizes:
@@ -77,13 +77,13 @@ def _color(model: Any, g: int) -> Color | None:
     if plain and material < 0:
         return None
     rgba = model.mat_rgba[material] if plain else model.geom_rgba[g]
-    # kept in single precision: as short as the file has them
+    # stored in single precision: with the digits of the file
     red, green, blue, opacity = (min(max(float(str(c)), 0.0), 1.0) for c in rgba)
     return red, green, blue, opacity
 
 
 def surface_as_filed(model: Any, mesh: int) -> Surface:
-    """Return the triangles of a mesh as its file has them: not scaled, and not moved into its principal axes."""
+    """Return the triangles of a mesh as in its file: not scaled, and not moved into its principal axes."""
     start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     first, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
     turn = quaternion(*model.mesh_quat[mesh])
@@ -95,7 +95,7 @@ def surface_as_filed(model: Any, mesh: int) -> Surface:
 
 
 def _file(model: Any, mesh: int) -> str | None:
-    """Return the file of a mesh, None of one that is written out in the document."""
+    """Return the file of a mesh; None for a mesh defined in the document."""
     at = int(model.mesh_pathadr[mesh])
     if at < 0:
         return None

@@ -1,8 +1,8 @@
-"""Joints of MJCF: chains of joints with MuJoCo's coordinates, their data, and where they start.
+"""Joints of MJCF: chains of joints with MuJoCo's coordinates, their data, and their start values.
 
-The body frame moves by the joints of a body one after the other, each about or along an axis that is fixed in it
-(mj_kinematics of MuJoCo): X = X_body J_1(q_1 - ref_1) ... J_n(q_n - ref_n). Between two of them stands a body without
-mass. The reference value is put into the first marker of a joint, so that its coordinate is qpos itself.
+The body frame moves by the joints of a body in sequence, each about or along an axis that is fixed in it
+(mj_kinematics of MuJoCo): X = X_body J_1(q_1 - ref_1) ... J_n(q_n - ref_n). Between two of them is a body without
+mass. The first marker of a joint includes the reference value, so that its coordinate is qpos itself.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def add_joints(reading: Reading, k: int) -> None:
 
 
 def _markers(reading: Reading, joint: int, kind: str, start: tuple[Body, Array, Array], after: Body) -> tuple[Any, Any]:
-    """Return the markers of a joint: on what carries it, and on what it carries."""
+    """Return the markers of a joint: on its parent body and on its child body."""
     model = reading.model
     parent, place, turn = start
     anchor = np.array(model.jnt_pos[joint], dtype=float)
@@ -83,7 +83,7 @@ def _joint(reading: Reading, joint: int, kind: str, name: str) -> Joint:
 
 
 def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
-    """Return limits, damping, friction and armature of a joint, those that say anything."""
+    """Return limits, damping, friction and armature of a joint, without defaults."""
     model, left = reading.model, reading.left
     dof = int(model.jnt_dofadr[joint])
     data: dict[str, Any] = {}
@@ -110,13 +110,13 @@ def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
         if low == -high:
             data["max_effort"] = high
         else:
-            left.append(f"joint {name!r}: actuatorfrcrange {low:.6g} to {high:.6g} is not the same both ways")
+            left.append(f"joint {name!r}: actuatorfrcrange {low:.6g} to {high:.6g} is not symmetric")
     _say_further(reading, joint, dof, name)
     return data
 
 
 def _say_further(reading: Reading, joint: int, dof: int, name: str) -> None:
-    """Say which laws of newer versions a joint has and nothing here takes."""
+    """Note joint properties of newer MuJoCo versions that are not supported."""
     model = reading.model
     for what, values in (
         ("a polynomial of stiffness", getattr(model, "jnt_stiffnesspoly", None)),
@@ -153,7 +153,7 @@ def _add_spring(reading: Reading, joint: int, kind: str, name: str) -> None:
 
 
 def set_start(reading: Reading, keyframe: str | int | None) -> None:
-    """Give every joint its start values: of a keyframe, or of the reference configuration."""
+    """Set the start values of every joint: from a keyframe, or from the reference configuration."""
     model = reading.model
     names = [reading.name("key", k) for k in range(model.nkey)]
     q, v = np.array(model.qpos0), np.zeros(model.nv)
@@ -167,7 +167,7 @@ def set_start(reading: Reading, keyframe: str | int | None) -> None:
         kind = reading.kind("mjtJoint", model.jnt_type[joint])
         at, to = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         position, speed = q[at : at + _PLACES[kind]], v[to : to + _SPEEDS[kind]]
-        if kind == "free":  # ours: attitude first, and all speeds in axes of the body
+        if kind == "free":  # here: orientation first, and all velocities in axes of the body
             position = np.concatenate([position[3:], position[:3]])
             speed = np.concatenate([speed[3:], quaternion(*position[:4]).T @ speed[:3]])
         element = connection.element

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 
 def add_keyframe(writing: Writing) -> None:
-    """Add the start values, loops closed, as the keyframe ``start``; speeds where they were given."""
+    """Add the start values, with closed loops, as the keyframe ``start``; velocities if they were given."""
     system = writing.system
     try:
         model = system.compile()
@@ -43,7 +43,7 @@ def add_keyframe(writing: Writing) -> None:
     position: list[float] = []
     speed: list[float] = []
     by_name = {joint.name: joint for joint in writing.joints}
-    for element in writing.part("worldbody").iter("joint"):  # qpos goes through the document
+    for element in writing.part("worldbody").iter("joint"):  # qpos has the order of the document
         joint = by_name[str(element.get("name"))]
         tree_joint = joint.tree_joint
         first, second = (

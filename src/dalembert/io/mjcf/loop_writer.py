@@ -1,4 +1,4 @@
-"""Loops, couplings and springs between markers, as equalities and tendons of MJCF."""
+"""Loop constraints, couplings and springs between markers, as equalities and tendons of MJCF."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["add_loops"]
 
-AXIS_POINT_DISTANCE = 0.1  # m between the two points that mark an axis
+AXIS_POINT_DISTANCE = 0.1  # m between the two points that define an axis
 
 
 def add_loops(writing: Writing, loop_constraints: list[Connection]) -> None:
-    """Add what closes loops, what couples joints, and springs between markers."""
+    """Add loop constraints, joint couplings, and springs between markers."""
     for loop_constraint in loop_constraints:
         _add_loop_constraint(writing, loop_constraint)
     system = writing.system
@@ -54,7 +54,7 @@ def _joint(writing: Writing, owner: str, number: int, item: str) -> str:
     for joint in writing.joints:
         if joint.tree_joint.name == owner and joint.move.number == number and joint.move.kind in ("turn", "slide"):
             return joint.name
-    remedy = "a loop is cut there, and MJCF couples joints of the tree only: turn the names of other joints round"
+    remedy = "it is a cut joint, and MJCF couples tree joints only: reverse other joints of the loop"
     raise ModelError("save", f"coupling {item!r}", owner, remedy)
 
 
@@ -93,11 +93,11 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
 
 
 def _say_data(writing: Writing, loop_constraint: Connection, element: Joint) -> None:
-    """Say which data of a joint are lost where it closes a loop."""
+    """Note the joint data that are lost at a cut joint."""
     fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
     lost = [field for field in fields if getattr(element, field) is not None]
     lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
         writing.left.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
         )

@@ -1,8 +1,8 @@
 """MuJoCo's compiled model of an MJCF document, with defaults, classes, angles and geoms resolved.
 
-MuJoCo reads the file; before it does, the document and all that it includes pass `guarded_xml`, so that entities,
-bombs, circles and files from elsewhere end in a named error. Textures are never opened. A mesh that is missing is left
-out, unless the mass of a body hangs on it.
+MuJoCo reads the file. Before that, the document and all its includes are checked, so that entities, entity expansion,
+circular includes and files outside of the root folder raise a named error. Textures are never opened. A missing mesh is
+left out, unless the mass of a body depends on it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _INCLUDING = {"include": "file", "model": "file"}
 
 @dataclass
 class Compiled:
-    """MuJoCo's module and compiled model, the document's name for messages, its folder, and what was left out.
+    """MuJoCo's module and compiled model, the document's name for messages, its folder, and omissions.
 
-    `meshes` has the files of those meshes that MuJoCo takes as they are, by name.
+    `meshes` has the files of the meshes that MuJoCo does not transform, by name.
     """
 
     mujoco: Any
@@ -55,7 +55,7 @@ def compiled_source(path_or_text: Any, root: str | os.PathLike[str] | None) -> C
         else:
             path = Path(os.fsdecode(path_or_text)).absolute()
             read = {} if path.suffix.lower() == ".xml" else {str(path.with_suffix(".xml")): data}
-            # MuJoCo takes files by their ending: another is read from memory, by a name in the same folder
+            # MuJoCo selects the reader by suffix: other files are read from memory, by a name in the same folder
             spec = mujoco.MjSpec.from_file(next(iter(read), str(path)), include=read)
         _without_textures(spec)
         _without_missing_files(spec, folder, source, left)
@@ -70,14 +70,14 @@ def _package() -> Any:
     try:
         return importlib.import_module("mujoco")
     except ImportError:
-        remedy = "it is not installed, and reads MJCF: pip install 'dalembert[mujoco]'"
+        remedy = "it is not installed, and is needed to read MJCF: pip install 'dalembert[mujoco]'"
         raise ModelError("load_mjcf", "package", "mujoco", remedy) from None
 
 
 def _check_includes(tree: Element, source: str, folder: Path | None, root: Path | None) -> None:
-    """Refuse includes that lead out of the root folder, in a circle, or to what is no plain XML.
+    """Refuse includes that lead out of the root folder, in a circle, or to a file that is not plain XML.
 
-    MuJoCo looks for them from the folder of the document, and from that of the file which includes them.
+    MuJoCo searches the folder of the document, and that of the including file.
     """
     waiting, seen = [(tree, source, folder)], set()
     while waiting:
@@ -93,22 +93,22 @@ def _check_includes(tree: Element, source: str, folder: Path | None, root: Path 
             places = [(folder / file).resolve(), (here / file).resolve()]
             found = [path for path in dict.fromkeys(places) if path.is_file()]
             if not all(path.is_relative_to(root) for path in found or places[:1]):
-                remedy = f"it lies outside the folder {str(root)!r}: root=... names a wider one{line_of(element)}"
+                remedy = f"it is outside of the folder {str(root)!r}: root=... gives another folder{line_of(element)}"
                 raise ModelError(where, "file", file, remedy)
             if not found:
                 raise ModelError(where, "file", file, f"there is no such file {str(places[0])!r}{line_of(element)}")
             for path in found:
                 if path in seen:
-                    continue  # MuJoCo refuses what is included twice or in a circle
+                    continue  # MuJoCo refuses repeated and circular includes
                 seen.add(path)
                 if len(seen) > MAX_FILES:
                     raise ModelError(source, "files", len(seen), f"at most {MAX_FILES} files may be included")
-                told, data, encoding = read_document(str(path), "MJCF")
-                waiting.append((parse_document(data, encoding, told, deepest=MAX_BODY_DEPTH), told, path.parent))
+                source, data, encoding = read_document(str(path), "MJCF")
+                waiting.append((parse_document(data, encoding, source, deepest=MAX_BODY_DEPTH), source, path.parent))
 
 
 def _without_textures(spec: Any) -> None:
-    """Forget pictures on surfaces: nothing here shows them."""
+    """Remove textures, which are not drawn."""
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     for light in list(spec.lights):
@@ -118,7 +118,7 @@ def _without_textures(spec: Any) -> None:
 
 
 def _without_missing_files(spec: Any, folder: Path | None, source: str, left: list[str]) -> None:
-    """Forget meshes, height fields and skins whose files are not there; refuse where mass would go with them."""
+    """Remove meshes, height fields and skins whose files are missing; refuse if mass depends on them."""
     missing = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes if _lacks(mesh, spec, folder)}
     for geom in list(spec.geoms):
         if geom.meshname not in missing:
@@ -129,7 +129,7 @@ def _without_missing_files(spec: Any, folder: Path | None, source: str, left: li
             raise ModelError(source, f"mesh {geom.meshname!r}", file, remedy)
         spec.delete(geom)
     for name, mesh in missing.items():
-        left.append(f"mesh {name!r}: there is no file {mesh.file!r}; what it shows is not drawn")
+        left.append(f"mesh {name!r}: there is no file {mesh.file!r}; its geoms are not drawn")
         spec.delete(mesh)
     fields = {field.name: field for field in spec.hfields if field.file and _lacks(field, spec, folder)}
     for geom in list(spec.geoms):
@@ -143,21 +143,21 @@ def _without_missing_files(spec: Any, folder: Path | None, source: str, left: li
 
 
 def _lacks(asset: Any, spec: Any, folder: Path | None) -> bool:
-    """Return whether an asset has a file that is not there."""
+    """Return whether the file of an asset is missing."""
     if not asset.file:
         return False
     return _place_of(asset, spec, folder) is None
 
 
 def _place_of(asset: Any, spec: Any, folder: Path | None) -> Path | None:
-    """Return where the file of an asset lies, None if it is not there."""
+    """Return the path of the file of an asset; None if it is missing."""
     name = Path(asset.file).name if spec.strippath and folder is not None else asset.file
     places = (spec.meshdir,) if folder is None else (folder / spec.meshdir, folder)
     return next((Path(place, name) for place in places if Path(place, name).is_file()), None)
 
 
 def _mesh_files(spec: Any, folder: Path | None) -> dict[str, str]:
-    """Return where the files of meshes lie, by name, if they stand for themselves: read by us, moved by nobody."""
+    """Return the paths of mesh files by name, of meshes that MuJoCo does not transform."""
     found = {}
     for mesh in spec.meshes:
         place = _place_of(mesh, spec, folder) if mesh.file else None

@@ -1,6 +1,6 @@
 """Read systems from MJCF, the XML format of MuJoCo.
 
-What becomes what:
+Correspondence:
 
     <body>                          body of the same name and frame; mass and inertia as MuJoCo computes them,
                                     from <inertial> or from geoms
@@ -8,21 +8,21 @@ What becomes what:
                                     `Spherical`, free `Free`; coordinates are MuJoCo's qpos, `ref` included
     several joints of one body      a chain of bodies without mass, ``"body.joint"``, which is exact
     a body without joints           `Fixed`, ``"body.fixed"``
-    range                           lower, upper                  } hold exactly here and yield
-    frictionloss                    friction                      } a little in MuJoCo
+    range                           lower, upper                  } exact here, slightly
+    frictionloss                    friction                      } compliant in MuJoCo
     damping, armature               damping, armature
     stiffness, springref            `JointSpring`, ``"joint.spring"``; of a ball an `Element`
     actuatorfrcrange                max_effort
     <site>                          marker of its body
     <geom>                          `Visual`; contacts are left out
     <equality> connect, weld, joint `PointOnPoint`, `Fixed`, `Coupling` or `CustomCoupling`
-    <tendon>, <actuator>            see `forces`
+    <tendon>, <actuator>            see `actuators`
     gravcomp                        `Load` at the centre of mass
-    <keyframe>                      start values, of the one that is asked for
+    <keyframe>                      start values, of the requested one
     defaults, classes, includes,
     angles, frames, replicates      resolved by MuJoCo
 
-What is left out, or taken otherwise, is in ``system.notes`` and in one `OmissionWarning`.
+Omissions and approximations are listed in ``system.notes`` and in one `OmissionWarning`.
 """
 
 from __future__ import annotations
@@ -59,22 +59,22 @@ Array = NDArray[np.float64]
 
 @dataclass
 class Reading:
-    """A model that is being read, and what has been made of it.
+    """Model being read, and the system built from it.
 
     Attributes
     ----------
     compiled : Compiled
     system : System
     bodies : list of Body
-        By number; ground first.
+        Bodies by number; ground first.
     joints : dict of int to Connection
-        By number of the joint.
+        Connections by joint number.
     sites : list of str
         Names of markers, by number of the site.
     left : list of str
-        What is left out, or taken otherwise.
+        Omissions and approximations.
     surfaces : dict of int to Surface
-        By number of the mesh.
+        Surfaces by mesh number.
     """
 
     compiled: Compiled
@@ -93,13 +93,13 @@ class Reading:
         return self.compiled.model
 
     def surface(self, mesh: int) -> Surface:
-        """Return the triangles of a mesh, one object for all that show it."""
+        """Return the triangles of a mesh, one object for all geoms that show it."""
         if mesh not in self.surfaces:
             self.surfaces[mesh] = surface_as_filed(self.model, mesh)
         return self.surfaces[mesh]
 
     def kind(self, enumeration: str, number: int) -> str:
-        """Return the name of a number of MuJoCo's: ``kind("mjtJoint", 3)`` is ``"joint"``."""
+        """Return the name of an enumerator of MuJoCo: ``kind("mjtJoint", 3)`` is ``"joint"``."""
         return str(getattr(self.compiled.mujoco, enumeration)(int(number)).name).split("_")[-1].lower()
 
     def name(self, kind: str, number: int) -> str:
@@ -109,7 +109,7 @@ class Reading:
         return str(found or "").strip()
 
     def claim(self, name: str, otherwise: str, ending: str) -> str:
-        """Return a free name for something: its own, if it has one and nothing else has it."""
+        """Return a unique name for an item: its own, if it has one and no other item has it."""
         if not name:
             return free_name(otherwise, self.taken)
         if name not in self.taken:
@@ -120,7 +120,7 @@ class Reading:
         return new
 
     def disabled(self, flag: str) -> bool:
-        """Return whether the options of the file switch something off."""
+        """Return whether the options of the file disable a feature."""
         bit = getattr(self.compiled.mujoco.mjtDisableBit, f"mjDSBL_{flag.upper()}", None)
         return bit is not None and bool(int(self.model.opt.disableflags) & int(bit))
 
@@ -141,16 +141,16 @@ def load_mjcf(
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     keyframe : str or int
-        Name or number of the keyframe that gives start values; without it those of the reference configuration.
+        Name or number of the keyframe with the start values; the reference configuration if left out.
     root : path
-        Folder that included files may come from; that of the file if left out.
+        Folder of permitted included files; that of the file if left out.
     limits, damping, friction : bool
-        False leaves the positions at which joints stop, their damping, or their dry friction out.
+        False omits the stops of joints, their damping, or their dry friction.
 
     Returns
     -------
     System
-        Bodies and joints by their names; see the top of this module. ``system.notes`` says what is left out.
+        Bodies and joints by their names; see the module docstring. ``system.notes`` lists omissions.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def _model_name(compiled: Compiled) -> str:
 
 
 def _take_names(reading: Reading) -> None:
-    """Keep the names of bodies and joints from those who have none of their own."""
+    """Reserve the names of bodies and joints before unnamed items get names."""
     names = [reading.name("body", k) for k in range(1, reading.model.nbody)]
     reading.taken.update(name for name in names if name and name != GROUND)
 
@@ -221,12 +221,12 @@ def _add_bodies(reading: Reading) -> None:
             raise renamed(error, f"body {name!r} of {reading.compiled.source}") from None
         reading.bodies.append(body)
         if body.impossible:
-            reading.left.append(f"body {name!r}: its inertia is kept as it stands; {body.impossible}")
+            reading.left.append(f"body {name!r}: its inertia is kept unchanged; {body.impossible}")
         add_joints(reading, k)
         add_visuals(reading, k)
         _add_gravity_compensation(reading, k)
         if model.body_mocapid[k] >= 0:
-            reading.left.append(f"body {name!r}: it is moved from outside (mocap), and is fixed here")
+            reading.left.append(f"body {name!r}: it is moved externally (mocap), and is fixed here")
 
 
 def _add_site(reading: Reading, number: int) -> None:
@@ -248,15 +248,15 @@ def _add_gravity_compensation(reading: Reading, k: int) -> None:
 
 
 def _say_the_rest(reading: Reading) -> None:
-    """Say what the file has and nothing here takes."""
+    """Note the features of the file that are not supported."""
     model, left = reading.model, reading.left
     touching = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
     if touching and not reading.disabled("contact"):
-        left.append(f"contacts: {touching} geoms may touch others; here nothing touches")
+        left.append(f"contacts: {touching} geoms may collide; contacts are not modelled")
     if model.npair:
         left.append(f"contacts: {model.npair} pairs of geoms")
     if model.opt.density or model.opt.viscosity or np.any(model.opt.wind):
-        left.append("the medium (density, viscosity, wind): nothing resists motion through it")
+        left.append("the medium (density, viscosity, wind): its drag is left out")
     counts: Iterable[tuple[str, int]] = (
         ("sensors", model.nsensor),
         ("flexible objects (flex)", model.nflex),
@@ -265,5 +265,5 @@ def _say_the_rest(reading: Reading) -> None:
     left.extend(f"{number} {what}" for what, number in counts if number)
     if model.neq or any(isinstance(c.element, Joint) and c.element.dry for c in reading.joints.values()):
         reading.system.notes.append(
-            "stops, dry friction and equalities hold exactly here; in MuJoCo they yield by solref and solimp"
+            "stops, dry friction and equalities are exact here; in MuJoCo they are compliant by solref and solimp"
         )

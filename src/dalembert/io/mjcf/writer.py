@@ -3,19 +3,19 @@
     body                            <body> with its own frame, <inertial>
     joint                           one <joint> for each elementary joint, several on one <body>; a screw is two joints
                                     tied by an <equality>
-    body without mass               its joints stand on the one body that it carries
+    body without mass               its joints are those of the one body that it carries
     loop                            <equality>: `Spherical`, `PointOnPoint` connect; `Fixed` weld; `Revolute` two
-                                    points on its axis connect; `Distance` a <tendon> that keeps its length
+                                    points on its axis connect; `Distance` a <tendon> of constant length
     `Coupling`, mimic               <equality> of joints
-    `JointSpring`, tree_joint data       stiffness, springref, damping, armature, frictionloss, range
+    `JointSpring`, joint data       stiffness, springref, damping, armature, frictionloss, range
     `SpringDamper`                  <spatial> tendon
     marker                          <site>
-    shape, visuals                  <geom>, which touches nothing and has no mass; a mesh is an asset: its
+    shape, visuals                  <geom> without contacts and mass; a mesh is an asset: its
                                     file, or its triangles
     start values, loops closed      <keyframe> ``start``
 
-Other forces, drives, laws and inputs are left out, and said; what would move otherwise without them (other constraints
-and hinges, flexible bodies, massless bodies that carry several) is refused.
+Other forces, drives, laws and inputs are left out, and listed in a warning. Items without which the system would move
+otherwise (other constraints and joints, flexible bodies, massless bodies that carry several) are refused.
 """
 
 from __future__ import annotations
@@ -47,47 +47,47 @@ __all__ = ["MjcfJoint", "Writing", "save_mjcf"]
 
 Array = NDArray[np.float64]
 
-_WORLD = "world"  # what MuJoCo calls ground
+_WORLD = "world"  # MuJoCo's name of ground
 
 MIN_INERTIA = 2e-15  # kg m2: MuJoCo refuses a moving body below its mjMINVAL, 1e-15
 
 
 class MjcfJoint:
-    """A joint as it is written: the move, its joint, and where it stands in the frame of its body."""
+    """Elementary joint as it is written, with its joint and its pose in the frame of its body."""
 
     def __init__(self, name: str, move: ElementaryJoint, tree_joint: TreeJoint, anchor: Array, axis: Array) -> None:
         self.name, self.move, self.tree_joint, self.anchor, self.axis = name, move, tree_joint, anchor, axis
 
     def seen_from(self, position: Array, rotation: Array) -> MjcfJoint:
-        """Return the same joint in a frame at a pose of the one it was in."""
+        """Return the same joint in a frame at a pose relative to the present one."""
         anchor = rotation.T @ (self.anchor - position)
         return MjcfJoint(self.name, self.move, self.tree_joint, anchor, rotation.T @ self.axis)
 
 
 class Writing:
-    """A system that is being written, and what has been made of it."""
+    """System being written, and the document built from it."""
 
     def __init__(self, system: System, root: Element, folder: Path) -> None:
         self.system, self.root, self.folder = system, root, folder
-        self.meshes: dict[tuple[Any, ...], str] = {}  # names of those that are assets
+        self.meshes: dict[tuple[Any, ...], str] = {}  # names of mesh assets
         self.left: list[str] = []
         self.elements: dict[str, Element] = {}
-        self.places: dict[str, tuple[Array, Array]] = {}  # of bodies in the world, all coordinates zero
+        self.places: dict[str, tuple[Array, Array]] = {}  # poses of bodies in the world, all coordinates zero
         self.joints: list[MjcfJoint] = []
         self.sites: dict[Marker, str] = {}
         self.taken: set[str] = set()
 
     def part(self, tag: str) -> Element:
-        """Return the part of the document of that name, made if need be."""
+        """Return the part of the document of that name; add it if it is missing."""
         found = self.root.find(tag)
         return SubElement(self.root, tag) if found is None else found
 
     def site(self, marker: Marker) -> str:
-        """Return the name of the site of a marker, made if need be."""
+        """Return the name of the site of a marker; add it if it is missing."""
         if marker in self.sites:
             return self.sites[marker]
         if marker.body.name not in self.elements:
-            remedy = "it has no mass, and its joints stand on the body that it carries: give it mass, or use that body"
+            remedy = "it has no mass, and its joints belong to the body that it carries: give it mass, or use that body"
             raise ModelError("save", f"marker {marker.name!r}", marker.body.name, remedy)
         own = marker.label or f"{marker.body.name} {len(self.sites)}"
         name = own if own not in self.taken else f"{marker.body.name}.{own}"
@@ -106,12 +106,12 @@ class Writing:
 
 
 def save_mjcf(system: System, path: Path) -> None:
-    """Write a system as MJCF, which `load_mjcf` and MuJoCo read; see the top of this module.
+    """Write a system as MJCF, which `load_mjcf` and MuJoCo read; see the module docstring.
 
     Raises
     ------
     ModelError
-        If the system has joints, constraints or bodies that MJCF has no word for.
+        If the system has joints, constraints or bodies that MJCF cannot represent.
     """
     root = Element("mujoco", model=system.name)
     SubElement(root, "compiler", angle="radian", inertiafromgeom="false", autolimits="true")
@@ -127,10 +127,10 @@ def save_mjcf(system: System, path: Path) -> None:
             if body.name in writing.elements:
                 writing.site(marker)
             else:
-                writing.left.append(f"marker {marker.name!r}: its body has no mass, and none of its own in the file")
+                writing.left.append(f"marker {marker.name!r}: its body has no mass, and is not in the file")
     add_loops(writing, loop_constraints)
     if system.planar is not None:
-        writing.left.append("planar: MJCF has no plane that a system moves in; loops get their rows in space")
+        writing.left.append("planar: MJCF has no plane of motion; loops have their rows in space")
     note_omitted_forces(system, writing.left, {"JointSpring", "TorsionSpring", "SpringDamper"})
     add_keyframe(writing)
     write_document(root, path)
@@ -142,11 +142,11 @@ def _closes_loops(element: Joint) -> bool:
 
 
 def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
-    """Add bodies within bodies; joints of a body without mass go on to the one that it carries."""
+    """Add bodies within bodies; joints of a body without mass are passed to the body that it carries."""
     carried: dict[str, int] = {}
     for tree_joint in branches:
         carried[tree_joint.inboard.body.name] = carried.get(tree_joint.inboard.body.name, 0) + 1
-    # of bodies that have no element of their own: who carries them, where, and which joints go on to the next
+    # for bodies without an element of their own: parent, pose, and joints passed to the next body
     passed: dict[str, tuple[str, Array, Array, list[MjcfJoint]]] = {}
     for tree_joint in branches:
         parent, body = tree_joint.inboard.body, tree_joint.outboard.body
@@ -164,11 +164,11 @@ def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
             if carried.get(body.name, 0) != 1:
                 many = carried.get(body.name, 0)
                 remedy = (
-                    f"it has no mass and carries {many} bodies: MuJoCo moves no such body; give it mass and inertia"
+                    f"it has no mass and carries {many} bodies: MuJoCo does not support this; give it mass and inertia"
                 )
                 raise ModelError("save", f"body {body.name!r}", body.mass, remedy)
             passed[body.name] = (holder, p, R, joints)
-            writing.left.append(f"body {body.name!r}: it has no mass; its joints stand on the body that it carries")
+            writing.left.append(f"body {body.name!r}: it has no mass; its joints belong to the body that it carries")
             continue
         _add_body(writing, holder, body, p, R, joints)
 
@@ -178,7 +178,7 @@ def _massless(body: Body) -> bool:
 
 
 def _joints(tree_joint: TreeJoint) -> list[MjcfJoint]:
-    """Return the joints of a joint, in the frame of the body that it carries."""
+    """Return the elementary joints of a joint, in the frame of the body that it carries."""
     moves = elementary_joints(tree_joint.element, backward=tree_joint.reversed)
     if moves is None:
         raise ModelError("save", f"joint {tree_joint.name!r}", tree_joint.element.kind, "MJCF has no such joint")
@@ -197,11 +197,11 @@ def _joints(tree_joint: TreeJoint) -> list[MjcfJoint]:
 
 def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joints: list[MjcfJoint]) -> None:
     if body.flexible is not None:
-        raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF holds rigid bodies only")
+        raise ModelError("save", f"body {body.name!r}", "flexible", "MJCF supports rigid bodies only")
     name = body.name
     if name == _WORLD:
         name = free_name(_WORLD, {_WORLD, *writing.system.bodies})
-        writing.left.append(f"body {body.name!r}: MuJoCo keeps that name for itself; it is {name!r} in the file")
+        writing.left.append(f"body {body.name!r}: MuJoCo reserves that name; it is {name!r} in the file")
     element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
     writing.elements[body.name] = element
     if not _massless(body):
@@ -209,7 +209,7 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
     free = next((joint for joint in joints if joint.move.kind == "free"), None)
     for joint in joints:
         if free is not None and (len(joints) > 1 or holder != writing.system.ground.name):
-            raise ModelError("save", f"joint {free.name!r}", "Free", "MuJoCo wants a free joint alone on its body")
+            raise ModelError("save", f"joint {free.name!r}", "Free", "it must be alone, on a child of the world")
         _add_joint(writing, element, joint)
     add_geoms(writing, element, body)
 
@@ -265,7 +265,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
         own = np.asarray(values)[move.number : move.number + size]
         if (own != own[0]).any():
             writing.left.append(
-                f"joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} takes one"
+                f"joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} has one"
             )
             return 0.0
         return float(own[0])
@@ -291,7 +291,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
         found["actuatorfrcrange"] = text_of((-effort, effort))
     for field in ("static_friction", "restitution", "max_speed", "load_friction"):
         if getattr(tree_joint, field) is not None:
-            told = f"joint {joint.tree_joint.name!r}: its {field}"
-            if told not in writing.left:
-                writing.left.append(told)
+            omission = f"joint {joint.tree_joint.name!r}: its {field}"
+            if omission not in writing.left:
+                writing.left.append(omission)
     return found

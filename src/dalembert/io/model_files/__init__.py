@@ -1,9 +1,9 @@
 """Model files: the description of a system as YAML or JSON.
 
-`writing` makes a plain tree of a system, `reading` a system of a tree; `text` is the file, `kinds` what can be named in
-it, `units` and `arithmetic` how numbers may be written, `dimensions` in which units, `names` parameters and constants,
-`columns` tables from CSV files, `looks` pictures of bodies, `settings` those of analyses, `schema` all of this for
-editors.
+`writer` converts a system to a plain tree, `reader` a tree to a system, and `text` parses and formats the file.
+`registry` has the constructors that a file can name, `expressions` numbers and formulas, `dimensions` units of
+arguments, `expression_names` parameters and constants, `csv_columns` tables from CSV files, `visuals` those of bodies,
+`settings` options of analyses, and `json_schema` the schema for editors.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ SUFFIXES = (".yaml", ".yml", ".json")
 def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -> System:
     """Read a system from a ``.yaml`` or ``.json`` file.
 
-    Files that it includes and tables that it reads are taken from the folder `root` and below only, that of the file if
-    left out: a model may come from anywhere, and must not look at what is none of its business.
+    Included files and tables must be in the folder `root` or below, by default the folder of the file: model files are
+    not trusted, and must not read other files.
     """
     allowed = (path.parent if root is None else Path(root)).resolve()
 
@@ -40,7 +40,7 @@ def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -
         return tree(path_below(allowed, other, "include", where), where)
 
     collecting = gc.isenabled()
-    gc.disable()  # a large model is many objects that stay: to look for garbage among them takes a fifth of the time
+    gc.disable()  # a large model is many permanent objects: garbage collection would take a fifth of the time
     try:
         return system_of(tree(path, None), str(path), included, allowed)
     finally:
@@ -51,20 +51,20 @@ def load_model_file(path: Path, *, root: str | os.PathLike[str] | None = None) -
 def _text(path: Path, where: SourcePosition | None) -> str:
     try:
         if not path.is_file() and path.exists():
-            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is no file")
+            raise FileError(str(where or "load"), "path", str(path), "it cannot be read: it is not a file")
         if path.stat().st_size > 4 * MAX_SIZE:  # no character has more bytes
             raise FileError(str(where or "load"), "path", str(path), f"it is too large: at most {MAX_SIZE} characters")
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = getattr(error, "strerror", None) or "it is no UTF-8 text"
-        raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {said}") from None
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise FileError(str(where or "load"), "path", str(path), f"it cannot be read: {reason}") from None
 
 
 def save_model_file(system: System, path: Path, *, schema: str | None = None) -> None:
-    """Write a system as YAML, or as JSON by the ending of the name; `schema` is named on top of YAML."""
+    """Write a system as YAML, or as JSON by the suffix; `schema` is named in the first line of YAML."""
     as_json = path.suffix.lower() == ".json"
     if schema is not None and (as_json or "\n" in schema):
-        raise ModelError("save", "schema", schema, "only YAML has a line for it: leave it out")
+        raise ModelError("save", "schema", schema, "only YAML files name a schema: leave it out")
     text = dumped(tree_of(system, path.parent), as_json=as_json)
     if schema is not None:
         text = f"# yaml-language-server: $schema={schema}\n{text}"

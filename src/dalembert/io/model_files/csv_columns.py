@@ -19,7 +19,7 @@ _HEAD = re.compile(r"^(?P<name>.*?)\s*(?:[\[(](?P<unit>[^\])]*)[\])])?$")
 class Columns:
     """A CSV file with one line of headings: ``time [s], lift [mm]``; numbers are given in SI units.
 
-    Fields are separated by commas, semicolons or tabs; empty lines and those that begin with ``#`` are left out.
+    Fields are separated by commas, semicolons or tabs; empty lines and those that begin with ``#`` are skipped.
     """
 
     def __init__(self, path: Path, place: str) -> None:
@@ -29,8 +29,8 @@ class Columns:
                 raise FileError(place, "csv", str(path), f"it is too large: at most {MAX_SIZE} bytes")
             text = path.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            said = getattr(error, "strerror", None) or "it is no UTF-8 text"
-            raise FileError(place, "csv", str(path), f"it cannot be read: {said}") from None
+            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise FileError(place, "csv", str(path), f"it cannot be read: {reason}") from None
         lines = [
             (number, line)
             for number, line in enumerate(text.splitlines(), 1)
@@ -49,14 +49,14 @@ class Columns:
         self.heads = {head["name"]: (k, head["unit"] or "") for k, head in enumerate(heads) if head is not None}
 
     def column(self, name: Any, unit: str | None, place: str) -> tuple[list[float], Dimension | None]:
-        """Return the numbers of a column in SI units, and their dimension if a unit is known."""
+        """Return the numbers of a column in SI units, and their dimension if the unit is known."""
         if name not in self.heads:
             raise FileError(place, "column", name, f"{self.path.name} has {', '.join(map(repr, self.heads))}")
         k, own = self.heads[name]
-        said = own if unit is None else unit
-        known = unit_of(said) if said and said != "-" else None
-        if said and said != "-" and known is None:
-            raise FileError(place, "unit", said, "this unit is not known")
+        unit_text = own if unit is None else unit
+        known = unit_of(unit_text) if unit_text and unit_text != "-" else None
+        if unit_text and unit_text != "-" and known is None:
+            raise FileError(place, "unit", unit_text, "this unit is unknown")
         factor = 1.0 if known is None else known.value
         numbers = []
         for line, row in self.rows:

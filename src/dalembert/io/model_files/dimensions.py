@@ -1,7 +1,7 @@
 """Units of the arguments of constructors, for the checks and the schema of model files.
 
-A unit stands for a name of an argument wherever it occurs, unless a kind has its own. Several, ``"m | rad"``, where it
-depends on what is measured; ``""`` for what has no unit, or one that only the formula around it knows.
+A unit belongs to an argument name wherever it occurs, unless a kind has its own. There are several, ``"m | rad"``, if
+it depends on the measured quantity; ``""`` for no unit, or a unit that depends on the formula.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ _OWN: dict[str, dict[str, str]] = {
 
 
 def unit_for(kind: str, argument: str) -> str | None:
-    """Return the unit of an argument of a kind, ``""`` if it has none; None if nothing is known of it."""
+    """Return the unit of an argument of a kind, ``""`` if it has none; None if it is unknown."""
     return _OWN.get(kind, {}).get(argument, _USUAL.get(argument))
 
 
 def fits(dimension: Dimension, units: str) -> bool:
-    """Return whether something of a dimension may stand where one of some units is meant."""
-    wanted = [unit_of(unit.strip()) for unit in units.split("|")]
-    return any(unit is not None and same_dimension(dimension, unit.dimension) for unit in wanted)
+    """Return whether a dimension is one of some units."""
+    candidates = [unit_of(unit.strip()) for unit in units.split("|")]
+    return any(unit is not None and same_dimension(dimension, unit.dimension) for unit in candidates)

@@ -18,14 +18,14 @@ _FIELDS = ("value", "unit", "meaning")
 
 
 class Names(Mapping[str, Term]):
-    """What expressions may name, found when it is asked for, so that files may say it in any order.
+    """Parameters and constants of expressions, evaluated on demand, so that files may define them in any order.
 
     Parameters
     ----------
     system : System
-        Gets the parameters that are numbers; those that follow from others are expressions of them.
+        System to which independent parameters are added; dependent ones are expressions of them.
     said : callable
-        ``error_location(where)``, a context that adds the place to errors.
+        ``error_location(where)``, a context that adds the position to errors.
     """
 
     def __init__(self, system: System, said: Callable[[SourcePosition], Any]) -> None:
@@ -35,14 +35,14 @@ class Names(Mapping[str, Term]):
         self._asked: list[str] = []
 
     def declare(self, part: str, name: str, value: Any, where: SourcePosition) -> None:
-        """Note what a file says of a name; the file that includes others comes last and has its say."""
+        """Store the definition of a name; that of the including file takes precedence."""
         before = self._given.get(name)
         if before is not None and before[0] != part:
             raise FileError(str(where), part, name, f"it is one of the {before[0]} already")
         self._given[name] = (part, value, where)
 
     def define(self) -> None:
-        """Find all of them."""
+        """Evaluate all names."""
         for name in self._given:
             self[name]
 
@@ -61,7 +61,7 @@ class Names(Mapping[str, Term]):
         part, value, where = self._given[name]
         if name in self._asked:
             circle = " -> ".join([*self._asked[self._asked.index(name) :], name])
-            raise FileError(str(where), part.removesuffix("s"), name, f"it follows from itself: {circle}")
+            raise FileError(str(where), part.removesuffix("s"), name, f"it depends on itself: {circle}")
         self._asked.append(name)
         try:
             with self.said(where):
@@ -80,7 +80,7 @@ class Names(Mapping[str, Term]):
             value = value["value"]
         term = self._number(part, name, value, where)
         if part == "constants" and isinstance(term.value, Expression):
-            remedy = "a constant cannot follow from parameters, which may change: put it under 'parameters'"
+            remedy = "a constant cannot depend on parameters, which may change: put it under 'parameters'"
             raise FileError(str(where), "constant", name, remedy)
         if part == "constants" or isinstance(term.value, Expression):
             return term
@@ -90,7 +90,7 @@ class Names(Mapping[str, Term]):
             raise FileError(str(where), "unit", words["unit"], remedy)
         given = words["unit"] or (_si_text(value) if term.dimension is not None else "")
         made = self.system.parameter(name, term.value, unit=given, meaning=words["meaning"])
-        return Term(made, term.dimension)  # of a unit beside the number nothing is concluded: it is for lists
+        return Term(made, term.dimension)  # a unit beside the number is for lists only and implies no dimension
 
     def _number(self, part: str, name: str, value: Any, where: SourcePosition) -> Term:
         if isinstance(value, str) and value.startswith("=") and value[1:2] not in ("=", "'"):
@@ -109,7 +109,7 @@ _SI = ("m", "kg", "s", "rad", "rad/s", "m/s", "m/s2", "N", "N m", "N/m", "N m/ra
 
 
 def _si_text(value: Any) -> str:
-    """Return the SI unit of a quantity as it was written, or the usual name of one of its dimension."""
+    """Return the SI unit of a quantity as written, or the usual unit of its dimension."""
     text = str(value).strip().partition(" ")[2].strip()
     unit = unit_of(text) if text and not str(value).startswith("=") else None
     if unit is not None and unit.value == 1.0:

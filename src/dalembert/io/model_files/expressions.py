@@ -1,7 +1,7 @@
-"""Expressions in model files: numbers with units, names, + - * / **, and a few functions; nothing else runs.
+"""Expressions in model files: numbers with units, names, + - * / **, and a few functions; no other code.
 
-Dimensions are kept where they are known: what has a unit, and what follows from it. A number without one is in SI and
-may be anything, so that ``crank + 0.01`` is a length and ``2*crank`` whatever the place needs that it stands in.
+Dimensions are known for quantities with a unit, and for expressions of them. A number without a unit is in SI and may
+have any dimension, so that ``crank + 0.01`` is a length and ``2*crank`` has the dimension that its argument requires.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ...units import FREE, Dimension, dimension_text, same_dimension, unit_of
 __all__ = ["FUNCTIONS", "Term", "evaluate", "spelled"]
 
 MAX_LENGTH = 2000  # characters
-MAX_DEPTH = 100  # brackets, signs and powers within each other
+MAX_DEPTH = 100  # nested brackets, signs and powers
 MATH_FUNCTIONS = ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "exp", "log", "hypot", "radians")
 FUNCTIONS: dict[str, Callable[..., float]] = {name: getattr(math, name) for name in MATH_FUNCTIONS}
 FUNCTIONS |= {"abs": abs, "min": min, "max": max, "arctan": math.atan, "arcsin": math.asin, "arccos": math.acos}
-_OF_PARAMETERS = {"atan": "arctan", "asin": "arcsin", "acos": "arccos"}  # as NumPy calls them
+_OF_PARAMETERS = {"atan": "arctan", "asin": "arcsin", "acos": "arccos"}  # names in NumPy
 DIMENSION_PRESERVING = ("abs", "min", "max", "hypot")  # functions whose value has the dimension of their arguments
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)|`(?P<quoted>[^`]*)`|(?P<name>[^\W\d]\w*)"
@@ -34,19 +34,19 @@ _PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 
 
 class Term(NamedTuple):
-    """A number or an expression of parameters, and its dimension; None if it may have any."""
+    """Number or expression of parameters, with its dimension; None if it may have any."""
 
     value: Any
     dimension: Dimension | None = None
 
 
 def evaluate(text: str, names: Mapping[str, Term]) -> Term:
-    """Return the value of an expression, and its dimension where that is known.
+    """Return the value of an expression, and its dimension if it is known.
 
     Raises
     ------
     ModelError
-        If it has anything but numbers, known names and arithmetic, adds what cannot be added, or has no finite value.
+        If it has anything but numbers, known names and arithmetic, adds different dimensions, or is not finite.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def evaluate(text: str, names: Mapping[str, Term]) -> Term:
 
 
 def spelled(name: str) -> str:
-    """Return how a parameter is named in expressions: as it is, or in backticks."""
+    """Return the name of a parameter in expressions: as it is, or in backticks."""
     if "`" in name:
         raise ModelError(f"parameter {name!r}", "name", name, "a model file cannot name it: leave the backtick out")
     known = name in FUNCTIONS or name in ("pi", "tau")
@@ -75,7 +75,7 @@ def spelled(name: str) -> str:
 
 
 class _Parser:
-    """Reads an expression from left to right; each method reads what binds at least as tightly as it says."""
+    """Recursive-descent parser of expressions; each method parses operators of at least its own precedence."""
 
     def __init__(self, text: str, names: Mapping[str, Term]) -> None:
         self.text, self.place, self.depth = text, 0, 0
@@ -182,7 +182,7 @@ class _Parser:
         return self.names[token]
 
     def _number(self, token: str) -> Term:
-        """Return a number, with the unit behind it."""
+        """Return a number with the unit that follows it."""
         found = _UNIT.match(self.text, self.place)
         number = float(token)
         if found is None:
@@ -202,7 +202,7 @@ class _Parser:
             end = self.text.index(piece, end) + len(piece)
         known = unit_of(unit)
         if known is None:
-            raise self._wrong(f"{unit!r} is no unit")
+            raise self._wrong(f"{unit!r} is not a unit")
         self.place = end
         self._next()
         return Term(number * known.value, known.dimension)
@@ -228,12 +228,12 @@ class _Parser:
             return applied("sqrt", values[0] * values[0] + values[1] * values[1])
         found = applied(_OF_PARAMETERS.get(name, name), values[0]) if len(values) == 1 else None
         if found is None:
-            remedy = f"{name} of parameters has no slope everywhere: put them under 'constants', which stay as they are"
+            remedy = f"{name} of parameters is not differentiable everywhere: put them under 'constants'"
             raise ModelError("expression", "text", self.text.strip(), remedy)
         return found
 
     def _of_call(self, name: str, given: list[Term]) -> Dimension | None:
-        """Return the dimension of a function's value; refuse arguments that it cannot have."""
+        """Return the dimension of a function's value; refuse arguments of a wrong dimension."""
         if name in (*DIMENSION_PRESERVING, "atan2"):
             dimension = given[0].dimension
             for other in given[1:]:
@@ -250,7 +250,7 @@ class _Parser:
         if one.dimension is None or other.dimension is None:
             return other.dimension if one.dimension is None else one.dimension
         if not same_dimension(one.dimension, other.dimension):
-            said = f"{dimension_text(one.dimension)} and {dimension_text(other.dimension)}"
-            remedy = f"there is no way to {verb} {said}: mind the units"
+            operands = f"{dimension_text(one.dimension)} and {dimension_text(other.dimension)}"
+            remedy = f"cannot {verb} {operands}: check the units"
             raise ModelError("expression", "text", self.text.strip(), remedy)
         return one.dimension

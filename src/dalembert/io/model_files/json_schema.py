@@ -38,7 +38,7 @@ def schema() -> Schema:
     joined = (Joint, Constraint, Coupling, CustomCoupling, ForceElement)
     connected = [name for name, maker in kinds.items() if inspect.isclass(maker) and issubclass(maker, joined)]
     connected += _COUPLINGS
-    between = {"description": "what it connects: bodies, markers or coordinates", "$ref": "#/$defs/ends"}
+    between = {"description": "connected bodies, markers or coordinates", "$ref": "#/$defs/ends"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "model file of dalembert",
@@ -48,11 +48,11 @@ def schema() -> Schema:
                 "name": {"type": ["string", "number"]},
                 "gravity": _vector("m/s2"),
                 "planar": {"description": "normal of the plane in which everything moves", "$ref": "#/$defs/value"},
-                "parameters": _named({"$ref": "#/$defs/parameter"}, "numbers that may get other values"),
-                "constants": _named({"$ref": "#/$defs/number"}, "numbers that stay as they are"),
+                "parameters": _named({"$ref": "#/$defs/parameter"}, "numbers that can change without recompilation"),
+                "constants": _named({"$ref": "#/$defs/number"}, "constant numbers"),
                 "include": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
                 "library": {"anyOf": [{"enum": list(library_systems())}, {"type": "object", "required": ["type"]}]},
-                "ground": _object({"markers": _named({"$ref": "#/$defs/marker"}, "places on the ground")}),
+                "ground": _object({"markers": _named({"$ref": "#/$defs/marker"}, "markers on the ground")}),
                 "bodies": _named({"$ref": "#/$defs/body"}, "bodies by name"),
                 **{
                     part: _named({"$ref": "#/$defs/connected"}, f"{part} by name")
@@ -117,7 +117,7 @@ def schema() -> Schema:
                         "type": ["string", "array"],
                         "description": "name, #rrggbb, or 3 or 4 numbers",
                     },
-                    "markers": _named({"$ref": "#/$defs/marker"}, "places on the body"),
+                    "markers": _named({"$ref": "#/$defs/marker"}, "markers on the body"),
                     "visuals": {"type": "array", "items": {"type": "object"}},
                 }
             ),
@@ -141,8 +141,8 @@ def _object(properties: Schema, required: Iterable[str] = ()) -> Schema:
     return found | ({"required": list(required)} if required else {})
 
 
-def _named(entry: Schema, told: str) -> Schema:
-    return {"type": ["object", "null"], "additionalProperties": entry, "description": told}
+def _named(entry: Schema, description: str) -> Schema:
+    return {"type": ["object", "null"], "additionalProperties": entry, "description": description}
 
 
 def _vector(unit: str) -> Schema:
@@ -156,7 +156,7 @@ def _open(unit: str) -> Schema:
 
 
 def _made(kinds: Iterable[str], more: Schema | None = None) -> Schema:
-    """Return the schema of a mapping whose type says what else may stand in it."""
+    """Return the schema of a mapping whose type determines its other keys."""
     more = more or {}
     return {
         "type": "object",
@@ -173,7 +173,7 @@ def _made(kinds: Iterable[str], more: Schema | None = None) -> Schema:
 
 
 def _arguments(kind: str, maker: Callable[..., Any], more: Schema) -> Schema:
-    """Return the schema of the arguments that a maker takes."""
+    """Return the schema of the arguments of a constructor."""
     takes = inspect.signature(maker).parameters.values()
     properties = {"type": {}, **{p.name: _argument(kind, p) for p in takes}, **more}
     row = inspect.Parameter.VAR_POSITIONAL
@@ -183,11 +183,11 @@ def _arguments(kind: str, maker: Callable[..., Any], more: Schema) -> Schema:
 
 def _argument(kind: str, parameter: inspect.Parameter) -> Schema:
     words, unit = str(parameter.annotation), unit_for(kind, parameter.name)
-    told = {"description": unit.replace(" | ", " or ")} if unit else {}
+    description = {"description": unit.replace(" | ", " or ")} if unit else {}
     if words == "bool":
         return {"type": "boolean"}
     if words == "float":
-        return {"anyOf": [{"$ref": "#/$defs/number"}], **told}
+        return {"anyOf": [{"$ref": "#/$defs/number"}], **description}
     if words in ("float | None", "int", "int | None"):
-        return {"anyOf": [{"$ref": "#/$defs/number"}, {"type": "null"}], **told}
-    return {"$ref": "#/$defs/value", **told}
+        return {"anyOf": [{"$ref": "#/$defs/number"}, {"type": "null"}], **description}
+    return {"$ref": "#/$defs/value", **description}

@@ -1,4 +1,4 @@
-"""Systems of the library that a model file begins with: ``library: {type: four_bar, crank: 100 mm}``."""
+"""Library systems as the base of a model file: ``library: {type: four_bar, crank: 100 mm}``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .text import LocatedMapping, SourcePosition
 
 __all__ = ["library_system", "library_systems"]
 
-LARGEST_COUNT = 10_000  # of bodies, teeth, windows: a file of a few bytes must not fill the memory
+LARGEST_COUNT = 10_000  # bodies, teeth, windows: a file of a few bytes must not fill the memory
 
 
 @cache
 def library_systems() -> Mapping[str, Callable[..., System]]:
-    """Return the functions of the library that make systems, by name."""
+    """Return the functions of the library that build systems, by name."""
     from ... import library
 
     found: dict[str, Callable[..., System]] = {}
@@ -37,7 +37,7 @@ def library_systems() -> Mapping[str, Callable[..., System]]:
 
 
 def library_system(data: LocatedMapping, where: SourcePosition) -> System:
-    """Return the system of the library that a mapping with its name as `type`, and arguments, says."""
+    """Return the library system for a mapping with its name as `type`, and arguments."""
     name = data.get("type")
     if name not in library_systems():
         near = difflib.get_close_matches(str(name), list(library_systems()), 3)
@@ -47,7 +47,7 @@ def library_system(data: LocatedMapping, where: SourcePosition) -> System:
         arguments = {key: _value(value) for key, value in data.items() if key != "type"}
         for key, value in arguments.items():
             if isinstance(value, int) and abs(value) > LARGEST_COUNT:
-                remedy = f"a model file takes at most {LARGEST_COUNT}; larger ones are made in Python"
+                remedy = f"a model file permits at most {LARGEST_COUNT}; build larger ones in Python"
                 raise FileError(str(where), f"library {name}: {key}", value, remedy)
         return library_systems()[str(name)](**arguments)
     except FileError:

@@ -33,7 +33,7 @@ _PARTS = (
     "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
     "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
-_DEEPEST, _MOST = 16, 500  # files that include each other, and all of them
+MAX_INCLUDE_DEPTH, MAX_FILES = 16, 500  # largest depth of includes, and number of files
 DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
 _BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
 
@@ -43,8 +43,8 @@ def system_of(tree: Any, file: str, included: Callable[[str, SourcePosition], An
     trees = []
     for each in _all_trees(tree, file, included):
         trees.append(each)
-        if len(trees) > _MOST:
-            raise FileError(str(each.where), "include", f"more than {_MOST} files", "write fewer, larger ones")
+        if len(trees) > MAX_FILES:
+            raise FileError(str(each.where), "include", f"more than {MAX_FILES} files", "write fewer, larger ones")
     system = _beginning(trees)
     if isinstance(tree.get("name"), (list, dict)):
         raise FileError(str(tree.places["name"]), "name", tree["name"], "give a text")
@@ -61,7 +61,7 @@ def system_of(tree: Any, file: str, included: Callable[[str, SourcePosition], An
 def _all_trees(
     tree: Any, file: str, included: Callable[[str, SourcePosition], Any], chain: tuple[Path, ...] = ()
 ) -> Iterator[LocatedMapping]:
-    """Yield the trees of all files, those that are included first; `chain` are the files that led here."""
+    """Yield the trees of all files, included ones first; `chain` are the including files."""
     if not isinstance(tree, LocatedMapping):
         raise FileError(
             file,
@@ -77,24 +77,22 @@ def _all_trees(
     for path in _listed(tree, "include"):
         where = tree.places["include"]
         here = Path(where.file)
-        whole, way = (here.parent / path).resolve(), (*chain, here.resolve())
-        if whole in way or len(way) > _DEEPEST:
+        whole, ancestors = (here.parent / path).resolve(), (*chain, here.resolve())
+        if whole in ancestors or len(ancestors) > MAX_INCLUDE_DEPTH:
             raise FileError(str(where), "include", path, "files include each other in a circle")
-        yield from _all_trees(included(path, where), str(whole), included, way)
+        yield from _all_trees(included(path, where), str(whole), included, ancestors)
     yield tree
 
 
 def _beginning(trees: list[LocatedMapping]) -> System:
-    """Return the system of the library that files begin with, or an empty one."""
-    wanted = [tree for tree in trees if "library" in tree]
-    if not wanted:
+    """Return the library system that files start from, or an empty one."""
+    with_library = [tree for tree in trees if "library" in tree]
+    if not with_library:
         return System("system")
-    where = wanted[-1].places["library"]
-    if len(wanted) > 1:
-        raise FileError(
-            str(where), "library", wanted[-1]["library"], "one system of the library can be taken, not more"
-        )
-    given = wanted[0]["library"]
+    where = with_library[-1].places["library"]
+    if len(with_library) > 1:
+        raise FileError(str(where), "library", with_library[-1]["library"], "give at most one library system")
+    given = with_library[0]["library"]
     if isinstance(given, str):
         named = LocatedMapping(type=given)
         named.where, named.places = where, {}
@@ -103,7 +101,7 @@ def _beginning(trees: list[LocatedMapping]) -> System:
 
 
 class _Reader:
-    """Adds what trees say to a system."""
+    """Builder of a system from trees."""
 
     def __init__(self, system: System, root: Path) -> None:
         self.system, self.root = system, root
@@ -111,7 +109,7 @@ class _Reader:
         self.files: dict[Path, Columns] = {}
 
     def names_of(self, tree: LocatedMapping) -> None:
-        """Note the parameters and constants of a tree."""
+        """Store the parameters and constants of a tree."""
         for part in ("constants", "parameters"):
             for name, value, where in _entries(tree, part):
                 self.names.declare(part, name, value, where)
@@ -188,7 +186,7 @@ class _Reader:
         return at, *(self.value(given.get(name)) for name in ("rotation", "shape", "arm"))
 
     def end(self, value: Any, where: SourcePosition) -> Any:
-        """Return the body, marker or coordinate that something is attached to."""
+        """Return the body, marker or coordinate that an item is attached to."""
         if isinstance(value, LocatedMapping):
             name = value.get("body")
             if name is None:
@@ -228,7 +226,7 @@ class _Reader:
         given = {key: self._argument(value, data.places[key], START.get(key)) for key, value in data.items()}
         gaps = {key: value for key, value in given.items() if _has_gaps(value)}
         self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
-        for key, value in gaps.items():  # some coordinates of a joint were left open
+        for key, value in gaps.items():  # open values of some coordinates of a joint
             numbers = np.array([np.nan if each is None else each for each in value], dtype=float)
             self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
 
@@ -240,7 +238,7 @@ class _Reader:
     # ---- values
 
     def _made(self, data: Any, where: SourcePosition) -> Any:
-        """Return what a mapping with a type describes."""
+        """Return the object that a mapping with a type describes."""
         given = _mapped(data, where)
         kind = given.get("type")
         if not isinstance(kind, str) or kind not in known_kinds():
@@ -251,7 +249,7 @@ class _Reader:
             for key, value in given.items()
             if key != "type"
         }
-        if kind == "mesh" and isinstance(arguments.get("surface"), str):  # it lies where the model file says
+        if kind == "mesh" and isinstance(arguments.get("surface"), str):  # its path is relative to the model file
             arguments["surface"] = str(Path(where.file).parent / arguments["surface"])
         with error_location(where):
             try:
@@ -264,7 +262,7 @@ class _Reader:
             return self.value(value, unit, where)
 
     def value(self, value: Any, unit: str | None = None, where: SourcePosition | None = None) -> Any:
-        """Return a value of the tree as Python has it; one with a unit must fit `unit`."""
+        """Return a value of the tree as a Python object; a quantity must fit `unit`."""
         if isinstance(value, str):
             return self._text(value, unit, where)
         if isinstance(value, LocatedMapping):
@@ -297,7 +295,7 @@ class _Reader:
     @staticmethod
     def _check_unit(text: Any, dimension: Dimension | None, unit: str | None, where: SourcePosition | None) -> None:
         if unit and dimension is not None and not fits(dimension, unit):
-            remedy = f"it is to be in {unit.replace(' | ', ' or ')}, and this is {dimension_text(dimension)}"
+            remedy = f"the unit must be {unit.replace(' | ', ' or ')}, and this is {dimension_text(dimension)}"
             raise FileError(str(where or ""), "unit", text, remedy)
 
     def _columns(self, data: LocatedMapping, unit: str | None) -> Any:
@@ -355,7 +353,7 @@ def _check_keys(data: LocatedMapping, known: tuple[str, ...], item: str) -> None
 
 
 class error_location:
-    """A context that says where in the file something is that is refused."""
+    """Context that adds the position in the file to errors."""
 
     __slots__ = ("where",)
 
@@ -366,29 +364,29 @@ class error_location:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, _OF_PYTHON):  # what was given fits no argument
+        if isinstance(error, _OF_PYTHON):  # wrong type of an argument
             remedy = _without_python(error)
             raise FileError(str(self.where), "value", type(error).__name__, remedy) from error
         if not isinstance(error, DalembertError) or isinstance(error, FileError):
             return
         item = getattr(error, "item", "")
-        told = f"{self.where}: {item}" if item else str(self.where)
+        location = f"{self.where}: {item}" if item else str(self.where)
         remedy = str(getattr(error, "remedy", error))
         if "an expression of parameters cannot stand here" in remedy:
-            remedy = "parameters cannot stand here, for they may change: put what is meant under 'constants'"
-        raise FileError(told, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
+            remedy = "parameters are not permitted here, because they may change: put the value under 'constants'"
+        raise FileError(location, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
 
 
 _OF_PYTHON = (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError)
 
 
 def _without_python(error: Exception) -> str:
-    """Return what a call lacks or has too much, without the words of Python."""
+    """Return the missing or unknown arguments of a call, without Python's wording."""
     return str(error).split("() ")[-1].replace("keyword argument", "entry").replace("positional argument", "entry")
 
 
 def _carried(body: Body, at: Any, rotation: Any, label: str | None, shape: Any, arm: Any) -> Marker:
-    """Return a marker on a flexible body by what carries it."""
+    """Return a marker on a flexible body by the item that carries it."""
     place, shapes = np.array(at, dtype=float), np.array(shape, dtype=float)
     return Marker(body, place, _matrix(rotation), label, shapes, None if arm is None else np.array(arm, dtype=float))
 

@@ -28,7 +28,7 @@ _NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constra
 
 @cache
 def known_kinds() -> Mapping[str, Callable[..., Any]]:
-    """Return what can be named, by name."""
+    """Return the constructors that can be named, by name."""
     found: dict[str, Callable[..., Any]] = {}
     for room in (joints, constraints, elements, laws, attitudes):
         for name in room.__all__:
@@ -63,7 +63,7 @@ def _structures() -> dict[str, Callable[..., Any]]:
 
 
 def _of_structure(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of structures as a maker whose first argument is called ``structure``."""
+    """Return a method of structures as a constructor whose first argument is ``structure``."""
 
     def made(structure: Any, **named: Any) -> Any:
         return method(structure, **named)
@@ -82,16 +82,16 @@ def sparse(shape: Sequence[int], rows: Sequence[int], columns: Sequence[int], va
 
 
 def kind_of(thing: Any) -> str | None:
-    """Return the name under which something can be made, or None."""
+    """Return the name of the constructor of an object, or None."""
     name = type(thing).__name__
     return name if known_kinds().get(name) is type(thing) else None
 
 
 def arguments_of(thing: Any) -> tuple[str, dict[str, Any]] | None:
-    """Return maker and arguments from which something can be made again, exactly; None if there are none.
+    """Return constructor and arguments that reproduce an object exactly; None if there are none.
 
-    The recorded call comes first, then the fields of a dataclass. Whatever is found is tried: only what makes the same
-    thing again is returned.
+    The recorded call is tried first, then the fields of a dataclass. Arguments are returned only if they reproduce an
+    equal object.
     """
     candidates: list[tuple[str, dict[str, Any]]] = []
     call = constructor_call(thing)
@@ -111,12 +111,12 @@ def arguments_of(thing: Any) -> tuple[str, dict[str, Any]] | None:
 
 
 def _family(thing: Any) -> str | None:
-    """Return ``"Element"`` for elements of the library, which are formulas underneath."""
+    """Return ``"Element"`` for elements of the library, which are formulas internally."""
     return "Element" if isinstance(thing, elements.Element) else None
 
 
 def _choices(thing: Any, maker: Any) -> list[dict[str, Any]]:
-    """Return the fields that a dataclass may have been made from: all, or without those that follow from the rest."""
+    """Return the possible constructor fields of a dataclass: all, or without those that follow from the others."""
     given = _fields(thing, maker)
     optional = [field.name for field in dataclasses.fields(maker) if field.default is None and field.name in given]
     left_out = [set(optional), *({name} for name in optional), set()]
@@ -124,7 +124,7 @@ def _choices(thing: Any, maker: Any) -> list[dict[str, Any]]:
 
 
 def _fields(thing: Any, maker: Any) -> dict[str, Any]:
-    """Return the fields that a dataclass was made from, without those that have their default."""
+    """Return the constructor fields of a dataclass, without those at their default."""
     found = {}
     for field in dataclasses.fields(maker):
         if not field.init:
@@ -139,7 +139,7 @@ def _fields(thing: Any, maker: Any) -> dict[str, Any]:
 
 
 def _as_given(thing: Any, field: str) -> Any:
-    """Return the value of a field with the expressions of parameters that it was given."""
+    """Return the value of a field with the parameter expressions that it was given."""
     value, by = getattr(thing, field), expressions_of(thing)
     if not by:
         return value
@@ -154,7 +154,7 @@ def _as_given(thing: Any, field: str) -> Any:
 
 
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:
-    """Return what a maker makes of its arguments, those in a row included."""
+    """Return the object that a constructor makes of arguments, including variadic ones."""
     maker, row = known_kinds()[kind], _in_a_row(kind)
     named = {name: _as_asked(name, value) for name, value in arguments.items() if name not in row}
     return maker(*(each for name in row for each in arguments.get(name, ())), **named)
@@ -162,13 +162,13 @@ def build(kind: str, arguments: Mapping[str, Any]) -> Any:
 
 @cache
 def _in_a_row(kind: str) -> tuple[str, ...]:
-    """Return the argument of a maker that is given in a row, ``*axes``, if there is one."""
+    """Return the variadic argument of a constructor, ``*axes``, if there is one."""
     takes = inspect.signature(known_kinds()[kind]).parameters.values()
     return tuple(p.name for p in takes if p.kind is inspect.Parameter.VAR_POSITIONAL)
 
 
 def _as_asked(name: str, value: Any) -> Any:
-    """Return a mapping as makers take it: pairs and triples as tuples, places in a chain by number."""
+    """Return a mapping as constructors take it: pairs and triples as tuples, chain indices as numbers."""
     if not isinstance(value, Mapping):
         return value
     pairs = {key: tuple(each) if isinstance(each, list) else each for key, each in value.items()}
@@ -176,7 +176,7 @@ def _as_asked(name: str, value: Any) -> Any:
 
 
 def same(one: Any, other: Any, *, of: Any = None) -> bool:
-    """Return whether two descriptions say the same, to the last bit; `of` tells whose fields count."""
+    """Return whether two descriptions are equal bit by bit; `of` selects the fields."""
     if one is other:
         return True
     if isinstance(one, Expression):
@@ -217,12 +217,12 @@ def same(one: Any, other: Any, *, of: Any = None) -> bool:
 
 
 def _captured(function: Any) -> list[Any]:
-    """Return what a function took along from where it was made: of formulas, what they are built from."""
+    """Return the closure of a function: for formulas, their parts."""
     return [*(cell.cell_contents for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
 
 
 def _kept(thing: Any) -> dict[str, Any]:
-    """Return what an object holds, but for how it was made."""
+    """Return the attributes of an object, without those that record its construction."""
     return {name: value for name, value in vars(thing).items() if name != CALL_ATTRIBUTE}
 
 

@@ -6,7 +6,7 @@ __all__ = ["SETTINGS"]
 
 _TOLERANCES = {"rtol": "", "atol": ""}
 
-SETTINGS: dict[str, dict[str, str]] = {  # of each verb the options that it takes, and their units
+SETTINGS: dict[str, dict[str, str]] = {  # options of each command, and their units
     "simulate": {
         "t_end": "s", "t_start": "s", "times": "s", "method": "", **_TOLERANCES, "max_step": "s", "fixed_step": "s",
         "parameters": "", "outputs": "",

@@ -1,6 +1,6 @@
 """Parser of model files in YAML and JSON, with the position of every value and no executable content.
 
-YAML is read as version 1.2 has it: ``on`` is text, ``1e3`` a number, ``012`` twelve. Anchors, aliases and tags are
+YAML is parsed by version 1.2: ``on`` is text, ``1e3`` a number, ``012`` twelve. Anchors, aliases and tags are
 refused, and so are keys that come twice, very deep files and very large ones.
 """
 
@@ -32,7 +32,7 @@ _BEGINNINGS = frozenset({"", *"0123456789+-.", *(word[:1] for word in _WORDS)})
 
 
 class SourcePosition(NamedTuple):
-    """A place in a file: its name, line and column, from 1."""
+    """Position in a file: its name, line and column, from 1."""
 
     file: str
     line: int
@@ -43,26 +43,26 @@ class SourcePosition(NamedTuple):
 
 
 class LocatedMapping(dict[str, Any]):
-    """A mapping that knows where it stands, and where each of its values does."""
+    """Mapping with its position and those of its values."""
 
     where: SourcePosition
     places: dict[str, SourcePosition]
 
 
 class LocatedList(list[Any]):
-    """A list that knows where it stands, and where each of its values does."""
+    """List with its position and those of its values."""
 
     where: SourcePosition
     places: list[SourcePosition]
 
 
 def parsed(text: str, file: str) -> Any:
-    """Return what a YAML or JSON text says; JSON is YAML.
+    """Return the tree of a YAML or JSON text; JSON is parsed as YAML.
 
     Raises
     ------
     FileError
-        With line and column.
+        If the text is invalid; with line and column.
     """
     import yaml
 
@@ -75,13 +75,13 @@ def parsed(text: str, file: str) -> Any:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         what = getattr(error, "problem", None) or str(error)
         place = file if mark is None else str(SourcePosition(file, mark.line + 1, mark.column + 1))
-        raise FileError(place, "text", str(what), "this is no YAML") from None
+        raise FileError(place, "text", str(what), "this is not YAML") from None
     finally:
         loader.dispose()
 
 
 class _Events:
-    """A tree from the events of a YAML parser, without the nodes in between, and without its meaning of plain text."""
+    """Builder of a tree from the events of a YAML parser, without nodes, and with YAML 1.2 scalars."""
 
     def __init__(self, loader: Any, file: str) -> None:
         from yaml import events
@@ -93,31 +93,31 @@ class _Events:
 
     def document(self) -> Any:
         self.next()
-        event = self.next()  # of the document, or the end of it all
+        event = self.next()  # of the document, or the end of the stream
         if type(event) is self.last:
             return None
         value, _ = self._value(self.next())
         self.next()
         event = self.next()
         if type(event) is not self.last:
-            raise FileError(str(self._where(event)), "document", "a second one", "a file holds one model")
+            raise FileError(str(self._where(event)), "document", "a second one", "a file contains one model")
         return value
 
     def _where(self, event: Any) -> SourcePosition:
         mark = event.start_mark
         return tuple.__new__(
             SourcePosition, (self.file, mark.line + 1, mark.column + 1)
-        )  # what Where(...) does, at half its cost
+        )  # equivalent to Where(...), at half its cost
 
     def _value(self, event: Any) -> tuple[Any, SourcePosition]:
         where = self._where(event)
         kind = type(event)
         if kind is self.alias or event.anchor is not None:
-            raise FileError(str(where), "alias", "&", "write it out, or use parameters")
+            raise FileError(str(where), "alias", "&", "repeat the value, or use parameters")
         if event.tag is not None:
             raise FileError(str(where), "tag", event.tag, "model files have no tags")
         if kind is self.scalar:
-            return (event.value if event.style else _plain(event.value)), where  # in quotes, or a block: text
+            return (event.value if event.style else _plain(event.value)), where  # quoted or block scalar: text
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise FileError(str(where), "depth", self.depth, f"a model file has at most {MAX_DEPTH} levels")
@@ -154,7 +154,7 @@ class _Events:
 
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> Any:
-    """Return what text without quotes means."""
+    """Return the value of text without quotes."""
     if text[:1] not in _BEGINNINGS:
         return text
     if text in _WORDS:
@@ -177,7 +177,7 @@ def dumped(tree: Any, *, as_json: bool = False) -> str:
 
 
 def _block(value: Any, indent: int) -> list[str]:
-    """Return the lines of a mapping whose entries have a line each, or more."""
+    """Return the lines of a mapping with one or more lines per entry."""
     lines = []
     for key, each in value.items():
         head = " " * indent + _text(str(key)) + ":"
@@ -215,21 +215,21 @@ _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*( [A-Za-z0-9_.-]+)*")
 
 
 def _text(text: str) -> str:
-    """Return text as YAML has it: bare where nothing else could be meant."""
+    """Return text as YAML: without quotes where it is unambiguous."""
     plain = _BARE.fullmatch(text) and text not in _WORDS and text.lower() not in ("y", "n", "yes", "no", "on", "off")
     return text if plain else json.dumps(text, ensure_ascii=False)
 
 
 def path_below(root: Path, name: str, field: str, where: SourcePosition) -> Path:
-    """Return the file that a model file names, relative to itself, if it lies in the folder `root` or below."""
+    """Return the file that a model file names, relative to itself, if it is in the folder `root` or below."""
     path = Path(where.file).parent / name
     try:
         inside = path.resolve().is_relative_to(root)
-    except (OSError, ValueError, RuntimeError):  # a name that is none, links in a circle
-        raise FileError(str(where), field, name, "it is no name of a file") from None
+    except (OSError, ValueError, RuntimeError):  # an invalid name, circular links
+        raise FileError(str(where), field, name, "it is not a file name") from None
     if not inside:
         remedy = (
-            f"it lies outside the folder {str(root)!r}: put it there, or allow a wider one, da.load(..., root=FOLDER)"
+            f"it is outside of the folder {str(root)!r}: put it there, or permit another one, da.load(..., root=FOLDER)"
         )
         raise FileError(str(where), field, name, remedy)
     return path

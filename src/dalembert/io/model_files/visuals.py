@@ -18,7 +18,7 @@ __all__ = ["is_missing_mesh", "visual_of"]
 
 
 def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[str]) -> bool:
-    """Return whether the shape of a body is a mesh that is not there and that no number follows from; note it."""
+    """Return whether the shape of a body is a missing mesh that determines no number; note it."""
     shape = given.get("shape")
     if not (
         isinstance(shape, LocatedMapping) and shape.get("type") == "mesh" and {"mass", "com", "inertia"} <= set(given)
@@ -27,12 +27,12 @@ def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[st
     path = shape.get("surface")
     if not isinstance(path, str) or find_surface(path, Path(where.file).parent) is not None:
         return False
-    notes.append(f"{shape.places['surface']}: mesh {path!r} is not found; its body is drawn as a stick")
+    notes.append(f"{shape.places['surface']}: mesh {path!r} was not found; its body is drawn as a line")
     return True
 
 
 def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) -> Visual:
-    """Return the picture that a mapping describes; files lie where the model file says, one that does not is noted."""
+    """Return the visual that a mapping describes; paths are relative to the model file, a missing file is noted."""
     given = dict(data)
     if given.get("kind") == "mesh" and "surface" in given:
         given["surface"] = Surface.of(*given["surface"], item="mesh")
@@ -41,7 +41,7 @@ def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) 
         found = None if path is None else find_surface(str(path), Path(where.file).parent)
         given |= {"file": given.get("file", found and str(found)), "path": found and str(found)}
         if found is None:
-            notes.append(f"{where}: mesh {path!r} is not found; its body is drawn as a stick")
+            notes.append(f"{where}: mesh {path!r} was not found; its body is drawn as a line")
     arrays = {
         key: np.array(given[key], dtype=float)
         for key in ("position", "rotation", "outline")

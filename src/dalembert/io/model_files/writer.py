@@ -1,4 +1,4 @@
-"""A system as a plain tree of numbers, text, lists and mappings, which a model file holds."""
+"""System as a plain tree of numbers, text, lists and mappings, the contents of a model file."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _LEVELS = ("position", "speed", "acceleration")
 
 
 def tree_of(system: System, folder: Path | None = None) -> dict[str, Any]:
-    """Return everything that describes a system; files are named from `folder`, in which the tree will be written.
+    """Return the whole description of a system; files are named relative to `folder`, where the tree is written.
 
     Raises
     ------
     ModelError
-        If something is in it that no file can hold, such as a Python function; it is named.
+        If the system has an item that a file cannot represent, such as a Python function; it is named.
     """
     return _Writer(system, folder).tree()
 
@@ -75,11 +75,11 @@ class _Writer:
         return head | {name: part for name, part in parts.items() if part} | settings
 
     def _parameter(self, parameter: Parameter) -> Any:
-        """Return a parameter as a number, with its unit and meaning where it has them."""
+        """Return a parameter as a number, with its unit and meaning if it has them."""
         item = f"parameter {parameter.name!r}"
         unit = unit_of(parameter.unit) if parameter.unit else None
         if unit is not None and unit.value != 1.0:
-            remedy = "numbers are in SI units and radians: give the parameter the unit that its number has"
+            remedy = "numbers are in SI units and radians: give the parameter the unit of its number"
             raise ModelError(item, "unit", parameter.unit, remedy)
         given = {"value": parameter.described, "unit": parameter.unit, "meaning": parameter.meaning}
         found = {name: self.plain(value, item) for name, value in given.items() if value != ""}
@@ -102,7 +102,7 @@ class _Writer:
             if body.shape is not None:
                 found["shape"] = self._shape(body.shape, item)
             found |= self._inertia(body, item)
-            if "mass" in found and "shape" in found:  # it has another one than its shape would have
+            if "mass" in found and "shape" in found:  # it differs from that of its shape
                 found["shape"] = {k: x for k, x in found["shape"].items() if k not in ("mass", "density")}
         if not body.strict:
             found["strict"] = False
@@ -120,7 +120,7 @@ class _Writer:
         return made | ({} if shape.file is None else {"surface": relative_path(shape.file, self.folder)})
 
     def _visual(self, look: Visual) -> dict[str, Any]:
-        """Return a picture; of a mesh the file, or where there is none its triangles."""
+        """Return a visual; for a mesh its file, or its triangles if there is none."""
         found = _given(look, tuple(name for name in vars(look) if name != "surface"))
         if look.path is not None:
             if look.path == look.file:
@@ -131,7 +131,7 @@ class _Writer:
         return found
 
     def _inertia(self, body: Body, item: str) -> dict[str, Any]:
-        """Return mass, centre of mass and inertia where they are not those of the shape."""
+        """Return mass, centre of mass and inertia where they differ from those of the shape."""
         by = body.expressions
         if (
             body.shape is not None
@@ -179,7 +179,7 @@ class _Writer:
 
     @staticmethod
     def _found_again(marker: Marker) -> bool:
-        """Return whether a marker of a flexible body follows from its place alone."""
+        """Return whether a marker of a flexible body follows from its position alone."""
         try:
             again = marker.body.at(*marker.position, rotation=marker.rotation)
         except ModelError:
@@ -187,7 +187,7 @@ class _Writer:
         return marker.arm is None and again.shape is not None and np.array_equal(again.shape, marker.shape)  # type: ignore[arg-type]
 
     def end(self, marker: Marker) -> Any:
-        """Return where something is attached: a name, or a body and a place on it."""
+        """Return the attachment of an item: a name, or a body and a position on it."""
         if marker.label is not None and marker.body.markers.get(marker.label) is marker:
             return f"{marker.body.name}.{marker.label}"
         frame = self._frame(marker)
@@ -219,7 +219,7 @@ class _Writer:
             return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
         element = drive.connection.element
         rate = None if isinstance(element, Joint) or element.holonomic[drive.coordinate] else integrand_of(drive.law)
-        if rate is not None:  # what binds speeds only was given by its speed
+        if rate is not None:  # a constraint of velocities only was given by its velocity
             return {"of": drive.name, "speed": self._law(rate, item)}
         return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
 
@@ -232,7 +232,7 @@ class _Writer:
     def _made(self, thing: Any, item: str) -> dict[str, Any]:
         found = arguments_of(thing)
         if found is None:
-            remedy = "a model file holds numbers, formulas and what is made from them; keep this one in Python"
+            remedy = "a model file supports numbers, formulas and objects made from them; describe this one in Python"
             raise ModelError(item, "element", type(thing).__name__, remedy)
         kind, arguments = found
         return {"type": kind, **{name: self.plain(value, f"{item}: {name}") for name, value in arguments.items()}}
@@ -240,7 +240,7 @@ class _Writer:
     def _expression(self, value: Expression, item: str) -> str:
         unknown = sorted(value.names - set(self.system.named))
         if unknown:
-            raise ModelError(item, "parameters", unknown, "they belong to another system: make them here")
+            raise ModelError(item, "parameters", unknown, "they belong to another system: make them in this one")
         return f"= {value.written(spelled)}"
 
     def plain(self, value: Any, item: str) -> Any:
@@ -249,7 +249,7 @@ class _Writer:
             return self._expression(value, item)
         if isinstance(value, str):
             return _text(value)
-        if isinstance(value, np.generic):  # first, for some of them are a float of Python too
+        if isinstance(value, np.generic):  # first, because some of them are also a Python float
             return value.item()
         if value is None or isinstance(value, (bool, int, float)):
             return value
@@ -273,7 +273,7 @@ class _Writer:
 
 
 def _text(value: str) -> str:
-    """Return text that is read as text again: not as an expression, nor as a number with a unit."""
+    """Return text that is not read back as an expression or a quantity."""
     if value.startswith("="):
         return "=" + value
     return f"='{value}'" if quantity(value) is not None else value
@@ -285,7 +285,7 @@ def _coordinate(joint: Any, k: int) -> str:
 
 
 def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of a record that say something."""
+    """Return the fields of a record that differ from their defaults."""
     found = {}
     for name in names:
         value = getattr(thing, name)
@@ -298,7 +298,7 @@ def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _open(value: Any) -> Any:
-    """Return a number; None for one that was left open."""
+    """Return a number; None for an open value."""
     if isinstance(value, list):
         return [_open(each) for each in value]
     return None if value != value else value

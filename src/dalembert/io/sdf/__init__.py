@@ -1,4 +1,4 @@
-"""Systems from SDF, the XML format of Gazebo and Drake."""
+"""Reader of SDF, the XML format of Gazebo and Drake."""
 
 from .reader import load_sdf
 

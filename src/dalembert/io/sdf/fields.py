@@ -21,18 +21,18 @@ Pose = tuple[Array, Array]
 
 
 def words(element: Element, path: str, default: str = "") -> str:
-    """Return the text of an element below another, without blanks at its ends."""
+    """Return the text of a child element, stripped."""
     found = element.find(path)
     return default if found is None or found.text is None else found.text.strip()
 
 
 def flag(element: Element, path: str) -> bool:
-    """Return whether an element below says true; false if it is not there."""
+    """Return whether a child element is true; false if it is missing."""
     return words(element, path).lower() in ("true", "1")
 
 
 def numbers(element: Element, path: str, default: tuple[float, ...], *, item: str) -> tuple[float, ...]:
-    """Return the numbers in the text of an element below: as many as the default has, infinite ones too."""
+    """Return the numbers of a child element: as many as the default has, including infinite ones."""
     found = element.find(path)
     if found is None or not (found.text or "").strip():
         return default
@@ -41,12 +41,12 @@ def numbers(element: Element, path: str, default: tuple[float, ...], *, item: st
 
 
 def number(element: Element, path: str, default: float, *, item: str) -> float:
-    """Return the number in the text of an element below."""
+    """Return the number of a child element."""
     return numbers(element, path, (default,), item=item)[0]
 
 
 def pose_of(element: Element, *, item: str) -> Pose:
-    """Return what the <pose> of an element says: x y z roll pitch yaw, or x y z and a quaternion."""
+    """Return the <pose> of an element: x y z roll pitch yaw, or x y z and a quaternion."""
     found = element.find("pose")
     text = "" if found is None else (found.text or "").strip()
     if found is None or not text:

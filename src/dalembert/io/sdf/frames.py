@@ -2,10 +2,10 @@
 
     link            relative to its model, unless relative_to says otherwise
     joint           relative to its child
-    frame           relative to what it is attached to; that to its model, unless attached_to says otherwise
-    nested model    relative to the model that it is in; a model's frame is fixed in its canonical link
+    frame           relative to the part it is attached to: its model, unless attached_to says otherwise
+    nested model    relative to the model that contains it; a model's frame is fixed in its canonical link
 
-Names of what is in a nested model have the name of the model before them, ``arm::hand``.
+Names within a nested model are prefixed by the name of the model, ``arm::hand``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SEPARATOR = "::"
 
 @dataclass(eq=False)
 class Part:
-    """A link, joint, frame or model, with what its pose is relative to."""
+    """Link, joint, frame or model, with the frame that its pose is relative to."""
 
     kind: str
     name: str
@@ -36,20 +36,20 @@ class Part:
 
     @property
     def item(self) -> str:
-        """How messages call it."""
+        """Name in messages."""
         return f"{self.kind} {self.name!r}"
 
 
 @dataclass
 class Frames:
-    """All parts of a document by full name, and where they are in the world."""
+    """All parts of a document by full name, and their poses in the world."""
 
     source: str
     parts: dict[str, Part] = field(default_factory=dict)
     known: dict[str, Pose] = field(default_factory=dict)
 
     def add_model(self, element: Element, scope: str) -> None:
-        """Add a model with all that is in it, nested models too."""
+        """Add a model with all its parts, including nested models."""
         waiting = [(element, scope)]
         while waiting:
             model, outer = waiting.pop(0)
@@ -84,7 +84,7 @@ class Frames:
         return full
 
     def full(self, name: str, scope: str) -> str:
-        """Return the full name of what is called so within a model; empty for the world."""
+        """Return the full name of a name within a model; empty for the world."""
         if name == "__model__":
             return scope
         if name == "world":
@@ -92,14 +92,14 @@ class Frames:
         return f"{scope}{_SEPARATOR}{name}" if scope else name
 
     def part(self, name: str, *, item: str, field: str) -> Part:
-        """Return a part by its full name, or say who asks for what is not there."""
+        """Return a part by its full name; raise an error that names the referring item if it is missing."""
         if name not in self.parts:
             remedy = f"nothing has that name{suggestion(name, self.parts)}"
             raise ModelError(item, field, name, remedy)
         return self.parts[name]
 
     def pose(self, name: str, *, item: str, field: str = "relative_to") -> Pose:
-        """Return where a part is in the world."""
+        """Return the pose of a part in the world."""
         path: list[Part] = []
         while name and name not in self.known:
             part = self.part(name, item=item, field=field)

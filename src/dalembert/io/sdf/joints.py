@@ -1,4 +1,4 @@
-"""Joints of SDF: joints at the joint's pose, and their data."""
+"""Joints of SDF: joints at the pose of the element, and their data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["add_joint"]
 Array = NDArray[np.float64]
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
-UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, as the specification says
+UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, by the specification
 
 
 def add_joint(reading: Reading, part: Part, name: str) -> None:
@@ -43,7 +43,7 @@ def add_joint(reading: Reading, part: Part, name: str) -> None:
     at = reading.frames.pose(part.name, item=item)
     parent, child = (_marker(reading, part, which, at) for which in ("parent", "child"))
     if parent.body is child.body:
-        raise ModelError(item, "child", words(element, "child"), f"parent and child are one{line_of(element)}")
+        raise ModelError(item, "child", words(element, "child"), f"parent and child are the same{line_of(element)}")
     try:
         if kind in ("universal", "revolute2"):
             _add_cardan(reading, part, name, at, parent, child)
@@ -59,13 +59,13 @@ def add_joint(reading: Reading, part: Part, name: str) -> None:
 def _marker(reading: Reading, part: Part, which: str, at: Pose) -> Any:
     """Return the marker of a joint on one of its links."""
     element, item = part.element, part.item
-    told = words(element, which)
-    if not told:
+    target = words(element, which)
+    if not target:
         raise ModelError(item, which, None, f"name a link: <{which}>...</{which}>{line_of(element)}")
-    if told == "world":
+    if target == "world":
         R, p = at
         return reading.system.ground.at(*p.tolist(), rotation=R)
-    link = reading.frames.link(reading.frames.full(told, part.scope), item=item, field=which)
+    link = reading.frames.link(reading.frames.full(target, part.scope), item=item, field=which)
     R, p = times(inverse(reading.frames.pose(link, item=item)), at)
     return reading.bodies[link].at(*p.tolist(), rotation=R)
 
@@ -87,7 +87,7 @@ def _joint(reading: Reading, part: Part, kind: str, at: Pose) -> Joint:
 
 
 def _pitch(part: Part) -> float:
-    """Return the advance in a turn, m; the older <thread_pitch> is minus the angle in a metre, rad/m."""
+    """Return the advance per turn, m; the older <thread_pitch> is minus the angle per metre, rad/m."""
     if part.element.find("screw_thread_pitch") is None and part.element.find("thread_pitch") is not None:
         return -2 * math.pi / number(part.element, "thread_pitch", 1.0, item=part.item)
     return number(part.element, "screw_thread_pitch", 1.0, item=part.item)
@@ -108,7 +108,7 @@ def _axis(reading: Reading, part: Part, tag: str, at: Pose) -> Array:
 
 
 def _data(reading: Reading, part: Part, tag: str) -> dict[str, float]:
-    """Return limits, damping and friction of an axis, those that say anything."""
+    """Return limits, damping and friction of an axis, without defaults."""
     item, found = part.item, {}
     axis = part.element.find(tag)
     if axis is None:
@@ -129,7 +129,7 @@ def _data(reading: Reading, part: Part, tag: str) -> dict[str, float]:
 
 
 def _add_extras(reading: Reading, part: Part, coordinate: str, tag: str) -> None:
-    """Add the spring of an axis, and whom it follows."""
+    """Add the spring of an axis, and its mimic rule."""
     item, system = part.item, reading.system
     axis = part.element.find(tag)
     if axis is None:
@@ -149,7 +149,7 @@ def _add_extras(reading: Reading, part: Part, coordinate: str, tag: str) -> None
 
 
 def _add_cardan(reading: Reading, part: Part, name: str, at: Pose, parent: Any, child: Any) -> None:
-    """Add two turns, the first about an axis of the parent, the second about one of the child."""
+    """Add two rotations, the first about an axis of the parent, the second about one of the child."""
     system = reading.system
     axes = [_axis(reading, part, tag, at) for tag in ("axis", "axis2")]
     data = [_data(reading, part, tag) for tag in ("axis", "axis2")]

@@ -32,7 +32,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
         )
         inertial = Element("inertial")
     elif inertial.get("auto", "false").lower() in ("true", "1"):
-        raise ModelError(item, "inertial auto", "true", f"write mass and inertia out{line_of(inertial)}")
+        raise ModelError(item, "inertial auto", "true", f"give mass and inertia as numbers{line_of(inertial)}")
     rotation, com = pose_of(inertial, item=item)
     mass = number(inertial, "mass", 1.0, item=item)
     moments = [number(inertial, f"inertia/{key}", default, item=item) for key, default in _MOMENTS]
@@ -43,7 +43,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
     except ModelError as error:
         raise renamed(error, item + line_of(inertial)) from None
     if body.impossible:
-        reading.left.append(f"{item}: its inertia is kept as it stands; {body.impossible}{line_of(inertial)}")
+        reading.left.append(f"{item}: its inertia is kept unchanged; {body.impossible}{line_of(inertial)}")
     for tag in ("visual", "collision"):
         for element in part.element.findall(tag):
             visual = _visual(element, item=f"{tag} {name_of(element)!r} of {item}")
@@ -55,7 +55,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
 
 
 def _visual(element: Element, *, item: str) -> Visual | str:
-    """Return the picture of an element, or what cannot be drawn."""
+    """Return the visual of an element, or the reason why it cannot be drawn."""
     geometry = element.find("geometry")
     shapes = [] if geometry is None else list(geometry)
     if not shapes:
@@ -77,7 +77,7 @@ def _visual(element: Element, *, item: str) -> Visual | str:
     channels = [] if color is None else [*(color.text or "").split(), "1"][:4]
     rgba: Color | None = None
     named = words(element, "material/script/name").removeprefix("Gazebo/").lower()
-    if not channels and named in NAMED:  # of the list that Gazebo brings
+    if not channels and named in NAMED:  # from the list of Gazebo
         rgba = as_color(named, item=item)
     if len(channels) == 4:
         found = numbers_in(" ".join(channels), 4, item=item, field="diffuse", where="")

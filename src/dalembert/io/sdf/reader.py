@@ -1,18 +1,18 @@
 """Read systems from SDF, the XML format of Gazebo and Drake (sdformat.org; frames as of SDF 1.7).
 
-    <model>, nested, in a <world>   one system; names of nested ones have the model's before them, ``arm::hand``
+    <model>, nested, in a <world>   one system; names in nested ones are prefixed by the model's, ``arm::hand``
     <link>                          body, its frame the link's; without <inertial> 1 kg and 1 kg m2, as specified
-    <joint>                         connection at the joint's pose, coordinates zero as the file has the links:
+    <joint>                         connection at the joint's pose, coordinates zero at the poses of the file:
         revolute, continuous        `Revolute`           ball        `Spherical`
         prismatic                   `Prismatic`          fixed       `Fixed`
         universal, revolute2        `Universal`; of axes that are not at right angles two `Revolute` with a body
                                     without mass between them
         screw                       `Screw`
-    loops                           joints may close them
+    loops                           joints may close loops
     <limit>, <dynamics>             lower, upper, max_effort, max_speed; damping, friction; a spring is a `JointSpring`
     <mimic>                         `Mimic`
     <frame>                         marker of the link it is fixed in
-    <static>, joint to world        fixed to ground; what is held by nothing floats from where it is, ``"link.free"``
+    <static>, joint to world        fixed to ground; ungrounded parts float from their poses, ``"link.free"``
     <visual>, <collision>           `Visual`
     <gravity> of a world, a link    gravity; a load that carries the link
 
@@ -63,7 +63,7 @@ _IGNORED = (
 
 @dataclass
 class Reading:
-    """A document that is being read, and what has been made of it."""
+    """Document being read, and the system built from it."""
 
     source: str
     system: System
@@ -86,25 +86,25 @@ def load_sdf(
     friction: bool = True,
     packages: Packages = (),
 ) -> System:
-    """Read a system from an SDF file or text; see the top of this module.
+    """Read a system from an SDF file or text; see the module docstring.
 
     Parameters
     ----------
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     inertia : str
-        ``"keep"`` takes inertias that no rigid body has as they stand, and says so; ``"strict"`` refuses the file.
+        ``"keep"`` keeps inertias that no rigid body has, with a note; ``"strict"`` refuses the file.
     limits, damping, friction : bool
-        False leaves the positions at which joints stop, their damping, or their dry friction out.
+        False omits the stops of joints, their damping, or their dry friction.
     packages : folders, or dict of str to folder
-        Where to look for meshes of ``model://`` and ``package://`` addresses: folders that hold models, or each by its
-        name. The folders above the file are looked at too, and those of GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
+        Location of meshes of ``model://`` and ``package://`` addresses: folders that contain models, or each by its
+        name. The folders above the file are searched too, and those of GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH and
         SDF_PATH.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, is not SDF, or has bad data; names the link or joint, the field and the line.
+        If the file cannot be read, is not SDF, or has invalid data; with the link or joint, the field and the line.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def _older(root: Element) -> bool:
 
 
 def _shorten(reading: Reading, *, single: bool) -> None:
-    """Choose names: those of the file, without the one model that is there."""
+    """Choose names: those of the file, without the prefix of a single model."""
     reading_names: dict[str, str] = {}
     for full, part in reading.frames.parts.items():
         if part.kind in ("link", "joint"):
@@ -190,7 +190,7 @@ def _add_all(reading: Reading) -> None:
 
 
 def _hold(reading: Reading) -> None:
-    """Fix what is static to ground, and let what nothing holds float from where it is."""
+    """Fix static models to ground, and connect ungrounded parts by free joints at their poses."""
     frames, system = reading.frames, reading.system
     for full, body in reading.bodies.items():
         model = frames.parts[full].scope
@@ -218,7 +218,7 @@ def _hold(reading: Reading) -> None:
 
 
 def _spread(joints: list, held: set[str]) -> None:  # type: ignore[type-arg]
-    """Add to what is held all that hangs on it."""
+    """Add to the grounded parts all parts connected to them."""
     grown = True
     while grown:
         grown = False
@@ -235,4 +235,4 @@ def _say_ignored(reading: Reading, root: Element) -> None:
     reading.left.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())
     contacts = sum(1 for _ in root.iter("collision"))
     if contacts:
-        reading.left.append(f"contacts: {contacts} shapes may touch others; here nothing touches")
+        reading.left.append(f"contacts: {contacts} shapes may collide; contacts are not modelled")

@@ -1,4 +1,4 @@
-"""Systems from URDF, and into it."""
+"""Reader and writer of URDF."""
 
 from .reader import load_urdf
 from .writer import save_urdf

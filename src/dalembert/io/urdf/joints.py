@@ -1,4 +1,4 @@
-"""Joints of a URDF document: joints, their data, and which of them follow others."""
+"""Joints of a URDF document: joints, their data, and mimic rules."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "pla
 
 
 def joint_of(joint: Element, *, item: str, without: frozenset[str], warn: list[str]) -> Joint:
-    """Return the joint of a joint; joint data whose names are in `without` are read and left out.
+    """Return the joint of an element; joint data named in `without` are checked and left out.
 
-    Limits that leave no room are said in `warn`, and left out: Bullet, for one, means none by them.
+    Limits with lower above upper are added to `warn` and left out: Bullet, for one, means no limits by them.
     """
     kind = name_of(joint, "type")
     if kind not in _JOINT_TYPES:
@@ -40,7 +40,7 @@ def joint_of(joint: Element, *, item: str, without: frozenset[str], warn: list[s
         found = {**_limits(joint, item=item, position=kind in ("revolute", "prismatic")), **_dynamics(joint, item=item)}
         if math.inf > found.get("lower", -math.inf) > found.get("upper", math.inf) > -math.inf:
             lower, upper = found.pop("lower"), found.pop("upper")
-            warn.append(f"{item}: it moves without stops; its lower limit {lower:.6g} exceeds the upper, {upper:.6g}")
+            warn.append(f"{item}: it has no stops; its lower limit {lower:.6g} exceeds the upper, {upper:.6g}")
         data = {field: value for field, value in found.items() if field not in without}
         if kind in ("spherical", "ball"):
             return Spherical(**data)
@@ -59,7 +59,7 @@ def _axis(joint: Element, *, item: str) -> Matrix:
 
 
 def _limits(joint: Element, *, item: str, position: bool) -> dict[str, float]:
-    """Return lower and upper (if `position`), max_effort and max_speed, those that limit anything."""
+    """Return lower and upper (if `position`), max_effort and max_speed, without infinite ones."""
     element = child_of(joint, "limit", item=item)
     if element is None:
         return {}
@@ -82,7 +82,7 @@ def _dynamics(joint: Element, *, item: str) -> dict[str, float]:
 
 
 def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic]:
-    """Return the mimic rules, in the names of the file; a leader that does not exist is said in `warn`."""
+    """Return the mimic rules, in the names of the file; a missing leader is added to `warn`."""
     mimics: dict[str, Mimic] = {}
     for name, joint in joints.items():
         item = f"joint {name!r}"
@@ -92,14 +92,14 @@ def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic
         leader = name_of(element, "joint")
         if leader not in joints:
             warn.append(
-                f"{item}: it moves by itself (or by a rule in system.mimics); it is to follow {leader!r}, and no joint "
-                f"has that name{suggestion(leader, joints)}"
+                f"{item}: it moves independently (or by a rule in system.mimics); it is to follow {leader!r}, and no "
+                f"joint has that name{suggestion(leader, joints)}"
             )
             continue
         for end in (leader, name):
             kind = joints[end].get("type", "")
             if kind in MULTI_DOF_TYPES:
-                remedy = f"{end!r} is {kind}; only joints with one coordinate can follow and be followed"
+                remedy = f"{end!r} is {kind}; only joints with one coordinate can follow or lead"
                 raise ModelError(item, "mimic joint", leader, remedy)
         multiplier, offset = (
             number_of(element, "multiplier", 1.0, item=item),
@@ -111,7 +111,7 @@ def mimics_of(joints: Mapping[str, Element], warn: list[str]) -> dict[str, Mimic
         path: dict[str, None] = {}
         while name in mimics and name not in settled:
             if name in path:
-                remedy = "it follows itself in the end: remove one of the <mimic> elements"
+                remedy = "it follows itself through others: remove one of the <mimic> elements"
                 raise ModelError(f"joint {name!r}", "mimic joint", mimics[name].joint, remedy)
             path[name] = None
             name = mimics[name].joint

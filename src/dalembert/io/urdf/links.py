@@ -23,7 +23,7 @@ _GEOMETRIES = ("box", "cylinder", "capsule", "sphere", "mesh")
 def add_body(
     system: System, name: str, link: Element, materials: Mapping[str, Element], *, item: str, strict: bool
 ) -> Body:
-    """Add the body of a link to a system; what cannot be drawn is left out, and ``system.notes`` says so.
+    """Add the body of a link to a system; visuals that cannot be drawn are left out and noted.
 
     An inertia that no rigid body has is refused if `strict`, else kept.
     """
@@ -63,7 +63,7 @@ def _visuals(link: Element, materials: Mapping[str, Element], notes: list[str], 
 
 
 def _visual(element: Element, materials: Mapping[str, Element], *, item: str) -> Visual | None:
-    """Return what a <visual> or <collision> shows; None if only an extension could show it."""
+    """Return the visual of a <visual> or <collision>; None if only an extension could show it."""
     geometry = child_of(element, "geometry", item=item)
     shapes = [] if geometry is None else list(geometry)
     if shapes and all(":" in shape.tag for shape in shapes):
@@ -92,7 +92,7 @@ def _size(shape: Element, *, item: str) -> tuple[dict[str, float], str | None]:
     if shape.tag == "mesh":
         file = shape.get("filename")
         if file is None:
-            raise ModelError(item, "mesh filename", None, 'say which: <mesh filename="..."/>')
+            raise ModelError(item, "mesh filename", None, 'give its file: <mesh filename="..."/>')
         return dict(zip("xyz", numbers_of(shape, "scale", (1.0, 1.0, 1.0), item=item), strict=True)), file
     if shape.tag == "box":
         size = dict(zip("xyz", numbers_of(shape, "size", None, item=item), strict=True))

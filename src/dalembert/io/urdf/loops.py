@@ -43,7 +43,7 @@ ALIGNED_TOL = frozenset({"revolute", "continuous", "prismatic", "cylindrical", "
 
 
 def add_loops(system: System, robot: Element, links: Mapping[str, str], taken: set[str]) -> None:
-    """Add what closes loops; `links` gives the names of bodies by those of links."""
+    """Add loop constraints; `links` gives the names of bodies by those of links."""
     for number, element in enumerate(robot.findall("constraint"), start=1):
         _add_constraint(system, element, links, taken, number)
     joints = [joint for gazebo in robot.findall("gazebo") for joint in gazebo.findall("joint")]
@@ -107,9 +107,9 @@ def _close(
 
 
 def _carrying(a: Array, b: Array) -> Array:
-    """Return the least rotation that carries the unit vector a to b."""
+    """Return the smallest rotation from the unit vector a to b."""
     cross, dot = np.cross(a, b), float(a @ b)
-    if dot < -1 + 1e-12:  # half a turn about anything at right angles
+    if dot < -1 + 1e-12:  # 180 degrees about any perpendicular axis
         side = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
         side /= np.linalg.norm(side)
         half: Array = 2 * np.outer(side, side) - np.eye(3)
@@ -120,7 +120,7 @@ def _carrying(a: Array, b: Array) -> Array:
 
 
 def _zero_poses(system: System) -> dict[str, Pose]:
-    """Return where bodies are with all coordinates zero; joints of URDF lead from parent to child."""
+    """Return the poses of bodies with all coordinates zero; URDF joints go from parent to child."""
     places: dict[str, Pose] = {system.ground.name: (np.eye(3), np.zeros(3))}
     waiting = list(system.connections.values())
     while waiting:

@@ -1,14 +1,14 @@
 """Read robots from URDF, the XML format of ROS (wiki.ros.org/urdf/XML; urdfdom is the reference parser).
 
-What becomes what:
+Correspondence:
 
     <link>                          body of the same name; the body frame is the link frame
     <inertial>                      mass, com (origin xyz), inertia in the axes of origin rpy;
                                     a link without it is a body without mass; an inertia that no
-                                    rigid body has is kept, and a `ModelWarning` says so
-    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are looked for, and opened when
-                                    they are drawn; what is malformed is skipped; ``system.notes`` says
-                                    which meshes are not there, and what was skipped
+                                    rigid body has is kept, with a `ModelWarning`
+    <visual>, <collision>           `Visual` in ``body.visuals``; mesh files are searched, and opened when
+                                    they are drawn; malformed ones are skipped; ``system.notes`` lists
+                                    missing meshes and skipped items
     <joint type=...>                connection of the same name from the parent link, at the joint's
                                     origin, to the child link's frame
         revolute, continuous        `Revolute`; continuous has no position limits
@@ -20,25 +20,25 @@ What becomes what:
     <limit lower upper>             lower, upper: revolute and prismatic only
     <limit effort velocity>         max_effort, max_speed     } the same number for each degree of freedom;
     <dynamics damping friction>     damping, friction         } not read for fixed and floating joints
-    <mimic>                         `Mimic` in ``system.mimics``, which the compiled model obeys
-    <constraint>, <gazebo><joint>   close loops (see `urdf_loops`)
+    <mimic>                         `Mimic` in ``system.mimics``, an equation of the compiled model
+    <constraint>, <gazebo><joint>   close loops (see `loops`)
     root link                       fixed to ground by a connection ``"<link>.fixed"``, or free to move
                                     by a connection ``"<link>.free"``
 
-Names are kept, with blanks at their ends removed. A `System` has one space of names where URDF has
-two, so a joint that is named like a link gets ``"_joint"`` appended; and ``ground`` is taken, so a
-link of that name becomes ``"ground_link"``, a joint ``"ground_joint"``. Where that name is taken as
-well, ``"_2"``, ``"_3"`` and so on follows. ``system.notes`` says which were changed.
+Names are kept, stripped of blanks. A `System` has one namespace where URDF has two, so a joint that
+is named like a link gets ``"_joint"`` appended. The name ``ground`` is reserved: a link of that name
+becomes ``"ground_link"``, a joint ``"ground_joint"``. If that name is taken as well, ``"_2"``,
+``"_3"`` and so on follows. ``system.notes`` lists the changes.
 
 More lenient than the specification: a missing <limit> means no limits; infinite limits mean none;
 the robot's name, effort and velocity may be missing, as may ixy, ixz and iyz (zero). A <limit> with
 only one of lower and upper has 0 for the other, as specified; with neither, no position limits.
-An element that is there several times counts once if all say the same, and is refused otherwise.
+Repeated elements count once if all are equal, and are refused otherwise.
 Ignored: transmission, the rest of gazebo, safety_controller, calibration, textures, and extensions (elements
 with a colon in their name).
 
 Files are not trusted: document types and entities are refused, and so are files that are too
-large or too deeply nested. Nothing here recurses.
+large or too deeply nested. No function recurses.
 """
 
 from __future__ import annotations
@@ -80,30 +80,29 @@ def load_urdf(
     path_or_text : str, path or bytes
         Name of a file; or the document itself: bytes, or a string that starts with ``<``.
     base : str
-        ``"fixed"`` fixes the root link to ground, by the connection ``"<link>.fixed"``; ``"free"`` lets it move
-        freely, by the connection ``"<link>.free"``.
+        ``"fixed"`` fixes the root link to ground, by the connection ``"<link>.fixed"``; ``"free"`` connects it by a
+        free joint, the connection ``"<link>.free"``.
     inertia : str
-        What becomes of an inertia that no rigid body can have: ``"keep"`` takes it as it stands, with a
+        Treatment of an inertia that no rigid body can have: ``"keep"`` keeps it unchanged, with a
         `ModelWarning` that names the link and the numbers; ``"strict"`` refuses the file.
     limits, damping, friction : bool
-        False leaves the positions at which joints stop (lower and upper), their damping, or their dry friction out.
-        Bounds of effort and speed are kept.
+        False omits the stops of joints (lower and upper), their damping, or their dry friction.
+        Limits of effort and velocity are kept.
     packages : folders, or dict of str to folder
-        Where to look for meshes of ``package://`` addresses: folders that hold packages, or each package by its name.
-        The folders above the file are looked at too, and those that ROS_PACKAGE_PATH and AMENT_PREFIX_PATH name.
+        Location of meshes of ``package://`` addresses: folders that contain packages, or each package by its name.
+        The folders above the file are searched too, and those in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
 
     Returns
     -------
     System
         Bodies (the root link first) and connections in the order of the file, gravity
-        (0, 0, -9.81) m/s2. How the elements are read, and which names are changed, is at the top
-        of this module. What had to be left out, and inertias that are impossible, are in
-        ``system.notes``.
+        (0, 0, -9.81) m/s2. The module docstring describes the elements that are read, and
+        changes of names. Omissions and impossible inertias are listed in ``system.notes``.
 
     Raises
     ------
     ModelError
-        If the file cannot be read, is not a URDF document, or has bad data; names the link or
+        If the file cannot be read, is not a URDF document, or has invalid data; names the link or
         joint, the field, the value and the remedy.
     TopologyError
         If the links do not form one tree.
@@ -145,7 +144,7 @@ def load_urdf(
     system = System(name_of(robot) or "robot")
     system.notes.extend(f"{kind} {old!r} is called {new!r}: its own name is taken" for kind, old, new in renamed)
     system.notes.extend(implied)
-    for name, link in {root: links[root], **links}.items():  # a free robot moves with its first body
+    for name, link in {root: links[root], **links}.items():  # the root first: a free robot moves with it
         add_body(system, link_names[name], link, materials, item=f"link {name!r}", strict=strict)
     holder = Fixed() if base == "fixed" else Free()
     holding = free_name(f"{link_names[root]}.{base}", {*link_names.values(), *joint_names.values()})
@@ -168,20 +167,20 @@ def load_urdf(
 
 
 def _impossible_inertias(system: System, links: Mapping[str, str]) -> list[str]:
-    """Say which inertias no rigid body has."""
+    """Warn of inertias that no rigid body has."""
     return [
-        f"link {links[body.name]!r}: its inertia is kept as it stands ({body.mass:.6g} kg); {why}"
+        f"link {links[body.name]!r}: its inertia is kept unchanged ({body.mass:.6g} kg); {why}"
         for body in system.bodies.values()
         if (why := body.impossible)
     ]
 
 
 def _warn(system: System, doubts: list[str], source: str) -> None:
-    """Warn once of all that is doubtful; each goes to the notes of the system."""
+    """Issue one warning for all doubtful items; each is added to the notes of the system."""
     system.notes.extend(doubts)
     listed = "\n  ".join(doubts[:8] + [f"and {len(doubts) - 8} more: see system.notes"] * (len(doubts) > 8))
     message = (
-        f"{source} has data that no robot can have:\n  {listed}\nCorrect them there; an <inertia> is about the centre "
+        f"{source} has impossible data:\n  {listed}\nCorrect them there; an <inertia> is about the centre "
         "of mass, in the axes of its origin, in kg m2 (inertia='strict' refuses those that are impossible)."
     )
     warn_user(ModelWarning(message))
@@ -203,7 +202,7 @@ def _check_root_element(robot: Element, source: str) -> None:
 
 
 def _by_name(robot: Element, tag: str) -> dict[str, Element]:
-    """Return the children of a kind by name, in the order of the file."""
+    """Return the children of a kind by name, in file order."""
     found: dict[str, Element] = {}
     for number, element in enumerate(robot.findall(tag), start=1):
         name = name_of(element)
@@ -232,16 +231,16 @@ def _ends(name: str, joint: Element, links: Mapping[str, Element]) -> tuple[str,
 
 
 def _implied_world(joints: Mapping[str, Element], links: dict[str, Element]) -> list[str]:
-    """Add the link ``world`` if joints hang on it and it is not there, as Drake does; return what is to be noted."""
+    """Add the link ``world`` if joints refer to it and it is missing, as Drake does; return a note."""
     parents = (joint.find("parent") for joint in joints.values())
     if "world" in links or not any(each is not None and name_of(each, "link") == "world" for each in parents):
         return []
     links["world"] = Element("link", {"name": "world"})
-    return ["joints hang on 'world', which is no link of the file: it was added, without mass"]
+    return ["joints refer to 'world', which is not a link of the file: it was added, without mass"]
 
 
 def _root_link(links: Mapping[str, Element], ends: Mapping[str, tuple[str, str]]) -> str:
-    """Return the one link that is no joint's child, or say why the links are not one tree."""
+    """Return the root link; raise an error if the links are not one tree."""
     above: dict[str, str] = {}  # the joint that carries a link
     for joint, (parent, child) in ends.items():
         if parent == child:

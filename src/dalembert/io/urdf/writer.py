@@ -1,7 +1,7 @@
 """Write systems as URDF.
 
     ground                          <link name="world">, the root
-    body                            <link>; its frame stands at its joint, as URDF demands
+    body                            <link>; its frame is at its joint, as URDF requires
     joint                           <joint>: revolute, continuous, prismatic, fixed, floating, planar, and spherical,
                                     which only some tools read; others as several joints with links without mass
                                     between them, a screw with a <mimic>
@@ -10,8 +10,8 @@
     marker with a name              <link> without mass, fixed to its body's
     shape, visuals                  <visual>, <collision>
 
-Stops, damping, friction and bounds of effort and speed are written; armature, springs, forces and drives are left out,
-and said. Start values are not part of URDF.
+Stops, damping, friction and limits of effort and velocity are written. Armature, springs, forces and drives are left
+out, with a warning. Start values are not part of URDF.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Writing:
         self.taken: set[str] = set()
 
     def origin(self, parent: Element, tag: str, rotation: Array, position: Array) -> None:
-        """Add a pose, unless it is that of the frame itself."""
+        """Add a pose, unless it is the identity."""
         data = {}
         if position.any():
             data["xyz"] = text_of(position)
@@ -76,12 +76,12 @@ class _Writing:
 
 
 def save_urdf(system: System, path: Path) -> None:
-    """Write a system as URDF; see the top of this module.
+    """Write a system as URDF; see the module docstring.
 
     Raises
     ------
     ModelError
-        If the system has joints, constraints or bodies that URDF has no word for.
+        If the system has joints, constraints or bodies that URDF cannot represent.
     """
     root = Element("robot", name=system.name)
     writing = _Writing(system, root, path.absolute().parent)
@@ -101,7 +101,7 @@ def save_urdf(system: System, path: Path) -> None:
     if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
         writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
     if system.planar is not None:
-        writing.left.append("planar: URDF has no plane that a system moves in; loops get their rows in space")
+        writing.left.append("planar: URDF has no plane of motion; loops have their rows in space")
     write_document(root, path)
     warn_omitted(str(path), writing.left)
 
@@ -109,7 +109,7 @@ def save_urdf(system: System, path: Path) -> None:
 def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
     """Return the angles of R = Rz(yaw) Ry(pitch) Rx(roll)."""
     pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:  # roll and yaw turn about one axis
+    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:  # roll and yaw are about one axis
         return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
     return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
 
@@ -134,7 +134,7 @@ def _add_kinematic_joint(writing: _Writing, tree_joint: TreeJoint) -> None:
         parent, R, p = child, np.eye(3), np.zeros(3)
     writing.frames[body.name] = (tree_joint.outboard.rotation, tree_joint.outboard.position)
     if tree_joint.outboard.position.any() or not np.array_equal(tree_joint.outboard.rotation, np.eye(3)):
-        writing.left.append(f"body {body.name!r}: the frame of its link stands at its joint {tree_joint.name!r}")
+        writing.left.append(f"body {body.name!r}: the frame of its link is at its joint {tree_joint.name!r}")
     _add_link(writing, body)
 
 
@@ -156,7 +156,7 @@ def _add_joint(
         SubElement(joint, "axis", xyz=text_of(move.axis))
     if move.kind == "ball":
         writing.left.append(
-            f"joint {tree_joint.name!r}: a joint of the type spherical, which is no part of the specification"
+            f"joint {tree_joint.name!r}: a joint of the type spherical, which is not part of the specification"
         )
     if move.number >= 0:
         writing.joints[tree_joint.name, move.number] = joint
@@ -176,7 +176,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
             return None
         own = values if move.kind in ("ball", "free", "planar") else values[move.number : move.number + 1]
         if (own != own[0]).any():
-            writing.left.append(f"{item}: {field} {values.tolist()}; a joint takes one number")
+            writing.left.append(f"{item}: {field} {values.tolist()}; a joint has one number")
             return None
         return float(own[0])
 
@@ -188,7 +188,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
                 "lower": text_of(-NO_LIMIT if lower is None else lower),
                 "upper": text_of(NO_LIMIT if upper is None else upper),
             }
-        elif move.kind == "slide":  # without them, both are zero
+        elif move.kind == "slide":  # both would default to zero
             limit = {"lower": text_of(-NO_LIMIT), "upper": text_of(NO_LIMIT)}
         limit["effort"] = text_of(NO_LIMIT if effort is None else effort)
         limit["velocity"] = text_of(NO_LIMIT if speed is None else speed)
@@ -206,7 +206,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
 
 def _add_link(writing: _Writing, body: Body) -> None:
     if body.flexible is not None:
-        raise ModelError("save", f"body {body.name!r}", "flexible", "URDF holds rigid bodies only")
+        raise ModelError("save", f"body {body.name!r}", "flexible", "URDF supports rigid bodies only")
     R, p = writing.frames[body.name]
     link = SubElement(writing.root, "link", name=body.name)
     if body.mass or body.inertia.any():
@@ -233,7 +233,7 @@ def _add_link(writing: _Writing, body: Body) -> None:
 def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | None:
     size = look.size
     if look.kind == "mesh" and look.file is not None:
-        # a package stays one; a file is told from the folder of this document
+        # package URIs are kept; files are relative to the folder of the document
         file = look.file if look.path is None or "://" in look.file else relative_path(look.path, folder)
         return "mesh", {"filename": file, "scale": text_of([size[axis] for axis in "xyz"])}, np.eye(3)
     if look.kind == "sphere":
@@ -279,11 +279,11 @@ def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
     lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
     if lost:
         writing.left.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where a file has no place for {', '.join(lost)}"
+            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
         )
-    told = "loops: <constraint> is proposed for URDF, and few tools read it"
-    if told not in writing.left:
-        writing.left.append(told)
+    omission = "loops: <constraint> is proposed for URDF, and few tools read it"
+    if omission not in writing.left:
+        writing.left.append(omission)
 
 
 def _axes(element: Joint) -> tuple[Array | None, Array | None]:

@@ -1,11 +1,9 @@
 """Quantities of a system by name: ``"crank.tip.velocity"``, ``"A.position"``, ``"D.force"``, ``"energy.total"``.
 
-A name is what it belongs to, a dot, and a quantity; vectors of three take a component more, ``.x``, ``.y``, ``.z`` or
-``.norm``:
+A name is an owner, a dot, and a quantity; vectors of three may have a component, ``.x``, ``.y``, ``.z`` or ``.norm``:
 
     joints           position, speed, acceleration; or a coordinate (slide, angle, qw, wx, ...) with one of these three;
-                     effort, force, moment, whether or not a loop was cut there; friction, stuck, stop of those with
-                     friction or stops
+                     effort, force, moment, also of cut joints; friction, stuck, stop of joints with friction or stops
     constraints      force, moment; rows, for their multipliers; effort if driven
     couplings        effort
     force elements   force, moment; effort if they act on a coordinate
@@ -18,7 +16,7 @@ A name is what it belongs to, a dot, and a quantity; vectors of three take a com
     the system       energy. (kinetic, potential, total, work, dissipated, balance), power, momentum. (linear, angular),
                      center_of_mass, constraints. (residual, velocity_residual), q, v, a, x, tau, lam
 
-An `Output` knows its unit and shape and evaluates itself on a batch of states; only what it needs is computed.
+An `Output` has a unit and a shape and is evaluated on a batch of states. Only the needed quantities are computed.
 """
 
 from .buckling import buckling_factors, factors_of

@@ -1,7 +1,7 @@
-"""Angles of an attitude as outputs: ``"main.bryant"``, ``"ball.euler_ZYX"``, with ``_rates`` and ``_accelerations``.
+"""Angles of an orientation as outputs: ``"main.bryant"``, ``"ball.euler_ZYX"``, with ``_rates`` and ``_accelerations``.
 
-Of a body or marker the attitude is that in the world; of a joint that turns freely, that of its second marker in its
-first. Capital letters turn about axes already turned, small ones about fixed axes, as in `dalembert.rotation`.
+The orientation of a body or marker is relative to the world; that of a ball or free joint is that of its second marker
+relative to its first. Capital letters denote rotated axes, small letters fixed axes, as in `dalembert.rotation`.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ __all__ = ["ANGLES", "Attitudes", "angles_named", "angles_output", "is_angles"]
 
 Array = NDArray[np.float64]
 
-ANGLES = ("bryant", "euler")  # that are listed: their rates are not determined everywhere
-"""Endings that lists of outputs show; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
+ANGLES = ("bryant", "euler")  # listed names; their rates are not determined everywhere
+"""Suffixes in lists of outputs; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
 
 _NAME = re.compile(r"^(?P<kind>bryant|euler)(?:_(?P<letters>[xyz]{3}|[XYZ]{3}))?(?:_(?P<level>rates|accelerations))?$")
-_SOFT = 0.05  # near the fold, rates that only count whole turns are kept finite
+REGULARIZATION = 0.05  # near the singularity of the angles, rates used only to count whole turns are kept finite
 
 
 @dataclass(frozen=True, eq=False)
 class Attitudes:
-    """An attitude in motion.
+    """Orientation and its rates.
 
     Attributes
     ----------
     what : str
-        Whose, for words.
+        Owner, for messages.
     rotations : function of a Motion
         (n, 3, 3).
     velocity, acceleration : function of a Motion
         Angular, (n, 3), rad/s and rad/s2.
     axes : str
-        Of these two: ``"fixed"`` or ``"turned"``.
+        Axes of these two: ``"fixed"`` or ``"turned"``.
     """
 
     what: str
@@ -52,13 +52,13 @@ class Attitudes:
 
 
 def is_angles(quantity: str) -> bool:
-    """Return whether an ending is one of angles: ``bryant``, ``euler_ZXZ_rates``."""
+    """Return whether a suffix denotes angles: ``bryant``, ``euler_ZXZ_rates``."""
     found = _NAME.match(quantity)
     return found is not None and not (found["kind"] == "bryant" and found["letters"])
 
 
 def angles_named(quantity: str) -> tuple[str, str]:
-    """Return the convention of an ending of angles, and its level: ``""``, ``"rates"`` or ``"accelerations"``."""
+    """Return the convention of a suffix of angles, and its level: ``""``, ``"rates"`` or ``"accelerations"``."""
     found = _NAME.match(quantity)
     assert found is not None
     return "XYZ" if found["kind"] == "bryant" else found["letters"] or "ZXZ", found["level"] or ""
@@ -86,7 +86,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
 
     def soft_rates(m: Motion) -> Array:
         w = euler_axes(angles(m), convention, axes=attitudes.axes)
-        square = np.swapaxes(w, 1, 2) @ w + _SOFT**2 * np.eye(3)
+        square = np.swapaxes(w, 1, 2) @ w + REGULARIZATION**2 * np.eye(3)
         found: Array = np.linalg.solve(square, np.einsum("nji,nj->ni", w, attitudes.velocity(m))[..., None])[..., 0]
         return found
 
@@ -122,7 +122,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
 
 
 def _named(m: Motion, name: str, rates: object) -> Array:
-    """Return what a function gives, or say of which output and when there is nothing to give."""
+    """Return the result of a function; raise an error with output and time if it is not defined."""
     assert callable(rates)
     try:
         found: Array = rates()

@@ -1,4 +1,4 @@
-"""How far flexible bodies are from buckling under the loads of a motion."""
+"""Buckling load factors of flexible bodies under the loads of a motion."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ __all__ = ["buckling_factors", "factors_of"]
 Array = NDArray[np.float64]
 
 ITEM = "buckling factors"
-_RIGID = 1e-13  # stiffness of a motion, as a part of the largest, below which it is none of the deformation
+RIGID_TOL = 1e-13  # of the largest stiffness: motions with less are rigid
 
 
 @checked("result")
 def buckling_factors(result: Result, body: Any) -> Array:
-    """Return by which factors (n,) the loads on a flexible body at each time could grow until it buckles.
+    """Return the factors (n,) by which the loads on a flexible body could grow at each time until it buckles.
 
-    Loads, inertia and weight of each time stress the finite-element model (see `mode_acceleration`); the stresses
-    soften the modes by K_g, and at the factor f, K + f K_g has a motion that nothing resists. Infinite where no load
-    compresses. Where connections hold two or more nodes, these stay on the lines between them, their axes free to turn,
-    as in a member with pins; with one, the body is held there as a cantilever is. Below 1 the body has buckled, and its
-    linear modes tell nothing of where it goes.
+    Loads, inertia and weight at each time stress the finite-element model (see `mode_acceleration`). The stresses
+    change the stiffness of the modes by K_g, and at the factor f, K + f K_g is singular. The factor is infinite without
+    compression. If connections are at two or more nodes, these stay on the lines between them with free rotations, as
+    in a pinned member; with one, the body is fixed there as a cantilever. Below 1 the body has buckled, and its linear
+    modes do not describe its motion.
 
     Parameters
     ----------
     result : Result
     body : str or Body
-        Made from a structure whose elements are known: `beam`, `frame`, plates, solids.
+        Body made from a structure with known elements: `beam`, `frame`, plates, solids.
 
-    Beams soften by axial forces alone; lateral buckling is left out. Modes that cannot take the form in which the body
-    buckles give a factor that is too large.
+    Beams lose stiffness by axial forces only; lateral buckling is not included. If the modes cannot represent the
+    buckling shape, the factor is too large.
 
     Examples
     --------
-    A strut between pins, pressed by half of its Euler load:
+    A pinned strut under half of its Euler load:
 
     >>> import numpy as np, dalembert as da
     >>> steel, bar = da.Material(E=210e9, nu=0.3, density=7850), da.Section.rectangle(0.02, 0.02)
@@ -70,7 +70,7 @@ def buckling_factors(result: Result, body: Any) -> Array:
 
 
 def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array:
-    """Return `buckling_factors` of a motion; `shapes` (n, 6 nodes): of the structure under its loads, if known."""
+    """Return `buckling_factors` of a motion; `shapes` (n, 6 nodes): deformation under its loads, if known."""
     flexible = part.flexible
     assert flexible is not None
     structure = flexible.structure
@@ -89,7 +89,7 @@ def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array
 
 
 def _space(model: Model, part: Body) -> tuple[Array, Array]:
-    """Return motions (6 nodes, m) in which a body may buckle, and their stiffnesses (m,), which is diagonal in them."""
+    """Return motions (6 nodes, m) in which a body may buckle, and their stiffnesses (m,), a diagonal matrix."""
     flexible = part.flexible
     assert flexible is not None
     nm = flexible.nm
@@ -103,12 +103,12 @@ def _space(model: Model, part: Body) -> tuple[Array, Array]:
     allowed = scale[:, None] * null_space(rows * scale, ROW_RANK_TOL, 0.0) if len(rows) else np.eye(nm + 3)[:, :nm]
     stiffness = allowed[:nm].T @ flexible.modal_stiffness @ allowed[:nm]
     values, vectors = np.linalg.eigh((stiffness + stiffness.T) / 2)
-    kept = values > _RIGID * values[-1]
+    kept = values > RIGID_TOL * values[-1]
     return columns @ (allowed @ vectors[:, kept]), values[kept]
 
 
 def _pins(model: Model, part: Body) -> Array:
-    """Return rows (k, nm + 3) of modes and turns of the frame that must be zero: held nodes leave no line of theirs."""
+    """Return rows (k, nm + 3) of modes and frame rotations that must be zero: fixed nodes do not move."""
     ends = [end for c in model.system.connections.values() for end in (c.first, c.second) if end.body.name == part.name]
     feet: list[Array] = []
     shapes: list[Array] = []

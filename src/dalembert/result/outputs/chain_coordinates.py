@@ -1,4 +1,4 @@
-"""Outputs of what is inside a kinematic chain: its inner coordinates and their rates (Sol 1983, section 7.2)."""
+"""Outputs of kinematic chains: inner coordinates and their rates (Sol 1983, section 7.2)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = NDArray[np.float64]
 
 
 def inner_quantities(chain: KinematicChain) -> list[str]:
-    """Return the endings of these outputs."""
+    """Return the suffixes of these outputs."""
     return [*chain.inner_names, *(f"{name}.rate" for name in chain.inner_names)]
 
 
 def inner_output(loop_constraint: Connection, quantity: str, name: str) -> Output:
-    """Return an inner coordinate or its rate; redundant ones move as little as they can."""
+    """Return an inner coordinate or its rate; redundant ones have the least motion."""
     chain = loop_constraint.element
     assert isinstance(chain, KinematicChain)
     plain = quantity.removesuffix(".rate")
@@ -45,7 +45,7 @@ def inner_output(loop_constraint: Connection, quantity: str, name: str) -> Outpu
 
 
 def _follow_chain(m: Motion, loop_constraint: Connection, chain: KinematicChain) -> Array:
-    """Return the inner coordinates (n, k) of a motion, each found from those before it: they stay on a branch."""
+    """Return the inner coordinates (n, k) of a motion, each found from the previous ones to stay on a branch."""
     first, second = m.model.pose(loop_constraint.first, m.q), m.model.pose(loop_constraint.second, m.q)
     found: list[Array] = []
     for A, a, B, b in zip(first.rotation, first.position, second.rotation, second.position, strict=True):

@@ -1,4 +1,4 @@
-"""Outputs that a state alone does not tell: sums over time, whole turns, signs of quaternions."""
+"""Outputs that depend on the history of a motion: integrals over time, whole turns, signs of quaternions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["continuous", "work_and_loss"]
 
 Array = NDArray[np.float64]
 
-SIDE_OFFSET = 4e-15  # relative: how far inside an interval its ends are looked at, where something jumps, ...
-_INSIDE = 1e-10  # ... and in parts of the interval: thresholds of states are found to rounding of these
+SIDE_OFFSET = 4e-15  # relative: distance inside an interval at which its ends are evaluated near jumps, ...
+SIDE_FRACTION = 1e-10  # ... and as a fraction of the interval: switching functions are located to rounding of these
 
 
 def work_and_loss(result: Result) -> tuple[Array, Array]:
-    """Return the work put in and the energy dissipated since the start, (n,) J each."""
+    """Return the work supplied and the energy dissipated since the start, (n,) J each."""
     sums = np.zeros((len(result), 2))
     if _exchanges_power(result):
         grid = _Grid(result)
-        # below this the power of elements that keep energy is rounding
+        # below this the power of conservative elements is rounding
         rounding = 1e-14 * float(np.abs(result["energy.kinetic"]).max(initial=0.0))
         parts = over_intervals(
             lambda times: _powers(result._motion_at(times)),
@@ -42,20 +42,20 @@ def work_and_loss(result: Result) -> tuple[Array, Array]:
     work, loss = sums[:, 0], sums[:, 1]
     for event in result.events:
         after = int(np.searchsorted(result.t, event.t, side="right"))
-        there = after > 0 and result.t[after - 1] == event.t  # the last of the states at that time is the one after it
+        there = after > 0 and result.t[after - 1] == event.t  # the last state at that time is after the event
         work[after - there :] += event.energy + event.dissipated
         loss[after - there :] += event.dissipated
     return work, loss
 
 
 class _Grid:
-    """Intervals of a result, divided where steps of its run ended and where something broke.
+    """Intervals of a result, divided at the ends of steps and at discontinuities.
 
     Attributes
     ----------
     begin, end : (k,) s
     owner : (k,)
-        The interval between stored times that each belongs to.
+        Index of the interval between stored times that each belongs to.
     """
 
     def __init__(self, result: Result) -> None:
@@ -69,7 +69,7 @@ class _Grid:
         self.owner = np.clip(np.searchsorted(self.first, np.arange(len(self.begin)), side="right") - 1, 0, None)
 
     def at_ends(self, value: Callable[[Motion], Array]) -> tuple[Array, Array]:
-        """Return values at beginnings and ends of intervals, (k, m) each, seen from inside where they jump."""
+        """Return values at beginnings and ends of intervals, (k, m) each, one-sided at jumps."""
         result, knots = self.result, self.knots
         stored = value(result._motion)
         values = np.empty((len(knots), stored.shape[1]))
@@ -80,7 +80,7 @@ class _Grid:
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
         jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
-        part = _INSIDE if result.require_model().thresholds else 0.0
+        part = SIDE_FRACTION if result.require_model().thresholds else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():
@@ -90,22 +90,22 @@ class _Grid:
         return sides
 
     def gathered(self, parts: Array) -> Array:
-        """Return sums over the intervals between stored times, (n - 1, m)."""
+        """Return integrals over the intervals between stored times, (n - 1, m)."""
         total = np.zeros((len(self.result.t) - 1, parts.shape[1]))
         np.add.at(total, self.owner, parts)
         return total
 
 
 def _powers(motion: Motion) -> Array:
-    """Return power put in and power lost, (n, 2) W."""
+    """Return supplied and dissipated power, (n, 2) W."""
     return np.column_stack([motion.power, motion.loss])
 
 
 def _exchanges_power(result: Result) -> bool:
-    """Whether anything is there that may bring or take energy: more than bodies, weights and connections at rest."""
+    """True if any item may supply or dissipate energy: more than bodies, weights and fixed connections."""
     model = result.require_model()
     acted = bool(model.drives) or len(model.compiled.tables["elements"]) > 0 or bool(model.flexible_names)
-    # rows of constraints and couplings may move by themselves
+    # rows of constraints and couplings may be driven
     acted = acted or any(isinstance(coupling.element, CustomCoupling) for coupling in model.forest.couplings)
     return acted or result.conditions is not None or any(not c.element.kernel for c in model.forest.loop_constraints)
 
@@ -127,7 +127,7 @@ def continuous(result: Result, output: Output, values: Array) -> Array:
 
 
 def _rise(result: Result, output: Output, k: int) -> Array:
-    """Return about how much an angle grows in each interval, (n - 1,) rad, from its rate."""
+    """Return the approximate growth of an angle in each interval, (n - 1,) rad, from its rate."""
     rate = output.rate
     assert rate is not None
     grid = _Grid(result)

@@ -1,4 +1,4 @@
-"""Deformations of a flexible body's whole structure under its loads: stresses that do not hang on the modes."""
+"""Deformations of a flexible body's full structure under its loads: stresses independent of the modes."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ ITEM = "mode acceleration"
 
 @checked("result")
 def mode_acceleration(result: Result, body: Any) -> Array:
-    """Return displacements (n, 6 nodes) m and rad of a flexible body under its loads and inertia, all shapes included.
+    """Return displacements (n, 6 nodes) m and rad of a flexible body under its loads and inertia, all modes included.
 
-    The finite-element model is loaded, at each time, by what connections and elements do to the body and by the inertia
-    and weight of its nodes, and solved as in statics (the method of mode accelerations; Craig 1981). Few modes then
-    give section forces in balance with the loads, by ``beam_stresses(arm, displacements=...)``.
+    The finite-element model is loaded, at each time, by connections and elements and by the inertia and weight of its
+    nodes, and solved as in statics (mode-acceleration method; Craig 1981). A few modes are then sufficient for section
+    forces in equilibrium with the loads, by ``beam_stresses(arm, displacements=...)``.
 
     Parameters
     ----------
     result : Result
     body : str or Body
-        Made from a structure, whose nodes its reduction kept.
+        Body made from a structure whose nodes are stored in its reduction.
     """
     _, part, _ = flexible_body_of(result, body, ITEM)
     return loaded_shapes(result._motion, part)
@@ -63,15 +63,15 @@ def loaded_shapes(motion: Motion, part: Body) -> Array:
     return np.ascontiguousarray(structure.expanded(solved).T)
 
 
-@lru_cache(maxsize=8)  # notes on runs ask for the same ones again
+@lru_cache(maxsize=8)  # notes on runs need the same ones again
 def _held(structure: Structure, reference: int | None) -> SupportedStructure:
-    """Return a structure, factorised, held at a node or as a free body is."""
+    """Return a structure, factorised, fixed at a node or free."""
     fixed = structure.support() if reference is None else structure.fixed_at([structure.node(reference)])
     return SupportedStructure(structure, fixed)
 
 
 def acting_on(motion: Motion, name: str) -> list[tuple[Marker, Array, Array]]:
-    """Return markers on a body with the moments about them and forces (n, 3), world axes, that act there."""
+    """Return markers on a body with the moments about them and the forces (n, 3), world axes, that act there."""
 
     def value(name: str) -> Array:
         return value_of(Output.of(model, name), motion)
@@ -111,5 +111,5 @@ def _on_nodes(structure: Structure, marker: Marker, moment: Array, force: Array)
         return loads
     shape = structure.interpolate(marker.foot, np.eye(structure.size))
     if shape is None:
-        raise ModelError(ITEM, "marker", marker.name, "it is no node and lies on no beam element: use a node's marker")
+        raise ModelError(ITEM, "marker", marker.name, "it is not on a node or beam element: use a node's marker")
     return loads + np.hstack([moment, force]) @ shape

@@ -1,4 +1,4 @@
-"""Motion that drives prescribe wholly: accelerations and jerks follow from loops and drives, loads from the motion.
+"""Fully driven motion: accelerations and jerks follow from loops and drives, loads from the motion.
 
 No inertia is needed for the motion. With the accelerations known, loads are those of inverse dynamics:
 
@@ -28,16 +28,16 @@ _FORCES = ("tau", "lam", "loads", "unique", "held", "energy")
 
 
 class PrescribedMotion(Motion):
-    """A batch of states whose drives leave no degree of freedom; parameters as in `Motion`."""
+    """Batch of states of a fully driven motion; parameters as in `Motion`."""
 
     @cached_property
     def rates(self) -> KinematicSweep:
-        """Speeds, accelerations and jerks."""
+        """Velocities, accelerations and jerks."""
         held = None if self.conditions is None else self.conditions(self.t)[0][1]
         found = rates_at(self.model, self.t, self.q, jerk=True, conditions=held)
         if found.status != "finished":
             where = self.t[len(found.t)]
-            raise SingularityError(f"at t = {where:.6g} s drives and loops do not determine the motion")
+            raise SingularityError(f"drives and loops do not determine the motion at t = {where:.6g} s")
         return found
 
     @property
@@ -50,7 +50,7 @@ class PrescribedMotion(Motion):
     def along(self, quantity: Callable[[Array, Array, Array], Array]) -> Array:
         """Return the rate of a function of q (n, nq), v (n, nv), a (n, nv) along the motion, by differences.
 
-        Five-point differences on the cubic that the motion follows: about eleven digits.
+        Five-point differences on a cubic of the motion: about eleven digits.
         """
         v, a, j = self.rates.v, self.rates.a, self.jerk
         scale = self.model.compiled.tables["column_scale"]
@@ -69,7 +69,7 @@ class PrescribedMotion(Motion):
         return rate
 
     def part(self, name: str) -> Array:
-        """Return one part of the core's report, (n, ...); what moves follows without forces."""
+        """Return one part of the core's report, (n, ...); kinematic quantities need no forces."""
         if name not in self._parts and name in ("a", "cut_a"):
             moved = self.rates.a if name == "a" else self.model.cut_motion(self.q, self.v, self.part("a"))[2]
             self._parts = {**self._parts, name: moved}
@@ -84,7 +84,7 @@ class PrescribedMotion(Motion):
         return {part: value for part, value in self._forces(parts).items() if part in parts}
 
     def _check_masses(self) -> None:
-        """Refuse loads of a system that has none: no body has mass, nothing pushes."""
+        """Refuse loads of a system without masses and forces."""
         system = self.model.system
         if system.forces or any(body.mass for body in system.bodies.values()) or self.model.flexible_names:
             return
@@ -92,7 +92,7 @@ class PrescribedMotion(Motion):
         raise ModelError(f"result of {system.name!r}", "loads", "none", remedy)
 
     def _forces(self, parts: list[str]) -> dict[str, Array]:
-        """Return (1) where masses are missing, redundant rows sharing by least norm."""
+        """Return (1) where masses are missing; redundant rows share by least norm."""
         model, a = self.model, self.part("a")
         needed = model._supplied(self.q, self.v, a, t=self.t, x=self.x)
         driven = model.driven_speeds()

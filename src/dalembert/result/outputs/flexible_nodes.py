@@ -1,4 +1,4 @@
-"""Motion of all nodes of a flexible body, along a result or at bare states, and what it takes."""
+"""Motion of all nodes of a flexible body, along a result or at given states, and the loads that it requires."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def nodal_displacements(result: Result, body: Any) -> Array:
 def nodal_velocities(result: Result, body: Any) -> Array:
     """Return velocities (n, nodes, 3) m/s of a flexible body's nodes at the times of a result, in world axes.
 
-    They are those of the material in the world, as ``result["arm.tip.velocity"]`` gives them for a marker.
+    They are those of the material in the world, as ``result["arm.tip.velocity"]`` for a marker.
     """
     model, part, _ = flexible_body_of(result, body, "nodal velocities")
     V = model._point_velocities(model.nodes(part.name), result.q, result.v)
@@ -78,7 +78,7 @@ class NodalMotion:
     Attributes
     ----------
     rotation : (k, nodes, 3, 3)
-        Attitudes of the material at the nodes; that of the body frame if nothing is deformed.
+        Orientations of the material at the nodes; that of the body frame in the undeformed body.
     position : (k, nodes, 3) m
     velocity : (k, nodes, 6) rad/s and m/s, or None
     acceleration : (k, nodes, 6) rad/s2 and m/s2, or None
@@ -93,7 +93,7 @@ class NodalMotion:
 def nodal_motion(
     system: Any, body: Any, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
 ) -> NodalMotion:
-    """Return the motion of all nodes of a flexible body at bare states.
+    """Return the motion of all nodes of a flexible body at given states.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def nodal_motion(
     body : str or Body
     q : (nq,) or (k, nq)
     v, a : (nv,) or (k, nv)
-        Speeds, and accelerations, which need speeds; without them, positions alone.
+        Velocities, and accelerations, which need velocities; without them, positions only.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def nodal_motion(
     position, rotation = pose[..., 9:], pose[..., :9].reshape(*pose.shape[:-1], 3, 3)
     if v is None:
         if a is not None:
-            raise ModelError("nodal motion", "v", None, "accelerations need speeds: give v too")
+            raise ModelError("nodal motion", "v", None, "accelerations need velocities: give v too")
         return NodalMotion(rotation, position)
     velocity = model._point_velocities(points, q, v)
     return NodalMotion(rotation, position, velocity, None if a is None else model._point_accelerations(points, q, v, a))
@@ -129,12 +129,12 @@ def nodal_motion(
 
 @checked("result")
 def nodal_loads(result: Result, body: Any) -> Array:
-    """Return the loads (n, nodes, 6) N m and N that nodes need from outside, [moment; force] in body axes.
+    """Return the external loads (n, nodes, 6) N m and N on nodes, [moment; force] in body axes.
 
-    The balance of every node (Jain and Rodriguez 1990, (3.32)): what its mass takes to move as it does in the field of
-    gravity, gyroscopic moments of lumped nodes included, and what the structure beside it pulls it back with. At nodes
-    where something is attached this is its load; elsewhere it would be zero if the modes were complete, and what is
-    left is what they miss (their sum over a mode's shape is zero).
+    Equations of motion of every node (Jain and Rodriguez 1990, (3.32)): inertia loads with gravity, with gyroscopic
+    moments of lumped nodes, plus elastic loads of the structure. At nodes with attachments this is the load of the
+    attachment. Elsewhere it would be zero for complete modes; the remainder is the error of the modes (its sum over a
+    mode shape is zero).
     """
     name = getattr(body, "name", body)
     _, part, flexible = flexible_body_of(result, name, "nodal loads")
@@ -147,7 +147,7 @@ def nodal_loads(result: Result, body: Any) -> Array:
 
 
 def inertia_loads(motion: Motion, part: Body) -> Array:
-    """Return what the mass of nodes takes (n, nodes, 6) [force; moment], body axes, less gravity: M a + b - M g."""
+    """Return the inertia loads of nodes (n, nodes, 6) [force; moment], body axes, less gravity: M a + b - M g."""
     model, flexible = motion.model, part.flexible
     moved = nodal_motion(model, part.name, motion.q, motion.v, motion.part("a"))
     assert flexible is not None and moved.acceleration is not None and moved.velocity is not None

@@ -38,9 +38,9 @@ def frame_of(model: Model, owner: str) -> Marker | None:
 
 
 def turning_axis(model: Model, marker: Marker) -> Array | None:
-    """Return the unit vector (3,) that every angular velocity of a frame is along, or None if there is none.
+    """Return the unit vector (3,) parallel to every angular velocity of a frame, or None if there is none.
 
-    The tree decides: its Jacobian at a few random configurations.
+    It follows from the Jacobian of the tree at a few random configurations.
     """
     q = model.random_state(3, size=3).q
     J = model.jacobian(marker, q)[:, :3]
@@ -48,7 +48,7 @@ def turning_axis(model: Model, marker: Marker) -> Array | None:
 
 
 def common_axis(vectors: Array, tolerance: float) -> Array | None:
-    """Return the unit vector that all vectors (k, 3) are along, largest component positive; None if there is none."""
+    """Return the unit vector parallel to all vectors (k, 3), largest component positive; None if there is none."""
     if not vectors.any():
         return None
     s, axes = np.linalg.svd(vectors, full_matrices=False)[1:]
@@ -60,7 +60,7 @@ def common_axis(vectors: Array, tolerance: float) -> Array | None:
 
 
 def planar_angle(marker: Marker, name: str, axis: Array) -> Output:
-    """Return the angle of a frame about an axis (3,) that it turns about, as an output."""
+    """Return the angle of a frame about its fixed axis (3,) of rotation, as an output."""
     direction = ", ".join(f"{c:.6g}" for c in axis)
     return Output(
         name,
@@ -75,9 +75,9 @@ def planar_angle(marker: Marker, name: str, axis: Array) -> Output:
 
 
 def _angles(R: Array, axis: Array) -> Array:
-    """Return the angles (n,) of rotations (n, 3, 3) that turn about `axis`: of a frame's x axis from the world's.
+    """Return the angles (n,) of rotations (n, 3, 3) about `axis`: of a frame's x axis from the world's.
 
-    Where x is near to `axis`, in the world or in the frame, it is y or z.
+    If x is close to `axis`, in the world or in the frame, y or z is used.
     """
     plane = frame_with_z(axis)[:, :2]
     k = next(k for k in range(3) if abs(axis[k]) < 0.95 and abs(axis @ R[0, :, k]) < 0.95)
@@ -108,7 +108,7 @@ def _quaternion(model: Model, marker: Marker, name: str) -> Output:
         name,
         "1",
         (4,),
-        f"attitude of {marker.name!r} in the world, scalar first",
+        f"orientation of {marker.name!r} in the world, scalar first",
         lambda m: quaternions(_rotations(m, marker)),
         labels=("w", "x", "y", "z"),
         branch=("sign",) * 4,
@@ -142,7 +142,7 @@ def _angle(model: Model, marker: Marker, name: str) -> Output:
             raise _no_axis(name)
         return result.output(planar_angle(marker, name, found))
 
-    meaning = f"angle of {marker.name!r} about the one axis that it turns about in this motion"
+    meaning = f"angle of {marker.name!r} about the one axis of its rotation in this motion"
     return Output(name, "rad", (), meaning, refuse, needs="history", history=history)
 
 
@@ -163,4 +163,4 @@ FRAME_OUTPUTS: dict[str, Maker] = {
         "angular acceleration", "rad/s2", "dynamics", lambda m, marker: m.acceleration(marker)[0]
     ),
 }
-"""What a frame has, by ending."""
+"""Outputs of a frame, by suffix."""

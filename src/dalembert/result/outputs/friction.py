@@ -1,4 +1,4 @@
-"""Outputs of dry friction and stops at joints: their efforts, and what sticks or rests on a stop."""
+"""Outputs of dry friction and stops at joints: efforts, stick, and contact with stops."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["FRICTION_QUANTITIES", "friction_output"]
 Array = NDArray[np.float64]
 
 FRICTION_QUANTITIES = ("friction", "stuck", "stop")
-AT_STOP_TOL = 1e-8  # rad or m: a coordinate that is held so close to a stop is on it
+AT_STOP_TOL = 1e-8  # rad or m: a locked coordinate this close to a stop is on it
 
 
 def friction_output(model: Model, joint: str, element: Joint, quantity: str, name: str, unit: str) -> Output:
-    """Return an output (n, nv): efforts N m or N; 1 while it sticks; -1 or 1 while it is held on a stop."""
+    """Return an output (n, nv): efforts N m or N; 1 while it sticks; -1 or 1 while it is on a stop."""
     names = model.compiled.names
     cut = joint in names.cut_v
     first = names.cut_v[joint].start + model.nv if cut else names.v[joint].start
@@ -46,7 +46,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
             dry = [model.compiled.elements.dry.get(speed) for speed in speeds]
             modes = np.array([SIGN_MODE if place is None else conditions.parameters[place.mode] for place in dry])
             still = modes == 0.0
-            if element.has_vector_friction:  # a direction may have zeros
+            if element.has_vector_friction:  # components of a direction may be zero
                 still &= not modes[[place is not None for place in dry]].any()
             value[rows] = np.maximum(sticks, still)
         return value
@@ -65,8 +65,8 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     values = {"friction": friction, "stuck": stuck, "stop": stop}
     meanings = {
         "friction": f"effort of dry friction and stops at joint {joint!r}",
-        "stuck": f"1 while joint {joint!r} sticks or is held, else 0",
-        "stop": f"-1 while joint {joint!r} rests on its lower stop, 1 on its upper one, else 0",
+        "stuck": f"1 while joint {joint!r} sticks or is locked, else 0",
+        "stop": f"-1 while joint {joint!r} is on its lower stop, 1 on its upper one, else 0",
     }
     needs = "dynamics" if quantity == "friction" else "speed"
     unit = unit if quantity == "friction" else "1"

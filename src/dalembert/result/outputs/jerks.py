@@ -1,4 +1,4 @@
-"""Jerks: rates of accelerations, of motions that drives prescribe wholly."""
+"""Jerks, rates of accelerations, of fully driven motions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 
 def jerk_of_joint(model: Model, joint: JointOutputs, name: str) -> Output | None:
-    """Return the jerk of a joint, cut or not, as an output; None if it does not move."""
+    """Return the jerk of a joint, cut or not, as an output; None if it has no DOF."""
     labels = joint.element.speeds
     if not labels:
         return None

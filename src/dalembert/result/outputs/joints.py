@@ -1,4 +1,4 @@
-"""Outputs of joints: position, speed, acceleration, effort, of all coordinates or of one."""
+"""Outputs of joints: position, velocity, acceleration, effort, of all coordinates or of one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class JointOutputs:
-    """A joint, in the tree or cut, and where its motion (n, nq or nv) and what is applied at it (n, nv) come from."""
+    """Tree joint or cut joint, with functions for its motion (n, nq or nv) and applied efforts (n, nv)."""
 
     name: str
     element: Joint
@@ -41,7 +41,7 @@ class JointOutputs:
 
     @classmethod
     def of_tree(cls, model: Model, joint: TreeJoint) -> JointOutputs:
-        """Take the motion out of q, v and a."""
+        """Return the motion of a tree joint, from q, v and a."""
         q, v = model.q_slice(joint.name), model.v_slice(joint.name)
         return cls(
             joint.name,
@@ -55,7 +55,7 @@ class JointOutputs:
 
     @classmethod
     def of_loop_constraint(cls, model: Model, loop_constraint: Connection) -> JointOutputs:
-        """Take the motion of a joint at which a loop was cut."""
+        """Return the motion of a cut joint."""
         assert isinstance(loop_constraint.element, Joint)
         names = model.compiled.names
         q, v = names.cut_q[loop_constraint.name], names.cut_v[loop_constraint.name]
@@ -82,7 +82,7 @@ def joint_of(model: Model, name: str) -> JointOutputs | None:
 
 
 def joint_quantities(element: Joint, cut: bool) -> list[str]:
-    """Return the endings that a joint's outputs have."""
+    """Return the suffixes of a joint's outputs."""
     motion = ["position", "speed", "acceleration"] if element.nv else []
     effort = ["effort", *(FRICTION_QUANTITIES if element.dry else ())] if element.nv else []
     parts = dict.fromkeys((*element.coordinates, *element.speeds))
@@ -123,7 +123,7 @@ def joint_output(model: Model, joint: JointOutputs, quantity: str, name: str) ->
 
 
 def _attitudes(joint: JointOutputs) -> Attitudes:
-    """Return the attitude of a joint's second marker in its first; its speeds are in axes of the second."""
+    """Return the orientation of a joint's second marker in its first; velocities are in axes of the second."""
     q = joint.element.coordinates.index("qw")
     w = joint.element.speeds.index("wx")
     return Attitudes(
@@ -182,7 +182,7 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
             effort[:, list(drive.dofs)] = m.effort(drive).reshape(len(effort), -1)
         return effort
 
-    meaning = f"effort at joint {joint.name!r}: of its drive; else of elements, friction, control and what holds it"
+    meaning = f"effort at joint {joint.name!r}: of its drive; else of elements, friction, control and its lock"
     needs = "dynamics" if drives else "speed"
     output = Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
     if not drives or joint.cut or not model.nc:

@@ -1,4 +1,4 @@
-"""Outputs of elements along lines, length, rate and tension, and the load that any element puts on its first marker."""
+"""Outputs of line elements, length, rate and tension, and the load of any element on its first marker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIRST = ("first_force", "first_moment")
 
 
 def line_quantities(force: ForceConnection) -> list[str]:
-    """Return the endings of these outputs that an element has; numbered if it measures several things."""
+    """Return the suffixes of these outputs for an element; numbered if it has several measures."""
     measures = force.element.each_measure
     if len(force.ends) < 2 or len(measures) != len(force.ends) - 1:
         return []
@@ -31,7 +31,7 @@ def line_quantities(force: ForceConnection) -> list[str]:
 
 
 def line_output(model: Model, force: ForceConnection, quantity: str, name: str) -> Output:
-    """Return one of them."""
+    """Return one of these outputs."""
     if quantity in _FIRST:
         return _on_first(model, force, quantity, name)
     plain = quantity.rstrip("0123456789")
@@ -64,7 +64,7 @@ def _between(m: Motion, A: Marker, B: Marker) -> Array:
 
 
 def _on_first(model: Model, force: ForceConnection, quantity: str, name: str) -> Output:
-    """Return what is opposite to the loads on all further markers, about the origin of the first."""
+    """Return minus the sum of the loads on all further markers, about the origin of the first."""
     ports = model.compiled.elements.places[force.name].ports
     first = force.ends[0]
     turning = quantity == "first_moment"

@@ -1,4 +1,4 @@
-"""Outputs of what connections transmit: loads on their second markers, multipliers, efforts of drives and couplings."""
+"""Outputs of connection loads: loads on second markers, multipliers, efforts of drives and couplings."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def constraint_output(model: Model, loop_constraint: Connection, quantity: str, 
         return None
     drive = drives[0]
     unit = "N m" if rows[drive.coordinate] == "angle" else "N"
-    meaning = f"effort of the drive of constraint {drive.name!r}, along what it drives"
+    meaning = f"effort of the drive of constraint {drive.name!r}, along the driven quantity"
     output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), model.driven_row(drive)
 
     def unique(m: Motion) -> NDArray[np.bool_]:
@@ -80,7 +80,7 @@ def constraint_output(model: Model, loop_constraint: Connection, quantity: str, 
 
 
 def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name: str) -> Output:
-    """Return the distance of a rope's ends, its rate, the force that pulls them together, and whether it is taut."""
+    """Return the distance of a rope's ends, its rate, the tension, and whether it is taut."""
     q, v = model.compiled.names.ropes[loop_constraint.name]
     place = model.nv + v
 
@@ -96,7 +96,7 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
     if quantity == "rate":
         return number(name, "m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed")
     if quantity == "tension":
-        meaning = f"force with which rope {loop_constraint.name!r} pulls its ends together"
+        meaning = f"tension of rope {loop_constraint.name!r}"
         return number(name, "N", meaning, lambda m: -m.part("held")[:, place], "dynamics")
     return number(name, "1", f"1 while rope {loop_constraint.name!r} is taut, else 0", stop, "speed")
 
@@ -106,7 +106,7 @@ def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str,
     if quantity not in ("effort", *coupling.element.rows):
         return None
     formula = isinstance(coupling.element, CustomCoupling)
-    meaning = f"effort that coupling {coupling.name!r} passes to its second coordinate"
+    meaning = f"effort of coupling {coupling.name!r} on its second coordinate"
     if formula:
         meaning = f"multiplier of the formula of coupling {coupling.name!r}"
     return replace(multiplier(model, f"{coupling.name}.{coupling.element.rows[0]}", name), meaning=meaning)
@@ -144,7 +144,7 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
 
 
 def force_element_quantities(force: ForceConnection) -> list[str]:
-    """Return the endings that the outputs of a force element have: it acts on markers, or at coordinates."""
+    """Return the suffixes of the outputs of a force element: it acts on markers, or at coordinates."""
     element = force.element
     kinds = ["effort"] if force.places else ["force", "moment"]
     ports = len(force.places) or len(force.ends) - 1

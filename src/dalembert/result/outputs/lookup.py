@@ -1,4 +1,4 @@
-"""From a name to an output, and the list of all names."""
+"""Lookup of outputs by name, and the list of all names."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ __all__ = ["describe", "find", "names"]
 
 
 def find(model: Model, name: str) -> Output:
-    """Return the output of that name, or raise a `ModelError` that says which names are near.
+    """Return the output of that name; raise a `ModelError` that lists similar names.
 
-    With a unit in brackets behind it, ``"main.position [in]"``, it is in that unit; with a frame,
+    With a unit in brackets, ``"main.position [in]"``, it is in that unit; with a frame,
     ``"B.force in crank"``, a vector has components along the axes of that body or marker.
     """
     found = _find(model, name)
@@ -84,7 +84,7 @@ def names(model: Model) -> list[str]:
 def _find(model: Model, name: str) -> Output | None:
     if name in SYSTEM_OUTPUTS:
         return SYSTEM_OUTPUTS[name](model, name)
-    # names may hold dots themselves: the longest owner first
+    # names may contain dots: the longest owner first
     for cut in (len(name), *(dot.start() for dot in reversed(list(re.finditer(r"\.", name))))):
         found = _of_owner(model, name[:cut], name[cut + 1 :], name)
         if found is not None:
@@ -100,7 +100,7 @@ def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
         vector, component = find(model, base), ending
     vector = find(model, what) if vector is None else vector
     if vector.shape != (3,) or not vector.meaning.endswith("world axes") or vector.history is not None:
-        remedy = "only vectors in world axes have components along other axes: places, velocities, forces and the like"
+        remedy = "only vectors in world axes have components along other axes: positions, velocities, forces and so on"
         raise ModelError(f"output {name!r}", "vector", what, remedy)
     axes = find(model, f"{frame}.rotation")
     of_vector, of_axes, unique = vector.value, axes.value, vector.unique
@@ -151,7 +151,7 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
 
 
 def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
-    """Give everything that has outputs, and their endings."""
+    """Yield every item that has outputs, with their suffixes."""
     forest = model.forest
     for joint in forest.joints:
         yield joint.name, joint_quantities(joint.element, cut=False)

@@ -1,4 +1,4 @@
-"""Outputs of flexible bodies: modal coordinates, their speeds and accelerations, strain energy."""
+"""Outputs of flexible bodies: modal coordinates, their velocities and accelerations, strain energy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["MODES", "modal_output"]
 Array = NDArray[np.float64]
 
 MODES = ("eta", "eta.speed", "eta.acceleration", "strain_energy")
-"""The endings that the outputs of a flexible body have beside those of its frame."""
+"""Suffixes of the outputs of a flexible body in addition to those of its frame."""
 
 _PART = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed|acceleration))?$")
 
 
 def modal_output(model: Model, body: str, quantity: str, name: str) -> Output | None:
-    """Return an output of a flexible body's modes, ``"eta"``, ``"eta[2].speed"``; None if it is none."""
+    """Return an output of a flexible body's modes, ``"eta"``, ``"eta[2].speed"``; None if there is none."""
     flexible = model.system.bodies[body].flexible
     assert flexible is not None
     q, v, nm = model.q_slice(body), model.v_slice(body), flexible.nm

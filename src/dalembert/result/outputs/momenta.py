@@ -1,4 +1,4 @@
-"""Outputs of whole bodies: momentum and angular momentum of each (Sol 1983, section 2.3)."""
+"""Outputs of bodies: momentum and angular momentum of each (Sol 1983, section 2.3)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MOMENTA = ("momentum", "angular_momentum")
 
 
 def has_momentum(model: Model, owner: str) -> bool:
-    """Return whether this is a body that moves."""
+    """Return whether a name is that of a moving body."""
     body = model.system.bodies.get(owner)
     return body is not None and owner in model.forest.number and body.mass > 0.0
 
 
 def body_momentum(model: Model, owner: str, quantity: str, name: str) -> Output:
-    """Return momentum of a body, or angular momentum about its centre of mass; of a flexible one as it is deformed."""
+    """Return momentum of a body, or angular momentum about its centre of mass; of a flexible body as deformed."""
     body = model.system.bodies[owner]
     part = _flexible_momenta if body.flexible is not None and body.flexible.nm else _rigid_momenta
     if quantity == "momentum":
@@ -45,7 +45,7 @@ def _rigid_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
 
 
 def _flexible_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
-    """The same of a flexible body: rows of its mass matrix (Jain & Rodriguez 1990, (3.32)) times its speeds."""
+    """Return them for a flexible body: rows of its mass matrix (Jain & Rodriguez 1990, (3.32)) times its velocities."""
     flexible = body.flexible
     assert flexible is not None
     integrals = source_integrals(flexible) if flexible.order == "source" else modal_integrals(flexible)

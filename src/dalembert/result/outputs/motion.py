@@ -1,4 +1,4 @@
-"""States of a model at many times, and columns of what the core reports of them, each asked for once."""
+"""States of a model at many times, and quantities of the core's report, each computed once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
 Array = NDArray[np.float64]
 ConditionsByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
-"""From times (n,) to rows and the conditions that hold there."""
+"""From times (n,) to rows and the conditions there."""
 
 
 class Periods:
-    """Periods of time and the conditions that hold in each, as a `ConditionsByTime` that can be pickled.
+    """Periods of time with the conditions in each, as a `ConditionsByTime` that can be pickled.
 
     Parameters
     ----------
     begins : (k,) s
-        When each begins, in order.
+        Start of each, in order.
     conditions : sequence of Conditions, (k,)
     """
 
@@ -46,18 +46,18 @@ class Periods:
         return first if same else None
 
     def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-        before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to what was before it
+        before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to the period before it
         early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
         place = np.clip(np.where(before, early, late) - 1, 0, None)
         return [(np.flatnonzero(place == k), self.conditions[k]) for k in np.unique(place)]
 
 
 def single_period(conditions: Conditions) -> Periods:
-    """Return one period without end."""
+    """Return one unlimited period."""
     return Periods([-np.inf], [conditions])
 
 
-# Parts of a report that are worked out together: what costs nothing more once the first of them is known.
+# Parts of a report that are computed together, because the first one makes the others free.
 _GROUPS = (
     ("cut_q", "cut_v"),
     ("residual", "rate"),
@@ -72,7 +72,7 @@ _GROUPS = (
 
 
 class Motion:
-    """A batch of states in the order of time.
+    """Batch of states in order of time.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ class Motion:
     x : (n, nx)
         Element states; their start values if left out.
     known : dict of str to array
-        Parts that are known already: ``"a"``, ``"tau"``, ``"lam"``.
+        Parts already known: ``"a"``, ``"tau"``, ``"lam"``.
     conditions : function of times
-        Which conditions hold at which rows; those described if left out.
+        From times to rows and their conditions; those of the description if left out.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Motion:
 
     @cached_property
     def pieces(self) -> list[tuple[NDArray[np.intp], Motion]]:
-        """Rows with the same parameter values of the model, and the motion there; none if these are the model's own."""
+        """Rows with equal parameter values of the model, and the motion there; none for the model's own values."""
         if self.conditions is None or not len(self):
             return []
         found = self.conditions(self.t)
@@ -146,7 +146,7 @@ class Motion:
                 joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[rows] = values
         return joined
 
-    # ---- dynamics and what elements do
+    # ---- dynamics and elements
 
     @property
     def dynamics(self) -> Dynamics:
@@ -171,7 +171,7 @@ class Motion:
 
     @property
     def power(self) -> Array:
-        """Power that drives, control, active elements and outside loads put in, (n,) W."""
+        """Power supplied by drives, control, active elements and external loads, (n,) W."""
         energy = self.part("energy")
         power: Array = energy[:, 4] + energy[:, 5]
         return power
@@ -183,12 +183,12 @@ class Motion:
 
     @property
     def holds(self) -> bool:
-        """Whether degrees of freedom are locked at some of the times."""
+        """True if degrees of freedom are locked at some of the times."""
         return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
     def controlled(self) -> bool:
-        """Whether joint forces come from outside."""
+        """True if joint forces are external."""
         if self.conditions is None:
             return False
         return any(conditions.control is not None for _, conditions in self.conditions(self.t))
@@ -196,31 +196,31 @@ class Motion:
     # ---- drives
 
     def effort(self, drive: Drive) -> Array:
-        """Return the effort of a drive, (n,) N m or N, of a pose (n, k): what times the driven rate is its power."""
+        """Return the effort of a drive, (n,) N m or N, for a pose (n, k): effort times driven rate is its power."""
         element, model = drive.connection.element, self.model
         if isinstance(element, Joint):
             places = model.driven_dof(drive)
             effort: Array = self.part("tau")[:, places] - self.part("applied")[:, places]
             return effort if isinstance(drive, PoseDrive) else effort[:, 0]
         effort = self.part("lam")[:, model.driven_row(drive)].copy()
-        if isinstance(element, AxisAngle):  # the multiplier goes with the residual, which is a cosine
+        if isinstance(element, AxisAngle):  # the multiplier belongs to the residual, which is a cosine
             effort *= [element.target(drive.law(t)[0], 1.0, 0.0)[1] for t in self.t.tolist()]
         return effort
 
     @property
     def jerk(self) -> Array:
-        """Jerks (n, nv); known where drives prescribe the whole motion."""
-        remedy = "only a motion that drives prescribe wholly has one: use da.kinematics"
+        """Jerks (n, nv); known for fully driven motions."""
+        remedy = "only fully driven motions have jerks: use da.kinematics"
         raise ModelError("output", "jerk", "none", remedy)
 
     def along(self, quantity: Callable[[Array, Array, Array], Array]) -> Array:
-        """Return the rate of a function of q, v and a along the motion; known where jerks are."""
+        """Return the rate of a function of q, v and a along the motion; known if jerks are."""
         return self.jerk
 
     # ---- closed loops
 
     def worst(self, part: str) -> Array:
-        """Return the largest of all rows of a part, ``"residual"`` or ``"rate"``, in size, (n,)."""
+        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"rate"``, (n,)."""
         if not self.model.nc:
             return np.zeros(len(self))
         worst: Array = np.abs(self.part(part)).max(axis=1)

@@ -1,4 +1,4 @@
-"""An output: one quantity as a function of time and state, with its name, unit and shape."""
+"""Output: one quantity as a function of time and state, with its name, unit and shape."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Output:
     unit : str
         ``"rad, m"`` if the components differ.
     shape : tuple of int, or None
-        At one time; () for a number, None if only the user's function knows.
+        At one time; () for a number, None if it depends on a user's function.
     meaning : str
     value : callable
         From a `Motion` to (n, *shape).
@@ -43,16 +43,16 @@ class Output:
         ``"position"``, ``"speed"``, ``"dynamics"``, or ``"history"`` if it is not a function of one state.
     branch : tuple of str
         For each component ``"turn"`` if it is an angle known up to whole turns, ``"sign"`` if it belongs to a
-        quaternion known up to its sign, else ``""``; empty if there is nothing of the kind. A `Result` makes such
-        components continuous in time, starting from those nearest to `start`, with the help of `rate`.
+        quaternion known up to its sign, else ``""``; empty if there are none. A `Result` makes such components
+        continuous in time, starting from the values nearest to `start`, by `rate`.
     whole, index : Output and int
-        What it is a component of.
+        The vector of this component, and its index.
     history : callable
         From a `Result` to (n, *shape), if it needs more than one state.
     unique : callable
-        From a `Motion` to (n, *shape) truth values: where the motion determines it; None if it always does.
+        From a `Motion` to a mask (n, *shape) of determined values; None if all are.
     plain, factor : Output and float
-        The same in SI units and radians, and what that is multiplied with.
+        The output in SI units and radians, and the factor of this unit.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Output:
         Raises
         ------
         ModelError
-            If the model has no output of that name; says which names are near.
+            If the model has no output of that name; lists similar names.
         """
         from .lookup import find
 
@@ -109,7 +109,7 @@ class Output:
         v : (nv,) or (n, nv) rad/s or m/s
         x : (nx,) or (n, nx)
 
-        Angles of bodies and of cut joints are within +-pi here.
+        Angles of bodies and of cut joints are within +-pi.
 
         Raises
         ------
@@ -117,9 +117,7 @@ class Output:
             If it needs the history of a motion: work, for instance, belongs to a `Result`.
         """
         if self.history is not None:
-            raise ModelError(
-                "output", "name", self.name, "it depends on what happened before: ask a Result for it, not a state"
-            )
+            raise ModelError("output", "name", self.name, "it depends on earlier states: use a Result, not a state")
         single = np.ndim(q) == 1
         q, v = (np.ascontiguousarray(np.atleast_2d(y), dtype=float) for y in (q, v))
         x = None if x is None else np.ascontiguousarray(np.atleast_2d(x), dtype=float)
@@ -133,7 +131,7 @@ class Output:
         return f"{self.name} [{self.unit}{shape}]: {self.meaning}"
 
     def component(self, index: int, name: str, *, unit: str | None = None) -> Output:
-        """Return one component of a vector as an output of its own."""
+        """Return one component of a vector as a separate output."""
         value, unique = self.value, self.unique
         return Output(
             name,
@@ -148,7 +146,7 @@ class Output:
         )
 
     def in_unit(self, unit: str, name: str) -> Output:
-        """Return the same in another unit."""
+        """Return the output in another unit."""
         own = dict.fromkeys(part.strip() for part in self.unit.split(","))
         if len(own) > 1:
             raise ModelError(
@@ -171,7 +169,7 @@ class Output:
         )
 
     def norm(self, name: str) -> Output:
-        """Return the length of a vector as an output of its own."""
+        """Return the norm of a vector as a separate output."""
         value, unique = self.value, self.unique
         return replace(
             self,
@@ -185,7 +183,7 @@ class Output:
 
 
 def without_unit(name: str) -> str:
-    """Return the name of an output without the unit behind it: ``"A.speed"`` of ``"A.speed [rpm]"``."""
+    """Return the name of an output without its unit: ``"A.speed"`` of ``"A.speed [rpm]"``."""
     return name.rpartition(" [")[0] if name.endswith("]") and " [" in name else name
 
 
@@ -197,7 +195,7 @@ def part_name(name: str, label: str) -> str:
 
 
 def value_of(output: Output, motion: Motion) -> Array:
-    """Return an output, (n, ...), of a motion in which numbers of the system may have changed."""
+    """Return an output, (n, ...), of a motion in which parameters of the system may have changed."""
     if not motion.pieces:
         return output.value(motion)
     joined: Array | None = None
@@ -211,7 +209,7 @@ def value_of(output: Output, motion: Motion) -> Array:
 
 
 def number(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
-    """Return an output that is one number."""
+    """Return a scalar output."""
     return Output(name, unit, (), meaning, value, needs=needs)
 
 
@@ -221,7 +219,7 @@ def vector(name: str, unit: str, meaning: str, value: Value, needs: str = "posit
 
 
 def of_function(function: Callable[[State], ArrayLike]) -> Output:
-    """Return the output that a function of one state gives."""
+    """Return the output defined by a function of one state."""
     title = getattr(function, "__name__", type(function).__name__)
 
     def row(t: float, q: Array, v: Array, x: Array) -> Array:

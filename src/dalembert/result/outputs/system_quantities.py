@@ -33,7 +33,7 @@ def _vector(unit: str, meaning: str, value: Value, needs: str = "position") -> M
 
 def _over_time(meaning: str, history: Callable[[Result], Array]) -> Maker:
     def refuse(motion: Motion) -> Array:
-        raise ModelError("output", "name", meaning, "it depends on what happened before: ask a Result for it")
+        raise ModelError("output", "name", meaning, "it depends on earlier states: use a Result")
 
     return lambda model, name: Output(name, "J", (), meaning, refuse, needs="history", history=history)
 
@@ -73,12 +73,12 @@ SYSTEM_OUTPUTS: dict[str, Maker] = {
         "speed",
     ),
     "energy.total": _number("J", "kinetic and potential energy", lambda m: m.energy.total + m.stored, "speed"),
-    "energy.work": _over_time("work of drives and outside loads since the start", lambda r: r._works[0].copy()),
+    "energy.work": _over_time("work of drives and external loads since the start", lambda r: r._works[0].copy()),
     "energy.dissipated": _over_time(
-        "energy lost in dampers, friction and impacts since the start", lambda r: r._works[1].copy()
+        "energy dissipated in dampers, friction and impacts since the start", lambda r: r._works[1].copy()
     ),
-    "energy.balance": _over_time("change of total energy - work + dissipated: zero if all is right", _balance),
-    "power": _number("W", "power that drives and outside loads put in", lambda m: m.power.copy(), "dynamics"),
+    "energy.balance": _over_time("change of total energy - work + dissipated: zero but for errors", _balance),
+    "power": _number("W", "power supplied by drives and external loads", lambda m: m.power.copy(), "dynamics"),
     "momentum.linear": _vector("N s", "linear momentum of all bodies", lambda m: _momentum(m)[:, 3:], "speed"),
     "momentum.angular": _vector(
         "N m s",
@@ -136,4 +136,4 @@ SYSTEM_OUTPUTS: dict[str, Maker] = {
         "position",
     ),
 }
-"""What belongs to no part of the system, by name."""
+"""Outputs of the system as a whole, by name."""

@@ -1,4 +1,4 @@
-"""Units of coordinates, speeds, efforts and multipliers."""
+"""Units of coordinates, velocities, efforts and multipliers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["coupling_unit", "effort_unit", "joined", "rate_unit", "row_units"]
 
 
 def rate_unit(unit: str, per: str = "s") -> str:
-    """Return the unit of a speed from that of what it is a rate of; of an acceleration, per ``"s2"``."""
+    """Return the unit of a velocity from that of its coordinate; of an acceleration, per ``"s2"``."""
     if unit == "s":
         return "1" if per == "s" else "1/s"
     return f"{unit}/{per}"
 
 
 def effort_unit(unit: str) -> str:
-    """Return the unit of what acts along a speed, from that of what this is a rate of: times the rate it is a power."""
+    """Return the unit of an effort from that of its coordinate: effort times rate is a power."""
     return {"rad": "N m", "m": "N", "s": "W", "1": "J"}[unit]
 
 
@@ -31,11 +31,11 @@ def row_units(model: Model) -> list[str]:
 
 
 def coupling_unit(coupling: CoordinateConnection) -> str:
-    """Return the unit of the effort that a coupling passes to its second coordinate."""
+    """Return the unit of the effort of a coupling on its second coordinate."""
     return effort_unit(coupling.row_units[0])
 
 
 def joined(units: Iterable[str]) -> str:
-    """Return the one unit of several components, or all of them if they differ."""
+    """Return the common unit of several components, or all units if they differ."""
     listed = list(units)
     return listed[0] if len(set(listed)) == 1 else ", ".join(listed)

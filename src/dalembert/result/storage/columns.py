@@ -1,4 +1,4 @@
-"""Results as flat tables: one column for each number, named as outputs are; CSV and Parquet."""
+"""Results as flat tables: one column for each number, named like outputs; CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _COMMENT = "# dalembert "
 
 
 def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str, Array]:
-    """Return columns (n,) by name: of the outputs named, or of all positions, speeds and element states.
+    """Return columns (n,) by name: of the named outputs, or of all coordinates, velocities and element states.
 
-    Joints at which loops were cut are joints like others; a result that was read without its model has lost them.
+    Cut joints are included; a result read without its model does not have them.
     """
     if names is None:
         cut = result.cut_joints if result.model is not None else ()
@@ -57,7 +57,7 @@ def flat_columns(result: Result, names: Sequence[str] | None = None) -> dict[str
 
 
 def distinct(names: Sequence[str], taken: Collection[str]) -> list[str]:
-    """Return names for columns that differ from each other and from those taken: ``"A.x"``, ``"A.x (2)"``."""
+    """Return unique names of columns: ``"A.x"``, ``"A.x (2)"``."""
     found: dict[str, None] = {}
     for name in names:
         free, k = name, 1
@@ -69,7 +69,7 @@ def distinct(names: Sequence[str], taken: Collection[str]) -> list[str]:
 
 
 def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]:
-    """Return the names of the columns that an output takes, ``"crank.velocity.x"`` and so on."""
+    """Return the names of the columns of an output, ``"crank.velocity.x"`` and so on."""
     labels = result.labels
     named = {
         "q": [f"{coordinate}.position" for coordinate in labels.coordinates],
@@ -91,7 +91,7 @@ def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]
 
 
 def write_csv(path: str | os.PathLike[str], columns: Mapping[str, Array], note: str = "") -> None:
-    """Write columns with a heading; numbers as short as they can be and still read back to the last bit."""
+    """Write columns with a heading; numbers in the shortest form that is read back exactly."""
     with replacing(path) as new, open(new, "w", newline="", encoding="utf-8") as file:
         if note:
             file.write(f"{_COMMENT}{note}\n")
@@ -124,7 +124,7 @@ def write_parquet(path: str | os.PathLike[str], columns: Mapping[str, Array], no
 
 
 def read_parquet(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
-    """Return the columns of a Parquet file, and the note among its metadata."""
+    """Return the columns of a Parquet file, and the note in its metadata."""
     table = require("pyarrow.parquet").read_table(path, page_checksum_verification=True)
     note = (table.schema.metadata or {}).get(_META)
     if note is None:
@@ -133,15 +133,15 @@ def read_parquet(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
 
 
 def require(module: str) -> Any:
-    """Return a module that comes with the extra ``files``, or say how to get it."""
+    """Return a module of the extra ``files``, or raise an error that says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
         package = module.partition(".")[0]
-        remedy = "it is not installed: pip install 'dalembert[files]'; .nc and .csv files do without"
+        remedy = "it is not installed: pip install 'dalembert[files]'; .nc and .csv files do not need it"
         raise ModelError("file", "package", package, remedy) from None
 
 
 def foreign(path: str | os.PathLike[str]) -> FileError:
-    """Return the error of a file that is none of ours."""
+    """Return the error of a file that was not written by this package."""
     return FileError("load", "path", os.fspath(path), "it was not written by Result.save, or its heading is damaged")

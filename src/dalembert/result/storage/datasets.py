@@ -30,7 +30,7 @@ _MEANINGS = {
 
 
 class Source(Protocol):
-    """What has states over time and outputs by name: a `Result`, or an `Ensemble`."""
+    """Result with states over time and outputs by name: a `Result`, or an `Ensemble`."""
 
     t: NDArray[np.float64]
     q: NDArray[np.float64]
@@ -46,21 +46,21 @@ class Source(Protocol):
         """The model."""
 
     def about(self, what: str) -> Output | None:
-        """Return unit, shape and meaning of an output, if they are known."""
+        """Return unit, shape and meaning of an output, if known."""
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
         """Return an output, (..., n, ...)."""
 
 
 def to_dataset(result: Result, names: Sequence[str] = ()) -> xarray.Dataset:
-    """Return a Dataset with states, accelerations, multipliers and the outputs named."""
+    """Return a Dataset with states, accelerations, multipliers and the named outputs."""
     known = {name: result._columns_or_none(name) for name in ("a", "tau", "lam")}
     data = states_dataset(result, [name for name, values in known.items() if values is not None] + _listed(names))
     return data.assign_attrs(title=result.labels.system, status=result.status, message=result.message)
 
 
 def states_dataset(source: Source, names: Sequence[str] = (), lead: tuple[str, ...] = ()) -> xarray.Dataset:
-    """Return a Dataset with states and the outputs named; `lead`: dimensions before that of time."""
+    """Return a Dataset with states and the named outputs; `lead`: dimensions before that of time."""
     import xarray
 
     labels = source.labels
@@ -77,7 +77,7 @@ def states_dataset(source: Source, names: Sequence[str] = (), lead: tuple[str, .
 
 
 def _about(source: Source) -> dict[str, str]:
-    """Return what there is to say of the times."""
+    """Return the attributes of the time axis."""
     axis = getattr(source, "axis", None)
     if axis is None or axis.plain:
         return {"units": "s"}
@@ -113,5 +113,5 @@ def _with_output(data: xarray.Dataset, source: Source, name: str, lead: tuple[st
 
 
 def variable_name(data: xarray.Dataset, name: str) -> str:
-    """Return the name of an output's variable: its own, unless a dimension is called so."""
+    """Return the name of an output's variable: its own, unless a dimension has that name."""
     return f"{name} output" if name in data.coords else name

@@ -1,7 +1,7 @@
-"""Results in files.
+"""Storage of results in files.
 
-Every format holds the states to the last bit, and a note: names, units, status, statistics, events, when which
-conditions held, and the data of the model.
+Every format stores the states exactly, and a note: names, units, status, statistics, events, periods of conditions, and
+the data of the model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
 _DERIVED = ("a", "tau", "lam")
-_SUMS = ("energy.work", "energy.dissipated")  # over the steps of a run, of which a file keeps no more than some states
+_SUMS = ("energy.work", "energy.dissipated")  # integrals over the steps of a run; a file stores some states only
 
 
 def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> None:
@@ -47,7 +47,7 @@ def save_result(result: Result, path: PathLike, names: Sequence[str] = ()) -> No
         if values is not None:
             arrays[name] = values
     if result.model is not None and result.dense is not None:
-        with suppress(DalembertError):  # as after a run that failed
+        with suppress(DalembertError):  # as after a failed run
             arrays |= {name: result[name] for name in _SUMS}
     listed = [names] if isinstance(names, str) else list(names)
     arrays |= {name: result[name] for name in listed if name not in arrays}
@@ -71,23 +71,23 @@ def load_result(kind: type[Result], path: PathLike, model: Model | System | None
         return result_of(kind, note, arrays, compiled)
     except ModelError:
         raise
-    except Exception as error:  # a file of the first format, without a seal
+    except Exception as error:  # a file of the first format, without a checksum
         raise damaged(path, error) from error
 
 
 def check_content(path: PathLike, note: Mapping[str, Any], what: str) -> None:
-    """Refuse a file that holds something else than is to be read."""
+    """Refuse a file with contents of another kind."""
     held = note.get("holds", "result")
     if held != what:
-        raise FileError("load", "path", os.fspath(path), f"what it holds is read with da.{held.title()}.load")
+        raise FileError("load", "path", os.fspath(path), f"read it with da.{held.title()}.load")
 
 
 def check_model(note: Mapping[str, Any], model: Model) -> None:
-    """Refuse a model that is not the one of the file."""
+    """Refuse a model that differs from that of the file."""
     for what, of_model in (("coordinates", model.coordinate_names), ("speeds", model.speed_names)):
         of_file = tuple(note["labels"][what])
         if of_file != of_model:
-            remedy = f"the file holds {what} {', '.join(of_file)}: give the model that it was made with, or none"
+            remedy = f"the file holds {what} {', '.join(of_file)}: give the model of the file, or none"
             raise ModelError("load", f"the model's {what}", ", ".join(of_model), remedy)
     found = first_difference(note["model"], fingerprint(model)) if "model" in note else None
     if found is not None:
@@ -99,18 +99,18 @@ def check_model(note: Mapping[str, Any], model: Model) -> None:
 
 
 def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) -> Any:
-    """Return conditions from what files keep of them."""
+    """Return conditions from their stored form."""
     return model.conditions(stabilization=(gains[0], gains[1])).like(plain)
 
 
 def result_of(kind: type[Result], note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
-    """Return the result of the class `kind` that a note and arrays describe."""
+    """Return the result of the class `kind` for a note and arrays."""
     t, q, v, x = (arrays.pop(name) for name in ("t", "q", "v", "x"))
     names: dict[str, Any] = {key: tuple(y) if isinstance(y, list) else y for key, y in note["labels"].items()}
     events = [EventRecord(**(e | {key: np.array(e[key]) for key in ("q", "v", "x")})) for e in note["events"]]
     stats = Stats(**note["stats"])
     if note["format"] == 1:
-        stats.notes.append("read from a file of an earlier version, without a checksum: damage would go unnoticed")
+        stats.notes.append("read from a file of an earlier version, without a checksum: damage cannot be detected")
     if model is not None and note.get("controlled"):
         stats.notes.append(
             "read from a file, which keeps no control function: a, tau and lam are those of the run, what is computed "
@@ -140,7 +140,7 @@ def result_of(kind: type[Result], note: dict[str, Any], arrays: dict[str, Array]
 
 
 def _note(result: Result, names: Sequence[str]) -> dict[str, Any]:
-    """Return what goes with the numbers, and with the outputs that are named."""
+    """Return the metadata of a result and of the named outputs."""
     model = result._kept
     if result.model is not None:
         model = {"model": fingerprint(result.model), "outputs": output_metadata(result, names)}
@@ -148,7 +148,7 @@ def _note(result: Result, names: Sequence[str]) -> dict[str, Any]:
 
 
 def run_note(result: Result) -> dict[str, Any]:
-    """Return what goes with the numbers of one run of a model: how it ended, its events, when which conditions held."""
+    """Return the metadata of one run of a model: status, events, periods of conditions."""
     events = [asdict(e) | {key: getattr(e, key).tolist() for key in ("q", "v", "x")} for e in result.events]
     held = result.conditions
     periods = [] if held is None else list(zip(held.begins, held.conditions, strict=True))
@@ -165,14 +165,14 @@ def run_note(result: Result) -> dict[str, Any]:
 
 
 def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, IndexArray]:
-    """Return a Dataset with all arrays, and under which name each is there."""
+    """Return a Dataset with all arrays, and the variable name of each."""
     states = ("t", "q", "v", "x", *_DERIVED)
     data = result.to_xarray([name for name in arrays if name not in states])
     return data, {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
 
 
 def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], IndexArray]:
-    """Return all arrays as flat columns, and which are whose."""
+    """Return all arrays as flat columns, and the columns of each array."""
     places: dict[str, list[str]] = {}
     columns: dict[str, Array] = {}
     for name, array in arrays.items():

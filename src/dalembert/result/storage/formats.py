@@ -1,4 +1,4 @@
-"""Formats of files: named arrays and a note in JSON, sealed, as NetCDF, Zarr, Parquet or CSV."""
+"""File formats: named arrays and a note in JSON, with a checksum, as NetCDF, Zarr, Parquet or CSV."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ __all__ = ["IndexArray", "damaged", "read_file", "write_file"]
 Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 IndexArray = Mapping[str, Any]
-"""Under which name, or which names of columns, each array is found."""
+"""Variable name, or column names, of each array."""
 Reader = Callable[[Any, tuple[int, ...]], Array]
 
-_FORMAT = 2  # 1 had no seal
+_FORMAT = 2  # format 1 had no checksum
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,() \[\]-]{0,99}")
-MAX_WAIT = 20.0  # s at a store that is replaced again and again
-_PAUSE = 0.01  # s between tries
+MAX_WAIT = 20.0  # s for a store that is replaced repeatedly
+RETRY_INTERVAL = 0.01  # s between tries
 
 
 def write_file(
@@ -42,7 +42,7 @@ def write_file(
     dataset: Callable[[], tuple[Any, IndexArray]],
     table: Callable[[], tuple[dict[str, Array], IndexArray]] | None,
 ) -> None:
-    """Write arrays and a note; the ending of the name says how.
+    """Write arrays and a note; the suffix selects the format.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def write_file(
     note : dict
         Plain data.
     arrays : dict of str to array
-        What a reader gets back.
+        Contents returned by the reader.
     dataset, table : functions
-        The same as an xarray Dataset, or as columns, and where in it each array is. Without a table, only formats with
-        more dimensions are taken.
+        The arrays as an xarray Dataset, or as columns, and the location of each array in it. Without a table, only
+        multi-dimensional formats are supported.
     """
     kind = _ending("save", path)
     if kind in (".nc", ".zarr"):
@@ -64,19 +64,19 @@ def write_file(
         (_write_netcdf if kind == ".nc" else _write_zarr)(path, data)
         return
     if table is None:
-        remedy = "a table has no room for so many dimensions: use .nc or .zarr, or save the runs one by one"
+        remedy = "a table does not support so many dimensions: use .nc or .zarr, or save the runs one by one"
         raise ModelError("save", "path", os.fspath(path), remedy)
     columns, places = table()
     (write_csv if kind == ".csv" else write_parquet)(path, columns, _whole_note(note, arrays, places))
 
 
 def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the note and the arrays of a file, again if it was replaced while it was read.
+    """Return the note and the arrays of a file; read again if it was replaced meanwhile.
 
     Raises
     ------
     FileError
-        If there is none, or it is damaged, or none of ours.
+        If it does not exist, is damaged, or was not written by this package.
     """
     _ending("load", path)
     end = time.monotonic() + MAX_WAIT
@@ -89,11 +89,11 @@ def read_file(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         except ModelError:
             if time.monotonic() > end or not (_identity(path) != seen or _being_replaced(path)):
                 raise
-            time.sleep(_PAUSE)
+            time.sleep(RETRY_INTERVAL)
 
 
 def damaged(path: PathLike, error: Exception) -> FileError:
-    """Return the error of a file that is damaged."""
+    """Return the error of a damaged file."""
     reason = str(error) or type(error).__name__
     remedy = f"it is damaged, or was changed after it was written: {reason}; take another copy, or save it again"
     return FileError("load", "path", os.fspath(path), remedy)
@@ -107,7 +107,7 @@ def _whole_note(note: Mapping[str, Any], arrays: Mapping[str, Array], places: In
 def _read_once(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what is damaged more is said than a warning
+            warnings.simplefilter("ignore")  # damage raises an error with more detail than a warning
             read, text = _READERS[_ending("load", path)](path)
             note = json.loads(text)
             if note["format"] not in (1, _FORMAT):
@@ -121,7 +121,7 @@ def _read_once(path: PathLike) -> tuple[dict[str, Any], dict[str, Array]]:
         raise
     except (PermissionError, IsADirectoryError) as error:
         raise FileError("load", "path", os.fspath(path), f"it cannot be read: {error.strerror}") from error
-    except Exception as error:  # anything at all can come of damaged bytes
+    except Exception as error:  # damaged bytes may raise anything
         raise damaged(path, error) from error
 
 
@@ -132,29 +132,29 @@ def _array(read: Reader, place: Any, shape: list[int]) -> Array:
 
 
 def _identity(path: PathLike) -> tuple[int, int] | None:
-    """Return what tells a file or folder from one that takes its place; None if there is none."""
+    """Return an identity of a file or folder that changes when it is replaced; None if it does not exist."""
     try:
         found = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return found.st_ino, found.st_ctime_ns  # numbers are used again
+    return found.st_ino, found.st_ctime_ns  # inode numbers are reused
 
 
 def _being_replaced(path: PathLike) -> bool:
-    """Return whether a folder is set aside at this moment for a new one; see `replacing`."""
+    """Return whether a folder is being replaced at this moment; see `replacing`."""
     target = Path(os.path.realpath(path))
     name = re.sub(r"([*?\[])", r"[\1]", target.name[:100])
     return not target.exists() and any(target.parent.glob(f".{name}.*.old"))
 
 
 def _ending(item: str, path: PathLike) -> str:
-    """Return the ending of a name, which says the format."""
+    """Return the suffix of a name, which selects the format."""
     supported = "use a name that ends in .nc, .zarr, .parquet or .csv"
     if not isinstance(path, (str, os.PathLike)):
         raise ModelError(item, "path", path, supported)
     ending = Path(path).suffix.lower()
     if ending in (".xlsx", ".mat"):
-        remedy = "such a file holds a table, no result: result.to_excel, result.to_mat, dalembert.io.read_table"
+        remedy = "such a file contains a table, not a result: result.to_excel, result.to_mat, dalembert.io.read_table"
         raise ModelError(item, "path", os.fspath(path), remedy)
     if ending not in _READERS:
         raise ModelError(item, "path", os.fspath(path), supported)
@@ -162,7 +162,7 @@ def _ending(item: str, path: PathLike) -> str:
 
 
 def _with_plain_names(data: Any, places: IndexArray) -> tuple[Any, dict[str, Any]]:
-    """Return a Dataset with other names for those that some format or file system does not take, or tell apart."""
+    """Return a Dataset with other names for those that some format or file system does not support or distinguish."""
     names = [str(name) for name in dict.fromkeys((*data.variables, *data.dims))]
     kept: dict[str, str] = {}
     for name in names:
@@ -187,7 +187,7 @@ def _write_netcdf(path: PathLike, data: Any) -> None:
 def _write_zarr(path: PathLike, data: Any) -> None:
     require("zarr")
     with replacing(path, store=is_result_store) as new, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on how strings are kept
+        warnings.simplefilter("ignore")  # on the storage of strings
         data.to_zarr(new, mode="w", consolidated=False, zarr_format=3)
 
 

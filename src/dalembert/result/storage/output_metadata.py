@@ -17,24 +17,24 @@ __all__ = ["output_metadata", "read_output_metadata"]
 
 
 def output_metadata(result: Result, names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Return what a file is to say of some outputs: unit, shape, meaning, labels, and what `describe` adds."""
-    told: dict[str, dict[str, Any]] = {}
+    """Return the stored metadata of some outputs: unit, shape, meaning, labels, and the additions of `describe`."""
+    metadata: dict[str, dict[str, Any]] = {}
     for name in names:
         output = result.about(name)
         if output is not None:
             added = result.describe(name)[len(output.describe()) :] if output.unique is not None else ""
             shape = None if output.shape is None else list(output.shape)
-            told[name] = {"unit": output.unit, "shape": shape, "meaning": output.meaning + added}
-            told[name]["labels"] = list(output.labels)
-    return told
+            metadata[name] = {"unit": output.unit, "shape": shape, "meaning": output.meaning + added}
+            metadata[name]["labels"] = list(output.labels)
+    return metadata
 
 
-def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], name: Any) -> Output | None:
-    """Return unit, shape and meaning of what a file holds under a name; None if it says nothing of it."""
+def read_output_metadata(labels: Labels, metadata: Mapping[str, Mapping[str, Any]], name: Any) -> Output | None:
+    """Return unit, shape and meaning of a stored output; None if the file has none."""
     if not isinstance(name, str):
         return None
-    if name in told:
-        known = told[name]
+    if name in metadata:
+        known = metadata[name]
         shape = None if known["shape"] is None else tuple(known["shape"])
         return Output(name, known["unit"], shape, known["meaning"], _unknown, labels=tuple(known["labels"]))
     whole_states = {
@@ -45,8 +45,8 @@ def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], 
         parts, own, meaning = whole_states[name]
         return Output(name, ", ".join(own), (len(own),), meaning, _unknown, labels=parts)
     owner, _, ending = name.rpartition(".")
-    if ending in told.get(owner, {}).get("labels", ()):  # a component, as tables have it
-        whole = read_output_metadata(labels, told, owner)
+    if ending in metadata.get(owner, {}).get("labels", ()):  # a component, as in tables
+        whole = read_output_metadata(labels, metadata, owner)
         assert whole is not None
         each = [unit.strip() for unit in whole.unit.split(",")]
         unit = each[whole.labels.index(ending)] if len(each) == len(whole.labels) else whole.unit
@@ -61,4 +61,4 @@ def read_output_metadata(labels: Labels, told: Mapping[str, Mapping[str, Any]], 
 
 
 def _unknown(motion: Motion) -> Any:
-    raise ModelError("result", "model", None, "the file holds numbers alone: load it with model=...")
+    raise ModelError("result", "model", None, "the file contains numbers only: load it with model=...")

@@ -1,7 +1,7 @@
 """Results as tables for other programs: CSV with units, Excel, MAT files; and columns back from them.
 
-In all three a column keeps its name to the letter. A MAT file has the names in a cell array beside the variables,
-because MATLAB takes letters, digits and underscores only.
+In all three a column keeps its exact name. A MAT file has the names in a cell array beside the variables, because
+MATLAB permits letters, digits and underscores only.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ Array = NDArray[np.float64]
 Table = tuple[dict[str, Array], dict[str, str]]
 """Columns (n,) by name, and their units by name."""
 
-_MOST_ROWS, _MOST_COLUMNS = 1_048_575, 16_384  # of a sheet, the headings apart
+MAX_ROWS, MAX_COLUMNS = 1_048_575, 16_384  # of a sheet, without headings
 _NAMED = re.compile(r"^(?P<name>.*) \[(?P<unit>[^\[\]]*)\]$", re.DOTALL)
 _ENDINGS = (".csv", ".xlsx", ".mat")
 
 
 def table_of(result: Result, head: str, names: Sequence[str] | None) -> Table:
-    """Return the columns of a result and their units, time (or what stands for it) first."""
+    """Return the columns of a result and their units, the time axis first."""
     columns = {head: result.t} | flat_columns(result, names)
     labels = result.labels
     known = {head: "s" if head == "t" else ""}
@@ -78,9 +78,9 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
     """Write a sheet with names in the first row, units in the second, and numbers below."""
     columns, units = table
     rows = len(next(iter(columns.values())))
-    if rows + 1 > _MOST_ROWS or len(columns) > _MOST_COLUMNS:
+    if rows + 1 > MAX_ROWS or len(columns) > MAX_COLUMNS:
         size = f"{rows} by {len(columns)}"
-        remedy = f"a sheet has {_MOST_ROWS} by {_MOST_COLUMNS}: fewer samples, or to_csv"
+        remedy = f"a sheet has at most {MAX_ROWS} rows and {MAX_COLUMNS} columns: use fewer samples, or to_csv"
         raise ModelError("to_excel", "size", size, remedy)
     openpyxl = _openpyxl()
     book = openpyxl.Workbook(write_only=True)
@@ -91,8 +91,8 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
         try:
             cell = openpyxl.cell.WriteOnlyCell(sheet, value=words)
         except openpyxl.utils.exceptions.IllegalCharacterError:
-            raise ModelError("to_excel", "name", words, "a sheet has no room for such a letter: use to_csv") from None
-        cell.data_type = "s"  # a name that begins with = is no formula
+            raise ModelError("to_excel", "name", words, "sheets do not support this character: use to_csv") from None
+        cell.data_type = "s"  # a name that begins with = is not a formula
         return cell
 
     def number(value: float) -> Any:
@@ -101,7 +101,7 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
         if float(f"{value:.16g}") == value:  # as openpyxl writes it
             return value
         cell = openpyxl.cell.WriteOnlyCell(sheet, value=repr(value))
-        cell.data_type = "n"  # the digits as they are, all 17
+        cell.data_type = "n"  # all 17 digits
         return cell
 
     sheet.append([text(name) for name in columns])
@@ -113,23 +113,23 @@ def write_excel(path: str | os.PathLike[str], table: Table) -> None:
 
 
 def write_mat(path: str | os.PathLike[str], table: Table) -> None:
-    """Write a MAT file (version 5): a variable for each column, and what each is in the cell array ``columns``."""
+    """Write a MAT file (version 5): a variable for each column, and names and units in the cell array ``columns``."""
     from scipy.io import savemat
 
     columns, units = table
     plain = [re.sub(r"\W", "_", name, flags=re.ASCII)[:55] for name in columns]
     plain = [name if name[:1].isalpha() and name != "columns" else f"c_{name}" for name in plain]
     names = [re.sub(r" \((\d+)\)$", r"_\1", name) for name in distinct(plain, ())]
-    told = np.array([[v, n, units[n]] for v, n in zip(names, columns, strict=True)], dtype=object)
+    column_info = np.array([[v, n, units[n]] for v, n in zip(names, columns, strict=True)], dtype=object)
     data: dict[str, Any] = dict(zip(names, (column[:, None] for column in columns.values()), strict=True))
     with replacing(path) as new, open(new, "wb") as file:
-        savemat(file, {**data, "columns": told}, long_field_names=True)
+        savemat(file, {**data, "columns": column_info}, long_field_names=True)
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
     """Return the columns and units of a table that `Result.to_csv`, `to_excel` or `to_mat` wrote.
 
-    Of a CSV file of others, any with a heading and numbers, units are those in brackets, ``t [s]``.
+    Other CSV files with a heading and numbers are supported too; units are those in brackets, ``t [s]``.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Raises
     ------
     FileError
-        If it cannot be read, or is no such table; says where.
+        If it cannot be read, or is not such a table; with the position.
 
     Examples
     --------
@@ -167,8 +167,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         return reader(name)
     except ModelError:
         raise
-    except Exception as error:  # anything at all can come of damaged bytes
-        raise FileError("read_table", "path", str(name), f"it is no such table: {error}") from error
+    except Exception as error:  # damaged bytes may raise anything
+        raise FileError("read_table", "path", str(name), f"it is not such a table: {error}") from error
 
 
 def _read_csv(path: Path) -> Table:
@@ -212,7 +212,7 @@ def _read_mat(path: Path) -> Table:
 def _table(names: Sequence[str], units: Sequence[str], values: Array, path: Path) -> Table:
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if list(names).count(name) > 1})
-        raise FileError("read_table", f"columns of {str(path)!r}", twice, "give each column a name of its own")
+        raise FileError("read_table", f"columns of {str(path)!r}", twice, "give each column a unique name")
     columns: Mapping[str, Array] = {name: np.ascontiguousarray(values[:, k]) for k, name in enumerate(names)}
     return dict(columns), dict(zip(names, units, strict=True))
 
@@ -222,5 +222,5 @@ def _openpyxl() -> Any:
         importlib.import_module("openpyxl.cell")
         return importlib.import_module("openpyxl")
     except ImportError:
-        remedy = "it is not installed: pip install 'dalembert[files]'; .csv and .mat files do without"
+        remedy = "it is not installed: pip install 'dalembert[files]'; .csv and .mat files do not need it"
         raise ModelError("file", "package", "openpyxl", remedy) from None

@@ -1,7 +1,7 @@
-"""Zarr stores of results: which folders are such, and their arrays, of which nothing but numbers is ever decoded.
+"""Zarr stores of results: identification of folders, and safe reading of numeric arrays only.
 
-A store may come from anywhere. Filters of Zarr can run code that stands in the store (pickled objects), so metadata are
-looked at here first: an array is opened only if it holds plain numbers behind codecs that do nothing but unpack bytes.
+A store is not trusted. Filters of Zarr can run code from the store (pickled objects), so metadata are checked first: an
+array is opened only if it has plain numbers and codecs that only unpack bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def is_result_store(path: Path) -> bool:
 
 
 def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, tuple[int, ...]], Array], str]:
-    """Return a function that reads an array by name and shape, and the note that goes with them.
+    """Return a function that reads an array by name and shape, and the note of the store.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
     known = set(os.listdir(folder))
 
     def read(name: str, shape: tuple[int, ...]) -> Array:
-        if name not in known:  # a name is that of an entry, and leads nowhere else
+        if name not in known:  # names are those of entries only, not paths
             raise FileError("load", "path", os.fspath(path), f"it has no array {name!r}")
         check_metadata(folder / name)
         array = zarr.open_array(str(folder / name), mode="r", zarr_format=3)
-        if array.shape != shape:  # before room is made for it
+        if array.shape != shape:  # before memory is allocated
             raise FileError("load", "path", os.fspath(path), f"its array {name!r} is {array.shape}, not {shape}")
         values: Array = np.asarray(array[...], dtype=float)
         return values
@@ -63,7 +63,7 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
 
 
 def store_note(folder: Path, key: str) -> str:
-    """Return an attribute of a store; raises what a folder that is no store raises."""
+    """Return an attribute of a store; raise an error if the folder is not a store."""
     return str(_metadata(folder)["attributes"][key])
 
 
@@ -73,7 +73,7 @@ def _metadata(folder: Path) -> dict[str, Any]:
 
 
 def check_metadata(folder: Path) -> None:
-    """Refuse an array that is anything but 64-bit floating point numbers behind known codecs."""
+    """Refuse an array that is not of 64-bit floating-point numbers with known codecs."""
     item = f"array {folder.name!r} of {str(folder.parent)!r}"
     try:
         array = _metadata(folder)

@@ -1,4 +1,4 @@
-"""Rotation-vector wrap at 180 degrees: relative attitudes measured by elements are unique up to half a turn."""
+"""Rotation-vector wrap at 180 degrees: relative orientations measured by elements are ambiguous there."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_ROTATION = 2.0  # rad between two times: beyond, the direction of rotation i
 
 @dataclass(frozen=True, eq=False)
 class RotationMeasure:
-    """Relative attitude that a law measures: at an end of an element, or of a member of a compound.
+    """Relative orientation that a law measures: at an end of an element, or of a member of a compound.
 
     force : the element
     port : which of its further ends, or of the member's
@@ -85,7 +85,7 @@ class RotationMeasure:
 
 
 def _between(a: Array, b: Array) -> float:
-    """Return the angle between two attitudes given by rotation vectors, rad."""
+    """Return the angle between two orientations given by rotation vectors, rad."""
     seen = from_rotation_vector(a).T @ from_rotation_vector(b)
     return float(np.linalg.norm(rotation_vectors(seen[None])[0]))
 
@@ -173,7 +173,7 @@ def _load_jumps(result: Result, measure: RotationMeasure, k: int) -> bool:
 
 @cached_per_model
 def rotation_measures(model: Model) -> list[RotationMeasure]:
-    """Return the relative attitudes that laws measure as rotation vectors."""
+    """Return the relative orientations that laws measure as rotation vectors."""
     found = []
     for force in model.system.forces.values():
         element = force.element
@@ -190,7 +190,7 @@ def rotation_measures(model: Model) -> list[RotationMeasure]:
 
 
 def _ports(element: Element) -> list[int]:
-    """Return the further ends of an element whose attitude its force depends on."""
+    """Return the further ends of an element whose orientation its force depends on."""
     if "pose" not in element.each_measure:
         return []
     used = range(1, 1 + element.measures)

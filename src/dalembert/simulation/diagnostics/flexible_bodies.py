@@ -165,7 +165,7 @@ def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
         stiff = body.flexible.stiffening if body.flexible is not None else None
         segment = stiff is not None and stiff.line is not None
         remedy = "more segments" if segment else "da.beam(..., segments=n)"
-        note += f": modes do not tell where it goes from there; take {remedy}"
+        note += f": its modes do not describe the motion beyond that; use {remedy}"
     elif not known:
         note += (
             f": {percent(1 / factor)} of its stiffness or more are not there; give it stiffening=True and load_nodes, "
@@ -195,7 +195,7 @@ def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
 def missed_by_modes(flexible: FlexibleBody, shapes: Array) -> tuple[Array, Array, Array]:
     """Return strain energies (k,) J that modes miss of deformations (k, 6 n), the whole ones, and displacements (k,) m.
 
-    Of one load, the part of energy is also what modes miss of the displacement under it, whatever holds the body.
+    For one load, the share of energy is also the missed share of the displacement under it, for any support.
     Displacements are the largest of any node.
     """
     segment = flexible.stiffening is not None and flexible.stiffening.line is not None

@@ -37,7 +37,7 @@ def motion_notes(motion: Motion, conditions: Sequence[Conditions], *, call_contr
     ----------
     motion : Motion
     conditions : sequence of Conditions
-        All that held during the motion.
+        All conditions of the motion.
     call_control : bool
         Whether the control may be called again.
     """

@@ -59,7 +59,7 @@ class RepeatedSteps:
 
     def __call__(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
-        wanted, places = np.unique(times, return_inverse=True)
+        points, places = np.unique(times, return_inverse=True)
         begin, end = self.span
         breaks = self._known_breaks()
         table = breaks, np.array([0, len(breaks)], dtype=np.int64)
@@ -67,7 +67,7 @@ class RepeatedSteps:
         model = self.conditions.model
         own = model.mapped_parameters[None] if self.has_varied_model and not model.recompiled else None
         control = batched_control(self.conditions) if self.batched else None
-        stepper, given = self.options.integrator(self.conditions), (begin, end, wanted, q, v, x, None, own, 1, *table)
+        stepper, given = self.options.integrator(self.conditions), (begin, end, points, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:
             try:
                 _, reached, _, *states = stepper.batch(*given, interrupt.flag, control)

@@ -98,7 +98,7 @@ class Ensemble(Answer):
 
     @property
     def success(self) -> bool:
-        """Whether every run ended as planned: at the end of its time, or by an event."""
+        """True if every run ended as planned: at the end of its time, or by an event."""
         return all(status in ("finished", "event") for status in self.status)
 
     @property
@@ -179,7 +179,7 @@ class Ensemble(Answer):
 
     @property
     def labels(self) -> Labels:
-        """Names and units of coordinates, speeds and constraint rows."""
+        """Names and units of coordinates, velocities and constraint rows."""
         return Labels.of(self.model)
 
     @checked("show")

@@ -58,13 +58,13 @@ def ensemble_statistics(ensemble: Ensemble, names: Sequence[str], quantiles: Seq
     if wrong:
         raise ModelError("statistics", "quantiles", wrong[0], "give numbers from 0 to 1")
     data = states_dataset(ensemble, names, lead=("run",))
-    wanted = [name for name in data.data_vars if name not in ("q", "v", "x") or name in names]
-    there = data[wanted]
+    selected = [name for name in data.data_vars if name not in ("q", "v", "x") or name in names]
+    there = data[selected]
     plain = (there.mean("run"), there.std("run"), there.min("run"), there.max("run"))
     found = [*plain, *(there.quantile(part, "run").drop_vars("quantile") for part in parts)]
     labels = ["mean", "std", "least", "largest", *(f"quantile {part:g}" for part in parts)]
     whole = xarray.concat(found, xarray.DataArray(labels, dims="statistic", name="statistic"))
-    for name in wanted:
+    for name in selected:
         whole[name].attrs = dict(data[name].attrs)
     got = np.isfinite(ensemble.q).all(axis=-1) if ensemble.model.nq else ensemble.t <= ensemble.reached[:, None]
     return whole.assign(runs=("time", got.sum(axis=0))).assign_attrs(title=ensemble.labels.system)

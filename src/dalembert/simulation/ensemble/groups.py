@@ -86,7 +86,7 @@ class EnsembleGroups:
 
     @property
     def has_varied_model(self) -> bool:
-        """Whether model parameters differ between runs."""
+        """True if model parameters differ between runs."""
         return bool(self.kinds)
 
     def groups(self) -> list[BatchGroup]:

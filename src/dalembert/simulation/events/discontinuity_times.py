@@ -1,7 +1,7 @@
 """Discontinuity times of the equations of motion: steps end there.
 
-Time laws know theirs. Formulas are searched for switches of time alone. Python functions may have an attribute
-`breaks`. A step ends with the values before a discontinuity, and the next begins with those after it.
+Time laws list theirs. Formulas are searched for switching functions of time alone. Python functions may have an
+attribute `breaks`. A step ends with the values before a discontinuity, and the next begins with those after it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 @checked("direction")
 @dataclass(frozen=True)
 class Event:
-    """A moment at which an output passes a value.
+    """Event at which an output passes a value.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Event:
     terminal : bool
         The simulation ends there.
     action : function of a `EventContext`
-        Changes something: a parameter, a lock, a constraint, speeds by an impulse.
+        Changes a parameter, a lock, a constraint, or velocities by an impulse.
 
     An output that starts at the value does not pass it. Simultaneous events act in the given order. An event without
     an action that is not terminal is recorded only: steps are those of a run without it.
@@ -73,7 +73,7 @@ class Event:
 
     @property
     def active(self) -> bool:
-        """Whether the event may change the run; others are only recorded."""
+        """True if the event may change the run; others are only recorded."""
         return self.terminal or self.action is not None
 
     def act(self, now: EventContext) -> None:
@@ -126,7 +126,7 @@ class EventContext:
         self.done.append("stop")
 
     def set(self, name: str, value: float) -> None:
-        """Change a number of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
+        """Change a parameter of the system: ``now.set("k.stiffness", 200.0)``, ``now.set("load.mass", 0.0)``.
 
         Coordinates and velocities stay, so a removed mass takes its momentum with it. A value that would open a loop is
         refused, and velocities are made consistent with loops at once.

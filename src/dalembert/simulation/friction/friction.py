@@ -149,7 +149,7 @@ class FrictionState:
 
     @property
     def sticks(self) -> bool:
-        """Whether a row sticks, so that its holding effort must be sampled."""
+        """True if a row sticks, so that its holding effort must be sampled."""
         return self.holding is not None
 
     def _movable(self, conditions: Conditions) -> BoolArray:

@@ -99,7 +99,7 @@ class FrictionRows:
 
     @property
     def has_cut_joints(self) -> bool:
-        """Whether some rows are of cut joints."""
+        """True if some rows are of cut joints."""
         return bool((self.places >= self.model.nv).any())
 
     @cached_property

@@ -34,7 +34,7 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
     limited = limited[~np.array(ties, dtype=bool)[limited]]
     ropes = [rows.names[k] for k in limited if rows.names[k] in model.compiled.names.ropes]
     if ropes:
-        remedy = "a rope is held by rigid stops; for a soft one take a SpringDamper with a law that never pushes"
+        remedy = "ropes have rigid stops only; for a soft one use a SpringDamper with a law that never pushes"
         raise ModelError("simulate", "stops", f"soft, with ropes {', '.join(ropes)}", remedy)
     if not len(limited):
         return model
@@ -62,8 +62,8 @@ def _damping_ratio(restitution: float) -> float:
     """Return the damping ratio of a spring that never pulls, for a restitution of at least 0.01."""
     from scipy.optimize import brentq
 
-    wanted = min(max(restitution, MIN_RESTITUTION), 1.0)
-    return 0.0 if wanted == 1.0 else float(brentq(lambda z: _restitution(z) - wanted, 0.0, 10.0))
+    target = min(max(restitution, MIN_RESTITUTION), 1.0)
+    return 0.0 if target == 1.0 else float(brentq(lambda z: _restitution(z) - target, 0.0, 10.0))
 
 
 def _restitution(z: float) -> float:

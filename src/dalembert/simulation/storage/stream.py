@@ -54,7 +54,7 @@ class Stream:
     Raises
     ------
     FileError
-        If another process writes to it, or it is damaged, or holds other files.
+        If another process writes to it, or it is damaged, or contains other files.
     """
 
     def __init__(self, path: str | os.PathLike[str], model: Model, t_start: float, resume: bool) -> None:

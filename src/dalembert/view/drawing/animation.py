@@ -213,7 +213,7 @@ class Animation:
         return self.moving
 
     def prepare(self) -> None:
-        """Draw the fixed artists once, for `pixels`; nobody can turn the picture from now on."""
+        """Draw the fixed artists once, for `pixels`; the view cannot change afterwards."""
         if isinstance(self.picture, SpatialPicture):
             self.picture.fixed_eye = True
         flat = self.picture.view.flat

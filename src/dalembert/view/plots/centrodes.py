@@ -171,10 +171,10 @@ def plot_inflection(
     marks.append(("Q", world(circles.acceleration_pole[k])[0], "s", style.PALETTE[0]))
     if len(circles.t) > 1:
         marks.append(("U", world(circles.ball_point[k])[0], "D", style.PALETTE[2]))
-    told = {"P": "instant centre", "W": "inflection pole", "Q": "acceleration pole", "U": "Ball's point"}
+    meanings = {"P": "instant centre", "W": "inflection pole", "Q": "acceleration pole", "U": "Ball's point"}
     for letter, point, mark, color in marks:
         if np.isfinite(clipped(point[None], low, high, around)).all():
-            canvas.dots(point[None], color, mark, label=f"{letter} {told[letter]}")
+            canvas.dots(point[None], color, mark, label=f"{letter} {meanings[letter]}")
             canvas.label(letter, point, color)
     return canvas.finish(legend="right")
 

@@ -24,13 +24,13 @@ def plot_tolerances(report: Tolerances, *, ax: Any = None, path: Any = None, out
     outputs : names
         Outputs to plot; those with an error if left out.
     """
-    wanted = [outputs] if isinstance(outputs, str) else outputs
-    if wanted is None:
-        wanted = [name for m, name in enumerate(report.outputs) if report.worst[:, m].max() > 0] or report.outputs[:1]
-    for name in wanted:
+    names = [outputs] if isinstance(outputs, str) else outputs
+    if names is None:
+        names = [name for m, name in enumerate(report.outputs) if report.worst[:, m].max() > 0] or report.outputs[:1]
+    for name in names:
         if name not in report.outputs:
             raise ModelError("plot", "outputs", name, f"there are {', '.join(map(repr, report.outputs))}")
-    places = [report.outputs.index(name) for name in wanted]
+    places = [report.outputs.index(name) for name in names]
     still = len(report.t) == 1
     tall = (0.27 * len(report.deviations) + 0.95) if still else 2.4
     if ax is None:

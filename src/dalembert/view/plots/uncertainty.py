@@ -25,10 +25,10 @@ def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> An
         left, right = picture.subplots(1, 2, width_ratios=(3, 2))
         values = found.data[output].values
         left.hist(values[np.isfinite(values)], bins=30, color=style.tint(style.PALETTE[0], 0.4))
-        for q, told in ((0.05, "5 %"), (0.5, "50 %"), (0.95, "95 %")):
+        for q, percent in ((0.05, "5 %"), (0.5, "50 %"), (0.95, "95 %")):
             at = float(found.quantile(output, q))
             left.axvline(at, color=style.INK, linewidth=1.0)
-            left.annotate(told, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
+            left.annotate(percent, (at, 1.0), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8)
         unit = found.data[output].attrs.get("units", "")
         left.set_xlabel(f"{output} [{unit}]" if unit else output)
         left.set_ylabel("samples")

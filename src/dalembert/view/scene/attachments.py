@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 class Attachment:
     """Marker with the number of its body and the frame that carries the figure.
 
-    That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m is the place in it.
+    That frame is the body's own or, on a flexible body, that of the nearest node; `offset` (3,) m: position in it.
     """
 
     number: int

@@ -1,6 +1,6 @@
 """Figures of force elements, constraints, couplings and drives: lines, patches, curves, arrows.
 
-`sketching.sketch_of` makes them. Joints have joints of their own (`scene.JointFigure`).
+`scene.connection_figures` makes them. Joints have their own figures (`scene.JointFigure`).
 """
 
 from __future__ import annotations

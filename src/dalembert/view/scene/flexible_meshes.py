@@ -36,7 +36,7 @@ class NodeMesh:
     sheet : bool
         True if the faces are seen from both sides.
     points : (k,) int
-        Nodes of bodies of whose elements nothing is known.
+        Nodes of bodies with unknown elements.
     """
 
     lines: list[Numbers] = field(default_factory=list)

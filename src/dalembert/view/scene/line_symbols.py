@@ -23,7 +23,7 @@ def color_of(look: str) -> str:
 
 
 def in_plane(look: str, start: Array, end: Array, width: float) -> list[Array]:
-    """Return the lines (k, 2) of a look between two points (2,) m of the plane; a spring is `width` (m) wide."""
+    """Return the lines (k, 2) of a symbol between two points (2,) m of the plane; a spring is `width` (m) wide."""
     along = end - start
     length = float(np.hypot(*along))
     if length == 0:
@@ -69,7 +69,7 @@ def in_plane(look: str, start: Array, end: Array, width: float) -> list[Array]:
 
 
 def in_space(look: str, start: Array, end: Array, width: float) -> list[Array]:
-    """Return the lines (k, 3) of a look between two points (3,) m of space."""
+    """Return the lines (k, 3) of a symbol between two points (3,) m of space."""
     along = end - start
     length = float(np.linalg.norm(along))
     if length == 0:

@@ -92,7 +92,7 @@ class Placement:
     reference : dict of int to (n, 3) m
         Nodes of flexible bodies without any deformation, by the number of the body; empty unless exaggerated.
     growth : dict of int to Growth
-        How shapes are multiplied where bodies stay in place.
+        Exaggeration of mode shapes of bodies that stay in place.
     t : float, s
         When: loads that follow laws of time are drawn as they are then.
     """
@@ -185,7 +185,7 @@ class View:
 
     @property
     def flat(self) -> bool:
-        """Whether the view is a plane."""
+        """True if the view is a plane."""
         return self.name != "3d"
 
     @property

@@ -143,7 +143,7 @@ class JointFigure:
 
     @property
     def grounded(self) -> bool:
-        """Whether one end is on ground."""
+        """True if one end is on ground."""
         return 0 in (self.first.number, self.second.number)
 
     @property
@@ -409,7 +409,7 @@ def _carried(placement: Placement, curve: CurveFigure) -> Array:
 
 
 def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:
-    """Return the marker of a marker, a body, a name, or ``"coupler.at(0.2, 0, 0)"``.
+    """Return the marker for a marker, a body, a name, or ``"coupler.at(0.2, 0, 0)"``.
 
     Raises
     ------

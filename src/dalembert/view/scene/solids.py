@@ -47,7 +47,7 @@ class Solid:
     edged : (f,) bool
         Whether the outline of a face is an edge of the solid, to be drawn as a line.
     round_about : (3,) or None
-        Axis about which it is round, so that only a stroke tells how far it has turned.
+        Axis about which it is round, so that only a stroke shows its rotation.
     outline : (k, 3) m or None
         What is seen from the front of a prism, if it is not convex.
     color : (4,) float or None
@@ -251,7 +251,7 @@ def of_body(body: Body, *, around: int = N_AROUND, triangles: int = MAX_TRIANGLE
     triangles : int
         How many a mesh has at most.
     lacks : list
-        Takes what is wrong with meshes that cannot be drawn.
+        List to which messages on meshes that cannot be drawn are added.
     """
     own = None if body.shape is None else visual_of_shape(body.shape)
     found = [] if own is None else _of_look(own, around, triangles, lacks)

@@ -64,11 +64,11 @@ class SymbolShape:
 
 
 def symbol_shape(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
-    """Return what a patch is made of, in a picture whose joints have a radius r and that reaches so far, m."""
+    """Return the shape of a patch, in a picture with joint radius r and the given size, m."""
     found = _look_of(patch, r, reach)
     if not patch.lift:
         return found
-    sides = [np.array([0.0, 0.0, way * (patch.lift + 0.8 * r)]) for way in (1.0, -1.0)]  # seen from either side
+    sides = [np.array([0.0, 0.0, way * (patch.lift + 0.8 * r)]) for way in (1.0, -1.0)]  # visible from either side
     return SymbolShape(
         [solid.moved(np.eye(3), up) for up in sides for solid in found.solids],
         [stroke + up for up in sides for stroke in found.strokes],
@@ -114,7 +114,7 @@ _SOLIDS = {
 
 
 def _stops(low: float, high: float, radius: float) -> list[Array]:
-    """Return the arc between two angles, and a stroke across it at those that are finite."""
+    """Return the arc between two angles, with a stroke across it at each finite angle."""
     near, far = (low if np.isfinite(low) else high - 2 * np.pi, high if np.isfinite(high) else low + 2 * np.pi)
     angle = np.linspace(near, min(far, near + 2 * np.pi), 41)
     strokes = [radius * np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])]
@@ -156,7 +156,7 @@ def _shoes() -> list[Array]:
 
 
 def _stream() -> list[Array]:
-    """Return three waves that are seen as such along every axis."""
+    """Return three waves that are visible along every axis."""
     on, aside = np.array([0.7, -0.7, 0.0]), np.array([0.5, 0.5, 0.7])
     s = np.linspace(-3.0, 3.0, 25)
     return [np.outer(s, on) + np.outer(off + 0.35 * np.sin(2.1 * s), aside) for off in (-1.2, 0.0, 1.2)]

@@ -1,7 +1,7 @@
 """Scenes in space: in a browser, in a notebook, as an offline page or a model file.
 
-`document` says what is seen and how it moves, `bundle` makes bytes of it, which one small page (``web/`` of the
-sources, bundled with three.js when the package is built) shows wherever it stands.
+`scene_document` describes a scene and its motion, and `scene_bytes` converts it to bytes. One small page (``web/`` of
+the sources, bundled with three.js when the package is built) shows them in all cases.
 """
 
 from .scenes import SceneOptions

@@ -59,28 +59,28 @@ class DragSession:
         return {"pull": True, "coordinates": self.puppet.coordinates(self.stage.reach), "facts": self.facts()} | more
 
     def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
-        puppet, kind, said = self.puppet, question.get("kind"), ""
+        puppet, kind, message = self.puppet, question.get("kind"), ""
         name = str(question.get("name"))
         more: dict[str, Any] = {}
         if kind == "pull":
             body = puppet.model.body_names[frame_of(question.get("frame"), puppet.model.nb) - 1]
             puppet.pull(body, question.get("local"), question.get("target"))  # type: ignore[arg-type]
         elif kind == "set" and name in self.parameters:
-            said, more = self._renew(name, question.get("value"))
+            message, more = self._renew(name, question.get("value"))
         elif kind == "set":
             if not puppet.set(name, question.get("value")):  # type: ignore[arg-type]
-                said = f"{name} cannot go farther: the loops do not close beyond"
+                message = f"{name} cannot go farther: the loops do not close beyond"
         elif kind == "reset":
             puppet.reset()
         elif kind == "rest":
-            said = self._rest()
+            message = self._rest()
         elif kind != "release":
             raise ModelError("view", "question", kind, "a page asks to pull, set, rest, release or reset")
         puppet = self.puppet
         values = [float(puppet.q[puppet.model.coordinate_names.index(name)]) for name in self._names]
         if puppet.model.nv <= MAX_LIVE_DOFS or kind != "pull":
             more["facts"] = self.facts()
-        return {"say": said, "values": values, **more, **self.stage.poses(puppet.q)}
+        return {"say": message, "values": values, **more, **self.stage.poses(puppet.q)}
 
     def _renew(self, name: str, value: Any) -> tuple[str, dict[str, Any]]:
         """Set a parameter; the mechanism is unchanged if its loops do not close with the new value."""
@@ -90,7 +90,7 @@ class DragSession:
             model = self.described.with_parameters(wanted)
             puppet = DragSolver(model, self.puppet.q)
         except DalembertError as error:
-            return f"{name} = {wanted[name]:.4g} cannot be: {error}", {}
+            return f"{name} = {wanted[name]:.4g} is not possible: {error}", {}
         self.numbers, self.puppet = wanted, puppet
         self.stage, scene = self._restage(model, puppet.q)
         return "", {"scene": scene}

@@ -108,7 +108,7 @@ class RealTimePlayer:
         result: Array = J.T @ force
         return result
 
-    # ---- what the page asks
+    # ---- requests of the page
 
     def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
         """Store a request; it is handled before the next step."""
@@ -154,7 +154,7 @@ class RealTimePlayer:
             if late < 0:
                 time.sleep(-late)
             elif late > 1.0:  # too slow: restart the clock and report it
-                self._said = f"slower than asked for: {shown / (shown + late * FRAME_RATE):.2g} of it"
+                self._said = f"slower than requested: {shown / (shown + late * FRAME_RATE):.2g} of it"
                 begin, shown = time.monotonic(), 0
 
     def _obey(self) -> None:

@@ -1,7 +1,7 @@
 """Scene of a system as a document: meshes with their frames, lines between points, and motions.
 
-It knows nothing of browsers. Frames are numbered as the bodies of a model: ground is 0. A place is a point of a frame
-that, on a flexible body, moves with its modes: ``at + sum_k eta[k] shifts[k]``.
+It is independent of browsers. Frames are numbered like the bodies of a model: ground is 0. A point is fixed in a frame;
+on a flexible body it moves with the modes: ``at + sum_k eta[k] shifts[k]``.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class SceneBuilder:
             nodes += len(self._flexible_body(name).nodes)
         self.modes = start
 
-    # ---- what is there
+    # ---- parts
 
     def description(self) -> dict[str, Any]:
         """Return the parts of the document that are independent of the motion."""
@@ -195,7 +195,7 @@ class SceneBuilder:
         assert body is not None
         return body
 
-    # ---- how it moves
+    # ---- motion
 
     def motion(self, times: Array, q: Array) -> dict[str, Any]:
         """Return times (n,), poses (n, nb, 7) [x y z, quaternion x y z w] and modal coordinates (n, modes)."""
