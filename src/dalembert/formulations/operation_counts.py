@@ -12,7 +12,7 @@ times a body in the middle, less
 which is how ends are counted here; for a tree, (7.10) once for each tip, and the rest once.
 
 The kernels use the inertia of the deformed body, low-rank elimination of modes where it is cheaper
-(core/flexible/low_rank.hpp), and body axes. `kernel` counts the loops over modes of core/flexible and 400
+(core/flexible/low_rank_modes.hpp), and body axes. `kernel` counts the loops over modes of core/flexible and 400
 multiplications and additions each for the 6 by 6 operations of a body and its joint.
 """
 

@@ -3,7 +3,7 @@
     min  f = sum_i [r_i(q) + s_i]^2 / 2,     lower <= q <= upper                                                    (1)
 
 [.] is the positive part for rows that are limits. The core solves (1) in SIMD batches and on threads
-(`core/kinematics/reach.hpp`) by Levenberg-Marquardt steps, quadratically where r vanishes.
+(`core/kinematics/ik_problem.hpp`) by Levenberg-Marquardt steps, quadratically where r vanishes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ constraints continue to do so, because (1) is the derivative of accelerations th
 output by the state satisfy the adjoint equation -l' = A^T l.
 
 The matrices of (1) are smooth where the run is. They are evaluated at Gauss points and are polynomials in between
-(`jacobians`). Both directions are products of small matrices in the core (`core/steppers/variations.hpp`), the adjoint
+(`jacobians`). Both directions are products of small matrices in the core (`core/steppers/variational.hpp`), the adjoint
 the transpose of the forward one. Error control of the motion does not bound the error of small changes (a pendulum at
 rest takes six steps in ten seconds). The steps of the run are therefore divided by an error estimate of the changes.
 """
