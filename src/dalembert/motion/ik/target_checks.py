@@ -1,7 +1,7 @@
 """Checked targets: positions, orientations, angles, directions of axes, single or in batches.
 
-Their rows are evaluated in the core (`core/kinematics/ik_problem.hpp`). J^T r is the gradient of |r|^2 / 2 for any size of
-r. For rotations and directions J is not the whole derivative of r, which is curved (`CheckedTarget.stiffness`).
+Their rows are evaluated in the core (`core/kinematics/ik_problem.hpp`). J^T r is the gradient of |r|^2 / 2 for any
+size of r. For rotations and directions J is not the whole derivative of r, which is curved (`CheckedTarget.stiffness`).
 """
 
 from __future__ import annotations
