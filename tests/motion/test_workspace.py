@@ -146,7 +146,7 @@ def test_a_redundant_arm_reaches_a_disc() -> None:
     X, Y = np.meshgrid(x, x, indexing="ij")
     np.testing.assert_array_equal(w.reachable, np.hypot(X, Y) < 2.1)
     assert set(np.unique(w.ways)) == {-1, 0}
-    with pytest.raises(da.ModelError, match="3 degrees of freedom"):
+    with pytest.raises(da.ModelError, match="3 DOF"):
         w.condition()
 
 

@@ -118,7 +118,7 @@ def _numbers(name: str, values: ArrayLike) -> Array:
     except (TypeError, ValueError):
         raise ModelError(_ITEM, f"values of {name!r}", values, "give numbers, rad or m") from None
     if found.ndim > 1 or not found.size or not np.isfinite(found).all():
-        raise ModelError(_ITEM, f"values of {name!r}", values, "give a sequence of finite numbers")
+        raise ModelError(_ITEM, f"values of {name!r}", values, "give finite numbers, one sequence")
     if float(np.abs(found).max()) > _MAX_DRIVE_VALUE:
         remedy = f"give numbers up to {_MAX_DRIVE_VALUE:.0e}: larger ones have too few digits"
         raise ModelError(_ITEM, f"values of {name!r}", values, remedy)
