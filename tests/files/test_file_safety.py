@@ -50,7 +50,7 @@ def test_only_a_store_of_ours_is_replaced_by_a_store(result: da.Result, tmp_path
     assert os.listdir(foreign) == ["zarr.json"]
     file = tmp_path / "file.zarr"
     file.write_text("mine")
-    with pytest.raises(da.ModelError, match="no folder"):
+    with pytest.raises(da.ModelError, match="not a folder"):
         result.save(file)
     assert file.read_text() == "mine"
     own = tmp_path / "own.zarr"

@@ -526,7 +526,7 @@ def test_the_angle_of_a_free_body_that_keeps_to_one_axis_is_found() -> None:
     assert np.allclose(result["disc.angle"], 5.0 * t, atol=1e-12)
     assert np.allclose(result["disc.free.position"], q)
     assert np.allclose(result["disc.quaternion"], q[:, :4], atol=1e-14) and q[:, 0].min() < 0  # through the other sign
-    with pytest.raises(da.ModelError, match="ask a Result"):
+    with pytest.raises(da.ModelError, match="use a Result"):
         da.Output.of(model, "disc.angle").evaluate(model, t, q, v)
 
 
@@ -651,7 +651,7 @@ def test_outputs_evaluate_on_states_and_compute_only_what_they_need(
     assert np.array_equal(force.evaluate(model, t, q, v), expected)
     assert "loads" in calls
     assert np.allclose(force.evaluate(model, t[3], q[3], v[3]), expected[3], atol=1e-10)
-    with pytest.raises(da.ModelError, match="ask a Result"):
+    with pytest.raises(da.ModelError, match="use a Result"):
         da.Output.of(model, "energy.work").evaluate(model, t, q, v)
     assert da.Output.of(model, force) is force
 
