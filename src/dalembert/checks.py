@@ -51,6 +51,8 @@ MAX_COMPARED_NAMES = 2000  # names compared; a file may hold any number
 _LOW, _HIGH = -math.inf, math.inf
 _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
+NO_EXPRESSION = "an expression of parameters is not allowed here"  # how the remedy of such an error begins
+
 
 def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
     """Return `value` as a new float64 array of the given shape; raise an error otherwise."""
@@ -70,7 +72,7 @@ def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -
             raise ValueError
     except (TypeError, ValueError, OverflowError):
         if any(isinstance(x, Expression) for x in _entries(value)):
-            remedy = "an expression of parameters is not allowed here; give numbers (expression.value is one)"
+            remedy = f"{NO_EXPRESSION}; give numbers (expression.value is one)"
             raise ModelError(item, field, value, remedy) from None
         raise ModelError(item, field, value, f"give {wanted}") from None
     if not np.isfinite(array).all():

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...bodies.body import Body
 from ...bodies.markers import Marker
-from ...checks import did_you_mean
+from ...checks import NO_EXPRESSION, did_you_mean
 from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
@@ -372,7 +372,7 @@ class error_location:
         item = getattr(error, "item", "")
         location = f"{self.where}: {item}" if item else str(self.where)
         remedy = str(getattr(error, "remedy", error))
-        if "an expression of parameters cannot stand here" in remedy:
+        if NO_EXPRESSION in remedy:
             remedy = "parameters are not permitted here, because they may change: put the value under 'constants'"
         raise FileError(location, getattr(error, "field", "content"), getattr(error, "value", ""), remedy) from error
 
