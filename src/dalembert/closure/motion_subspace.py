@@ -26,6 +26,7 @@ from ..checks import checked, finite_array, one_of, positive
 from ..errors import ModelError, SingularityError
 from ..model import as_model
 from ..numerics.rank import independent_rows
+from .assembly import assemble
 from .equations import Equations, RelativeEquations
 from .orthonormal_basis import gram_schmidt, jacobian_rate
 from .position_rates import jerk_terms, speed_scales
@@ -252,8 +253,6 @@ def motion_space(
     one_of("motion_space", "method", method, METHODS)
     equations = equations_of(system)
     if q is None and isinstance(equations, RelativeEquations):
-        from .assembly import assemble
-
         q = assemble(equations.model).q
     at = start_of(equations, q)
     if independent_coordinates is not None and method not in ("gauss", "gram-schmidt"):

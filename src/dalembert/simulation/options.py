@@ -117,7 +117,8 @@ def make_options(
     if method == "alpha" and model.feedback_count:
         remedy = "elements that depend on reactions need another method: 'auto', 'radau', ..."
         raise ModelError("simulate", "method", method, remedy)
-    length, delay = _fixed_step(method, step, span), model.shortest_delay
+    has_step_control = step is None and method not in FIXED_STEP_METHODS
+    length, delay = 0.0 if has_step_control else _fixed_step(method, step, span), model.shortest_delay
     if length > delay:
         raise ModelError("simulate", "fixed_step", step, f"the shortest delay limits steps to {delay:.6g} s")
     return Options(
@@ -134,14 +135,10 @@ def make_options(
 
 
 def _fixed_step(method: str, step: float | None, span: float) -> float:
-    """Return the length of fixed steps, s; 0 for methods with step control."""
+    """Return the length of fixed steps, s."""
     if method not in (*FIXED_STEP_METHODS, "alpha"):
-        if step is not None:
-            remedy = f"method {method!r} has step control: use rtol, atol and max_step"
-            raise ModelError("simulate", "fixed_step", step, remedy)
-        return 0.0
-    if step is None and method == "alpha":
-        return 0.0
+        remedy = f"method {method!r} has step control: use rtol, atol and max_step"
+        raise ModelError("simulate", "fixed_step", step, remedy)
     if step is None:
         raise ModelError("simulate", "fixed_step", None, f"method {method!r} has a fixed step: give fixed_step=..., s")
     length = finite_number(step, item="simulate", field="fixed_step")
