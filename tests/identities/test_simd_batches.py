@@ -470,10 +470,10 @@ def test_states_of_an_ensemble_that_are_moved_onto_loops_and_drives_are_noted() 
     q = da.assemble(model).q
     off = model.integrate(q, np.full(model.nv, 1e-3))
     one = da.simulate(model, 1e-3, state=da.State(q=off, v=np.ones(3)), times=[0.0])
-    assert len(one.stats.notes) == 2  # positions and speeds
+    assert len(one.stats.notes) == 2  # positions and velocities
     many = da.simulate(model, 1e-3, state=da.State(q=np.array([off, q]), v=np.ones((2, 3))), times=[0.0])
     assert any("off the loops" in note for note in many.stats.notes)
-    assert any("speeds" in note for note in many.stats.notes)
+    assert any("velocities" in note for note in many.stats.notes)
 
 
 # ---- threads

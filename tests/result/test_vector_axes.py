@@ -64,7 +64,7 @@ def test_what_has_no_axes_is_refused_by_name() -> None:
         result["base.quaternion in arm"]
     with pytest.raises(da.ModelError, match=r"name is 'nobody\.rotation'"):
         result["arm.velocity in nobody"]
-    with pytest.raises(da.ModelError, match="axes is 'body'; say how the body is turned"):
+    with pytest.raises(da.ModelError, match="axes is 'body'; give the orientation of the body"):
         s = da.System("stone")
         s.body("stone", mass=1.0)
         s.place("stone", velocity=(1, 0, 0), axes="body")
