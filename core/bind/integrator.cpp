@@ -1,5 +1,6 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
+#include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
 #include <algorithm>
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -245,6 +247,29 @@ public:
   // errors of the control in the last batch, by run
   nb::dict take_errors() { return std::exchange(errors, nb::dict()); }
 
+  // Modes of dry friction and stops are determined here from now on, beginning with those given; before `start`, or
+  // after `restore`.
+  void set_friction(const nb::dict &given) {
+    friction = std::make_unique<FrictionRun>();
+    fill_friction(model->data, run, given, *friction);
+    run.friction = friction.get();
+    model->integrators->prepare_friction(model->data, run, memory.data);
+  }
+  nb::list take_changes() { return friction ? bind::take_changes(*friction) : nb::list(); }
+  // switching functions that crossed zero where modes could not be determined here
+  std::vector<std::int32_t> passed() { return friction ? friction->passed : std::vector<std::int32_t>(); }
+  // values of the switching functions of friction at the time reached
+  nb::object friction_values() {
+    if (!friction)
+      return nb::none();
+    return doubles(friction->values.data(), {npy_intp(friction->values.size())});
+  }
+  void set_friction_values(const Doubles &values) {
+    if (!friction || values.size() != friction->values.size())
+      throw nb::value_error("the values do not fit the switching functions");
+    std::copy_n(values.data(), values.size(), friction->values.begin());
+  }
+
   // everything a run needs to go on as if it had not stopped
   nb::bytes checkpoint() const {
     std::string blob(sizeof run + memory.size, '\0');
@@ -268,6 +293,8 @@ public:
     run.discontinuities = {breaks.data(), std::ptrdiff_t(breaks.size())};
     run.initial_branches = nullptr;
     run.fixed_branches = scope.conditions.law_branches;
+    friction.reset();
+    run.friction = nullptr;
   }
 
   // where steps have to end; before the run has come to the first that was not among them
@@ -297,6 +324,7 @@ private:
   Scope scope;
   Block memory;
   Records records;
+  std::unique_ptr<FrictionRun> friction;
   std::vector<double> tolerances; // absolute ones
   nb::dict errors;
 
@@ -421,6 +449,12 @@ void add_integrator(nb::module_ &module) {
            nb::arg("together") = nb::none())
       .def("take_errors", Alone<&Integrator::take_errors, true>::call)
       .def("set_breaks", Alone<&Integrator::set_breaks>::call, nb::arg("times"))
+      .def("set_friction", Alone<&Integrator::set_friction>::call, nb::arg("given"))
+      .def("take_changes", Alone<&Integrator::take_changes, true>::call)
+      .def("passed", Alone<&Integrator::passed, true>::call)
+      .def_prop_rw(
+          "friction_values", [](Integrator &i) { return i.friction_values(); },
+          [](Integrator &i, const Doubles &values) { i.set_friction_values(values); })
       .def("checkpoint", Alone<&Integrator::checkpoint, true>::call)
       .def("restore", Alone<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
@@ -458,7 +492,8 @@ void add_integrator(nb::module_ &module) {
                                       {"stiff", Outcome::stiff},
                                       {"stopped", Outcome::stopped},
                                       {"unsolved", Outcome::newton_failed},
-                                      {"crawls", Outcome::stagnated}})
+                                      {"crawls", Outcome::stagnated},
+                                      {"undecided", Outcome::undecided}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

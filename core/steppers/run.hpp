@@ -13,6 +13,8 @@
 
 namespace dalembert {
 
+struct FrictionRun;
+
 enum class Outcome : std::int32_t {
   reached,         // the requested time: Run::t is equal to it
   paused,          // after the requested number of steps
@@ -24,6 +26,7 @@ enum class Outcome : std::int32_t {
   stopped,         // by the recorder, or on request
   newton_failed,   // the equations of an implicit step cannot be solved
   stagnated,       // steps have become so short that the end is out of reach
+  undecided,       // modes of friction and stops change, but cannot be determined here
 };
 
 struct Counts {
@@ -103,6 +106,7 @@ struct Run {
   bool error_control_off;
   Conditions conditions;
   DiscontinuityTimes discontinuities; // steps end there, and the method begins afresh
+  FrictionRun *friction = nullptr;    // modes of dry friction and stops; null: none, or determined by the caller
   // state of the run
   SmoothInterval interval; // between two discontinuities
   std::int32_t arrived;    // at a discontinuity, after which nothing has been evaluated yet
@@ -189,6 +193,8 @@ struct IntegratorSet {
   // sets the state, evaluates there; with `project` the state is moved onto the loops first
   Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v,
                    const double *x);
+  // workspace of Run::friction, and its modes in the conditions of the run
+  void (*prepare_friction)(const ModelData &, Run &, std::byte *memory);
   Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &,
                      const Recorder &);
   // the current state: q v x a dx, and the sides of switching functions (null: none are held)

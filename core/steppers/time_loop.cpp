@@ -1,5 +1,7 @@
 // The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
 // stepper.
+#include "friction/crossings.hpp"
+#include "friction/mode_change.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"
@@ -188,7 +190,15 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
     return Outcome::callback_failed;
   if (!rates(loop.at, t, work.q, work.v, work.x, work.a, work.dx))
     return Outcome::callback_failed;
+  if (run.friction &&
+      !switching_values(loop.at, *run.friction, t, work.q, work.v, work.x, run.friction->values.data()))
+    return Outcome::callback_failed;
   return restart(loop);
+}
+
+void set_friction(const ModelData &m, Run &run, std::byte *memory) {
+  TimeLoop loop(m, run, memory);
+  prepare_friction(loop.at, *run.friction);
 }
 
 // reports the branches that are held from a time on
@@ -425,11 +435,62 @@ Outcome record_step(TimeLoop &loop, const Attempt &attempt, Samples &samples, co
   return outcome == Outcome::reached && stiff ? Outcome::stiff : outcome;
 }
 
+// Ends the step where modes of friction and stops change: the state before, the state and the modes after it.
+Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing &crossing, const Recorder &recorder) {
+  Run &run = loop.at.run;
+  RunWorkspace &work = loop.work;
+  FrictionRun &friction = *run.friction;
+  const bool inside = crossing.fraction < 1.0;
+  const double t1 = inside ? run.t + crossing.fraction * attempt.h : attempt.end(run.t);
+  run.switches_without_step = run.lead_in_steps = 0;
+  lengthen(loop, attempt);
+  copy(inside ? work.qs : work.q1, loop.at.m.nq, work.q);
+  copy(inside ? work.vs : work.v1, loop.at.m.nv, work.v);
+  copy(inside ? work.xs : work.x1, loop.at.m.nx, work.x);
+  const bool fresh = t1 > run.t;
+  run.begin = run.t;
+  run.length = t1 - run.t;
+  run.t = t1;
+  run.interval = SmoothInterval::around(run.discontinuities, t1);
+  run.arrived = 0;
+  run.counts.steps += fresh;
+  if (fresh && !recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a))
+    return Outcome::stopped;
+  switch (change_modes(loop.at, friction, friction.passed)) {
+  case ModeChange::undecided:
+    return Outcome::undecided;
+  case ModeChange::callback_failed:
+    return Outcome::callback_failed;
+  case ModeChange::made:
+    break;
+  }
+  if (!impose_drives(loop.at, t1, work.q, work.v, work.x))
+    return Outcome::callback_failed;
+  Outcome outcome = project_onto_constraints(loop.at, t1, work.q, work.v);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(loop.at, t1, work.q, work.v, work.x, work.a, work.dx))
+    return Outcome::callback_failed;
+  outcome = restart(loop);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!switching_values(loop.at, friction, t1, work.q, work.v, work.x, friction.values.data()))
+    return Outcome::callback_failed;
+  std::vector<double> &after = friction.changes.back().after;
+  after.assign(work.q, work.q + loop.at.m.nq);
+  after.insert(after.end(), work.v, work.v + loop.at.m.nv);
+  after.insert(after.end(), work.x, work.x + loop.at.m.nx);
+  for (const std::int32_t number : friction.passed) // its sign just after counts
+    friction.values[std::size_t(number)] = 0.0;
+  return recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a) ? Outcome::reached : Outcome::stopped;
+}
+
 // One round of the loop: a step that is accepted and recorded (`taken` grows), or one that has to be tried again.
 Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &samples, const Recorder &recorder) {
   if (recorder.stop())
     return Outcome::stopped;
-  Outcome outcome = loop.at.run.arrived ? pass_discontinuity(loop, recorder) : Outcome::reached;
+  const Run &run = loop.at.run;
+  Outcome outcome = run.arrived ? pass_discontinuity(loop, recorder) : Outcome::reached;
   Attempt attempt;
   if (outcome == Outcome::reached)
     outcome = choose_length(loop, until, attempt);
@@ -439,6 +500,16 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     outcome = pass_switching_functions(loop, attempt, recorder);
   if (outcome != Outcome::reached || !attempt.accepted)
     return outcome;
+  if (run.friction) {
+    Crossing crossing;
+    outcome = find_crossing(loop.stepper, loop.at, *run.friction, attempt.h, crossing);
+    if (outcome != Outcome::reached)
+      return outcome;
+    if (crossing.found) {
+      ++taken;
+      return pass_mode_change(loop, attempt, crossing, recorder);
+    }
+  }
   ++taken;
   return record_step(loop, attempt, samples, recorder);
 }
@@ -502,6 +573,6 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
 
 extern const IntegratorSet integrators;
 const IntegratorSet integrators{
-    name, bytes, start, advance, state, dense, W, supports_simd_batch, simd_batch_bytes, run_simd_batch};
+    name, bytes, start, set_friction, advance, state, dense, W, supports_simd_batch, simd_batch_bytes, run_simd_batch};
 
 } // namespace dalembert::DALEMBERT_ISA

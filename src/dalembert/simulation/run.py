@@ -29,6 +29,7 @@ from .events.events import EventContext, EventFunctions
 from .events.velocity_jumps import velocities_after_jump, work_of_drives
 from .events.zero_crossings import Crossing, find_crossings
 from .failure import element_at_fold, make_error
+from .friction.core_friction import friction_table, is_decided_in_core, passed_events, take_change
 from .friction.messages import Change
 from .interrupts import Abandoned, Interrupt
 from .options import Options
@@ -44,7 +45,9 @@ __all__ = ["Run"]
 Array = NDArray[np.float64]
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
-REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped"))
+REACHED, PAUSED, STIFF, STOPPED, UNDECIDED = (
+    _core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped", "undecided")
+)
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
 FIRST_CHUNK_STEPS = 16  # of a run without events
@@ -113,7 +116,7 @@ class Run:
         self.released_branches: dict[int, float] = {}
         self.methods: list[str] = []
         self.g = np.zeros(len(self.event_functions.events))
-        self.restarted = self.searching = False
+        self.restarted = self.searching = self.core_friction = False
         self.ignored: set[int] = set()  # events with noisy outputs
         self.transients = 0  # unresolved transients that were passed
         self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
@@ -174,7 +177,22 @@ class Run:
             return self.options
         return replace(self.options, max_step=min(self.options.max_step, MAX_STEP_WHILE_STUCK * self.friction.span))
 
+    def set_core_friction(self) -> None:
+        """Let the core determine changes of the present modes of friction and stops, if it can."""
+        friction = self.friction
+        self.core_friction = (
+            friction is not None
+            and not self.event_functions.given_count
+            and self.history is None
+            and self.compound_branches is None
+            and is_decided_in_core(friction)
+        )
+        if self.core_friction and friction is not None:
+            stuck_step = MAX_STEP_WHILE_STUCK * friction.span
+            self.integrator.set_friction(friction_table(friction, self.options.max_step, stuck_step))
+
     def _begin_segment(self, state: State) -> None:
+        self.set_core_friction()
         self.segments.append(Segment(state.t, self.current_options, self.conditions, self.breaks))
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
@@ -184,8 +202,13 @@ class Run:
         if outcome != REACHED:
             raise make_error(self, outcome)
         self._record_step(begins=True)
-        if self.event_functions.events:
+        if self.searches_events:
             self.g = self.event_values(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+
+    @property
+    def searches_events(self) -> bool:
+        """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
+        return bool(self.event_functions.events) and not self.core_friction
 
     def _take_branch_changes(self) -> None:
         """Record the branches of laws in the steps taken; where a sliding mode begins or ends, begin a segment.
@@ -250,7 +273,7 @@ class Run:
     def advance(self) -> str:
         """Take steps up to `t_end`, a terminal event, an interrupt or a failure; return the status."""
         steps = FIRST_CHUNK_STEPS if self.history is None else 1
-        if self.event_functions.events:
+        if self.searches_events:
             steps = self._steps_before_event_search()
         if self.t_end > self.horizon:
             self.update_breaks(self.segments[0].begin)
@@ -261,12 +284,12 @@ class Run:
             self.stagnation.check(self)
             until = self.t_end if self.sampler is None else self._pause_time()
             began = time.perf_counter()
-            can_roll_back = self.event_functions.events and self.history is None
+            can_roll_back = self.searches_events and self.history is None
             before = (self.integrator.checkpoint(), self.g) if can_roll_back else None
             outcome, failed = self._take_steps(until, steps)
             stepped = time.perf_counter()
             rows, shorter = self._take_rows()
-            if self.event_functions.events:
+            if self.searches_events:
                 try:
                     ends = self._handle_events(rows)
                 except Abandoned:
@@ -281,11 +304,16 @@ class Run:
                     continue
             else:
                 self.records.extend(*rows[:4])
+                self._take_friction_changes()
             if shorter:
                 self._restart_search(shorter)
                 continue
             if failed is not None:
                 raise failed
+            if outcome == UNDECIDED:
+                self._decide_friction_change()
+                steps = self._steps_before_event_search() if self.searches_events else steps
+                continue
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
@@ -565,7 +593,10 @@ class Run:
         if self.friction is not None:
             self.integrator.step = step
         self.records.replace_last(*self.integrator.state()[:4])
-        self.g[[*(c.event for c in crossings), *also]] = 0.0
+        if self.core_friction:
+            self._mark_passed([c.event - given for c in crossings])
+        else:
+            self.g[[*(c.event for c in crossings), *also]] = 0.0
         self.restarted = True
         return ends
 
@@ -599,6 +630,45 @@ class Run:
         self._record_friction_change(change, now, gain, lost)
         self.conditions = now.conditions
         return after
+
+    def _take_friction_changes(self) -> None:
+        """Record the changes of friction and stops that the core has made: events, conditions, segments."""
+        if not self.core_friction or self.friction is None:
+            return
+        for found in self.integrator.take_changes():
+            made = take_change(self.friction, found, self.conditions)
+            energy = (0.0, 0.0)
+            if made.change.velocities_jumped:
+                energy = self._impact_energy(made.before, made.conditions, made.after)
+            self.conditions = made.conditions
+            now = EventContext(made.conditions, made.after)
+            self._record_friction_change(made.change, now, *energy)
+            self.segments.append(Segment(made.t, self.current_options, self.conditions, self.breaks))
+
+    def _decide_friction_change(self) -> None:
+        """Determine a change of friction and stops that the core has located but cannot make, and restart."""
+        assert self.friction is not None
+        passed = passed_events(self.friction, self.integrator.passed())
+        t, q, v, x = self.records.last()
+        after = self._update_friction(State(q=q, v=v, t=t, x=x), passed)
+        self.records.add(t, after.q, after.v, after.x)
+        self._collect_counts()
+        step = self.integrator.step
+        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self._begin_segment(after)
+        self.integrator.step = step
+        self.records.replace_last(*self.integrator.state()[:4])
+        if self.searches_events:
+            self.g[[self.event_functions.given_count + k for k in passed]] = 0.0
+        else:
+            self._mark_passed(passed)
+
+    def _mark_passed(self, passed: list[int]) -> None:
+        """Set switching functions of the core that crossed zero to zero: their signs just after count."""
+        assert self.friction is not None
+        values, watched = self.integrator.friction_values, len(self.friction.watched_rows)
+        values[[min(k, watched) for k in passed if k < watched or k == len(self.friction.events) - 1]] = 0.0
+        self.integrator.friction_values = values
 
     def _resolve_jam(self) -> bool:
         """Stop rows that slide with no friction consistent with their load, and restart; return whether any did."""

@@ -31,7 +31,7 @@ from .discontinuous_forces import jump_sizes
 from .holding_margin import HoldingLimits
 from .impacts import pressing_accelerations, stop_impulses
 from .load_limits import FrictionEvaluation, undetermined_friction
-from .messages import Change, StopImpact, StopImpactLog, describe_change
+from .messages import Change, StopImpact, StopImpactLog, describe_change, unloaded_stops
 from .modes import Modes
 from .rows import FrictionRows, Response
 from .stick_slip import StickSlipSolver
@@ -112,7 +112,7 @@ class FrictionState:
         """Return event functions (events, k) at k states of the present modes; they fall below zero at a change."""
         rows, modes = self.rows, self.modes
         s, u = rows.motion(q, v)
-        movable = self._movable(conditions)
+        movable = self.movable(conditions)
         size, slow = rows.slip_speeds(u), self.rest_tol * self.rest_tol_factor
         sliding = np.where(modes.sign != 0, np.where(rows.has_scalar_friction, modes.sign * u, size - 0.9 * slow), 1.0)
         if conditions.sliding != frozenset(modes.sliding_laws):  # a sliding mode of a law has begun, perhaps at rest
@@ -152,7 +152,7 @@ class FrictionState:
         """True if a row sticks, so that its holding effort must be sampled."""
         return self.holding is not None
 
-    def _movable(self, conditions: Conditions) -> BoolArray:
+    def movable(self, conditions: Conditions) -> BoolArray:
         """Return the rows (n,) that are neither driven nor locked by the user."""
         if (
             self._movable_cache is not None
@@ -187,7 +187,7 @@ class FrictionState:
         outside = (s[0] < self.rows.lower - 1e3 * self.position_tol) | (
             s[0] > self.rows.upper + 1e3 * self.position_tol
         )
-        for k in np.flatnonzero(outside & self._movable(now.conditions)):
+        for k in np.flatnonzero(outside & self.movable(now.conditions)):
             rope = self.rows.names[k] in self.rows.model.compiled.names.ropes
             raise ModelError(
                 f"{'rope' if rope else 'joint coordinate'} {self.rows.names[k]!r}",
@@ -219,7 +219,7 @@ class FrictionState:
         rows, change, passed = self.rows, Change(), list(passed)
         before = self.modes
         base = self.release(now.conditions)
-        movable = self._movable(base)
+        movable = self.movable(base)
         happened = [self.watched_rows[event] for event in passed if event < len(self.watched_rows)]
         came: list[int] = self._with_partners(
             [k for kind, k in happened if kind == "rest" and self._was_sliding(before, k)]
@@ -285,7 +285,7 @@ class FrictionState:
             base,
             now,
             at_rest=at_rest,
-            movable=self._movable(base),
+            movable=self.movable(base),
             side=side,
             u=u,
             rest_tol=self.rest_tol,
@@ -414,7 +414,7 @@ class FrictionState:
         locked = self.modes.locked
         base = self.release(now.conditions)
         u = self._velocities(now)
-        movable = self._movable(base)
+        movable = self.movable(base)
         at_rest = movable & self.modes.stuck
         solver = self._solver(base, now, at_rest, self.modes.side, u)
         jams = solver.find_jammed(self.modes)
@@ -445,7 +445,19 @@ class FrictionState:
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 
+    def set_modes(
+        self, before: Modes, modes: Modes, holding: HoldingLimits | None, t: float, struck: Sequence[int]
+    ) -> None:
+        """Set the modes after a change made at a time t, s, with impacts of the rows `struck`."""
+        self.modes, self.holding = modes, holding
+        self._check_progress(t, before, struck)
+
     # ---- notes and progress
+
+    def note_unloaded(self, names: Sequence[str]) -> None:
+        """Note stops without friction whose load is zero within rounding."""
+        if names:
+            self._note(unloaded_stops(names))
 
     def _note(self, note: str) -> None:
         if note not in self.note_texts:

@@ -15,14 +15,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...compile.joint_elements import SIGN_MODE
 from ...connections.elements.signals import Reaction, parts_in
 from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
 from ...model import Conditions, SelfStress
 from ..events.events import EventContext
+from .modes import Modes
 from .rows import FrictionRows
 
-__all__ = ["FrictionEvaluation", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_signs"]
+__all__ = ["FrictionEvaluation", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_modes", "with_signs"]
 
 Array = NDArray[np.float64]
 
@@ -66,6 +68,30 @@ def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Ar
     given = np.where(rows.has_scalar_friction | (sign > 1.0), sign, ONSET_SPEED * rest * sign)
     parameters[rows.mode[rows.has_friction]] = given[rows.has_friction]
     return conditions.changed(parameters=parameters)
+
+
+def with_modes(
+    rows: FrictionRows, base: Conditions, modes: Modes, movable: NDArray[np.bool_], rest: Array
+) -> Conditions:
+    """Return conditions with modes; rows that are not movable have friction by the sign of their velocities.
+
+    Parameters
+    ----------
+    base : Conditions
+        Without locks of stuck rows.
+    movable : (n,) bool
+        Rows that are neither driven nor locked by the user.
+    rest : (n,) rad/s or m/s
+        Rest tolerance.
+    """
+    has_mode = movable.copy()
+    for group in rows.vector_groups:
+        has_mode[group] = movable[group].any()
+    conditions = with_signs(rows, base, np.where(has_mode, modes.sign, SIGN_MODE), rest)
+    places = {int(place) for place in rows.places[modes.locked]}
+    if not places and not modes.sliding_laws:
+        return conditions
+    return conditions.changed(locked=base.locked | places, **modes.law_conditions)
 
 
 def with_fixed_friction(rows: FrictionRows, conditions: Conditions, friction: Array) -> Conditions:

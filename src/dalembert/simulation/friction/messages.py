@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from .modes import Modes
 from .rows import FrictionRows
 
-__all__ = ["Change", "StopImpact", "StopImpactLog", "describe_change"]
+__all__ = ["Change", "StopImpact", "StopImpactLog", "describe_change", "unloaded_stops"]
 
 
 @dataclass
@@ -49,6 +50,11 @@ def describe_change(rows: FrictionRows, before: Modes, modes: Modes, change: Cha
             change.texts.append(f"{name} {'leaves its stop' if before.side[k] else 'slips'}")
         elif rows.has_scalar_friction[k] and before.sign[k] * modes.sign[k] < 0:
             change.texts.append(f"{name} reverses")
+
+
+def unloaded_stops(names: Sequence[str]) -> str:
+    """Return the note on stops without friction whose load is zero within rounding."""
+    return f"{', '.join(names)}: the load on the stop is zero within rounding; held there until a force pulls it away"
 
 
 class StopImpactLog:

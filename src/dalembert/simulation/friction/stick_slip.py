@@ -14,13 +14,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ...compile.joint_elements import SIGN_MODE
 from ...errors import SingularityError
 from ...model import Conditions
 from ..events.events import EventContext
 from .discontinuous_forces import DiscontinuousForces
 from .holding_margin import HoldingLimits
-from .load_limits import FrictionEvaluation, friction_load_gain, with_fixed_friction, with_signs
+from .load_limits import FrictionEvaluation, friction_load_gain, with_fixed_friction, with_modes, with_signs
+from .messages import unloaded_stops
 from .modes import Modes, RowsAtRest, StickSlipDecision
 from .rows import FrictionRows, Response
 
@@ -114,15 +114,7 @@ class StickSlipSolver:
 
     def conditions_for(self, modes: Modes) -> Conditions:
         """Return conditions with modes; driven rows and those locked by the user have friction by velocity sign."""
-        rows = self.rows
-        has_mode = self.movable.copy()
-        for group in rows.vector_groups:
-            has_mode[group] = self.movable[group].any()
-        conditions = with_signs(rows, self.base, np.where(has_mode, modes.sign, SIGN_MODE), self.rest_tol)
-        places = {int(place) for place in rows.places[modes.locked]}
-        if not places and not modes.sliding_laws:
-            return conditions
-        return conditions.changed(locked=self.base.locked | places, **modes.law_conditions)
+        return with_modes(self.rows, self.base, modes, self.movable, self.rest_tol)
 
     # ---- solution
 
@@ -242,10 +234,7 @@ class StickSlipSolver:
         zero_loads = [k for k in decision.independent if small[k]]
         named = [k for k in np.flatnonzero(small).tolist() if k in zero_loads or self.problem.depends_on(zero_loads, k)]
         if zero_loads:
-            names = ", ".join(self.rows.names[self.chosen[k]] for k in named)
-            self.notes.append(
-                f"{names}: the load on the stop is zero within rounding; held there until a force pulls it away"
-            )
+            self.notes.append(unloaded_stops([self.rows.names[self.chosen[k]] for k in named]))
 
     def _note_assisted_stick(self, modes: Modes) -> None:
         """Note laws that help to hold stuck rows."""

@@ -1,0 +1,122 @@
+#include "bind/friction.hpp"
+#include "bind/kernel_methods.hpp"
+#include <algorithm>
+#include <stdexcept>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+
+namespace {
+
+std::vector<double> numbers_of(const nb::dict &given, const char *name) {
+  const Doubles values = nb::cast<Doubles>(given[name]);
+  return {values.data(), values.data() + values.size()};
+}
+
+template <class N> std::vector<N> whole_of(const nb::dict &given, const char *name) {
+  const Places values = nb::cast<Places>(given[name]);
+  return {values.data(), values.data() + values.size()};
+}
+
+std::vector<unsigned char> marks_of(const nb::dict &given, const char *name) { return whole_of<unsigned char>(given, name); }
+
+template <class V> nb::object array_of(const V &values) {
+  const std::vector<double> numbers(values.begin(), values.end());
+  return doubles(numbers.data(), {npy_intp(numbers.size())});
+}
+
+std::vector<unsigned char> copy_marks(const unsigned char *marks, int count) {
+  return marks ? std::vector<unsigned char>(marks, marks + count) : std::vector<unsigned char>(std::size_t(count), 0);
+}
+
+} // namespace
+
+void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, FrictionRun &f) {
+  const std::vector<std::int32_t> indices = whole_of<std::int32_t>(given, "indices");
+  const std::vector<double> numbers = numbers_of(given, "numbers");
+  const std::size_t n = indices.size() / 4;
+  if (numbers.size() != 6 * n)
+    throw nb::value_error("the rows of friction do not fit");
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::int32_t *index = indices.data() + 4 * k;
+    const double *number = numbers.data() + 6 * k;
+    if (index[0] < 0 || index[0] >= m.nv + m.cut_nv || index[1] >= m.nq + m.cut_nq || index[2] >= m.parameter_count ||
+        index[3] >= m.parameter_count)
+      throw nb::value_error("a row of friction does not fit the model");
+    f.rows.push_back({index[0], index[1], index[2], index[3], number[0], number[1], number[2], number[3], number[4],
+                      number[5]});
+  }
+  const std::vector<std::int32_t> switches = whole_of<std::int32_t>(given, "switches");
+  for (std::size_t k = 0; k + 1 < switches.size(); k += 2) {
+    if (switches[k] < 0 || switches[k] > 2 || switches[k + 1] < 0 || std::size_t(switches[k + 1]) >= n)
+      throw nb::value_error("a switching function of friction does not fit");
+    f.switches.push_back({SwitchKind(switches[k]), switches[k + 1]});
+  }
+  f.position_tol = nb::cast<double>(given["position_tol"]);
+  f.span = nb::cast<double>(given["span"]);
+  f.weight = nb::cast<double>(given["weight"]);
+  f.longest_step = nb::cast<double>(given["max_step"]);
+  f.longest_stuck_step = std::min(f.longest_step, nb::cast<double>(given["stuck_step"]));
+  f.rest_tol_factor = nb::cast<double>(given["rest_tol_factor"]);
+  f.change_times = numbers_of(given, "change_times");
+  f.modes.sign = numbers_of(given, "sign"), f.modes.side = numbers_of(given, "side");
+  f.modes.stuck = marks_of(given, "stuck"), f.modes.immobile = marks_of(given, "immobile");
+  f.modes.locked = whole_of<std::int32_t>(given, "locked");
+  f.holding.holds = !f.modes.locked.empty();
+  f.holding.dependent = whole_of<std::int32_t>(given, "dependent");
+  f.holding.unbounded_below = marks_of(given, "unbounded_below");
+  f.holding.unbounded_above = marks_of(given, "unbounded_above");
+  f.holding.coupling = numbers_of(given, "coupling"), f.holding.scale = numbers_of(given, "scale");
+  for (const std::size_t size : {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(),
+                                 f.modes.immobile.size(), f.holding.unbounded_below.size(),
+                                 f.holding.unbounded_above.size(), f.holding.scale.size()})
+    if (size != n)
+      throw nb::value_error("the modes of friction do not fit the rows");
+  const auto outside = [&](std::int32_t row) { return row < 0 || std::size_t(row) >= n; };
+  for (const std::vector<std::int32_t> *each : {&f.modes.locked, &f.holding.dependent})
+    if (std::any_of(each->begin(), each->end(), outside))
+      throw nb::value_error("a locked row does not exist");
+  if (f.holding.coupling.size() != f.modes.locked.size() * f.holding.dependent.size())
+    throw nb::value_error("the coupling of dependent rows does not fit");
+  const Conditions &c = run.conditions;
+  f.prescribed[0] = copy_marks(c.acceleration_prescribed, m.nv);
+  f.prescribed[1] = copy_marks(c.velocity_prescribed, m.nv);
+  f.prescribed[2] = copy_marks(c.position_prescribed, m.nv);
+  f.cut_locked = copy_marks(c.cut_velocity_locked, m.cut_nv);
+  for (const std::int32_t k : f.modes.locked) {
+    const int place = f.rows[std::size_t(k)].place;
+    if (place >= m.nv)
+      f.cut_locked[std::size_t(place - m.nv)] = 0;
+    else
+      for (std::vector<unsigned char> &marks : f.prescribed)
+        marks[std::size_t(place)] = 0;
+  }
+}
+
+nb::list take_changes(FrictionRun &f) {
+  nb::list changes;
+  for (const FrictionChange &change : f.changes) {
+    nb::dict found;
+    found["t"] = change.t;
+    found["velocities_jumped"] = change.velocities_jumped;
+    found["before"] = array_of(change.before), found["after"] = array_of(change.after);
+    found["sign"] = array_of(change.modes.sign), found["side"] = array_of(change.modes.side);
+    found["stuck"] = array_of(change.modes.stuck), found["immobile"] = array_of(change.modes.immobile);
+    found["locked"] = array_of(change.modes.locked);
+    found["dependent"] = array_of(change.holding.dependent);
+    found["unbounded_below"] = array_of(change.holding.unbounded_below);
+    found["unbounded_above"] = array_of(change.holding.unbounded_above);
+    found["coupling"] = array_of(change.holding.coupling), found["scale"] = array_of(change.holding.scale);
+    nb::list impacts;
+    for (const StopImpact &impact : change.impacts)
+      impacts.append(nb::make_tuple(impact.row, impact.side, impact.speed));
+    found["impacts"] = impacts;
+    found["unloaded"] = array_of(change.unloaded);
+    changes.append(found);
+  }
+  f.changes.clear();
+  return changes;
+}
+
+} // namespace dalembert::bind

@@ -1,0 +1,158 @@
+#include "friction/row_response.hpp"
+#include "constraints/loop_constraints.hpp"
+#include "system/dynamics.hpp"
+#include "tree/kinematics.hpp"
+#include "tree/outputs.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+LoopWorkspace<double> &loops_of(const RunContext &i) { return i.work.motion.system.loops; }
+
+const unsigned char *pointer(const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); }
+
+} // namespace
+
+void row_motion(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, double *s, double *u) {
+  const ModelData &m = i.m;
+  if (f.has_cut_rows) {
+    Workspace<double> &ws = loops_of(i).ws;
+    ws.t = i.run.interval.clamp(t);
+    place_and_move(m, ws, q, v);
+    cut_joints(m, ws, f.cut_q.data(), f.cut_v.data(), nullptr);
+  }
+  for (int k = 0; k < f.count(); ++k) {
+    const FrictionRow &row = f.rows[std::size_t(k)];
+    s[k] = row.coordinate < 0        ? std::numeric_limits<double>::quiet_NaN()
+           : row.coordinate < m.nq ? q[row.coordinate]
+                                     : f.cut_q[std::size_t(row.coordinate - m.nq)];
+    u[k] = row.place < m.nv ? v[row.place] : f.cut_v[std::size_t(row.place - m.nv)];
+  }
+}
+
+void row_accelerations(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *a,
+                       double *out) {
+  const ModelData &m = i.m;
+  if (f.has_cut_rows) {
+    Workspace<double> &ws = loops_of(i).ws;
+    ws.t = i.run.interval.clamp(t);
+    place_and_move(m, ws, q, v);
+    compute_accelerations(m, ws, a);
+    cut_joints(m, ws, f.cut_q.data(), f.cut_v.data(), f.cut_a.data());
+  }
+  for (int k = 0; k < f.count(); ++k) {
+    const int place = f.rows[std::size_t(k)].place;
+    out[k] = place < m.nv ? a[place] : f.cut_a[std::size_t(place - m.nv)];
+  }
+}
+
+// the response d (nv) to unit efforts on the degrees of freedom x, while the rows of the loops hold
+static void take_out_loops(const ModelData &m, LoopWorkspace<double> &loops, const Factored &factored,
+                           const unsigned char *prescribed, double *d, double *lambda) {
+  for (int pass = 0; pass < 2; ++pass) { // the second refines
+    for (int k = 0; k < m.loop_constraint_count; ++k) {
+      const LoopConstraintData &constraint = m.loop_constraints[k];
+      for (int j = 0; j < constraint.rows; ++j) {
+        const double *row = loops.values + constraint.values + j * constraint.supports;
+        double sum = 0.0;
+        for (int e = 0; e < constraint.supports; ++e)
+          sum -= row[e] * d[m.support[constraint.support + e]];
+        loops.rhs[constraint.row + j] = sum;
+      }
+    }
+    solve_rows(m, loops, factored, d, lambda);
+  }
+  correct_for_regularization(m, loops, factored, prescribed, d, lambda);
+}
+
+void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
+             const std::vector<unsigned char> &prescribed) {
+  const ModelData &m = i.m;
+  LoopWorkspace<double> &loops = loops_of(i);
+  const unsigned char *marks = pointer(prescribed);
+  const int n = f.count(), nv = m.nv;
+  loops.ws.t = i.run.interval.clamp(t);
+  Factored factored{};
+  if (m.nc) {
+    evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
+                                      {.values = loops.values,
+                                       .leverage = loops.leverage,
+                                       .opening = &loops.opening,
+                                       .active = i.run.conditions.constraint_active,
+                                       .held = pointer(f.cut_locked)});
+    for (int k = 0; k < n; ++k) {
+      double *row = f.J.data() + std::ptrdiff_t(k) * nv;
+      if (f.rows[std::size_t(k)].place < nv)
+        continue;
+      double coordinate;
+      cut_coordinate(m, loops.ws, m.loop_constraints[f.constraint[std::size_t(k)]], f.part[std::size_t(k)], coordinate,
+                     row);
+    }
+    factored = factor_loops(m, loops, q, marks);
+  } else {
+    factorize<double>(m, loops.ws, q, marks);
+  }
+  for (int k = 0; k < n; ++k) {
+    double *row = f.J.data() + std::ptrdiff_t(k) * nv, *d = f.D.data() + std::ptrdiff_t(k) * nv;
+    if (const int place = f.rows[std::size_t(k)].place; place < nv) {
+      std::fill_n(row, nv, 0.0);
+      row[place] = 1.0;
+    }
+    for (int e = 0; e < nv; ++e)
+      loops.x[e] = Pack(marks && marks[e] ? 0.0 : row[e]);
+    solve(m, loops.ws, loops.side, loops.x, loops.x, 1, m.nb, marks);
+    double own = 0.0;
+    for (int e = 0; e < nv; ++e) {
+      d[e] = marks && marks[e] ? 0.0 : loops.x[e][0];
+      own += row[e] * d[e];
+    }
+    f.own[std::size_t(k)] = own;
+    if (m.nc)
+      take_out_loops(m, loops, factored, marks, d, i.work.motion.system.lambda);
+  }
+  for (int k = 0; k < n; ++k)
+    for (int j = 0; j <= k; ++j) {
+      double sum = 0.0, other = 0.0;
+      for (int e = 0; e < nv; ++e) {
+        sum += f.J[std::size_t(k * nv + e)] * f.D[std::size_t(j * nv + e)];
+        other += f.J[std::size_t(j * nv + e)] * f.D[std::size_t(k * nv + e)];
+      }
+      f.A[std::size_t(k * n + j)] = f.A[std::size_t(j * n + k)] = 0.5 * (sum + other);
+    }
+}
+
+bool evaluate_rows(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
+                   double *accelerations) {
+  if (!rates(i, t, q, v, x, i.work.a1, i.work.dx1))
+    return false;
+  row_accelerations(i, f, t, q, v, i.work.a1, accelerations);
+  return true;
+}
+
+bool effort_sizes(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
+                  double *sizes) {
+  const ModelData &m = i.m;
+  Conditions &c = i.run.conditions;
+  const unsigned char *active = c.constraint_active;
+  if (m.nc)
+    c.constraint_active = f.opened.data();
+  bool done = rates(i, t, q, v, x, i.work.a1, i.work.dx1);
+  c.constraint_active = active;
+  if (done && m.nc && !all_finite(i.work.a1, m.nv)) // the trees alone lack inertia
+    done = rates(i, t, q, v, x, i.work.a1, i.work.dx1);
+  if (!done)
+    return false;
+  double energies[2];
+  Workspace<double> &ws = loops_of(i).ws;
+  place_and_move(m, ws, q, i.work.a1);
+  energy(m, ws, q, i.work.a1, energies);
+  const double size = f.weight + std::sqrt(std::max(2.0 * energies[0], 0.0));
+  for (int k = 0; k < f.count(); ++k)
+    sizes[k] = f.own[std::size_t(k)] > 0.0 ? size / std::sqrt(f.own[std::size_t(k)]) : 0.0;
+  return true;
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,45 @@
+// Stick or slip of rows at rest: one convex quadratic program.
+//
+// With lam the efforts of the rows and a_0 their accelerations without these,
+//
+//     w = a_0 + A lam,     w_k = 0, or lam_k on a bound with w_k pointing away from it                            (1)
+//
+// For constant bounds w is unique. Rows that exceed static friction change to sliding friction one by one, those of
+// largest w first. A row on a bound slips unless it depends on stuck rows: then it moves with them, not at all.
+#pragma once
+
+#include "numerics/bounded_qp.hpp"
+#include <cstdint>
+
+namespace dalembert {
+
+// Problem (1) of m rows, and its solution.
+struct RowsAtRest {
+  // ---- problem
+  int count = 0;
+  std::vector<double> A;            // m x m
+  std::vector<double> side;         // closed stop of each row: -1, 0 or 1
+  std::vector<unsigned char> pinned; // held in both directions without limits, as between two stops without clearance
+  std::vector<double> noise;        // rounding of the accelerations
+  std::vector<double> a0;           // accelerations without friction and stops of these rows
+  std::vector<double> friction, static_friction;
+
+  // ---- solution
+  std::vector<double> x;             // efforts
+  std::vector<std::int32_t> independent; // of the stuck rows
+  std::vector<unsigned char> slips;
+  std::vector<double> direction;     // of slip, -1 or 1
+
+  void resize(int m);
+  bool unbounded_below(int k) const { return side[std::size_t(k)] > 0.0 || pinned[std::size_t(k)]; }
+  bool unbounded_above(int k) const { return side[std::size_t(k)] < 0.0 || pinned[std::size_t(k)]; }
+  // False if the program has no solution.
+  bool solve(BoundedQp &qp, FreeSet &set);
+
+private:
+  void classify(const BoundedQp &qp, FreeSet &set);
+  std::vector<double> limit, lower, upper;
+  std::vector<unsigned char> bound;
+};
+
+} // namespace dalembert
