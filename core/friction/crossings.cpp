@@ -1,5 +1,6 @@
 #include "friction/crossings.hpp"
 #include "friction/mode_change.hpp"
+#include "friction/row_response.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
 #include <cmath>
@@ -34,6 +35,18 @@ bool vertex(const Point &a, const Point &b, const Point &c, Point &found) {
 
 bool positive(double g) { return g > 0.0; }
 
+// A function of a stop whose slope is known: it falls, then rises.
+struct Slope {
+  Point at;
+  double rate; // per step
+};
+
+// lowest value that a convex function through two points with their slopes can have, and where
+Point lowest(const Slope &a, const Slope &b) {
+  const double s = (b.at.g - a.at.g + a.rate * a.at.s - b.rate * b.at.s) / (a.rate - b.rate);
+  return {s, a.at.g + a.rate * (s - a.at.s)};
+}
+
 class Search {
 public:
   Search(const Stepper &stepper, const RunContext &i, FrictionRun &f, double h)
@@ -64,12 +77,34 @@ private:
   const double h;
   const int count;
   std::vector<double> table;                // nodes x functions
+  std::vector<double> rates;                // nodes x functions of rows: slopes of the gaps of stops, per step
   std::vector<unsigned char> suspects;      // functions that may cross
   std::vector<Point> fine;                  // of the margin, where it changes fast
   std::vector<double> displacement, values; // nv; functions
   Outcome failure = Outcome::reached;
 
   double *value(int function, int node) { return table.data() + node * count + function; }
+
+  bool is_stop(int k) const {
+    return k < int(f.switches.size()) && f.switches[std::size_t(k)].kind != SwitchKind::rest;
+  }
+  // slope of the gap of a stop at the state that was evaluated last, per step
+  double gap_rate(int k) const {
+    const RowSwitch &which = f.switches[std::size_t(k)];
+    return h * (which.kind == SwitchKind::lower ? f.u[std::size_t(which.row)] : -f.u[std::size_t(which.row)]);
+  }
+  void keep_rates(int node) {
+    for (int k = 0; k < count; ++k)
+      if (is_stop(k))
+        rates[std::size_t(node * count + k)] = gap_rate(k);
+  }
+  Slope slope(int k, int node) { return {point(k, node), rates[std::size_t(node * count + k)]}; }
+
+  // whether the gap of a stop may close and open again between two nodes
+  bool may_dip(int k, int node) {
+    const Slope a = slope(k, node), b = slope(k, node + 1);
+    return a.at.g > 0.0 && b.at.g > 0.0 && a.rate < 0.0 && b.rate > 0.0 && lowest(a, b).g <= 0.0;
+  }
 
   // ---- by a cubic between the ends of the step
 
@@ -110,13 +145,19 @@ private:
   bool screen() {
     table.resize(std::size_t(node_count * count));
     suspects.assign(std::size_t(count), 0);
+    rates.resize(table.size());
     find_displacement();
-    for (int node = 1; node < node_count - 1; ++node)
+    const RunWorkspace &work = i.work;
+    row_motion(i, f, i.run.t, work.q, work.v, f.s.data(), f.u.data());
+    keep_rates(0);
+    for (int node = 1; node < node_count - 1; ++node) {
       if (!at_cubic(nodes[node], value(0, node)))
         return false;
-    const RunWorkspace &work = i.work;
+      keep_rates(node);
+    }
     if (!switching_values(i, f, i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1)))
       return false;
+    keep_rates(node_count - 1);
     std::copy_n(f.values.begin(), count, value(0, 0));
     values.resize(std::size_t(count));
     if (std::find(f.values.begin(), f.values.end(), 0.0) != f.values.end()) {
@@ -138,6 +179,9 @@ private:
         return true;
     if (!first)
       return false;
+    for (int node = 0; is_stop(k) && node < node_count - 1; ++node)
+      if (may_dip(k, node))
+        return true;
     for (int node = 1; node < node_count - 1; ++node) {
       Point found;
       if (vertex(point(k, node - 1), point(k, node), point(k, node + 1), found) && found.g < 0.25 * *value(k, node))
@@ -211,9 +255,11 @@ private:
   }
 
   Outcome locate(Crossing &crossing) {
-    for (int node = 1; node < node_count - 1; ++node)
+    for (int node = 1; node < node_count - 1; ++node) {
       if (!at_dense(nodes[node], value(0, node)))
         return failure;
+      keep_rates(node);
+    }
     double begin = 0.0;
     if (std::find(f.values.begin(), f.values.end(), 0.0) != f.values.end()) {
       begin = just_after;
@@ -260,11 +306,35 @@ private:
         points.push_back(point(k, node));
     }
     points.front().s = begin;
+    if (is_stop(k))
+      add_closings(k, points);
     add_dips(k, points);
     for (std::size_t j = 0; j + 1 < points.size() && failure == Outcome::reached; ++j)
       if (points[j].g > 0.0 && points[j + 1].g <= 0.0)
         return root(k, points[j], points[j + 1]);
     return 2.0;
+  }
+
+  // points at which the gap of a stop is closed between two nodes at which it is open
+  void add_closings(int k, std::vector<Point> &points) {
+    for (int node = node_count - 2; node >= 0; --node) {
+      if (!may_dip(k, node))
+        continue;
+      Slope a = slope(k, node), b = slope(k, node + 1);
+      for (int round = 0; round < max_root_iterations; ++round) {
+        const Point guess = lowest(a, b);
+        if (guess.g > 0.0 || !(guess.s > a.at.s && guess.s < b.at.s) || b.at.s - a.at.s <= same_root)
+          break;
+        const Slope next{{guess.s, dense_value(k, guess.s)}, gap_rate(k)};
+        if (failure != Outcome::reached)
+          return;
+        if (next.at.g <= 0.0) {
+          points.insert(points.begin() + node + 1, next.at);
+          break;
+        }
+        (next.rate < 0.0 ? a : b) = next;
+      }
+    }
   }
 
   // points near extrema at which a function of constant sign comes close to zero
