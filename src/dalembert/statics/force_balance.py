@@ -158,7 +158,7 @@ class ForceBalance:
         f: Array = model._supplied(q, v, still, conditions=self.conditions, **how)
         return f
 
-    def look(self, q: Array, x: Array) -> BalanceEvaluation:
+    def evaluate(self, q: Array, x: Array) -> BalanceEvaluation:
         """Evaluate the balance at a closed configuration."""
         return BalanceEvaluation(self, q, x)
 

@@ -190,7 +190,7 @@ class NeighbourSample:
         """Return a message on a force with infinite slope between two states."""
         forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
-        places = self.model.compiled.elements.places
+        places = self.model.compiled.elements.indices
         whose = [name for name, place in places.items() if (change[place.measures] > MIN_DIFFERENCE).any()]
         forces_text = f"the force of element {whose[0]!r} changes" if whose else "forces change"
         return (
@@ -225,7 +225,7 @@ class NeighbourSample:
                 )
         forces = model.report(["forces"], t, q, v, x, conditions=conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
-        for name, place in model.compiled.elements.places.items():
+        for name, place in model.compiled.elements.indices.items():
             span = place.measures
             if (change[span] > MIN_DIFFERENCE).any():
                 k = span.start + int(change[span].argmax())

@@ -171,7 +171,7 @@ def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, pa
         raise ModelError("plot", "show", show, "use 'runs', 'bands' or 'auto'")
     bands = show == "bands" or (show == "auto" and len(ensemble) > MAX_SINGLE_RUNS)
     if names:
-        curves = [c for name in names for c in _many(name, np.asarray(ensemble[name]), ensemble.about(name))]
+        curves = [c for name in names for c in _many(name, np.asarray(ensemble[name]), ensemble.find_output(name))]
     else:
         labels = ensemble.labels
         columns = zip(labels.coordinates, labels.coordinate_units, np.moveaxis(ensemble.q, -1, 0), strict=True)
@@ -312,13 +312,13 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
 
 def _shared(result: Result, what: Any, count: int) -> list[str]:
     """Return additions to the labels of components that the motion does not determine, at a few times."""
-    if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
+    if result.model is None or callable(what) or Output.of(result.model, what).determined is None:
         return [""] * count
     rows = np.unique(np.linspace(0, len(result) - 1, N_SAMPLED).astype(int))
     few = Result(
         result.model, *(part[rows] for part in (result.t, result.q, result.v, result.x)), conditions=result.conditions
     )
-    unique = few.unique(what).reshape(len(rows), -1)
+    unique = few.is_determined(what).reshape(len(rows), -1)
     return ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
 
 
@@ -331,7 +331,7 @@ def _components(array: Array) -> list[str]:
 
 def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[str]]:
     """Return units and labels of the components of an output; empty where they are not known."""
-    about = result.about(what)
+    about = result.find_output(what)
     if about is None:
         return [""] * count, []
     units = [unit.strip() for unit in about.unit.split(",")]
@@ -355,7 +355,7 @@ def _refined(result: Result) -> Result:
     """Return the result at further times, so that curves are smooth for any step size."""
     if result.dense is None or not 1 < len(result) < N_FINE:
         return result
-    return result.refined(np.linspace(result.t[0], result.t[-1], N_FINE))
+    return result.with_times(np.linspace(result.t[0], result.t[-1], N_FINE))
 
 
 def _optional(result: Result, name: str) -> Array | None:

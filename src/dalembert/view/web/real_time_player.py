@@ -63,7 +63,7 @@ class RealTimePlayer:
         )  # N/m, N s/m: near critical
         self._grip: tuple[Any, Array] | None = None
         self._changes: list[tuple[str, float]] = []
-        self._said = ""
+        self._status_text = ""
         self._fresh = threading.Condition()
         self._count = 0
         self._closed = False
@@ -131,7 +131,7 @@ class RealTimePlayer:
             self._changes.append(("", 0.0))
         else:
             raise ModelError("play", "question", kind, "a page asks to pull, set, release or reset")
-        return {"say": self._said}
+        return {"say": self._status_text}
 
     _next_grip: tuple[Any, Array] | None = None
 
@@ -145,7 +145,7 @@ class RealTimePlayer:
                 self._obey()
                 self._live.advance(step)
             except DalembertError as error:
-                self._said = f"the run has ended: {error}"
+                self._status_text = f"the run has ended: {error}"
                 self._tell()
                 return
             self._tell()
@@ -154,7 +154,7 @@ class RealTimePlayer:
             if late < 0:
                 time.sleep(-late)
             elif late > 1.0:  # too slow: restart the clock and report it
-                self._said = f"slower than requested: {shown / (shown + late * FRAME_RATE):.2g} of it"
+                self._status_text = f"slower than requested: {shown / (shown + late * FRAME_RATE):.2g} of it"
                 begin, shown = time.monotonic(), 0
 
     def _obey(self) -> None:
@@ -180,7 +180,7 @@ class RealTimePlayer:
             with self._fresh:
                 self._fresh.wait_for(lambda last=seen: self._closed or self._count != last, timeout=1.0)  # type: ignore[misc]
                 seen, state = self._count, self._state
-            yield {"say": self._said or f"t = {state.t:.1f} s", **self.stage.poses(state.q)}
+            yield {"say": self._status_text or f"t = {state.t:.1f} s", **self.stage.poses(state.q)}
 
 
 def _checked_keys(keys: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, list[str]]:
