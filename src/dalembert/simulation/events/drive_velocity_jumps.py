@@ -105,8 +105,8 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
             f"drive {drive.name!r}",
             f"speed at t = {t:.6g} s",
             f"{first:.6g} then {last:.6g}",
-            f"it jumps: declare that by da.FunctionLaw(law, discontinuity_times=[{t:.6g}]) for a velocity jump with its "
-            "impulse, or smooth it by da.laws.SmoothedLaw(law, width)",
+            f"it jumps: declare that by da.FunctionLaw(law, discontinuity_times=[{t:.6g}]) for a velocity jump with "
+            "its impulse, or smooth it by da.laws.SmoothedLaw(law, width)",
         )
     return steps
 
