@@ -67,10 +67,10 @@ class Options:
             fixed_step=self.step,
             spectral_radius=self.spectral_radius,
             project=self.project,
-            watch=self.detect_stiffness,
+            detect_stiffness=self.detect_stiffness,
         )
         if breaks is not None and len(breaks):
-            integrator.set_breaks(breaks)
+            integrator.set_discontinuities(breaks)
         return integrator
 
     @property

@@ -62,7 +62,9 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         dense=trajectory.dense,
         conditions=trajectory.periods() if trajectory.changed else None,
         steps=trajectory.steps,
-        breaks=np.union1d(run.breaks, trajectory.branch_log.arrays()[0]) if run.model.thresholds else run.breaks,
+        breaks=np.union1d(run.breaks, trajectory.branch_log.arrays()[0])
+        if run.model.switching_functions
+        else run.breaks,
     )
     result.resume_point = point
     return result

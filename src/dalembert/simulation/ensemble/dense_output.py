@@ -70,9 +70,9 @@ class RepeatedSteps:
         stepper, given = self.options.integrator(self.conditions), (begin, end, points, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:
             try:
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag, control)
+                _, reached, _, *states = stepper.run_batch(*given, interrupt.flag, control)
             except ControlNotBatchable:  # its behaviour has changed since
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag)
+                _, reached, _, *states = stepper.run_batch(*given, interrupt.flag)
         if interrupt.pressed:
             raise KeyboardInterrupt
         q, v, x = (part[0][places] for part in states)
@@ -83,7 +83,7 @@ class RepeatedSteps:
     def run_breaks(self) -> Array:
         """Return the discontinuity times, (k,) s, with approximate times of branch changes."""
         known = self._known_breaks()
-        return np.union1d(known, self._single.breaks) if self.conditions.model.thresholds else known
+        return np.union1d(known, self._single.breaks) if self.conditions.model.switching_functions else known
 
     def _known_breaks(self) -> Array:
         return breaks_until(self.conditions, *self.span, smooth=not self.options.step, also=self.breaks)
