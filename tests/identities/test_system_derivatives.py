@@ -576,7 +576,7 @@ def test_derivatives_of_a_driven_loop() -> None:
     system, q, v = spatial_loop(2)
     system.drive("h_b0", position=HARMONIC)
     model = system.compile()
-    assert set(model.conditions().given) == {False, True}
+    assert set(model.conditions().acceleration_prescribed) == {False, True}
     rng = np.random.default_rng(2)
     q, v = of_the_same_bodies(model, system, q, v)
     assert_exact(Point(model, q, v, **pushed(model, rng), parameters=("k.stiffness",)))

@@ -201,7 +201,7 @@ def test_baumgarte_brings_a_loop_back() -> None:
     stepper = options.integrator(model.conditions(stabilization=(2 * 5.0, 5.0**2)))
     stepper.start(0.0, np.array([1.01]), np.zeros(1), np.zeros(0))
     stepper.advance(1.0, 10_000)
-    t, q, *_ = stepper.take()
+    t, q, *_ = stepper.take_records()
     assert np.abs(q[:, 0] - 1 - 0.01 * (1 + 5 * t) * np.exp(-5 * t)).max() < 1e-9
 
 

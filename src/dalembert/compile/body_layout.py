@@ -84,7 +84,7 @@ class ModalTables:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays for the core."""
-        return {"modal": self.rows.array(), "modal_numbers": np.concatenate([np.zeros(0), *self._numbers])}
+        return {"modal": self.rows.array(), "modal_values": np.concatenate([np.zeros(0), *self._numbers])}
 
 
 class BodyLayout:

@@ -154,7 +154,7 @@ def _add_own_laws(site: CompileContext, connections: list[ForceConnection]) -> N
     for row in rows.values():  # signals without a consumer, for output
         for signal in row.element.signals:
             if f"{row.name}.{signal}" not in tables.signals:
-                row.add_signal(signal, graph, quiet=True)
+                row.add_signal(signal, graph, report_only=True)
 
 
 class _Row:
@@ -190,7 +190,10 @@ class _Row:
             forces = element.measures + len(element.states)
             residuals = program.outputs[forces + 1 : forces + 1 + len(element.unknowns)]
             matter = [*program.outputs[:forces], *residuals]
-            form, law = "program", tables.programs.take(program, self._thresholds(program, element.input_names, matter))
+            form, law = (
+                "program",
+                tables.programs.take(program, self._switching_functions(program, element.input_names, matter)),
+            )
         tables.add_element(
             self.name,
             self.ports,
@@ -210,7 +213,7 @@ class _Row:
         for name in signals:
             tables.signals[f"{self.name}.{name}"] = len(tables.signals)
 
-    def add_signal(self, signal: str, graph: SignalGraph, *, quiet: bool = False) -> None:
+    def add_signal(self, signal: str, graph: SignalGraph, *, report_only: bool = False) -> None:
         """Add a row that computes one signal from its dependencies."""
         element, tables = self.element, self.tables
         assert element.program is not None
@@ -237,18 +240,20 @@ class _Row:
             [],
             0,
             form=number("law_form", "program"),
-            law=tables.programs.take(into, {} if quiet else self._thresholds(into, names, into.outputs[1:2])),
+            law=tables.programs.take(
+                into, {} if report_only else self._switching_functions(into, names, into.outputs[1:2])
+            ),
             parameter=self.parameter,
             parameters=len(element.parameters),
             input=first,
             inputs=len(further),
             signals=1,
             unknowns=n if solves else 0,
-            quiet=quiet,
+            report_only=report_only,
         )
         tables.signals[f"{self.name}.{signal}"] = len(tables.signals)
 
-    def _thresholds(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
+    def _switching_functions(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
         """Return the switching functions of a program of the element, for the indices of used results.
 
         No result may depend on a reaction or on an unknown; with unknowns no branch is held.
@@ -294,7 +299,7 @@ class _Row:
             connection = _connection(site.names, self.name, source)
             tables.inputs.add(source=number("source", "feedback"), place=tables.feedback(connection, source.number))
         else:
-            tables.add_law_input(f"{self.name}.{name}", source if wire.hosted is None else wire.hosted)
+            tables.add_law_input(f"{self.name}.{name}", source if wire.callback is None else wire.callback)
 
 
 def _connection(names: Names, element: str, reaction: Reaction) -> int:

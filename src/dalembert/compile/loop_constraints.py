@@ -30,7 +30,7 @@ def flatten_loop_constraints(
     forest: Forest, frames: FrameMap, joints: ConnectionProgramTables, names: Names
 ) -> dict[str, NDArray[Any]]:
     """Return the tables of loop constraints, couplings last, of coupled coordinates, and of curves."""
-    rows, curves, pieces = Rows("loop_constraints"), Rows("curves"), Rows("pieces")
+    rows, curves, pieces = Rows("loop_constraints"), Rows("curves"), Rows("curve_pieces")
     for loop_constraint in forest.loop_constraints:
         element = loop_constraint.element
         curve = element.table() if isinstance(element, Constraint) else None
@@ -46,7 +46,7 @@ def flatten_loop_constraints(
             rows=len(rows_of(loop_constraint)),
             held=bool(holds_of(loop_constraint)),
         )
-    coupled = Rows("coupled")
+    coupled = Rows("coupling_terms")
     for coupling in forest.couplings:
         law = coupling.element
         fields: dict[str, Any] = {"form": number("loop_constraint_form", "coupling"), "curve": -1, "rows": 1}
@@ -61,9 +61,9 @@ def flatten_loop_constraints(
                 coupled.add(factor=factor, loop_constraint=k, dof=names.v[joint.name].start + part)
     return {
         "loop_constraints": rows.array(),
-        "coupled": coupled.array(),
+        "coupling_terms": coupled.array(),
         "curves": curves.array(),
-        "pieces": pieces.array(),
+        "curve_pieces": pieces.array(),
     }
 
 
@@ -128,10 +128,10 @@ def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
     """
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     kept = pivots > 0.0
-    lean = np.zeros(len(names.rows), dtype=bool)
+    independent = np.zeros(len(names.rows), dtype=bool)
     for start, stop in pairwise(starts):  # for each loop constraint, the rows of the sample that found the most
-        lean[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
-    return lean
+        independent[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
+    return independent
 
 
 def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:

@@ -51,7 +51,7 @@ class SelfStress:
 
     def __init__(self, model: Model, q: ArrayLike, *, t: float = 0.0, conditions: Conditions | None = None) -> None:
         self.model = model
-        multipliers, loads = model._stress(t, model.checked_configuration("self_stress", q), conditions)
+        multipliers, loads = model._self_stress(t, model.checked_configuration("self_stress", q), conditions)
         self.multipliers: Array = multipliers
         self.loads: Array = loads
 

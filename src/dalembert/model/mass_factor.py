@@ -25,7 +25,7 @@ class Factor:
     """
 
     def __init__(self, model: Model, q: ArrayLike) -> None:
-        self._core = _core.Factor(model, model.checked_configuration("factor", q))
+        self._core = _core.MassMatrixFactor(model, model.checked_configuration("factor", q))
         self._model = model
 
     def solve(self, x: ArrayLike) -> Array:

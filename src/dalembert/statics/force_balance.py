@@ -155,7 +155,7 @@ class ForceBalance:
             how["inputs"] = np.broadcast_to(self.input_values, (len(q), len(self.input_values)))
         if lam is not None and model.compiled.elements.feedbacks.array().size:
             how["lam"] = lam
-        f: Array = model._supplied(q, v, still, conditions=self.conditions, **how)
+        f: Array = model._required_forces(q, v, still, conditions=self.conditions, **how)
         return f
 
     def evaluate(self, q: Array, x: Array) -> BalanceEvaluation:

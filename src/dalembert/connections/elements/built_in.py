@@ -177,7 +177,7 @@ class Effort(ForceElement):
     """
 
     law: Any = 0.0
-    law_form: ClassVar[str] = "given"
+    law_form: ClassVar[str] = "inputs"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "law", as_law(self.law, item="Effort", field="law"))
@@ -206,7 +206,7 @@ class Load(ForceElement):
     moment: Any = (0.0, 0.0, 0.0)
     axes: str = "world"
     ends: ClassVar[int] = 1
-    law_form: ClassVar[str] = "given"
+    law_form: ClassVar[str] = "inputs"
 
     def __post_init__(self) -> None:
         for field in ("force", "moment"):

@@ -122,10 +122,10 @@ class Element(ForceElement):
     """The Python function that is the law, compiled or not."""
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
-    most_inputs: ClassVar[int] = _core.numbers["limit"]["inputs"]
-    most_outputs: ClassVar[int] = _core.numbers["limit"]["outputs"]
-    most_ports: ClassVar[int] = _core.numbers["limit"]["ports"]
-    most_unknowns: ClassVar[int] = _core.numbers["limit"]["unknowns"]
+    most_inputs: ClassVar[int] = _core.enumerations["limit"]["inputs"]
+    most_outputs: ClassVar[int] = _core.enumerations["limit"]["outputs"]
+    most_ports: ClassVar[int] = _core.enumerations["limit"]["ports"]
+    most_unknowns: ClassVar[int] = _core.enumerations["limit"]["unknowns"]
 
     def __post_init__(self) -> None:
         item = self.kind

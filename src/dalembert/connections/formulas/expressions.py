@@ -38,7 +38,7 @@ __all__ = [
     "is_symbolic",
 ]
 
-_CODES: dict[str, int] = dict(sorted(_core.numbers["operation"].items(), key=lambda named: named[1]))
+_CODES: dict[str, int] = dict(sorted(_core.enumerations["operation"].items(), key=lambda named: named[1]))
 OPERATIONS = list(_CODES)
 
 

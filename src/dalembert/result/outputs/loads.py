@@ -97,7 +97,7 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
         return number(name, "m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed")
     if quantity == "tension":
         meaning = f"tension of rope {loop_constraint.name!r}"
-        return number(name, "N", meaning, lambda m: -m.part("held")[:, place], "dynamics")
+        return number(name, "N", meaning, lambda m: -m.part("constraint_effort")[:, place], "dynamics")
     return number(name, "1", f"1 while rope {loop_constraint.name!r} is taut, else 0", stop, "speed")
 
 
@@ -140,7 +140,7 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     part, unit, about = LOAD_PARTS[plain]
     end = place.ports[port]
     meaning = f"{plain} of element {owner!r} on its second marker{about}"
-    return vector(name, unit, meaning, lambda m: m.part("ends")[:, end, part].copy(), "speed")
+    return vector(name, unit, meaning, lambda m: m.part("port_loads")[:, end, part].copy(), "speed")
 
 
 def force_element_quantities(force: ForceConnection) -> list[str]:
