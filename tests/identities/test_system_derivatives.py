@@ -85,7 +85,7 @@ class Point:
         return sizes.get(by, model.nv)
 
     def step(self, by: str, k: int) -> float:
-        """Return the step along direction k, relative to the value of a small parameter (a piston area, an inductance)."""
+        """Return the step along direction k, relative to the value of a small parameter (a piston area)."""
         if by != "parameters":
             return STEP
         conditions = self.conditions or self.model.conditions()
