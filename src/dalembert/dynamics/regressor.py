@@ -38,7 +38,8 @@ _LABELS = ("mass", "moment.x", "moment.y", "moment.z", "J.xx", "J.xy", "J.xz", "
 def inertial_parameter_names(model: Model | System) -> tuple[str, ...]:
     """Return the names of the inertial parameters, ten of each body: ``"crank.mass"``, ...
 
-    ``moment`` (``"crank.moment.x"``) is mass times centre of mass, kg m; ``J`` the inertia about the origin of the body's frame, kg m2.
+    ``moment`` (``"crank.moment.x"``) is mass times centre of mass, kg m; ``J`` the inertia about the origin of the
+    body's frame, kg m2.
     """
     return tuple(f"{body}.{label}" for body in as_model(model).body_names for label in _LABELS)
 
