@@ -134,7 +134,7 @@ class InverseDynamicsResult(ArrayAnswer):
         raise ModelError("efforts", "actuator", name, f"choose among {', '.join(map(repr, self.names[:12]))}")
 
     def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
-        """Return the load of every connection on its second marker at one state, as `Model.connection_loads` does."""
+        """Return the load of every connection at one state, as `Model.connection_loads` does."""
         if not self.single:
             remedy = "these are efforts of many states: use the loads of .result, result['A.force']"
             raise ModelError("efforts", "connection_loads", f"{len(self.samples)} states", remedy)

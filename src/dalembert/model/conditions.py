@@ -138,7 +138,7 @@ class Conditions(_core.Conditions):
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
     def perturbed(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
+        """Return the conditions with one parameter changed slightly, for differences, unchecked."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
@@ -164,7 +164,7 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
+        """Return the parameters by name that differ from those of a model or of its variant.
 
         Parameters
         ----------

@@ -103,7 +103,7 @@ class SelfStress:
 
 
 class ConnectionLoads(Answer, Mapping[str, Array]):
-    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
+    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N.
 
     Components that the motion does not determine are marked; `Model.connection_loads` then returns the loads of least
     norm.

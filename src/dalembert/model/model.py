@@ -39,10 +39,10 @@ Array = NDArray[np.float64]
 
 @checked("description")
 class Model(NamedModel):
-    """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
+    """Compiled system, constant; later changes of the system have no effect on it.
 
-    Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
-    several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
+    ``System.compile()`` makes it. Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be
+    called from several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
     with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
     order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
@@ -222,7 +222,7 @@ class Model(NamedModel):
         bare: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
+        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, minus elements.
 
         Parameters
         ----------
@@ -258,7 +258,9 @@ class Model(NamedModel):
         t: ArrayLike = 0.0,
         x: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and joint forces when some of each are given; O(nb) for trees, loops included.
+        """Return all accelerations and joint forces when some of each are given; O(nb) for trees.
+
+        Loops are closed.
 
         Parameters
         ----------
@@ -661,7 +663,7 @@ class Model(NamedModel):
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return the efforts of elements: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        """Return joint forces (..., nv) and loads on bodies (..., nb, 6), at their origins, of elements."""
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
@@ -781,7 +783,7 @@ class Model(NamedModel):
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the diagonal of the mass matrix (nv,): inertia of each degree of freedom with all others locked."""
+        """Return the diagonal (nv,) of the mass matrix: inertia of each DOF with all others locked."""
         return self._composite_diagonal(q)
 
     @refusals.reraise_with_method_name

@@ -156,9 +156,9 @@ class NamedModel(_core.Model):
 
     @checked("seed", "size")
     def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
-        """Return a random state: angles within +-pi, displacements within +-1 m, normal velocities, any orientation.
+        """Return a random state: angles within +-pi, lengths within +-1 m, normal velocities.
 
-        Flexible bodies are undeformed, but their modes have velocities.
+        Orientations are random. Flexible bodies are undeformed, but their modes have velocities.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class NamedModel(_core.Model):
         return [start + k for k in drive.dofs]
 
     def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
-        """Return which velocities (nv,) drives prescribe: by position (level 0), also by velocity (1), or all (2)."""
+        """Return a mask (nv,) of velocities driven by position (level 0), also by velocity (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
         for drive in self.joint_drives:
             if drive.level <= level:
