@@ -8,7 +8,7 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Distance, PointOnPoint
 from ...connections.joints import Fixed
 from ...rotation import quaternion
-from .actuators import fixed_tendon, tendon_way
+from .actuators import fixed_tendon, tendon_line
 
 if TYPE_CHECKING:
     from .reader import Reading
@@ -124,11 +124,11 @@ def _spatial(reading: Reading, number: int, name: str) -> str:
     """Add a tendon of constant length between two sites."""
     model = reading.model
     tendon = int(model.eq_obj1id[number])
-    way = tendon_way(reading, tendon)
-    if way.measure != "distance":
+    line = tendon_line(reading, tendon)
+    if line.measure != "distance":
         return "a spatial tendon of constant length through more than two sites"
     length = float(model.tendon_length0[tendon]) + float(model.eq_data[number][0])
-    reading.system.connect(name, Distance(length), *way.ends)
+    reading.system.connect(name, Distance(length), *line.ends)
     return ""
 
 

@@ -47,18 +47,8 @@ from .links import add_link
 __all__ = ["Reading", "load_sdf"]
 
 _IGNORED = (
-    "plugin",
-    "sensor",
-    "light",
-    "include",
-    "actor",
-    "physics",
-    "scene",
-    "wind",
-    "gripper",
-    "battery",
-    "projector",
-)
+    "plugin", "sensor", "light", "include", "actor", "physics", "scene", "wind", "gripper", "battery", "projector",
+)  # fmt: skip
 
 
 @dataclass
@@ -133,9 +123,9 @@ def load_sdf(
     reading = Reading(source, system, Frames(source), inertia == "strict", without, _older(root))
     for model in models:
         reading.frames.add_model(model, "")
-    _shorten(reading, single=len(models) == 1)
+    _choose_names(reading, single=len(models) == 1)
     _add_all(reading)
-    _say_ignored(reading, root)
+    _note_ignored(reading, root)
     system.notes.extend(reading.left)
     resolve_mesh_paths(system, folder_of(path_or_text), packages)
     warn_omitted(source, reading.left)
@@ -150,9 +140,9 @@ def _older(root: Element) -> bool:
         return False
 
 
-def _shorten(reading: Reading, *, single: bool) -> None:
+def _choose_names(reading: Reading, *, single: bool) -> None:
     """Choose names: those of the file, without the prefix of a single model."""
-    reading_names: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for full, part in reading.frames.parts.items():
         if part.kind in ("link", "joint"):
             own = full.split("::", 1)[1] if single else full
@@ -161,8 +151,8 @@ def _shorten(reading: Reading, *, single: bool) -> None:
                 reading.system.notes.append(f"{part.kind} {own!r} is called {new!r}: its own name is taken")
                 own = new
             reading.taken.add(own)
-            reading_names[full] = own
-    reading.joints = reading_names
+            chosen[full] = own
+    reading.joints = chosen
 
 
 def _add_all(reading: Reading) -> None:
@@ -229,7 +219,7 @@ def _spread(joints: list, held: set[str]) -> None:  # type: ignore[type-arg]
                 grown = True
 
 
-def _say_ignored(reading: Reading, root: Element) -> None:
+def _note_ignored(reading: Reading, root: Element) -> None:
     counts = Counter(element.tag for element in root.iter() if element.tag in _IGNORED or ":" in element.tag)
     first = {element.tag: line_of(element) for element in reversed(list(root.iter()))}
     reading.left.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())
