@@ -234,8 +234,7 @@ class Kane:
         return np.hstack([moment, given[:, 3:]])
 
     def _generalized(self, force: Array, moment: Array) -> Array:
-        result: Array = np.einsum("irk,ik->r", self.V, force) + np.einsum("irk,ik->r", self.omega, moment)
-        return result
+        return np.einsum("irk,ik->r", self.V, force) + np.einsum("irk,ik->r", self.omega, moment)
 
     # ---- inverse, forward and mixed dynamics
 
@@ -245,8 +244,7 @@ class Kane:
 
     def inverse_dynamics(self, v_dot: ArrayLike, loads: ArrayLike | None = None) -> Array:
         """Return the generalized forces (nv,) that give the motion v' (nv,)."""
-        tau: Array = self.mass_matrix() @ self._speeds(v_dot, "v_dot") + self.bias(loads)
-        return tau
+        return self.mass_matrix() @ self._speeds(v_dot, "v_dot") + self.bias(loads)
 
     def forward_dynamics(self, tau: ArrayLike | None = None, loads: ArrayLike | None = None) -> Array:
         """Return v' (nv,) under generalized forces `tau` (nv,) and `loads` (nb, 6) at body origins.
@@ -296,8 +294,7 @@ class Kane:
 
     def momenta(self) -> Array:
         """Return the generalized momenta A v, (nv,), (4.8)."""
-        p: Array = self.mass_matrix() @ self.v
-        return p
+        return self.mass_matrix() @ self.v
 
     # ---- motion of the bodies
 
