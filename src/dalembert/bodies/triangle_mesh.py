@@ -158,5 +158,4 @@ class Surface:
 def _normals(corners: Array, triangles: NDArray[np.int64]) -> Array:
     """Return the normals (m, 3) of triangles; their length is twice the area."""
     a, b, c = (corners[triangles[:, k]] for k in range(3))
-    result: Array = np.cross(b - a, c - a)
-    return result
+    return np.cross(b - a, c - a)

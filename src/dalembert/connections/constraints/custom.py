@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...checks import checked
+from ...checks import checked, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
 from ..formulas.differentiation import Rate
@@ -70,10 +70,9 @@ class _RowsByFormula(Constraint):
         units = (self.units,) * count if isinstance(self.units, str) else tuple(self.units)
         if len(units) != count or not set(units) <= {"m", "rad"}:
             raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
-        for name, value in (("rows", names), ("units", units), ("parameters", parameters)):
-            object.__setattr__(self, name, value)
+        set_fields(self, rows=names, units=units, parameters=parameters)
         definitions = {**as_parameters(parameters), **dict(self.definitions), **parts}
-        object.__setattr__(self, "programs", self._compiled(formulas, definitions))
+        set_fields(self, programs=self._compiled(formulas, definitions))
 
     def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
         """Return the formulas of a function of p, R, t (or p, R, v, w, t) and parameters, and their parts."""
