@@ -267,7 +267,7 @@ def test_helical_rings_racks_and_trains() -> None:
     s = spur_gears(Gear(0.002, 18, helix=0.3), Gear(0.002, 36, helix=-0.3))
     motion = da.kinematics(s, drive="shaft_1", values=[0.0, 1.0])
     assert motion["shaft_2"][-1] == pytest.approx(-0.5)
-    with pytest.raises(da.ModelError, match=r"opposite helix angles: -0\.3 rad beside 0\.3"):
+    with pytest.raises(da.ModelError, match=r"opposite helix angles: -0\.3 rad for 0\.3"):
         GearPair(Gear(0.002, 18, helix=0.3), Gear(0.002, 36, helix=0.3))
     with pytest.raises(da.ModelError, match="the same helix angle"):
         GearPair(pinion, ring_for(Gear(0.002, 18, helix=-0.3), 60))

@@ -140,7 +140,7 @@ def test_a_linkage_in_space_needs_its_joints() -> None:
     assert np.allclose(b, points["B"])
     assert np.allclose(c, points["C"])
     assert da.simulate(s, 1e-9)["D.position"][0] == pytest.approx(0.3)
-    with pytest.raises(da.ModelError, match=r"point 'B'.*say how crank, rod meet"):
+    with pytest.raises(da.ModelError, match=r"point 'B'.*crank, rod need a joint"):
         da.linkage(points, links, ground="AD", joints={"A": da.Revolute("x")})
 
 
@@ -154,7 +154,7 @@ def test_a_linkage_in_space_needs_its_joints() -> None:
         ({"links": {**LINKS, "rocker": "CX"}}, r"link 'rocker': points is 'X'; there is no such point"),
         ({"links": {**LINKS, "rocker": "CC"}}, r"name each point once"),
         ({"links": {**LINKS, "rocker": ""}}, r"give names of points"),
-        ({"links": {"crank": "OA", "coupler": "AB", "rocker": "CB"}}, r"point 'P': .*no link has it"),
+        ({"links": {"crank": "OA", "coupler": "AB", "rocker": "CB"}}, r"point 'P': .*neither a link nor ground has it"),
         ({"links": {"crank": "OA", "coupler": "BP", "rocker": "C"}}, r"link 'coupler'.*it is not connected to ground"),
         ({"links": {**LINKS, "ground": "OC"}}, r"ground is reserved"),
         (
@@ -164,7 +164,7 @@ def test_a_linkage_in_space_needs_its_joints() -> None:
         ({"lengths": {"coupler": 1.0}}, r"a link of two points"),
         ({"lengths": {("O", "C"): 1.0}}, r"both points are on ground|two points of one link"),
         ({"lengths": {("A", "B"): -1.0}}, r"it must be above zero"),
-        ({"sliders": {"B": ("coupler", (1, 0))}}, r"B is fixed in it"),
+        ({"sliders": {"B": ("coupler", (1, 0))}}, r"B is a fixed point of it"),
         ({"sliders": {"B": ("ground", (0, 0))}}, r"it must not be zero"),
         ({"sliders": {"B": ("ground", "A")}}, r"give a point of 'ground'"),
         ({"sliders": {"X": ("ground", (1, 0))}}, r"slider 'X'"),

@@ -514,6 +514,6 @@ def _times(value: Any, factor: float) -> Any:
 @checked("t_start", "t_end")
 def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
     """Return the discontinuity times of a law in an interval, s; empty if it declares none."""
-    told = getattr(law, "breaks", ())
-    times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
+    declared = getattr(law, "breaks", ())
+    times = np.asarray(declared(t_start, t_end) if callable(declared) else declared, dtype=float).ravel()
     return times[(times >= t_start) & (times <= t_end)]

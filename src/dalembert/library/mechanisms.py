@@ -32,6 +32,7 @@ __all__ = [
     "sarrus",
     "slider_crank",
     "spherical_four_bar",
+    "windows",
 ]
 
 Array = NDArray[np.float64]
@@ -271,6 +272,35 @@ def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0
     system.connect("low", Revolute("z"), system.ground, leaf)
     frame = finite_array(misfit, (3,), item="door", field="misfit") + np.array([0.0, 0.0, height])
     system.connect("high", Revolute("z"), system.ground.at(*frame), leaf.at(0, 0, height))
+    return system
+
+
+@checked("n")
+def windows(n: int) -> System:
+    """Return `n` square windows of rods in the xy-plane: n + 1 pivoted vertical rods, n horizontal rods between them.
+
+    Row of coupled four-bars, IFToMM A02. Rods are 1 m and 1 kg, gravity is 9.81 m/s2 along -y. The loops are closed at
+    zero coordinates, with vertical cranks. The mechanism has one degree of freedom, and n more where the cranks are
+    horizontal.
+
+    Joints: ``"A0"`` ... ``"An"`` at the ground, ``"B0"`` ... at the left and ``"C0"`` ... at the right end of the
+    level rods, all about z.
+
+    Examples
+    --------
+    >>> model = windows(2).compile()
+    >>> model.nv, model.nc
+    (5, 10)
+    """
+    system = System(f"{n} windows", gravity=(0.0, -9.81, 0.0))
+    uprights = [system.body(f"upright{k}", rod(1.0, 1.0, "y")) for k in range(n + 1)]
+    levels = [system.body(f"level{k}", rod(1.0, 1.0, "x")) for k in range(n)]
+    for k, body in enumerate(uprights):
+        system.connect(f"A{k}", Revolute("z"), system.ground.at(k), body)
+    for k, body in enumerate(levels):
+        system.connect(f"B{k}", Revolute("z"), uprights[k].at(0.0, 1.0), body)
+    for k, body in enumerate(levels):
+        system.connect(f"C{k}", Revolute("z"), body.at(1.0), uprights[k + 1].at(0.0, 1.0))
     return system
 
 

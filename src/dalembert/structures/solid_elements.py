@@ -23,7 +23,7 @@ __all__ = ["SolidElements", "solid_structure"]
 
 Array = NDArray[np.float64]
 
-# weight of points beside the centre of linear elements: enough to fix a slope, too little to change one
+# weight of points other than the centre of linear elements: determines slopes that the centres leave open
 _OPEN_SLOPES = 1e-6
 # if fewer elements meet at a node, those around its neighbours count too: fewer meet at a surface than inside
 _FEW_AROUND = {4: 20, 8: 8}  # tetrahedra, hexahedra, by number of corners

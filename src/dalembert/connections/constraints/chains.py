@@ -88,7 +88,7 @@ class KinematicChain(Constraint):
     motion. Chains of parallel pins, with any joints that rotate about the first and the last centre, are stopped there.
     In runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is pulled
     taut with an impulse and goes slack when it would push; ``"chain.fold"`` likewise where they are folded. Outputs are
-    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
+    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; add a `Rope` parallel to them.
 
     Attributes
     ----------
@@ -333,10 +333,10 @@ class KinematicChain(Constraint):
             return gamma
         given = ~np.isnan(asked)
         starts = (gamma, *self.starts[:4])  # from 180 degrees away a search may stay where it is
-        ways = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
-        best = min(miss for _, miss in ways)
-        met = [found for found, miss in ways if miss <= best + 1e-7 * (1.0 + self.length)]
-        gamma = min(met, key=lambda found: float(np.linalg.norm((asked - found)[given])))
+        found = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
+        best = min(miss for _, miss in found)
+        met = [inner for inner, miss in found if miss <= best + 1e-7 * (1.0 + self.length)]
+        gamma = min(met, key=lambda inner: float(np.linalg.norm((asked - inner)[given])))
         for _ in range(20):
             _, N = self.slopes(gamma)
             off = (asked - gamma)[given]

@@ -85,6 +85,9 @@ class _RowsByFormula(Constraint):
         rates = _RATES if self.nonholonomic else ()
         return traced(called, (*_PLACE, *_ENTRIES, TIME, *rates, *parameters), item=self.kind)
 
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.formulas!r})"
+
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
         """Holonomic flags of the rows."""
@@ -178,9 +181,6 @@ class CustomConstraint(_RowsByFormula):
     ) -> None:
         super().__init__(residual, parameters or {}, definitions or {}, names, units, tables or {})
 
-    def __repr__(self) -> str:
-        return f"CustomConstraint({self.formulas!r})"
-
 
 @checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
@@ -218,9 +218,6 @@ class PfaffianConstraint(_RowsByFormula):
         tables: Mapping[str, Table] | None = None,
     ) -> None:
         super().__init__(rows, parameters or {}, definitions or {}, names, units, tables or {})
-
-    def __repr__(self) -> str:
-        return f"PfaffianConstraint({self.formulas!r})"
 
 
 _PLACE = ("x", "y", "z")

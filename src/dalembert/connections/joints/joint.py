@@ -117,7 +117,7 @@ class Joint:
     flips: ClassVar[bool] = False
     """True if the rows also hold with the third axes of the two frames opposed."""
     presses: ClassVar[str] = ""
-    """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
+    """Load component that causes friction: force ``"across"`` the axis, ``"along"`` it, or ``"all"``; else unknown."""
     separate: ClassVar[bool] = False
     """True if each coordinate can be locked separately: its meaning does not depend on the others."""
 

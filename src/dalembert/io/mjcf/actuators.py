@@ -260,12 +260,12 @@ def _law(reading: Reading, k: int, dynamics: str) -> Law:
         terms = [f"{letter}{n}{times}" for n, times in enumerate(("", "*l", "*dl")) if f"{letter}{n}" in numbers]
         return " + ".join(terms) or "0"
 
-    parts = {"asked": _within(model.actuator_ctrlrange[k], "u") if model.actuator_ctrllimited[k] else "u"}
+    parts = {"command": _within(model.actuator_ctrlrange[k], "u") if model.actuator_ctrllimited[k] else "u"}
     states: dict[str, tuple[float, str]] = {}
     if dynamics == "none":
-        parts["w"] = "asked"
+        parts["w"] = "command"
     else:
-        rate = "asked" if dynamics == "integrator" else "(asked - w)/tau"
+        rate = "command" if dynamics == "integrator" else "(command - w)/tau"
         if dynamics != "integrator":
             numbers["tau"] = max(float(model.actuator_dynprm[k][0]), 1e-15)
         if model.actuator_actlimited[k]:

@@ -54,9 +54,8 @@ def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> 
 def _connect(reading: Reading, number: int, name: str) -> str:
     a, b, sites = _ends(reading, number)
     data = [float(x) for x in reading.model.eq_data[number]]
-    if sites:
-        return _tie(reading, name, PointOnPoint(), *_sites(reading, a, b))
-    return _tie(reading, name, PointOnPoint(), reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
+    ends = _sites(reading, a, b) if sites else (reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
+    return _tie(reading, name, PointOnPoint(), *ends)
 
 
 def _weld(reading: Reading, number: int, name: str) -> str:

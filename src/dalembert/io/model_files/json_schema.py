@@ -10,11 +10,10 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Constraint
 from ...connections.elements.built_in import ForceElement
 from ...connections.joints import Joint
-from .dimensions import BODY, PLACE, START, unit_for
+from .dimensions import BODY, PLACE, SETTINGS, START, unit_for
 from .library_systems import library_systems
 from .reader import DRIVE
 from .registry import known_kinds
-from .settings import SETTINGS
 from .writer import VERSION
 
 __all__ = ["schema"]

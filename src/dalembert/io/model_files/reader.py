@@ -17,12 +17,11 @@ from ...errors import DalembertError, FileError
 from ...system import System
 from ...units import Dimension, dimension_text, quantity
 from .csv_columns import Columns
-from .dimensions import BODY, PLACE, START, fits, unit_for
+from .dimensions import BODY, PLACE, SETTINGS, START, fits, unit_for
 from .expression_names import Names
 from .expressions import evaluate
 from .library_systems import library_system
 from .registry import build, known_kinds
-from .settings import SETTINGS
 from .text import LocatedList, LocatedMapping, SourcePosition, path_below
 from .visuals import is_missing_mesh, visual_of
 from .writer import VERSION

@@ -156,7 +156,7 @@ def _as_given(thing: Any, field: str) -> Any:
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:
     """Return the object that a constructor makes of arguments, including variadic ones."""
     maker, row = known_kinds()[kind], _in_a_row(kind)
-    named = {name: _as_asked(name, value) for name, value in arguments.items() if name not in row}
+    named = {name: _as_argument(name, value) for name, value in arguments.items() if name not in row}
     return maker(*(each for name in row for each in arguments.get(name, ())), **named)
 
 
@@ -167,7 +167,7 @@ def _in_a_row(kind: str) -> tuple[str, ...]:
     return tuple(p.name for p in takes if p.kind is inspect.Parameter.VAR_POSITIONAL)
 
 
-def _as_asked(name: str, value: Any) -> Any:
+def _as_argument(name: str, value: Any) -> Any:
     """Return a mapping as constructors take it: pairs and triples as tuples, chain indices as numbers."""
     if not isinstance(value, Mapping):
         return value

@@ -287,7 +287,7 @@ def _add_couplings(writing: _Writing) -> None:
     found: list[tuple[str, tuple[str, int], str, float, float]] = []
     for name, element, (follower, k), (leader, j) in rules:
         if not isinstance(element, Coupling) or (leader.name, j) not in writing.joints:
-            raise ModelError("save", f"coupling {name!r}", element.kind, "URDF lets a joint follow one other: <mimic>")
+            raise ModelError("save", f"coupling {name!r}", element.kind, "a URDF joint can follow one other: <mimic>")
         led = str(writing.joints[leader.name, j].get("name"))
         found.append((name, (follower.name, k), led, element.ratio, element.offset))
     found += [(name, (name, 0), m.joint, m.multiplier, m.offset) for name, m in writing.system.mimics.items()]
