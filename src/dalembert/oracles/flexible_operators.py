@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +35,7 @@ from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_int
 from ..checks import finite_array
 from ..compile.body_layout import modes_of, second_order
 from ..rotation import skew
+from .block_operators import consecutive
 from .operators import joint_motion, phi
 
 if TYPE_CHECKING:
@@ -164,11 +164,11 @@ class FlexibleOperators:
         item = f"system {system.name!r}"
         self.q = finite_array(q, (self.nq,), item=item, field="q")
         self.v = np.zeros(self.nv) if v is None else finite_array(v, (self.nv,), item=item, field="v")
-        self.rows = _spans(nv)
-        self.blocks = _spans([nm + 6 for nm in sizes])
+        self.rows = consecutive(nv)
+        self.blocks = consecutive([nm + 6 for nm in sizes])
         self.bodies: list[_Body] = []
         self.poses: list[tuple[Array, Array]] = [(np.eye(3), np.zeros(3))]
-        self._place(sizes, _spans(nq))
+        self._place(sizes, consecutive(nq))
         N = sum(nm + 6 for nm in sizes)
         self.H, self.E_Phi, self.M = np.zeros((self.nv, N)), np.zeros((N, N)), np.zeros((N, N))
         self.a, self.a_gravity = np.zeros(N), np.zeros(N)
@@ -485,8 +485,3 @@ def turned(R: Array) -> Array:
     six = np.zeros((6, 6))
     six[:3, :3] = six[3:, 3:] = R
     return six
-
-
-def _spans(sizes: list[int]) -> list[slice]:
-    ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]

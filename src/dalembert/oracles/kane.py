@@ -26,7 +26,6 @@ compiled core: the three are checked against one another. Cost O(nb nv^2), and O
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import finite_array
 from ..compile.body_layout import modes_of
 from ..errors import SingularityError
+from .block_operators import consecutive
 from .flexible_operators import body_inertia, turned
 from .moving_frames import MovingFrame, Relative, motion_rate, node_relative
 
@@ -99,7 +99,7 @@ class Kane:
         joints, bodies = self.forest.joints, [system.bodies[name] for name in self.forest.bodies[1:]]
         self.nb, self.modes = self.forest.nb, [modes_of(body) for body in bodies]
         sizes = [(h.element.nq + nm, h.element.nv + nm) for h, nm in zip(joints, self.modes, strict=True)]
-        self.q_spans, self.v_spans = (_spans([size[k] for size in sizes]) for k in (0, 1))
+        self.q_spans, self.v_spans = (consecutive([size[k] for size in sizes]) for k in (0, 1))
         self.nq, self.nv = (sum(size[k] for size in sizes) for k in (0, 1))
         self.q = finite_array(q, (self.nq,), item=f"system {system.name!r}", field="q")
         self.v = np.zeros(self.nv) if v is None else self._speeds(v, "v")
@@ -342,8 +342,3 @@ class Kane:
             f"the mass matrix of system {self.system.name!r} is singular: "
             f"{', '.join(names[r] for r in speeds[involved])} can change without moving any inertia"
         )
-
-
-def _spans(sizes: list[int]) -> list[slice]:
-    ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
