@@ -9,7 +9,7 @@ from ..connections.elements.built_in import JointSpring
 from ..errors import OmissionWarning, warn_user
 from ..system import System
 
-__all__ = ["joint_spring", "note_cut_joint_data", "note_omitted_forces", "warn_omitted"]
+__all__ = ["joint_spring", "note_cut_joint_data", "note_omitted_forces", "omitted_joint_data", "warn_omitted"]
 
 MAX_LISTED = 12  # omissions named in a warning
 _JOINT_DATA = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
@@ -22,6 +22,12 @@ def warn_omitted(source: str, items: Sequence[str]) -> None:
     listed = "\n  ".join([*items[:MAX_LISTED], *([f"and {len(items) - MAX_LISTED} more"] * (len(items) > MAX_LISTED))])
     message = f"{source}: left out, or approximated\n  {listed}"
     warn_user(OmissionWarning(message, tuple(items)))
+
+
+def omitted_joint_data(limits: bool, damping: bool, friction: bool) -> frozenset[str]:
+    """Return the fields of joints that are not read, by the options of the readers."""
+    kept = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
+    return frozenset(field for field, is_kept in kept.items() if not is_kept)
 
 
 def joint_spring(system: System, joint: str, number: int) -> tuple[float, float, float]:

@@ -14,8 +14,8 @@ _FORCE, _STIFFNESS, _DAMPING = "N | N m", "N/m | N m/rad", "N s/m | N m s/rad"
 _PLACE, _SPEED = "m | rad", "m/s | rad/s"
 
 BODY = {"mass": "kg", "com": "m", "inertia": "kg m2", "at": "m"}
-START = {"position": _PLACE, "speed": _SPEED}
-PLACE = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
+START = {"position": _PLACE, "speed": _SPEED, "guess": ""}
+PLACE = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
 
 _USUAL = {
     **dict.fromkeys(

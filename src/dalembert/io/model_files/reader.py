@@ -221,7 +221,7 @@ class _Reader:
         self.system.drive(str(given.pop("of", name)), **given)
 
     def _initial(self, name: str, data: LocatedMapping) -> None:
-        _check_keys(data, ("position", "speed", "guess"), "a start value")
+        _check_keys(data, tuple(START), "a start value")
         given = {key: self._argument(value, data.places[key], START.get(key)) for key, value in data.items()}
         gaps = {key: value for key, value in given.items() if _has_gaps(value)}
         self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
@@ -230,7 +230,7 @@ class _Reader:
             self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
 
     def _place(self, name: str, data: LocatedMapping) -> None:
-        _check_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
+        _check_keys(data, tuple(PLACE), "a place")
         given = {key: self._argument(value, data.places[key], PLACE.get(key)) for key, value in data.items()}
         self.system.place(name, **given)
 

@@ -21,8 +21,10 @@ from ...errors import ModelError
 from ...parameters import Expression, expressions_of
 from ...provenance import CALL_ATTRIBUTE, constructor_call
 
-__all__ = ["arguments_of", "build", "known_kinds", "same"]
+__all__ = ["COUPLINGS", "SHAPES", "arguments_of", "build", "known_kinds", "same"]
 
+COUPLINGS = ("gear", "belt", "rack_and_pinion", "screw_coupling")
+SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh")
 _NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Joint", "Law", "Attitude"}
 
 
@@ -35,10 +37,8 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
             maker = getattr(room, name)
             if inspect.isclass(maker) and name not in _NOT_MADE:
                 found[name] = maker
-    for name in ("gear", "belt", "rack_and_pinion", "screw_coupling"):
-        found[name] = getattr(constraints, name)
-    for name in ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh"):
-        found[name] = getattr(shapes, name)
+    found |= {name: getattr(constraints, name) for name in COUPLINGS}
+    found |= {name: getattr(shapes, name) for name in SHAPES}
     found["Curve.path"], found["Curve.polar"] = curves.Curve.path, curves.Curve.polar
     found["Curve.from_derivatives"] = curves.Curve.from_derivatives
     found |= _structures()

@@ -36,7 +36,7 @@ from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import GROUND, System
 from ..mesh_paths import Packages, resolve_mesh_paths
-from ..omissions import warn_omitted
+from ..omissions import omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_files import MAX_BODY_DEPTH, folder_of, line_of, parse_document, read_document
 from .fields import flag, inverse, numbers, times
@@ -118,8 +118,7 @@ def load_sdf(
     system = System((named.get("name") or "").strip() or "sdf")
     if world is not None:
         system.gravity = numbers(world, "gravity", (0.0, 0.0, -9.8), item="world")
-    kept = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
-    without = frozenset(name for name, wanted in kept.items() if not wanted)
+    without = omitted_joint_data(limits, damping, friction)
     reading = Reading(source, system, Frames(source), inertia == "strict", without, _older(root))
     for model in models:
         reading.frames.add_model(model, "")
