@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import dalembert as da
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import windows
 from dalembert.library.mechanisms import andrews, bricard, governor
 
 # ---- A01 simple point_mass_pendulum

@@ -38,7 +38,7 @@ from ..rotation import rotation_vectors
 from ..system.topology import Forest
 from .body_layout import modes_of
 from .element_tables import ElementTables
-from .frames import FrameMap
+from .frames import FrameMap, row_axes
 from .names import Names, full_names
 from .schema import number, table
 
@@ -331,10 +331,7 @@ class _Collector:
         driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_joint}
         for k, loop_constraint in enumerate(self.forest.loop_constraints):
             element = loop_constraint.element
-            if isinstance(element, Joint):
-                axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
-            else:
-                axes = element.frames()
+            axes = row_axes(element)
             self.pose("loop_constraint_a", k, loop_constraint.first, axes[0])
             self.pose("loop_constraint_b", k, loop_constraint.second, axes[1])
             self.pose("loop_constraint_marker", k, loop_constraint.second)
