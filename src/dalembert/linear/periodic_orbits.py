@@ -287,8 +287,7 @@ def _motion(model: Model, state: State, period: float, rtol: float, options: dic
     if len(jumps):
         where = float(result.t[jumps[0]])
         raise ModelError("floquet", f"motion at t = {where:.6g} s", "a jump", "impacts and switches are not supported")
-    found: Result = result
-    return found
+    return result
 
 
 def _carried(space: Tangent, result: Result, period: float) -> Floquet:

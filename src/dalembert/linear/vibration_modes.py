@@ -142,8 +142,7 @@ class Modes(ArrayAnswer):
         R = model.poses(self.state.q).rotation[model.body_names.index(name)]
         places = (body.nodes + body.shapes[:, 3:] @ eta) @ R.T
         bent = np.einsum("ij,ajm,mk->kai", R, body.shapes[:, 3:], modes)
-        moved: NDArray[Any] = frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent
-        return moved
+        return np.asarray(frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent)
 
     def at(self, marker: Any) -> BodyShape:
         """Return the mode shapes at a marker, ``"arm.tip"``."""
@@ -478,8 +477,7 @@ def frame_motions(model: Model, q: Array, motions: Array) -> Array:
 
 def _sizes(vectors: NDArray[Any]) -> Array:
     """Return the amplitudes (...) of vectors (..., 3)."""
-    found: Array = np.linalg.norm(np.abs(vectors), axis=-1)
-    return found
+    return np.asarray(np.linalg.norm(np.abs(vectors), axis=-1))
 
 
 def _most_moved(shape: BodyShape, length: float) -> Array:

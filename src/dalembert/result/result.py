@@ -234,8 +234,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         if times.ndim != 1 or not ((times >= first - slack) & (times <= last + slack)).all():
             what = "times" if self.axis.plain else f"values of {self.axis.name}"
             raise ModelError("result.at", "t", times, f"give {what} from {self.axis.span(first, last)}")
-        clipped: Array = np.clip(times, first, last)
-        return clipped
+        return np.clip(times, first, last)
 
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times within the result; the stored states at stored times."""
@@ -299,8 +298,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             if not needs_all:
                 return self._values(output, self._motion_at(requested))
             merged = self.refined(requested)
-            values: Array = merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
-            return values
+            return merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
         if needs_all and self._origin is not None:
             return self._origin.output(output, self.t)
         return self._values(output, self._motion)
@@ -414,8 +412,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         if output.history is not None:
             return output.history(self)
         if output.whole is not None and output.whole.branch:
-            part: Array = self._values(output.whole, motion)[:, output.index]
-            return part
+            return self._values(output.whole, motion)[:, output.index]
         values = value_of(output, motion)
         return continuous(self, output, values) if output.branch else values
 

@@ -96,8 +96,7 @@ class Polygon(KinematicResult):
         for name in (tip, tail):
             if name not in self.vectors:
                 raise ModelError("polygon", "point", name, f"choose among {', '.join(map(repr, self.vectors))}")
-        difference: Array = self.vectors[tip] - self.vectors[tail]
-        return difference
+        return self.vectors[tip] - self.vectors[tail]
 
     def place(self, form: str = ".6g") -> str:
         """Return the text for the position on the motion."""

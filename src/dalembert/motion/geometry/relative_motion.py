@@ -142,8 +142,7 @@ class RelativeFrameMotion:
             along = still.T @ (still @ axis)
             if np.linalg.norm(along) > 1 - 1e-9:
                 return np.asarray(axis, dtype=float)
-        n: Array = still[-1] * np.sign(still[-1][np.abs(still[-1]).argmax()])
-        return n
+        return np.asarray(still[-1] * np.sign(still[-1][np.abs(still[-1]).argmax()]))
 
     def plane(self, item: str) -> Array:
         """Return the normal of the plane of motion, or raise a `ModelError`."""

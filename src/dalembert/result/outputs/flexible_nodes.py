@@ -46,8 +46,7 @@ def nodal_displacements(result: Result, body: Any) -> Array:
     model, part, flexible = flexible_body_of(result, body, "nodal displacements")
     at = model._point_poses(model.nodes(part.name), result.q)[..., 9:]
     R, p = model.pose(part, result.q)
-    moved: Array = (at - p[:, None]) @ R - flexible.nodes
-    return moved
+    return (at - p[:, None]) @ R - flexible.nodes
 
 
 @checked("result")
@@ -142,8 +141,7 @@ def nodal_loads(result: Result, body: Any) -> Array:
         raise ModelError("nodal loads", "body", name, "it needs the stiffness of its nodes, not of its modes alone")
     elastic = flexible.displacements(result[f"{name}.eta"]).reshape(len(result.q), -1) @ flexible.stiffness
     whole = inertia_loads(result._motion, part) + np.asarray(elastic).reshape(len(result.q), -1, 6)
-    found: Array = whole[..., [3, 4, 5, 0, 1, 2]]
-    return found
+    return np.asarray(whole[..., [3, 4, 5, 0, 1, 2]])
 
 
 def inertia_loads(motion: Motion, part: Body) -> Array:

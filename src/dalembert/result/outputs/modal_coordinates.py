@@ -31,8 +31,7 @@ def modal_output(model: Model, body: str, quantity: str, name: str) -> Output | 
 
         def energy(m: Motion) -> Array:
             eta = m.q[:, q]
-            result: Array = ((eta @ K) * eta).sum(1) / 2
-            return result
+            return np.asarray(((eta @ K) * eta).sum(1) / 2)
 
         return Output(name, "J", (), f"strain energy of {body!r}", energy)
     found = _PART.match(quantity)

@@ -57,8 +57,7 @@ class CompoundNodes:
     def nodes_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return positions of nodes (n, k) at states; NaN where there is no solution."""
         number = _core.report_parts.index("signals")
-        found: Array = model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
-        return found
+        return model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
 
     def inputs(self, motion: Result) -> Array:
         """Return the inputs of the law at the states of a motion, (n, inputs)."""
@@ -120,8 +119,7 @@ class CompoundNodes:
     def positions(self, unknowns: Array) -> Array:
         """Return the positions of nodes (k,) among unknowns (m,)."""
         names = list(self.element.unknowns)
-        found: Array = unknowns[[names.index(name) for name in self.unknowns]]
-        return found
+        return unknowns[[names.index(name) for name in self.unknowns]]
 
 
 def periods_of(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions | None]]:
@@ -191,8 +189,7 @@ def _jumps(result: Result, motion: Result, compound: CompoundNodes) -> list[tupl
 
 def _seen(nodes: Array) -> Array:
     """Return the least jump of each coordinate, (k,)."""
-    seen: Array = JUMP_TOL * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300)
-    return seen
+    return np.asarray(JUMP_TOL * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300))
 
 
 def _uneven(t: Array, nodes: Array, seen: Array) -> NDArray[np.intp]:

@@ -188,8 +188,7 @@ def _along_body(body: BodyFigure, placement: Placement) -> Array:
         if body.mesh.lines:
             line: Array = nodes[body.mesh.lines[0]]
             return line[(np.array([0.5, 0.35, 0.65]) * (len(line) - 1)).round().astype(np.int64)]
-        middle: Array = (nodes.min(axis=0, keepdims=True) + nodes.max(axis=0, keepdims=True)) / 2
-        return middle
+        return np.asarray((nodes.min(axis=0, keepdims=True) + nodes.max(axis=0, keepdims=True)) / 2)
     points = body.points() if len(body.points()) else np.zeros((1, 3))
     return placement.points(body.number, (points.min(axis=0, keepdims=True) + points.max(axis=0, keepdims=True)) / 2)
 

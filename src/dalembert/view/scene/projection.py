@@ -71,8 +71,7 @@ class ModeExaggeration:
 
     def shapes(self, shapes: Array, places: Array) -> Array:
         """Return shapes (k, 6, nm) as drawn at places (k, 3) m."""
-        result: Array = self.factor * shapes - (self.factor - 1) * _rigid_shapes(self.rigid, places)
-        return result
+        return self.factor * shapes - (self.factor - 1) * _rigid_shapes(self.rigid, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +153,11 @@ class Placement:
 
     def points(self, number: int, local: Array) -> Array:
         """Return points (k, 3) or (3,) given in a body's axes in the world."""
-        result: Array = local @ self.rotation[number].T + self.position[number]
-        return result
+        return np.asarray(local @ self.rotation[number].T + self.position[number])
 
     def direction(self, number: int, local: Array) -> Array:
         """Return a direction given in a body's axes in the world."""
-        result: Array = self.rotation[number] @ local
-        return result
+        return np.asarray(self.rotation[number] @ local)
 
 
 @dataclass(frozen=True)
@@ -191,13 +188,11 @@ class View:
     @property
     def towards(self) -> Array:
         """Direction (3,) from the plane to the reader."""
-        result: Array = np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
-        return result
+        return np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
 
     def project(self, points: Array) -> Array:
         """Project points (..., 3) m onto the plane, (..., 2)."""
-        result: Array = points[..., [self.right, self.up]]
-        return result
+        return points[..., [self.right, self.up]]
 
 
 def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
@@ -309,5 +304,4 @@ def _turns(vectors: Array) -> Array:
     """Return the rotations (..., 3, 3) by rotation vectors (..., 3) rad."""
     from scipy.spatial.transform import Rotation
 
-    result: Array = Rotation.from_rotvec(vectors).as_matrix()
-    return result
+    return np.asarray(Rotation.from_rotvec(vectors).as_matrix())

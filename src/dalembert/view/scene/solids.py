@@ -216,10 +216,7 @@ def _triangles(outline: Array) -> NDArray[np.int64]:
 
 def _twice(a: Array, b: Array, c: Array) -> Array:
     """Return twice the area of triangles, positive if counterclockwise."""
-    result: Array = (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (
-        c[..., 0] - a[..., 0]
-    )
-    return result
+    return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
 
 
 def turned_z(direction: Array) -> Array:

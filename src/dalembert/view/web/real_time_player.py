@@ -105,8 +105,7 @@ class RealTimePlayer:
         J = self.model.jacobian(marker, state.q)[3:]
         stiffness, damping = self._spring
         force = stiffness * (target - self.model.pose(marker, state.q).position) - damping * J @ state.v
-        result: Array = J.T @ force
-        return result
+        return J.T @ force
 
     # ---- requests of the page
 
