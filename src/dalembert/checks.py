@@ -39,6 +39,7 @@ __all__ = [
     "shape_of",
     "stacked",
     "valid_name",
+    "whole_number",
 ]
 
 Matrix = NDArray[np.float64]
@@ -191,6 +192,13 @@ def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
         if plain_value(value) < 1:
             raise ModelError(item, name, value, "it must be 1 or more")
     return found
+
+
+def whole_number(item: str, field: str, value: Any, least: int) -> int:
+    """Return a whole number that is `least` or more; raise an error otherwise."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ModelError(item, field, value, f"give a whole number from {least} on")
+    return int(value)
 
 
 def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
