@@ -112,8 +112,7 @@ class Modes(ArrayAnswer):
     @property
     def damping_ratios(self) -> Array:
         """-Re / |.| of the eigenvalues, (n,); 0 for rigid-body modes."""
-        size = np.abs(self.eigenvalues)
-        return np.where(size > 0.0, 0.0 - self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+        return damping_ratios(self.eigenvalues)
 
     @property
     def rigid(self) -> NDArray[np.bool_]:
@@ -263,9 +262,6 @@ class Modes(ArrayAnswer):
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
-
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return model_axes(self.space.model)
@@ -464,6 +460,12 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
         return np.zeros(0)
     energy = model.energy(np.tile(space.state.q, (motions.shape[1], 1)), np.ascontiguousarray(motions.T), bare=True)
     return np.asarray(energy.kinetic)
+
+
+def damping_ratios(eigenvalues: Complex) -> Array:
+    """Return -Re / |.| of eigenvalues; 0 for zero."""
+    size = np.abs(eigenvalues)
+    return np.where(size > 0.0, 0.0 - eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
 
 
 def frame_motions(model: Model, q: Array, motions: Array) -> Array:
