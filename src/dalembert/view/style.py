@@ -14,7 +14,19 @@ from ..files.safe_files import replacing
 
 __all__ = [
     *("FAINT", "INK", "PALETTE", "PAPER"),
-    *("add_grid", "axes_for", "figure", "legend_beside", "legible", "panel", "plain_log", "save", "styled", "tint"),
+    *(
+        "add_grid",
+        "axes_for",
+        "figure",
+        "legend_beside",
+        "legible",
+        "panel",
+        "panels",
+        "plain_log",
+        "save",
+        "styled",
+        "tint",
+    ),
     "written",
 ]
 
@@ -153,6 +165,16 @@ def panel(ax: Any, path: Any, width: float, height: float, *, solid: bool = Fals
         yield axes
         if path is not None:
             save(axes.figure, path)
+
+
+@contextlib.contextmanager
+def panels(path: Any, width: float, height: float, rows: int, columns: int, **options: Any) -> Iterator[Any]:
+    """Yield axes of a new figure (inches) in the style of the package; save them afterwards."""
+    with styled():
+        picture = figure(width, height, shown=path is None)
+        yield picture.subplots(rows, columns, **options)
+        if path is not None:
+            save(picture, path)
 
 
 def add_grid(axes: Any) -> None:

@@ -106,7 +106,7 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
     joints = {joint.name for joint in picture.scene.joints}
     items = [
         *_joint_names(picture, placement),
-        *((_short(m), _positions(picture, placement, [m]), INK, 5.0) for m in markers),
+        *((m.name if m.label is None else m.label, _positions(picture, placement, [m]), INK, 5.0) for m in markers),
         *((b.name, _along_body(b, placement), b.ink, 4.0) for b in picture.scene.bodies),
         *(
             (
@@ -197,10 +197,6 @@ def _positions(picture: Picture, placement: Placement, markers: list[Marker]) ->
     """Return the positions (k, 3) m of markers."""
     number = picture.scene.model.forest.number
     return np.array([placement.marker(number[m.body.name], m)[1] for m in markers]).reshape(-1, 3)
-
-
-def _short(marker: Marker) -> str:
-    return marker.label if marker.label is not None else marker.name
 
 
 def _darker(color: str) -> Any:

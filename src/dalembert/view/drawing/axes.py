@@ -122,4 +122,4 @@ def to_page(picture: Any, points: Array) -> Array:
     """Return the positions (k, 2) pt of points (k, 3) m on the page of a picture, which has `ax` and `view`."""
     ax = picture.ax
     flat = picture.view.project(points) if picture.view.flat else project(ax, points)
-    return np.asarray(ax.transData.transform(flat)) * 72 / ax.figure.dpi
+    return np.asarray(ax.transData.transform(flat) * 72 / ax.figure.dpi)

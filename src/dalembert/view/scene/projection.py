@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies.flexible_body import FlexibleBody
 from ...bodies.markers import Marker
 from ...bodies.nodal_matrices import carried
 from ...connections.joints import Joint
@@ -41,7 +40,7 @@ def node_frames(model: Model) -> dict[str, int]:
     first, found = model.nb + 1, {}
     for name in model.flexible_names:
         found[name] = first
-        first += _flexible(model, name).n
+        first += model.system.bodies[name].require_flexible().n
     return found
 
 
@@ -123,7 +122,7 @@ class Placement:
             nodes = model._point_poses(model.nodes(name), drawn)
             turned, moved = nodes[:, :9].reshape(-1, 3, 3), nodes[:, 9:]
             if number in growth:
-                body, eta, R = _flexible(model, name), etas[number], pose.rotation[number - 1]
+                body, eta, R = model.system.bodies[name].require_flexible(), etas[number], pose.rotation[number - 1]
                 grown = growth[number].shapes(body.shapes, body.nodes)
                 turned = R @ _turns(grown[:, :3] @ eta)
                 moved = moved + (grown - body.shapes)[:, 3:] @ eta @ R.T
@@ -133,7 +132,7 @@ class Placement:
         if exaggerate != 1 and bodies:
             still = pose if held else model.poses(exaggerated(model, q, 0.0))
             for number, name in bodies.items():
-                nodes = _flexible(model, name).nodes
+                nodes = model.system.bodies[name].require_flexible().nodes
                 if number in held:
                     nodes = nodes + _rigid_shapes(held[number], nodes)[:, 3:] @ etas[number]
                 reference[number] = nodes @ still.rotation[number - 1].T + still.position[number - 1]
@@ -256,17 +255,11 @@ def _joints(model: Model) -> Iterator[tuple[Joint, Marker]]:
 def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
     """Return whether a flexible body is bent visibly out of the plane with that normal."""
     for name, first in node_frames(model).items():
-        body, number = _flexible(model, name), model.forest.number[name]
+        body, number = model.system.bodies[name].require_flexible(), model.forest.number[name]
         moved = np.abs(placement.position[first : first + body.n] - placement.points(number, body.nodes)).max(axis=0)
         if moved[normal] > max(MAX_OUT_OF_PLANE * float(moved.max()), 1e-9 * float(np.ptp(body.nodes, axis=0).max())):
             return True
     return False
-
-
-def _flexible(model: Model, name: str) -> FlexibleBody:
-    body = model.system.bodies[name].flexible
-    assert body is not None
-    return body
 
 
 @cached_per_model
@@ -274,7 +267,9 @@ def held_motions(model: Model) -> dict[int, Array]:
     """Return the rigid motion (6, nm) of the joints of each flexible body by its modes, by body number."""
     ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]
     return {
-        model.forest.number[name]: _mean_motion([m for m in ends if m.body.name == name], _flexible(model, name).nm)
+        model.forest.number[name]: _mean_motion(
+            [m for m in ends if m.body.name == name], model.system.bodies[name].require_flexible().nm
+        )
         for name in model.flexible_names
     }
 
