@@ -18,9 +18,11 @@ from ..model.undetermined_efforts import undetermined_efforts
 from .display import ResultDisplay
 from .export import ResultExport
 from .extrema import Extremum, extremum
-from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.cumulative import continuous, work_and_loss
-from .outputs.output import value_of
+from .outputs.driven_motion import PrescribedMotion
+from .outputs.lookup import names
+from .outputs.motion import Motion, Periods
+from .outputs.output import Output, value_of
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .storage.columns import flat_columns
 from .storage.output_metadata import read_output_metadata

@@ -23,8 +23,7 @@ _PART = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed|acceleration
 
 def modal_output(model: Model, body: str, quantity: str, name: str) -> Output | None:
     """Return an output of a flexible body's modes, ``"eta"``, ``"eta[2].speed"``; None if there is none."""
-    flexible = model.system.bodies[body].flexible
-    assert flexible is not None
+    flexible = model.system.bodies[body].require_flexible()
     q, v, nm = model.q_slice(body), model.v_slice(body), flexible.nm
     if quantity == "strain_energy":
         K = flexible.modal_stiffness
