@@ -32,7 +32,7 @@ def test_a_driven_crank_gets_the_torque_that_makes_it_move() -> None:
     v, a = motion(model, q, 2.0, -1.5)
     assert np.abs(model.constraint_jacobian(q) @ a + model.constraint_bias(q, v)).max() < 1e-12
     efforts = inverse_dynamics(model, q, v, a, actuators="A")
-    assert (efforts.tau[1:] == 0).all() and efforts.unique
+    assert (efforts.tau[1:] == 0).all() and efforts.determined
     # forward dynamics with that torque gives the motion back
     assert np.allclose(model.forward_dynamics(q, v, efforts.tau), a, atol=1e-10)
     assert np.allclose(efforts.multipliers, model.multipliers(q, v, efforts.tau), atol=1e-9)
@@ -76,7 +76,7 @@ def test_redundant_actuators_share_by_their_weights() -> None:
     model, q = four_bar()
     v, a = motion(model, q, 1.0, 0.0)
     both = inverse_dynamics(model, q, v, a, actuators=["A", "C"])
-    assert not both.unique
+    assert not both.determined
     assert np.allclose(model.forward_dynamics(q, v, both.tau), a, atol=1e-10)
     alone = inverse_dynamics(model, q, v, a, actuators="A")
     assert np.linalg.norm(both.tau) < np.linalg.norm(alone.tau)

@@ -232,7 +232,7 @@ def test_muscles_share_a_motion_by_least_activation() -> None:
     for power in (2.0, 3.0):
         found = da.inverse_dynamics(s, motion, actuators=MUSCLES, exponent=power)
         a = np.column_stack([found[name] for name in MUSCLES])
-        assert a.min() >= 0.01 and a.max() <= 1.0 and not found.unique
+        assert a.min() >= 0.01 and a.max() <= 1.0 and not found.determined
         x = np.zeros((len(t), model.nx))
         for name, column in zip(MUSCLES, a.T, strict=True):
             x[:, model.state_names.index(f"{name}.a")] = column
@@ -325,7 +325,7 @@ def test_moment_arms_are_what_tensions_supply() -> None:
     x = np.full(model.nx, 0.3)
     applied, _ = model.applied_loads(0.0, q[0], np.zeros(2), x)
     tensions = model.report(["forces"], 0.0, q[0], np.zeros(2), x)["forces"]
-    columns = [model.compiled.elements.places[name].measures.start for name in arms.elements]
+    columns = [model.compiled.elements.indices[name].measures.start for name in arms.elements]
     by_arms = arms.arms[0].T @ -tensions[columns]
     bodies = model.inverse_dynamics(q[0], np.zeros(2), np.zeros(2), x=x)
     bare = model.inverse_dynamics(q[0], np.zeros(2), np.zeros(2), bare=True)

@@ -141,7 +141,7 @@ def test_belts_stay_belts_and_gears_gears(tmp_path: Path) -> None:
     text = (tmp_path / "model.yaml").read_text()
     assert "{type: belt, radius_1: 0.05, radius_2: 0.1, crossed: true" in text and "{type: gear, teeth_1: 20" in text
     figures = [
-        sorted((p.name, p.look, p.size) for p in connection_figures(one.compile()).patches) for one in (s, again)
+        sorted((p.name, p.symbol, p.size) for p in connection_figures(one.compile()).patches) for one in (s, again)
     ]
     assert figures[0] == figures[1]
     assert again.couplings["belt"].element.ratio == -0.5

@@ -147,7 +147,7 @@ def test_a_follower_can_be_driven_by_its_law_alone() -> None:
     result = da.simulate(s, 6.0, times=np.linspace(0, 6, 31))
     assert np.allclose(result["guide.position"], LIFT.lift(result.t), atol=1e-12)
     jumpy = L.FollowerMotion([(R(90), 0.01, "harmonic"), (R(270), 0.0, "harmonic")])
-    assert np.allclose(jumpy.breaks(1.0, 8.0), (R(90), R(360), R(450)))
+    assert np.allclose(jumpy.discontinuity_times(1.0, 8.0), (R(90), R(360), R(450)))
 
 
 def test_curves_from_derivatives_pass_through_everything_given() -> None:

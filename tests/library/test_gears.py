@@ -108,7 +108,7 @@ def test_a_rack_meets_its_pinion() -> None:
 def test_willis(held: str, driven: str) -> None:
     s = L.planetary(Gear(0.002, 24), Gear(0.002, 18), 3, held=held)
     assert da.mobility(s).mobility == 2
-    assert da.mobility(s).left == 1
+    assert da.mobility(s).driven_mobility == 1
     s.drive(f"{driven}_shaft", speed=10.0)
     result = da.simulate(s, 0.5)
     sun, ring, carrier = (result[f"{k}_shaft.speed"][-1] for k in ("sun", "ring", "carrier"))

@@ -79,7 +79,7 @@ def test_floquet_and_orbits_carry_changes_under_the_numbers_and_the_control_of_t
     heavier = {"bob.mass": 3.0}
     same(da.floquet(pendulum(), 1.0, parameters=heavier).multipliers, da.floquet(pendulum(3.0), 1.0).multipliers)
     run = da.simulate(pendulum(), 0.2, parameters=heavier)
-    same(da.floquet(pendulum(), 1.0, run).multipliers, da.floquet(pendulum(3.0), 1.0, run.final).multipliers)
+    same(da.floquet(pendulum(), 1.0, run).multipliers, da.floquet(pendulum(3.0), 1.0, run.final_state).multipliers)
     found = da.floquet(pendulum(), 1.0, control=lambda state: np.array([-4.0 * state.q[0] - 0.3 * state.v[0]]))
     same(found.multipliers, da.floquet(pendulum(held=True), 1.0).multipliers, 1e-6)
 
@@ -273,5 +273,5 @@ def test_runs_from_an_equilibrium_with_other_parameters_add_a_note() -> None:
     same_numbers = da.equilibrium(s, parameters={"bob.mass": 3.0})
     rest = da.simulate(s, 1.0, state=same_numbers, parameters=same_numbers.parameters)
     assert not rest.stats.notes
-    same(rest.final.q, same_numbers.q)
+    same(rest.final_state.q, same_numbers.q)
     assert any("'A' held" in note for note in da.simulate(s, 0.01, state=da.equilibrium(s, hold="A")).stats.notes)

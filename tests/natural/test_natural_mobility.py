@@ -25,7 +25,7 @@ def four_bar(angle: float = math.pi / 3) -> Mechanism:
 def test_counts_of_planar_mechanisms() -> None:
     """Four-bar 1; its sine beside its cosine is there for convenience; the drive leaves nothing."""
     found = four_bar().mobility()
-    assert (found.mobility, found.gruebler, found.left, found.general, found.convenience) == (1, 1, 0, 1, 1)
+    assert (found.mobility, found.gruebler, found.driven_mobility, found.general, found.convenience) == (1, 1, 0, 1, 1)
     assert found.over_constrained == 0 and len(found.redundant_rows) == 1
     assert found.motions.shape == (1, 5) and found.names[-1] == "psi"
     slider = Mechanism(2)

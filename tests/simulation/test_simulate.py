@@ -168,7 +168,7 @@ def test_control_acts_and_its_work_is_counted() -> None:
     spring = s.copy()
     spring.connect("k", da.TorsionSpring(2.0, 0.5), "A")
     same = da.simulate(spring, 3.0, rtol=1e-11, atol=1e-12)
-    assert result.final.q == pytest.approx(same.final.q, abs=1e-10)
+    assert result.final_state.q == pytest.approx(same.final_state.q, abs=1e-10)
     assert np.abs(result["energy.balance"]).max() < 1e-9
     assert result["energy.work"].max() > 0.3
     array = da.simulate(s, 3.0, control=lambda state: [-2.0 * state.q[0] - 0.5 * state.v[0]], rtol=1e-11, atol=1e-12)
@@ -206,10 +206,10 @@ def test_baumgarte_brings_a_loop_back() -> None:
 
 
 def test_baumgarte_works_with_every_method() -> None:
-    exact = da.simulate(turning_four_bar(), 1.0, rtol=1e-11, atol=1e-12).final.q
+    exact = da.simulate(turning_four_bar(), 1.0, rtol=1e-11, atol=1e-12).final_state.q
     for method, options in (("dop853", {}), ("dopri5", {}), ("radau", {}), ("rk4", {"fixed_step": 1e-3})):
         result = da.simulate(turning_four_bar(), 1.0, method=method, stabilization=(20.0, 20.0), **options)
-        assert np.abs(result.final.q - exact).max() < 1e-5
+        assert np.abs(result.final_state.q - exact).max() < 1e-5
 
 
 # ---- the start
@@ -217,7 +217,7 @@ def test_baumgarte_works_with_every_method() -> None:
 
 def test_a_state_off_the_loops_by_little_is_moved_and_reported() -> None:
     model = turning_four_bar().compile()
-    state = da.simulate(model, 0.3).final
+    state = da.simulate(model, 0.3).final_state
     exact = da.simulate(model, 0.5, state=state)
     assert not exact.stats.notes
     moved = da.simulate(model, 0.5, state=da.State(state.q + 1e-4, state.v))
@@ -399,7 +399,7 @@ def test_a_force_that_jumps_at_a_time_is_got_over() -> None:
     s.connect("e", da.Effort(lambda t: 1.0 if t < 0.3 else -1.0), "A")
     for method in ("dop853", "dopri5", "radau"):
         result = da.simulate(s, 1.0, method=method)
-        assert result.final.v[0] == pytest.approx(-0.4, abs=1e-6)
+        assert result.final_state.v[0] == pytest.approx(-0.4, abs=1e-6)
         assert result.stats.rejected > 3
 
 

@@ -362,7 +362,7 @@ class PointMasses:
     All sums run over products of matrices, so that memory is that of the shapes.
     """
 
-    places: Array
+    positions: Array
     masses: Array
     centres: Array
     inertias: Array
@@ -374,7 +374,7 @@ class PointMasses:
         theta x (theta x rho) = eta g eta with g_rs = B_rs rho, B_rs = (lambda_r~ lambda_s~ + lambda_s~ lambda_r~) / 2,
         and a~ b~ = b a* - (a . b) 1.
         """
-        m, p, x0 = self.masses, self.centres, self.places
+        m, p, x0 = self.masses, self.centres, self.positions
         lam, gam = self.shapes[:, :3], self.shapes[:, 3:]  # (n, 3, nm)
         nm = lam.shape[2]
         spread = (

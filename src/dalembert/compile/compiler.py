@@ -115,7 +115,7 @@ def compile_system(origin: System) -> Compiled:
         **flatten_bodies(forest, frames, joints, names),
         **flatten_loop_constraints(forest, frames, joints, names),
         **joints.arrays(),
-        **frames.places.tables.arrays(),
+        **frames.layout.tables.arrays(),
         **scales(forest, names),
         "gravity": np.array(system.gravity, dtype=float),
     }

@@ -77,7 +77,7 @@ class CompileContext:
         """Return the numbers of new ports, one for each measure of an element."""
         measures = connection.element.each_measure
         if measures[:1] == ("joint",):
-            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.places]
+            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.joint_coordinates]
         if len(connection.ends) == 1:  # a load: its opposite goes to ground
             return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
         return [

@@ -37,14 +37,14 @@ class FrameMap:
     R_PJ : (nb, 3, 3)
     p_PJ : (nb, 3) m
         The inboard joint frame J in F of the slot that the joint starts from.
-    places : Places
+    layout : Places
     """
 
     R_FB: Array
     p_FB: Array
     R_PJ: Array
     p_PJ: Array
-    places: BodyLayout
+    layout: BodyLayout
 
     @classmethod
     def of(cls, forest: Forest) -> FrameMap:
@@ -83,13 +83,13 @@ class FrameMap:
     def place(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
         """Return the slot in the core's list that carries a marker, and its pose in F there, rotated by `axes`."""
         rotation = marker.rotation if axes is None else marker.rotation @ axes
-        place = self.places.find(marker)
-        kind = self.places.rows[place - 1].kind if place else "rigid"
+        place = self.layout.find(marker)
+        kind = self.layout.rows[place - 1].kind if place else "rigid"
         if kind == "node":
             return place, rotation, _arm(marker)
         if kind == "modal":
             return place, rotation, marker.position
-        return place, *self.to_kernel(self.places.forest.number[marker.body.name], rotation, marker.position)
+        return place, *self.to_kernel(self.layout.forest.number[marker.body.name], rotation, marker.position)
 
 
 def _arm(marker: Marker) -> Array:

@@ -52,11 +52,11 @@ def flatten_loop_constraints(
         fields: dict[str, Any] = {"form": number("loop_constraint_form", "coupling"), "curve": -1, "rows": 1}
         if isinstance(law, CustomCoupling):
             k = rows.add(**fields, **joints.of_loop_constraint(coupling.name, law))
-            factors = (1.0,) * len(coupling.places)
+            factors = (1.0,) * len(coupling.joint_coordinates)
         else:
             k = rows.add(**fields, parameter=law.offset, program=-1)
             factors = (-law.ratio, 1.0)
-        for (joint, part), factor in zip(coupling.places, factors, strict=True):
+        for (joint, part), factor in zip(coupling.joint_coordinates, factors, strict=True):
             if factor:
                 coupled.add(factor=factor, loop_constraint=k, dof=names.v[joint.name].start + part)
     return {
@@ -99,7 +99,7 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
             "form": number("loop_constraint_form", "joint"),
             "kind": kind,
             "parameter": element.parameter,
-            "kept": element.kept,
+            "kept": element.loop_row_mask,
             **sizes,
         }
     kind = 0

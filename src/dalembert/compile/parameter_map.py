@@ -238,7 +238,7 @@ class _Collector:
 
     def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
         """Map a pose of the tables to a marker, as `FrameMap.place` gives it."""
-        places = self.frames.places
+        places = self.frames.layout
         place = places.find(marker)
         kind = places.rows[place - 1].kind if place else "rigid"
         base = -1 if kind in ("node", "modal") else self.forest.number[marker.body.name]
@@ -270,7 +270,7 @@ class _Collector:
     def bodies(self) -> dict[str, NDArray[Any]]:
         """Add mass properties of rigid bodies and parameters of joints; return tables of frames and inertias."""
         forest, frames = self.forest, self.frames
-        places, nb = frames.places, forest.nb
+        places, nb = frames.layout, forest.nb
         axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
         for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True), start=1):
             body = forest.system.bodies[forest.bodies[k]]
@@ -346,9 +346,12 @@ class _Collector:
         for coupling in self.forest.couplings:
             law = coupling.element
             if isinstance(law, CustomCoupling):
-                coupled += len(coupling.places)
+                coupled += len(coupling.joint_coordinates)
             else:
-                units = (coupling.row_units[0] + "/" + _coordinate_unit(coupling.places[0]), coupling.row_units[0])
+                units = (
+                    coupling.row_units[0] + "/" + _coordinate_unit(coupling.joint_coordinates[0]),
+                    coupling.row_units[0],
+                )
                 if law.ratio:
                     names = (f"{coupling.name}.ratio", f"{coupling.name}.offset")
                     follow = _at(("ratio", "offset"), expressions_of(law))

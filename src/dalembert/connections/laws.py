@@ -2,8 +2,8 @@
 
 A law is called with a time (s) and returns three numbers: value, rate, second rate. Plain numbers and callables become
 laws where one is expected; derivatives that are not given are computed. A simulation ends a step at each discontinuity
-time of a law and restarts there. A law declares these times by `breaks`, a sequence or a function of the first and last
-time of interest.
+time of a law and restarts there. A law declares these times by `discontinuity_times`, a sequence or a
+function of the first and last time of interest.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .piecewise_laws import LinearInterpolation, MonotoneSpline, Piecewise, Puls
 from .user_functions import (
     N_SAMPLES,
     area,
-    break_times,
     call_user_function,
+    check_discontinuity_times,
     derivative,
     evaluated,
     find_jumps,
@@ -49,8 +49,8 @@ __all__ = [
     "Step",
     "ZeroOrderHold",
     "as_law",
-    "break_times",
-    "breaks_of",
+    "check_discontinuity_times",
+    "discontinuity_times_of",
     "find_jumps",
     "integrated",
     "third_rate",
@@ -191,7 +191,7 @@ class Ramp:
             rise * 2 * math.pi / self.duration**2 * math.sin(turn),
         )
 
-    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> NDArray[np.float64]:
         """Return the start and end times within an interval, s."""
         ends = np.array([self.begin, self.begin + self.duration])
         return ends[(ends >= t_start) & (ends <= t_end)]
@@ -276,7 +276,7 @@ class Spline:
         whole = np.flatnonzero(np.diff(curve.x) > 0)
         return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
-    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> NDArray[np.float64]:
         """Return the times in an interval at which its polynomials change noticeably, s.
 
         At a knot the highest derivative jumps. For a finely sampled table the jump is negligible.
@@ -313,21 +313,23 @@ class FunctionLaw:
     value : callable of t (s)
     rate, second, third : callable of t
         Its derivatives; the third is used for jerks only.
-    breaks : (n,) s
+    discontinuity_times : (n,) s
         Times at which it jumps or has a kink, increasing: no step passes over them.
 
     Missing derivatives are five-point differences, accurate to about nine and six digits, which do not reach across
-    `breaks`; give them, or use a library law, for higher accuracy.
+    `discontinuity_times`; give them, or use a library law, for higher accuracy.
     """
 
     value: Callable[[float], float]
     rate: Callable[[float], float] | None = None
     second: Callable[[float], float] | None = None
-    breaks: ArrayLike = ()
+    discontinuity_times: ArrayLike = ()
     third: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "breaks", break_times(self.breaks, item="FunctionLaw"))
+        object.__setattr__(
+            self, "discontinuity_times", check_discontinuity_times(self.discontinuity_times, item="FunctionLaw")
+        )
         for name in ("value", "rate", "second", "third"):
             given = getattr(self, name)
             if given is not None and not callable(given):
@@ -346,7 +348,7 @@ class FunctionLaw:
 
     def _inside(self, t: float) -> tuple[float, float]:
         """Return the bounds of the smooth interval around t."""
-        times = np.asarray(self.breaks)
+        times = np.asarray(self.discontinuity_times)
         k = int(np.searchsorted(times, t, side="right"))
         before, after = (float(times[i]) if 0 <= i < len(times) else s * np.inf for i, s in ((k - 1, -1), (k, 1)))
         return before + 1e-13 * abs(before), after - 1e-13 * abs(after)
@@ -383,9 +385,9 @@ class Integral:
         own = getattr(self.law, "integral", None)
         return self.start + (own(t) if own else quadrature(lambda s: self.law(s)[0], t)), value, rate
 
-    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> NDArray[np.float64]:
         """Return the discontinuity times of the integrand in an interval, s."""
-        return breaks_of(self.law, t_start, t_end)
+        return discontinuity_times_of(self.law, t_start, t_end)
 
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t, by quadrature: start t + the integral of (t - s) law(s)."""
@@ -434,7 +436,7 @@ class SmoothedLaw:
             whole = own(b) - own(a)
         else:
             value = self.law.value if isinstance(self.law, FunctionLaw) else lambda s: self.law(s)[0]
-            whole = area(value, breaks_of(self.law, a, b).tolist(), a, b)
+            whole = area(value, discontinuity_times_of(self.law, a, b).tolist(), a, b)
         return whole / self.width, (last[0] - first[0]) / self.width, (last[1] - first[1]) / self.width
 
     def third(self, t: float) -> float:
@@ -494,7 +496,7 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
         if isinstance(result, tuple) and len(result) == 3:
             law: Law = value
             return law
-        return FunctionLaw(value, breaks=getattr(value, "breaks", ()))
+        return FunctionLaw(value, discontinuity_times=getattr(value, "discontinuity_times", ()))
     return Constant(value if isinstance(value, Expression) else finite_number(value, item=item, field=field))  # type: ignore[arg-type]
 
 
@@ -507,7 +509,7 @@ def scaled(law: Any, factor: float) -> Any:
         return factor * float(law)
     if not is_dataclass(law) or isinstance(law, (type, FunctionLaw)):
         value = law.value if isinstance(law, FunctionLaw) else law
-        return FunctionLaw(lambda t: factor * value(t), breaks=getattr(law, "breaks", ()))
+        return FunctionLaw(lambda t: factor * value(t), discontinuity_times=getattr(law, "discontinuity_times", ()))
     given = {f.name: getattr(law, f.name) for f in fields(law) if f.init and f.name in _VALUES}
     if not given or getattr(law, "expressions", None):
         raise ModelError("law", "law", law, "it cannot be multiplied with a number: give a function of t, or numbers")
@@ -520,8 +522,8 @@ def _times(value: Any, factor: float) -> Any:
 
 
 @checked("t_start", "t_end")
-def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
+def discontinuity_times_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
     """Return the discontinuity times of a law in an interval, s; empty if it declares none."""
-    told = getattr(law, "breaks", ())
+    told = getattr(law, "discontinuity_times", ())
     times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
     return times[(times >= t_start) & (times <= t_end)]

@@ -58,7 +58,7 @@ class Piecewise:
         """Return the ends of its pieces (n + 1,), s, and their coefficients (n, degree + 1)."""
         return self.ends, self.coefficients
 
-    def breaks(self, t_start: float, t_end: float) -> Array:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return its discontinuity times in an interval, s."""
         inside = (self.ends >= t_start) & (self.ends <= t_end)
         return self.ends[inside]

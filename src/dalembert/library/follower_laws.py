@@ -179,7 +179,7 @@ class FollowerMotion:
             result[here] = self.within(int(segment), x[here] - self.starts[segment])[order]
         return result.reshape(a.shape)
 
-    def breaks(self, first: float, last: float) -> Array:
+    def discontinuity_times(self, first: float, last: float) -> Array:
         """Return the angles (k,) rad between two angles at which accelerations or jerks may jump, for drives."""
         own = np.array([self.starts[k] + a for k, a, _ in self.pieces])
         turns = 2 * _PI * np.arange(math.floor(first / (2 * _PI)), math.ceil(last / (2 * _PI)) + 1)

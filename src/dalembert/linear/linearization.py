@@ -233,7 +233,7 @@ def _at_knots(space: Tangent) -> list[str]:
     size = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (rise, fall))
     size = max(size, float(np.abs(here[np.isfinite(here)]).max(initial=0.0)), 1e-300)
     kinked = (~np.isfinite(rise - fall) | (np.abs(rise - fall) > KINK_TOL * size)).any(axis=0)
-    places = model.compiled.elements.places
+    places = model.compiled.elements.indices
     names = [name for name in owners if kinked[places[name].measures].any()]
     if not names:
         return []

@@ -114,7 +114,7 @@ def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> t
 def _brought(state: Any, t: float | None, item: str) -> tuple[Any, Conditions | None, dict[str, float]]:
     """Return a state, its conditions, if any, and inputs in place of time laws."""
     if isinstance(state, Result):
-        given = state.final if t is None else state.at(t)
+        given = state.final_state if t is None else state.at(t)
         known = state.conditions is not None and state.model is not None
         return given, state.conditions(np.array([given.t]))[0][1] if known and state.conditions else None, {}
     then, inputs = getattr(state, "conditions", None), getattr(state, "inputs", None)
@@ -159,7 +159,7 @@ def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, 
         at.notes += parameter_differences(then.changed_parameters(asked.model, asked.parameters))
         return asked
     if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
-        if then.as_described:
+        if then.is_default:
             return None
         remedy = "its conditions belong to another system: give its model, or a State"
         raise ModelError(item, "state", f"a state of {then.model.system.name!r}", remedy)

@@ -251,7 +251,7 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
     if parameters:  # override those of a run
         model = model.with_parameters(parameters)
         if isinstance(state, Result):
-            state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
+            state = state.final_state if t is None else state.at(finite_number(t, item=item, field="t"))
         state = as_plain_state(state)
     at = operating_point(model, state, t, None, item=item)
     if at.inputs is not None:
@@ -450,7 +450,7 @@ def _newton(
 ) -> tuple[Array, float]:
     """Solve (2) for the changes of the start (n,) and of the period."""
     model = space.model
-    end = result.final
+    end = result.final_state
     found = model.dynamics(end.t, end.q, end.v, end.x, conditions=space.conditions)
     f = np.concatenate([end.v[space.positions], found.a[space.speeds], found.dx])
     J = (Phi - np.eye(len(r))) * scale / scale[:, None]

@@ -135,7 +135,7 @@ class CallbackHost:
     ----------
     looks : bool
         Whether laws depend on the state, not on time only.
-    asked : dict of int to (float, float)
+    requested_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     answered : deque of (State, (nv,))
         States passed to the control, at increasing intervals, and its results, for the check that it is a function of
@@ -144,7 +144,7 @@ class CallbackHost:
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
-        self.asked: dict[int, tuple[float, float]] = {}
+        self.requested_efforts: dict[int, tuple[float, float]] = {}
         self.answered: deque[tuple[State, Array]] = deque(maxlen=CONTROL_CACHE_SIZE)
         self._calls, self._next = 0, 1
         self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
@@ -167,7 +167,7 @@ class CallbackHost:
                 self._next = self._calls + self._calls // 2 + 1
                 self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
             if self.bounded:
-                record_effort_excess(self.model, t, tau, self.asked)
+                record_effort_excess(self.model, t, tau, self.requested_efforts)
 
 
 def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Array:

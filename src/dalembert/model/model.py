@@ -282,9 +282,9 @@ class Model(NamedModel):
         """
         marks = self._marks(given)
         accelerations = self._checked("mixed_dynamics", "a", a)
-        driven = np.array([~np.isnan(self.drive_motion(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
+        driven = np.array([~np.isnan(self.drive_targets(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
         if driven.any():
-            prescribed = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
+            prescribed = np.array([self.drive_targets(one)[2] for one in np.atleast_1d(t)])
             accelerations = np.where(driven, prescribed if np.ndim(t) else prescribed[0], accelerations)
         conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
         found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
@@ -799,7 +799,7 @@ class Model(NamedModel):
         rows = self.constraint_jacobian(where, t=t) if self.nc else None
         return massless_dof(self, self.forest, names, where, held=held, rows=rows)
 
-    def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
+    def massless_motions(self, q: ArrayLike) -> list[dict[str, float]]:
         """Return the motions of the tree without inertia at q (nq,): velocities by name, rad/s or m/s.
 
         One for each of `massless_dof`, which has the velocity 1 there. If two axes of a joint coincide, as at 90

@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 class NamedModel(_core.Model):
     """Compiled system and its names; `Model` adds the kernels, and lists the attributes."""
 
-    recompiled = False  # a variant whose tables follow from its own description, not from those of its family
+    is_recompiled = False  # a variant whose tables follow from its own description, not from those of its family
 
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
@@ -115,7 +115,7 @@ class NamedModel(_core.Model):
         return self._slice(self.compiled.names.v, joint)
 
     @checked("joint")
-    def cut_slice(self, joint: str) -> slice:
+    def cut_joint_slice(self, joint: str) -> slice:
         """Return the indices of the velocities of a cut joint in the result of `cut_motion`."""
         found = self.compiled.names.cut_v
         if joint not in found:
@@ -232,15 +232,15 @@ class NamedModel(_core.Model):
         ]
         return min(delays, default=np.inf)
 
-    def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
+    def drive_targets(self, t: float) -> tuple[Array, Array, Array]:
         """Return position (nq,), velocity (nv,) and acceleration (nv,) of driven joints at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
         for drive in self.joint_drives:
             dofs, places = self.driven_dof(drive), self.q_slice(drive.connection.name).start
-            q[[places + k for k in drive.places]], v[dofs], a[dofs] = drive.given(t)
+            q[[places + k for k in drive.coordinate_indices]], v[dofs], a[dofs] = drive.given(t)
         return q, v, a
 
-    def row_motion(self, t: float) -> Array:
+    def constraint_targets(self, t: float) -> Array:
         """Return residual, rate and second rate (3, nc) of driven constraints at t; zero elsewhere."""
         targets = np.zeros((3, self.nc))
         for drive in self.drives:
@@ -353,7 +353,7 @@ class NamedModel(_core.Model):
             raise ModelError("points", "markers", markers, "give one or more")
         if loose and markers[0].body.flexible is None:
             raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is not a flexible body")
-        places = self.frames.places
+        places = self.frames.layout
         if not loose and places.follows(markers[0]):
             found = [self.frames.place(marker) for marker in markers]
             frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
@@ -383,7 +383,7 @@ class NamedModel(_core.Model):
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
             remedy = "it was added after compilation: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
-        found = self.system.frame(marker) if isinstance(marker, str) else marker
+        found = self.system.marker(marker) if isinstance(marker, str) else marker
         found = found.origin if isinstance(found, Body) else found
         if isinstance(found, Marker) and found.body.name in self.forest.number:
             owner = found.body.system

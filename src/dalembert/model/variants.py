@@ -141,7 +141,7 @@ def _compiled_again(model: Model) -> Model:
     )
     again._join(family)
     again._points = {}
-    again.recompiled = True
+    again.is_recompiled = True
     _take(again, made)
     again.independent_rows = tuple(name for name, lean in zip(made.names.rows, made.lean, strict=True) if lean)
     return again

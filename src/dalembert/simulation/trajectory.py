@@ -83,7 +83,7 @@ class Segment:
     begin: float
     options: Options
     conditions: Conditions
-    breaks: Array  # s: discontinuity times, at which steps ended
+    discontinuity_times: Array  # s: discontinuity times, at which steps ended
     usual_slack: float = 0.0  # of the loops, from the integrator
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # integrators for dense output
 
@@ -94,7 +94,7 @@ class Segment:
             stepper = self.spare.pop()
         except IndexError:
             stepper = replace(self.options, detect_stiffness=False).integrator(self.conditions)
-        stepper.set_breaks(self.breaks)
+        stepper.set_breaks(self.discontinuity_times)
         if branch_log is not None:
             branch_log.set_on(stepper)
         stepper.usual_slack = self.usual_slack
@@ -133,7 +133,7 @@ class Trajectory:
             self._steps.append(times)
 
     @property
-    def steps(self) -> Array:
+    def step_times(self) -> Array:
         """Times at which steps ended, (n,) s."""
         return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
 
@@ -199,7 +199,7 @@ class Trajectory:
     @property
     def changed(self) -> bool:
         """True if conditions ever differed from the description."""
-        return any(not segment.conditions.as_described for segment in self.segments)
+        return any(not segment.conditions.is_default for segment in self.segments)
 
 
 def _dense_states(

@@ -163,7 +163,7 @@ class ForceBalance:
             how["lam"] = lam
         return model._supplied(q, v, still, conditions=self.conditions, **how)
 
-    def look(self, q: Array, x: Array) -> BalanceEvaluation:
+    def evaluate(self, q: Array, x: Array) -> BalanceEvaluation:
         """Evaluate the balance at a closed configuration."""
         return BalanceEvaluation(self, q, x)
 

@@ -222,7 +222,7 @@ def legible(color: str) -> str:
     return "#" + "".join(f"{round(255 * c * MAX_LUMINANCE / light):02X}" for c in channels)
 
 
-def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:
+def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], object]) -> Path:
     """Write a file atomically: `write` fills a temporary file, which then replaces it.
 
     Raises

@@ -302,7 +302,7 @@ def test_a_chain_is_redundant_where_a_joint_holds_already() -> None:
     np.testing.assert_allclose(
         model.forward_dynamics(q, v), alone.compile().forward_dynamics(q, v), rtol=1e-12, atol=1e-12
     )
-    assert not model.connection_loads(q, v).unique["upper"].all()
+    assert not model.connection_loads(q, v).determined["upper"].all()
 
 
 def test_coordinates_of_a_cut_custom_joint_invert_its_definition() -> None:

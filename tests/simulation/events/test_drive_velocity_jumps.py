@@ -38,9 +38,9 @@ def pendulum(**law: Any) -> da.System:
 
 
 JUMPING: dict[str, dict[str, Any]] = {
-    "speed": {"speed": da.FunctionLaw(step, breaks=[0.3])},
+    "speed": {"speed": da.FunctionLaw(step, discontinuity_times=[0.3])},
     "speed with its rate": {"speed": da.FunctionLaw(step, rate=lambda t: 0.0)},
-    "position": {"position": da.FunctionLaw(ramp, breaks=[0.3])},
+    "position": {"position": da.FunctionLaw(ramp, discontinuity_times=[0.3])},
     "position with its rates": {"position": da.FunctionLaw(ramp, step, lambda t: 0.0)},
 }
 
@@ -70,7 +70,7 @@ def test_smoothing_comes_to_the_impulse_in_the_limit() -> None:
     errors = []
     for width in (0.04, 0.02, 0.01):
         result = da.simulate(
-            pendulum(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, breaks=[0.3]), width)), 1.0, **TIGHT
+            pendulum(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, discontinuity_times=[0.3]), width)), 1.0, **TIGHT
         )
         assert abs(result["energy.balance"]).max() < 1e-7
         assert not result.stats.notes
@@ -98,7 +98,7 @@ def test_in_a_loop_everything_jumps_together() -> None:
     s.connect("T", da.Prismatic("x"), s.ground, slider)
     s.connect("load", da.Revolute("z"), slider, s.body("bob", da.box(0.3, 0.05, 0.05, mass=0.5)).at(0.1, 0, 0))
     s.initial("O", position=0.7)
-    s.drive("O", speed=da.FunctionLaw(lambda t: 2.0 if t < 0.25 else -1.0, breaks=[0.25]))
+    s.drive("O", speed=da.FunctionLaw(lambda t: 2.0 if t < 0.25 else -1.0, discontinuity_times=[0.25]))
     result = da.simulate(s, 0.5, **TIGHT)
     assert abs(result["energy.balance"]).max() < 1e-7
     np.testing.assert_allclose(result["O.speed"][-1], -1.0, atol=1e-12)
@@ -123,7 +123,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("law", REFUSED)
 def test_jumps_that_differences_would_smear_are_refused(law: str) -> None:
-    with pytest.raises(da.ModelError, match=r"speed at t = 0.3\d* s is '1.* then 3.*breaks=\[0.3"):
+    with pytest.raises(da.ModelError, match=r"speed at t = 0.3\d* s is '1.* then 3.*discontinuity_times=\[0.3"):
         da.simulate(pendulum(**REFUSED[law]), 1.0)
 
 

@@ -226,7 +226,7 @@ class KinematicChain(Constraint):
             raise ModelError(self.kind, "pose", p, f"the chain cannot reach it: {miss:.3g} m or rad remain")
         return dict(zip(self.inner_names, gamma.tolist(), strict=True))
 
-    def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
+    def closest_pose_error(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
         """Return the closest pose error (6,) m of a given second-marker pose, and the inner coordinates there.
 
         [rotation times length; displacement], axes of the first marker: e of core/constraints/kinematic_chain.hpp. The
@@ -262,7 +262,7 @@ class KinematicChain(Constraint):
         """Units of the inner coordinates: rad, m, or 1."""
         return tuple(unit for part in self.parts if isinstance(part, Joint) for unit in part.coordinate_units)
 
-    def asked(self, item: str, given: Any, before: Array | None = None) -> Array:
+    def inner_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
         """Return requested inner coordinates (n,), NaN where none; from a mapping by name, or an array.
 
         Parameters
@@ -322,7 +322,9 @@ class KinematicChain(Constraint):
         object.__setattr__(twin, "wanted", asked)
         return twin
 
-    def held(self, rotation: Array, position: Array, asked: Array, near: Array | None = None) -> tuple[Array, Array]:
+    def held_pose_error(
+        self, rotation: Array, position: Array, asked: Array, near: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return the closest pose error with the requested coordinates held, and the inner coordinates there.
 
         As `limit_violation`: (6,) m and inner coordinates (n,).
@@ -340,7 +342,7 @@ class KinematicChain(Constraint):
 
     def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
         """Return the inner coordinates (n,) at a pose that are nearest to requested ones (n,), NaN: any."""
-        e, gamma = self.held(rotation, position, asked)
+        e, gamma = self.held_pose_error(rotation, position, asked)
         if float(np.abs(e).max()) < 1e-11 * self.length:
             return gamma
         given = ~np.isnan(asked)

@@ -225,28 +225,28 @@ class CoordinateConnection:
     ----------
     name : str
     element : Coupling, CustomCoupling or Mimic
-    places : tuple of (Connection, int)
+    joint_coordinates : tuple of (Connection, int)
         Joints and the indices of their coordinates.
     """
 
     name: str
     element: Coupling | CustomCoupling | Mimic
-    places: tuple[tuple[Connection, int], ...]
+    joint_coordinates: tuple[tuple[Connection, int], ...]
 
     @property
     def joints(self) -> tuple[Connection, ...]:
         """Coupled joints."""
-        return tuple(joint for joint, _ in self.places)
+        return tuple(joint for joint, _ in self.joint_coordinates)
 
     @property
     def first(self) -> Connection:
         """Joint of the first coordinate."""
-        return self.places[0][0]
+        return self.joint_coordinates[0][0]
 
     @property
     def second(self) -> Connection:
         """Joint of the last coordinate."""
-        return self.places[-1][0]
+        return self.joint_coordinates[-1][0]
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ class CoordinateConnection:
         formula = isinstance(self.element, CustomCoupling)
         if isinstance(self.element, CustomCoupling) and self.element.unit is not None:
             return (self.element.unit,)
-        joint, coordinate = self.places[0 if formula else -1]
+        joint, coordinate = self.joint_coordinates[0 if formula else -1]
         assert isinstance(joint.element, Joint)
         return (joint.element.speed_units[coordinate],)
 

@@ -49,7 +49,7 @@ class Constraint:
     """Base of all constraints.
 
     rows : names of the equations; holonomic : True for each that constrains positions
-    holds : names of rows that hold while a stop does
+    hold_row_names : names of rows that hold while a stop does
     form, kernel : form of the rows in the core: a constraint or joint of its library, by name; rows or a chain by
     programs
     length_field : name of the positive length of the compiled rows; empty if none
@@ -60,7 +60,7 @@ class Constraint:
 
     rows: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
-    holds: ClassVar[tuple[str, ...]] = ()
+    hold_row_names: ClassVar[tuple[str, ...]] = ()
     form: ClassVar[str] = "constraint"
     kernel: ClassVar[str] = ""
     length_field: ClassVar[str] = ""

@@ -50,7 +50,7 @@ class Rope(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = ()
     kernel: ClassVar[str] = "rope"
     length_field: ClassVar[str] = "length"
-    holds: ClassVar[tuple[str, ...]] = ("hold_distance",)
+    hold_row_names: ClassVar[tuple[str, ...]] = ("hold_distance",)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -243,14 +243,14 @@ class ForceConnection:
     element : ForceElement
     ends : tuple of Marker
         Markers of an element between markers; a `Load` has one.
-    places : tuple of (Connection, int)
+    joint_coordinates : tuple of (Connection, int)
         Joints and indices of their coordinates at which an element acts.
     """
 
     name: str
     element: ForceElement
     ends: tuple[Marker, ...] = ()
-    places: tuple[tuple[Connection, int], ...] = ()
+    joint_coordinates: tuple[tuple[Connection, int], ...] = ()
 
     @property
     def first(self) -> Marker | None:
@@ -270,20 +270,20 @@ class ForceConnection:
     @property
     def joint(self) -> Connection | None:
         """Joint at which the element acts."""
-        return self.places[0][0] if self.places else None
+        return self.joint_coordinates[0][0] if self.joint_coordinates else None
 
     @property
     def coordinate(self) -> int:
         """Coordinate of the joint at which the element acts."""
-        return self.places[0][1] if self.places else 0
+        return self.joint_coordinates[0][1] if self.joint_coordinates else 0
 
     def acts_at(self, connection: Connection) -> bool:
         """Return whether the element acts at a coordinate of a joint."""
-        return any(joint is connection for joint, _ in self.places)
+        return any(joint is connection for joint, _ in self.joint_coordinates)
 
     def __repr__(self) -> str:
-        if self.places:
-            where = "at " + ", ".join(joint.name for joint, _ in self.places)
+        if self.joint_coordinates:
+            where = "at " + ", ".join(joint.name for joint, _ in self.joint_coordinates)
         elif len(self.ends) == 1:
             where = f"on {self.ends[0].name}"
         else:

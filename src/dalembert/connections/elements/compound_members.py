@@ -45,7 +45,7 @@ class MemberEnd:
     rotation: Array = field(default_factory=lambda: np.eye(3))
 
     @property
-    def apart(self) -> bool:
+    def is_offset(self) -> bool:
         """True if the end is offset from its node."""
         return bool(self.position.any()) or not np.array_equal(self.rotation, np.eye(3))
 
@@ -89,7 +89,7 @@ class Member:
         self.fixed, self.rates = _rates_of(self.element)
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def end_names(self) -> tuple[str, ...]:
         """Names of the ends and nodes between which the member acts."""
         return tuple(end.place for end in self.ends)
 

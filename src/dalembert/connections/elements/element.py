@@ -32,7 +32,7 @@ from ...parameters import Expression, plain_value as number_of
 from ..formulas.compiled_functions import NumbaLaw
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.tables import Table
-from ..laws import break_times
+from ..laws import check_discontinuity_times
 from .built_in import ForceElement
 from .element_program import law_program
 from .implicit_laws import solve_unknowns
@@ -86,7 +86,7 @@ class Element(ForceElement):
         of the strain with a ``d`` before it; forces on the ends follow from the derivatives of the strains.
     tables : dict of str to Table
         Functions of one to three variables that expressions call by name.
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Times at which a law that is a function jumps or has a kink, in order: no step passes over them. For
         expressions, discontinuity times that depend on time alone are found automatically.
 
@@ -116,7 +116,7 @@ class Element(ForceElement):
     unknowns: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     strains: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
-    breaks: Any = ()
+    discontinuity_times: Any = ()
     program: Program | None = field(init=False, default=None, repr=False)
     written: Callable[..., Any] | None = field(init=False, default=None, repr=False)
     """The Python function that is the law, compiled or not."""
@@ -129,7 +129,7 @@ class Element(ForceElement):
 
     def __post_init__(self) -> None:
         item = self.kind
-        object.__setattr__(self, "breaks", break_times(self.breaks, item=item))
+        object.__setattr__(self, "discontinuity_times", check_discontinuity_times(self.discontinuity_times, item=item))
         if isinstance(self.measure, list):
             object.__setattr__(self, "measure", tuple(self.measure))
         self._check_measures()
@@ -244,7 +244,7 @@ class Element(ForceElement):
         """Python function of the law, or None."""
         return None if self.program is not None else self.force
 
-    def answers(self, inputs: Array) -> Array:
+    def evaluate(self, inputs: Array) -> Array:
         """Return the results of the law (n, gives) for inputs (n, len(element.input_names)); in Python."""
         inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
         if self.program is not None:

@@ -39,9 +39,9 @@ class Screw(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y", "advance")
-    presses: ClassVar[str] = "across"
+    friction_load: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
-    flips: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.pitch, Expression):

@@ -88,11 +88,11 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
         else:
             return _not(f"its path wraps around a {kind}")
     if len(pieces) == 1 and pieces[0][2] == 1.0:
-        first, second = (system.frame(end) for end in pieces[0][:2])
+        first, second = (system.marker(end) for end in pieces[0][:2])
         if first.body is not second.body:
             return ActionLine("distance", (first, second), "s")
     sites = list(dict.fromkeys(site for piece in pieces for site in piece[:2]))
-    moving = [site for site in sites if system.frame(site).body is not system.ground]
+    moving = [site for site in sites if system.marker(site).body is not system.ground]
     if not moving:
         return _not("its path has only points of the world")
     if len(moving) > Element.most_ports:
@@ -101,13 +101,13 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
     def place(site: str, axis: int) -> str:
         if site in moving:
             return f"{'xyz'[axis]}{moving.index(site) + 1}"
-        return f"({float(system.frame(site).position[axis])!r})"
+        return f"({float(system.marker(site).position[axis])!r})"
 
     def span(a: str, b: str, divisor: float) -> str:
         squares = " + ".join(f"({place(a, k)} - {place(b, k)})**2" for k in range(3))
         return f"sqrt({squares})/({divisor!r})"
 
-    ends = (system.ground.origin, *(system.frame(site) for site in moving))
+    ends = (system.ground.origin, *(system.marker(site) for site in moving))
     return ActionLine(("place",) * len(moving), ends, " + ".join(span(*piece) for piece in pieces))
 
 
@@ -125,14 +125,14 @@ def add_tendons(reading: Reading) -> None:
             ("a polynomial of damping", np.any(getattr(model, "tendon_dampingpoly", np.zeros(tendon + 1))[tendon])),
         ):
             if given:
-                reading.left.append(f"{label}: {what}")
+                reading.omissions.append(f"{label}: {what}")
         stiffness = 0.0 if reading.disabled("spring") else float(model.tendon_stiffness[tendon])
         damping = 0.0 if reading.disabled("damper") else float(model.tendon_damping[tendon])
         if not (stiffness or damping):
             continue
         way = tendon_way(reading, tendon)
         if way.why_not:
-            reading.left.append(f"{label}: its spring and damper; {way.why_not}")
+            reading.omissions.append(f"{label}: its spring and damper; {way.why_not}")
             continue
         name = reading.claim(own, f"tendon {tendon}", "tendon")
         low, high = (float(x) for x in model.tendon_lengthspring[tendon])
@@ -167,7 +167,7 @@ def add_actuators(reading: Reading) -> None:
         if why:
             refused[why].append(own or str(k))
     for why, names in refused.items():
-        reading.left.append(f"actuator {listed(names)}: {why}")
+        reading.omissions.append(f"actuator {listed(names)}: {why}")
 
 
 def _add_actuator(reading: Reading, k: int, own: str) -> str:
@@ -227,7 +227,7 @@ def _actuator_way(reading: Reading, k: int) -> ActionLine:
     if kind == "site":
         if int(model.actuator_trnid[k][1]) >= 0:
             return _not("it acts between two sites")
-        site = reading.system.frame(reading.sites[target])
+        site = reading.system.marker(reading.sites[target])
         if site.body is reading.system.ground:
             return _not("it acts on the world")
         return ActionLine("pose", (site, reading.system.ground.origin), "")

@@ -24,12 +24,12 @@ def add_equalities(reading: Reading) -> None:
         own = reading.name("equality", number)
         label = f"equality {own or number!r} ({kind})"
         if reading.disabled("equality") or not model.eq_active0[number]:
-            reading.left.append(f"{label}: it is switched off in the file")
+            reading.omissions.append(f"{label}: it is switched off in the file")
             continue
         name = reading.claim(own, f"{kind} {number}", "equality")
         why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "this kind of equality is not supported"
         if why:
-            reading.left.append(f"{label}: {why}")
+            reading.omissions.append(f"{label}: {why}")
 
 
 def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
@@ -40,7 +40,7 @@ def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
 
 
 def _sites(reading: Reading, a: int, b: int) -> tuple[Any, Any]:
-    return reading.system.frame(reading.sites[a]), reading.system.frame(reading.sites[b])
+    return reading.system.marker(reading.sites[a]), reading.system.marker(reading.sites[b])
 
 
 def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> str:

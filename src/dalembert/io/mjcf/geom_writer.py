@@ -37,7 +37,7 @@ def add_geoms(writing: Writing, element: Element, body: Body) -> None:
     for look in visuals_of(body):
         shape, turn = _geom(look) if look.kind != "mesh" else _mesh(writing, look, body.name)
         if not shape:
-            writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
+            writing.omissions.append(f"body {body.name!r}: the picture of a {look.kind}")
             continue
         attributes = shape | {
             "pos": text_of(look.position),
@@ -72,7 +72,10 @@ def _mesh(writing: Writing, look: Visual, body: str) -> tuple[dict[str, str], Ar
     key = (source, id(look.surface) if source is None else 0, factors)
     if key not in writing.meshes:
         # an inertia from the surface has no requirements on a mesh: it may be open, flat or inside out
-        found = {"name": free_name(Path(source).stem if source else f"{body}.mesh", writing.taken), "inertia": "shell"}
+        found = {
+            "name": free_name(Path(source).stem if source else f"{body}.mesh", writing.used_names),
+            "inertia": "shell",
+        }
         if look.path is not None and _read_by_mujoco(Path(look.path)):
             found |= {"file": relative_path(look.path, writing.folder), "scale": text_of(factors)}
         else:

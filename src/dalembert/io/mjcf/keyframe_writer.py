@@ -29,7 +29,7 @@ def add_keyframe(writing: Writing) -> None:
         model = system.compile()
         q = assemble(model).q
     except DalembertError as error:
-        writing.left.append(f"start values: {str(error).splitlines()[0]}")
+        writing.omissions.append(f"start values: {str(error).splitlines()[0]}")
         return
     poses = {
         body.name: (pose.rotation, pose.position) for body in system.bodies.values() for pose in [model.pose(body, q)]

@@ -37,7 +37,7 @@ _USUAL = {
     "quadratic": "N s2/m2", "stream": "m/s", "strength": "N", "fastest": "1/s", "rise": "s", "fall": "s",
     "pressure_coefficient": "1/Pa", "shear_stress": "Pa", "modulus": "Pa", "times": "s", "duration": "s", "begin": "s",
     "width": "s", "E": "Pa", "G": "Pa", "A": "m2", "Iy": "m4", "Iz": "m4", "J": "m4", "phase": "rad",
-    "frequency": "rad/s", "max_frequency": "rad/s", "breaks": "s", "limit": _FORCE, "inflow": "m3/s",
+    "frequency": "rad/s", "max_frequency": "rad/s", "discontinuity_times": "s", "limit": _FORCE, "inflow": "m3/s",
     "outflow": "m3/s", "angle_1": "rad", "angle_2": "rad", "angle_3": "rad", "angles": "rad",
     **dict.fromkeys(
         [

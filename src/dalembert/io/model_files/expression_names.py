@@ -24,12 +24,12 @@ class Names(Mapping[str, Term]):
     ----------
     system : System
         System to which independent parameters are added; dependent ones are expressions of them.
-    said : callable
+    error_location : callable
         ``error_location(where)``, a context that adds the position to errors.
     """
 
     def __init__(self, system: System, said: Callable[[SourcePosition], Any]) -> None:
-        self.system, self.said = system, said
+        self.system, self.error_location = system, said
         self._given: dict[str, tuple[str, Any, SourcePosition]] = {}
         self._found: dict[str, Term] = {}
         self._asked: list[str] = []
@@ -64,7 +64,7 @@ class Names(Mapping[str, Term]):
             raise FileError(str(where), part.removesuffix("s"), name, f"it depends on itself: {circle}")
         self._asked.append(name)
         try:
-            with self.said(where):
+            with self.error_location(where):
                 self._found[name] = self._term(part, name, value, where)
         finally:
             self._asked.pop()
@@ -75,7 +75,7 @@ class Names(Mapping[str, Term]):
         if isinstance(value, LocatedMapping) and part == "parameters" and "value" in value:
             for key in value:
                 if key not in _FIELDS:
-                    raise FileError(str(value.places[key]), "key", key, f"a parameter has {', '.join(_FIELDS)}")
+                    raise FileError(str(value.positions[key]), "key", key, f"a parameter has {', '.join(_FIELDS)}")
             words = {key: str(value.get(key, "")) for key in words}
             value = value["value"]
         term = self._number(part, name, value, where)

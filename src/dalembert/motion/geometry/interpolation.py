@@ -38,7 +38,7 @@ def refine(result: Result, rows: int = _N_FINE_ROWS) -> Result:
         return result
     times = np.linspace(result.t[0], result.t[-1], rows)
     try:
-        more: Result = result.refined(times) if (np.diff(result.t) == 0).any() else result.at(times)
+        more: Result = result.with_times(times) if (np.diff(result.t) == 0).any() else result.at(times)
         more["a"]
     except DalembertError:  # without inertia, accelerations are known at the rows only
         return result

@@ -46,7 +46,7 @@ class MobilityRange(KinematicResult):
         mobility.
     drive : tuple of str
         Driven coordinates.
-    left : (n,) int
+    driven_mobility : (n,) int
         Motions left by the drive: more at its dead points.
     grip : (n,)
         Smallest generally nonzero singular value of the dimensionless Jacobian of closure and drive: zero at dead
@@ -61,14 +61,14 @@ class MobilityRange(KinematicResult):
     mobility: NDArray[np.intp]
     smallest: Array
     drive: tuple[str, ...]
-    left: NDArray[np.intp]
+    driven_mobility: NDArray[np.intp]
     grip: Array
     changes: list[tuple[int, int, int]] = field(default_factory=list)
     axis: Axis = TIME
     _arrays: ClassVar = {
         "mobility": (("position",), ""),
         "smallest": (("position",), ""),
-        "left": (("position",), ""),
+        "driven_mobility": (("position",), ""),
         "grip": (("position",), ""),
     }
 
@@ -90,9 +90,9 @@ class MobilityRange(KinematicResult):
             least = f"{self.smallest[k]:.4g} at {self.at[k]:.6g}"
             lines.append(f"{self.at[a]:>12.6g} {self.at[b - 1]:>12.6g} {self.mobility[a]:>9} {least:>25}")
         if self.drive:
-            k = int(np.argmin(self.grip))
+            k, left = int(np.argmin(self.grip)), self.driven_mobility
             lines.append(
-                f"driven by {', '.join(self.drive)}: {int(self.left.min())} to {int(self.left.max())} DOF left, "
+                f"driven by {', '.join(self.drive)}: {int(left.min())} to {int(left.max())} DOF left, "
                 f"smallest singular value {self.grip[k]:.4g} at {self.at[k]:.6g}"
             )
         return "\n".join(lines)

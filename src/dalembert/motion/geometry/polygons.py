@@ -76,7 +76,7 @@ class Polygon(KinematicResult):
     relative_to : str
     vectors : dict of str to (3,) m/s or m/s2
         Vectors of points relative to the frame; their arrows start at the pole.
-    places : dict of str to (3,) m
+    points : dict of str to (3,) m
         Positions of the points.
     edges : list of Edge
     """
@@ -87,7 +87,7 @@ class Polygon(KinematicResult):
     unit: str
     relative_to: str
     vectors: dict[str, Array]
-    places: dict[str, Array]
+    points: dict[str, Array]
     edges: list[Edge] = field(repr=False)
     base: Marker = field(repr=False)
 
@@ -106,7 +106,7 @@ class Polygon(KinematicResult):
         """Return an xarray Dataset over the points: their vectors and positions, with units."""
         import xarray
 
-        positions = np.array([self.places[name] for name in self.vectors])
+        positions = np.array([self.points[name] for name in self.vectors])
         dims = ("point", "axis")
         data = {
             self.kind: (dims, np.array(list(self.vectors.values())), {"units": self.unit}),
@@ -258,7 +258,7 @@ class _Moment:
     @staticmethod
     def _rigid(seen: RelativeFrameMotion, position: Array, accelerations: bool) -> Array:
         """Return the velocity or acceleration of the body at a position, (3,)."""
-        return (seen.acceleration_at if accelerations else seen.velocity_at)(position)[0]
+        return np.asarray((seen.acceleration_at if accelerations else seen.velocity_at)(position)[0])
 
 
 def _joints(result: Result) -> list[tuple[str, list[Marker]]]:

@@ -116,7 +116,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
         branch=("turn", "", "turn"),
         rate=soft_rates,
         start=np.zeros(3),
-        unique=folded,
+        determined=folded,
     )
 
 

@@ -29,7 +29,7 @@ Maker = Callable[[Model, Marker, str], Output]
 def frame_of(model: Model, owner: str) -> Marker | None:
     """Return the frame of ``"body"``, ``"body.label"`` or either with ``".at(x, y, z)"``; None if there is none."""
     try:
-        found = model.system.frame(owner)
+        found = model.system.marker(owner)
     except ModelError as error:
         if error.field == "point":
             raise ModelError("output", "point", owner, error.remedy) from None

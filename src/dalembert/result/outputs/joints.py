@@ -50,7 +50,7 @@ class JointOutputs:
             lambda m: m.q[:, q].copy(),
             lambda m: m.v[:, v].copy(),
             lambda m: m.part("a")[:, v].copy(),
-            lambda m: m.part("tau" if m.controlled or m.holds else "applied")[:, v].copy(),
+            lambda m: m.part("tau" if m.has_control or m.has_locks else "applied")[:, v].copy(),
         )
 
     @classmethod
@@ -66,7 +66,7 @@ class JointOutputs:
             lambda m: m.part("cut_q")[:, q].copy(),
             lambda m: m.part("cut_v")[:, v].copy(),
             lambda m: m.part("cut_a")[:, v].copy(),
-            lambda m: m.part("cut_effort")[:, v] + (m.part("held")[:, model.nv :][:, v] if m.holds else 0.0),
+            lambda m: m.part("cut_effort")[:, v] + (m.part("held")[:, model.nv :][:, v] if m.has_locks else 0.0),
         )
 
 
@@ -87,7 +87,7 @@ def joint_of(model: Model, name: str) -> JointOutputs | None:
 def joint_quantities(element: Joint, cut: bool) -> list[str]:
     """Return the suffixes of a joint's outputs."""
     motion = ["position", "speed", "acceleration"] if element.nv else []
-    effort = ["effort", *(FRICTION_QUANTITIES if element.dry else ())] if element.nv else []
+    effort = ["effort", *(FRICTION_QUANTITIES if element.can_stick else ())] if element.nv else []
     parts = dict.fromkeys((*element.coordinates, *element.speeds))
     angles = ANGLES if turns_freely(element) else ()
     return [*motion, *parts, *angles, *effort, "force", "moment", *(element.rows if cut else ())]
@@ -109,7 +109,7 @@ def joint_output(model: Model, joint: JointOutputs, quantity: str, name: str) ->
     labels = element.coordinates if places else element.speeds
     if (
         level not in _LEVELS
-        or (level in FRICTION_QUANTITIES and not element.dry)
+        or (level in FRICTION_QUANTITIES and not element.can_stick)
         or not labels
         or (part and part not in labels)
     ):
@@ -195,7 +195,7 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
         states = zip(m.q, m.t.tolist(), strict=True)
         return np.array([~undetermined_efforts(model, q, t)[span] for q, t in states]).reshape(len(m), len(labels))
 
-    return replace(output, unique=unique)
+    return replace(output, determined=unique)
 
 
 def _dry(quantity: str) -> Maker:

@@ -180,12 +180,12 @@ class Motion:
         return self.part("energy")[:, 3]
 
     @property
-    def holds(self) -> bool:
+    def has_locks(self) -> bool:
         """True if degrees of freedom are locked at some of the times."""
         return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
-    def controlled(self) -> bool:
+    def has_control(self) -> bool:
         """True if joint forces are external."""
         if self.conditions is None:
             return False

@@ -234,7 +234,7 @@ class NeighbourSample:
         """Return the first element whose force differs between two states, and its values (2,); '' if none does."""
         forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
-        for name, place in self.model.compiled.elements.places.items():
+        for name, place in self.model.compiled.elements.indices.items():
             span = place.measures
             if (change[span] > MIN_DIFFERENCE).any():
                 return name, forces[:, span.start + int(change[span].argmax())]

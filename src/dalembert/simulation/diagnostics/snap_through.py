@@ -75,7 +75,7 @@ class CompoundNodes:
         """Return residuals (..., m) and Jacobians (..., m, m) of the unknowns (..., m), for inputs (..., inputs)."""
         m = len(self.element.unknowns)
         rows = np.concatenate([given, unknowns], axis=-1)
-        row = model.compiled.elements.places[self.name].row
+        row = model.compiled.elements.indices[self.name].row
         found = model._law_equations(row, np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])))
         found = found.reshape(*rows.shape[:-1], m + m * m)
         return found[..., :m], found[..., m:].reshape(*rows.shape[:-1], m, m)
@@ -160,7 +160,7 @@ def find_snap_through(result: Result) -> SingularityError | None:
     if not compounds:
         return None
     motion = result
-    inside_steps = result.steps[(result.steps > result.t[0]) & (result.steps < result.t[-1])]
+    inside_steps = result.step_times[(result.step_times > result.t[0]) & (result.step_times < result.t[-1])]
     if len(inside_steps) > len(result.t):  # stored at output times rather than steps
         motion = result.at(np.unique(np.concatenate([result.t[[0, -1]], inside_steps])))
     found = [jump for compound in compounds for jump in _jumps(result, motion, compound)]

@@ -24,21 +24,21 @@ class ControlSampler:
     """
 
     def __init__(self, conditions: Conditions) -> None:
-        control, answers = conditions.control, conditions.answers
-        assert isinstance(control, SampledControl) and answers is not None
-        self.control, self.answers, self.model = control, answers, conditions.model
+        control, held_control = conditions.control, conditions.held_control
+        assert isinstance(control, SampledControl) and held_control is not None
+        self.control, self.held_control, self.model = control, held_control, conditions.model
 
     @property
     def next(self) -> float:
         """Time of the next sample, s."""
-        return float(self.control.time(self.answers.begin, len(self.answers)))
+        return float(self.control.time(self.held_control.begin, len(self.held_control)))
 
     def take(self, state: State) -> None:
         """Sample the control if a sample is due; the first is at the start of the run."""
-        if np.isnan(self.answers.begin):
-            self.answers.begin = state.t
+        if np.isnan(self.held_control.begin):
+            self.held_control.begin = state.t
         while state.t >= self.next:
-            number = len(self.answers)
+            number = len(self.held_control)
             tau = joint_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
-            record_effort_excess(self.model, state.t, tau, self.answers.asked)
-            self.answers.add(self.control.acts(self.answers.begin, number), tau)
+            record_effort_excess(self.model, state.t, tau, self.held_control.requested_efforts)
+            self.held_control.add(self.control.acts(self.held_control.begin, number), tau)

@@ -32,7 +32,7 @@ def request_record(request: SimulationRequest) -> dict[str, Any]:
         "stabilization": [float(gain) for gain in conditions.stabilization],
         "parameters": {name: float(conditions.parameters[place]) for name, place in places.items()},
         "control": None if control is None else callback_name(control),
-        "sampled": control.plain() if isinstance(control, SampledControl) else [],
+        "sampled": control.to_plain() if isinstance(control, SampledControl) else [],
         "state": _state_record(request.state),
         **request.settings,
     }

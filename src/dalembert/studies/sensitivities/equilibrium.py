@@ -119,7 +119,7 @@ def mode_slopes(
     _check_pairs(first.eigenvalues)
 
     def beside(direction: ParameterDirection, h: float) -> Array:
-        at = found.conditions.beside(direction.name, h).model
+        at = found.conditions.perturbed(direction.name, h).model
         change = h * direction.start
         q = at.integrate(found.q, change[: at.nv])
         other = modes(at, State(q, found.v, found.t, found.x + change[2 * at.nv :]))

@@ -15,7 +15,7 @@ from ...errors import GradientError, IntegrationError, ModelError
 from ...model import Model, SampledControl, as_model
 from ...result import Result
 from ...simulation import Event, simulate
-from ...simulation.events.discontinuity_times import breaks_until, discontinuity_sources
+from ...simulation.events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ...system import System
 from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
 from .directions import ParameterDirection, StateDerivatives, directions_of
@@ -115,7 +115,7 @@ class Sensitivity(Answer):
         import xarray
 
         axis = self.result.axis
-        over = "time" if axis.plain else axis.name
+        over = "time" if axis.is_time else axis.name
         data = xarray.Dataset(coords={"by": list(self.by), over: (over, self.t, {"units": axis.unit})})
         for label, values in self.values.items():
             over_time = label in self.over_time
@@ -233,8 +233,8 @@ def sensitivity(
     result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
     _check_values(result, t_end, settings)
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
-    _check_breaks(model, directions)
-    fixed = _fixed_breaks(result, settings, t_start, t_end)
+    _check_discontinuity_times(model, directions)
+    fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(mode, directions, readings, wanted, not switches)
@@ -334,7 +334,7 @@ def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
         raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
 
 
-def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> None:
+def _check_discontinuity_times(model: Model, directions: Sequence[ParameterDirection]) -> None:
     """Raise for parameters that move discontinuity times of a law: the jump there has no derivative."""
     uses = discontinuity_sources(model).uses
     for direction in directions:
@@ -343,12 +343,12 @@ def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> Non
             raise ModelError("sensitivity", "by", direction.name, remedy)
 
 
-def _fixed_breaks(result: Result, settings: Mapping[str, Any], t_start: float, t_end: float) -> Array:
+def _fixed_discontinuity_times(result: Result, settings: Mapping[str, Any], t_start: float, t_end: float) -> Array:
     """Return discontinuity times that do not depend on the state."""
     model = result.model
     assert model is not None
     pairs = [(None, model.conditions())] if result.conditions is None else result.conditions(np.array([t_start]))
-    return breaks_until(pairs[0][1], t_start, t_end, also=settings.get("discontinuity_times", ()))
+    return discontinuity_times_until(pairs[0][1], t_start, t_end, also=settings.get("discontinuity_times", ()))
 
 
 def _noted(settings: Mapping[str, Any]) -> set[str]:

@@ -140,7 +140,7 @@ def _one(answer: Any, reading: RecordedOutput) -> Column:
     if isinstance(answer, Result):
         values = answer.output(reading.name)
         rows = slice(len(answer) - 1 if reading.reduce is None and answer.ends_between else len(answer))
-        return _over_time(answer.t[rows], values[rows], answer.about(reading.name), reading)
+        return _over_time(answer.t[rows], values[rows], answer.find_output(reading.name), reading)
     if isinstance(answer, Mapping) and reading.name in answer:
         value = answer[reading.name]
     elif hasattr(answer, reading.name):
@@ -211,7 +211,7 @@ def _of_runs(ensemble: Ensemble, reading: RecordedOutput) -> Column:
             raise UserFunctionError(f"the output {reading.label!r} failed: {error!r}") from error
     else:
         assert reading.name is not None
-        output = ensemble.about(reading.name)
+        output = ensemble.find_output(reading.name)
         values = ensemble.output(reading.name)[done]
         unit = output.unit if output is not None else ""
         dims = _component_dims(reading.label, values.shape[2:])

@@ -113,10 +113,10 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
                 s.name,
                 _along(s.first.point(placement), s.second.point(placement)),
                 INK,
-                14.0 if s.look == "both" else 9.0,
+                14.0 if s.symbol == "both" else 9.0,
             )
             for s in picture.scene.lines
-            if s.name not in joints and s.look != "link"
+            if s.name not in joints and s.symbol != "link"
         ),
     ]
     labels = [Label(name, to_page(picture, at), _darker(color), clear) for name, at, color, clear in items]

@@ -96,7 +96,7 @@ class PlanarPicture:
                 if not any(np.hypot(*(point - other)) < 0.5 * self.symbol * self.point for other in taken):
                     taken.append(point)
                     self._add_bearing(point, self._bearing_direction(joint, point, placements), joint.kind != "Fixed")
-        for spring in (line for line in self.scene.lines if line.look not in ("link", "line")):
+        for spring in (line for line in self.scene.lines if line.symbol not in ("link", "line")):
             for near, other in ((spring.first, spring.second), (spring.second, spring.first)):
                 if near.number == 0:
                     point, far = (self.view.project(e.point(placements[0])) for e in (near, other))

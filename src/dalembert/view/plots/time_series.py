@@ -175,7 +175,7 @@ def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, pa
         raise ModelError("plot", "show", show, "use 'runs', 'bands' or 'auto'")
     bands = show == "bands" or (show == "auto" and len(ensemble) > MAX_SINGLE_RUNS)
     if names:
-        curves = [c for name in names for c in _components(name, ensemble[name], 2, ensemble.about(name))]
+        curves = [c for name in names for c in _components(name, ensemble[name], 2, ensemble.find_output(name))]
     else:
         curves = _tree_coordinates(ensemble.labels, ensemble.q)
     return _drawn(ensemble.t, _by_unit(curves), ax, path, _draw_bands if bands else _draw_runs)
@@ -281,7 +281,7 @@ def _quantity(name: str) -> str:
 def _curves(result: Result, what: Any) -> list[_Curve]:
     """Return the curves of one output: itself, or its components."""
     name = getattr(what, "__name__", "output") if callable(what) else what
-    curves = _components(name, result.output(what) if callable(what) else result[what], 1, result.about(what))
+    curves = _components(name, result.output(what) if callable(what) else result[what], 1, result.find_output(what))
     for curve, addition in zip(curves, _shared(result, what, len(curves)), strict=True):
         curve.label += addition
     return curves
@@ -289,13 +289,13 @@ def _curves(result: Result, what: Any) -> list[_Curve]:
 
 def _shared(result: Result, what: Any, count: int) -> list[str]:
     """Return additions to the labels of components that the motion does not determine, at a few times."""
-    if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
+    if result.model is None or callable(what) or Output.of(result.model, what).determined is None:
         return [""] * count
     rows = np.unique(np.linspace(0, len(result) - 1, N_SAMPLED).astype(int))
     few = Result(
         result.model, *(part[rows] for part in (result.t, result.q, result.v, result.x)), conditions=result.conditions
     )
-    unique = few.unique(what).reshape(len(rows), -1)
+    unique = few.is_determined(what).reshape(len(rows), -1)
     return ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
 
 
@@ -333,7 +333,7 @@ def _refined(result: Result) -> Result:
     """Return the result at further times, so that curves are smooth for any step size."""
     if result.dense is None or not 1 < len(result) < N_FINE:
         return result
-    return result.refined(np.linspace(result.t[0], result.t[-1], N_FINE))
+    return result.with_times(np.linspace(result.t[0], result.t[-1], N_FINE))
 
 
 def _optional(result: Result, name: str) -> Array | None:

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 def add_coupling(sketch: FigureBuilder, coupling: Any) -> None:
-    joints = [joint for joint, _ in coupling.places]
+    joints = [joint for joint, _ in coupling.joint_coordinates]
     before = len(sketch.patches)
     if isinstance(coupling.element, Coupling) and len(joints) == 2:
         _wheels(sketch, coupling, joints)

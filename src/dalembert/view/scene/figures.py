@@ -28,14 +28,14 @@ class LineFigure:
     Attributes
     ----------
     name : str
-    look : str
+    symbol : str
         ``"spring"``, ``"damper"``, ``"both"``, ``"series"``, ``"bumper"``, ``"cylinder"``, ``"cable"``, ``"muscle"``,
         ``"bar"``, ``"beam"``, ``"line"`` or, for what acts from afar, ``"link"``.
     first, second : End or Middle
     """
 
     name: str
-    look: str
+    symbol: str
     first: Attachment | AttachmentMidpoint
     second: Attachment | AttachmentMidpoint
 
@@ -47,7 +47,7 @@ class PatchFigure:
     Attributes
     ----------
     name : str
-    look : str
+    symbol : str
     end : End
     axes : (3, 3)
         In the body that carries it; z is the axis or normal.
@@ -62,7 +62,7 @@ class PatchFigure:
     """
 
     name: str
-    look: str
+    symbol: str
     end: Attachment
     axes: Array
     size: tuple[float, float] = (0.0, 0.0)

@@ -241,7 +241,7 @@ class Scene:
         """Return the ends (3,) m of sliding joints, unless they are farther away than twice the size of the rest."""
         found = []
         for patch in self.patches:
-            if patch.look == "ends":
+            if patch.symbol == "ends":
                 axis = placement.direction(patch.end.number, patch.axes[:, 2])
                 at = placement.points(patch.end.number, patch.end.marker.position)
                 found += [at + s * axis for s in patch.span if abs(s) <= 2 * reach]
@@ -320,7 +320,7 @@ class Scene:
         named = [marker.position for marker in body.markers.values()]
         points += [x for x in named if points and not any(np.allclose(x, p, rtol=0, atol=1e-9) for p in points)]
         if (
-            any(patch.end.number == number and patch.look in _BODY_PATCHES for patch in self.patches)
+            any(patch.end.number == number and patch.symbol in _BODY_PATCHES for patch in self.patches)
             and len(points) < 2
         ):
             return figure  # its wheel, cam or ball is drawn

@@ -100,7 +100,7 @@ class SceneBuilder:
             "flexible": flexible,
             "joints": self._joints(),
             "lines": [
-                {"name": f.name, "look": f.look, "ends": [self._end(e.markers) for e in (f.first, f.second)]}
+                {"name": f.name, "look": f.symbol, "ends": [self._end(e.markers) for e in (f.first, f.second)]}
                 for f in self.scene.lines
             ],
         }

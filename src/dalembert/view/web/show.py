@@ -127,7 +127,7 @@ def in_notebook() -> bool:
 def export(result: Any, path: Any, options: SceneOptions, by: str = "auto") -> Path:
     """Write a motion to a file: ``.html``, a page that plays offline, ``.glb``, or pictures of scene or drawing."""
     suffix = Path(str(path)).suffix.lower()
-    extra = [name for name in ("plots", "arrows", "beside", "colors") if getattr(options, name)]
+    extra = [name for name in ("plots", "arrows", "compare", "colors") if getattr(options, name)]
     one_of("export", "by", by, ("auto", "scene", "drawing"))
     if suffix in _PICTURES and (by == "drawing" or (by == "auto" and not extra)):
         if extra:
