@@ -73,7 +73,7 @@ def _run_alone(
 ) -> Result:
     """Execute one run of an ensemble by itself, with its own memory of control, delays, friction and events."""
     if isinstance(conditions.control, SampledControl):
-        conditions = conditions.changed(answers=HeldControl(request.model.nv))
+        conditions = conditions.changed(held_control=HeldControl(request.model.nv))
     if conditions.history is not None:
         conditions = conditions.changed(history=History(request.model))
     own = SimulationRequest(

@@ -26,7 +26,7 @@ _PLAIN = (
     "times",
     "model",
     "friction",
-    "answers",
+    "held_control",
 )
 
 
