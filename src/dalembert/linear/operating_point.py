@@ -15,8 +15,9 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..simulation.start import parameter_differences, start_state
 from ..system import System
+from .tangent import Tangent
 
-__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point"]
+__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point", "same_coordinates"]
 
 Array = NDArray[np.float64]
 
@@ -187,3 +188,12 @@ def check_conditions(model: Model, conditions: Conditions, item: str) -> None:
     if isinstance(conditions.control, SampledControl):
         remedy = "sampled control is no function of the state: linearize the plant, and add the controller afterwards"
         raise ModelError(item, "control", conditions.control, remedy)
+
+
+def same_coordinates(space: Tangent) -> dict[str, Any]:
+    """Return the arguments of `tangent_space` that choose the independent coordinates and velocities of `space`."""
+    names = space.model.speed_names
+    return {
+        "independent_coordinates": [names[k] for k in space.positions],
+        "independent_velocities": [names[k] for k in space.speeds],
+    }

@@ -199,7 +199,7 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
     return tau
 
 
-def callback_name(control: Callable[..., Any]) -> str:
+def callback_name(control: object) -> str:
     """Return the name of a control."""
     return str(getattr(control, "__name__", type(control).__name__))
 

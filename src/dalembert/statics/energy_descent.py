@@ -20,15 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..closure.scaled_equations import CoordinateMeasure
-from .force_balance import BalanceEvaluation, ForceBalance
+from .force_balance import BalanceEvaluation, ForceBalance, flat
 
-__all__ = ["EquilibriumDescent", "descend", "flat"]
+__all__ = ["EquilibriumDescent", "descend"]
 
 Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
-FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
 STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
 FIRST_TRUST_RADIUS = 0.3  # rad or lengths
 MAX_TURN = 0.5  # rad in one step
@@ -83,8 +82,7 @@ def descend(
     found = _descended(balance, q, x, stops, most, ways)
     for _ in range(MAX_RETURNS if found.found and not ways else 0):
         look = found.evaluation
-        k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
-        loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
+        loose = look.loose
         back = loose @ (loose.T @ balance.closed.difference(look.q, q))
         size = float(np.abs(back).max(initial=0.0))
         if size < 1e-9:
@@ -301,11 +299,6 @@ def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
     there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
     D = one.balance.scales
     return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
-
-
-def flat(k: Array, size: float) -> float:
-    """Return the level below which stiffnesses k (n,) J count as zero, for forces of a given size, J."""
-    return FLAT_TOL * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
 
 
 def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:

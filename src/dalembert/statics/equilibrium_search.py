@@ -18,7 +18,7 @@ from ..numerics.rank import singular_values
 from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
 from ..system import System
-from .energy_descent import BALANCE_TOL, ROUNDOFF_TOL, EquilibriumDescent, descend, flat
+from .energy_descent import BALANCE_TOL, ROUNDOFF_TOL, EquilibriumDescent, descend
 from .equilibrium_result import Equilibrium
 from .force_balance import BalanceEvaluation, ForceBalance
 from .friction import FrictionHold, rest_with_friction
@@ -324,9 +324,7 @@ def locked(request: EquilibriumRequest, balance: ForceBalance) -> Any:
     """Return conditions with all held coordinates locked."""
     model = request.model
     free = model.driven_speeds() | (balance.v != 0)
-    columns = {int(k) for k in np.flatnonzero(balance.prescribed & ~free)}
-    rows = {m.column if m.column >= 0 else model.nv + m.place for m in balance.held}
-    locked = columns | rows
+    locked = {int(k) for k in np.flatnonzero(balance.prescribed & ~free)} | balance.held_indices
     conditions = balance.conditions
     return conditions.changed(locked=conditions.locked | locked) if locked else conditions
 
@@ -354,7 +352,7 @@ def _pushed(request: EquilibriumRequest, look: BalanceEvaluation, size: float) -
     """Return notes on the efforts required to keep given velocities without a drive."""
     balance, model = look.balance, request.model
     given = balance.prescribed & (balance.v != 0) & ~model.driven_speeds()
-    lacking = look.f - (model.constraint_jacobian(look.q, t=balance.t).T @ look.lam if model.nc else 0.0)
+    lacking = look.lacking
     return [
         f"{model.speed_names[k]!r} keeps its velocity only with an additional effort of {lacking[k]:.6g}"
         for k in np.flatnonzero(given)
@@ -371,9 +369,7 @@ def _free(look: BalanceEvaluation) -> tuple[str, ...]:
     """Return the names of motions without stiffness."""
     if not len(look.g):
         return ()
-    k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
-    loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
-    return _names(look.balance.model, loose)
+    return _names(look.balance.model, look.loose)
 
 
 def _loose(request: EquilibriumRequest, found: Trim) -> tuple[str, ...]:

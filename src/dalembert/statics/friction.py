@@ -107,7 +107,7 @@ class StaticFriction:
         rows, model, balance = self.rows, self.request.model, look.balance
         if not rows.has_load_friction.any():
             return rows.friction_limits(self.request.balance.conditions, np.zeros(len(rows)))
-        locked = balance.conditions.changed(locked=balance.conditions.locked | _held_indices(look))
+        locked = balance.conditions.changed(locked=balance.conditions.locked | balance.held_indices)
         how = {"inputs": balance.input_values, "conditions": locked}
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
         return rows.friction_limits(self.request.balance.conditions, rows.loads(signals))
@@ -187,12 +187,6 @@ def _friction_holds(
         FrictionHold(name, units[k], float(efforts[k]), float(static[k]), bool(slid[k]))
         for k, name in enumerate(static_friction.rows.names)
     ]
-
-
-def _held_indices(look: BalanceEvaluation) -> set[int]:
-    """Return the indices of held coordinates, as locked by conditions."""
-    nv = look.balance.model.nv
-    return {m.column if m.column >= 0 else nv + m.place for m in look.balance.held}
 
 
 def _movable_rows(request: EquilibriumRequest) -> FrictionRows:

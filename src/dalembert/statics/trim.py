@@ -62,8 +62,7 @@ class Trim:
         assert self.rows is not None
         model, q, pace = self.evaluation.balance.model, self.evaluation.q, self._pace
         gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
-        found: Array = (self.scales.rows * gap)[self.rows] / pace
-        return found
+        return (self.scales.rows * gap)[self.rows] / pace
 
     @property
     def _pace(self) -> float:

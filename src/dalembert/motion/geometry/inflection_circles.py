@@ -163,8 +163,7 @@ class InflectionCircles(KinematicResult):
         r[np.abs(under) < 1e-9 * max(abs(d), 1e-300)] = np.nan
         jump = np.flatnonzero(np.sign(under[1:]) != np.sign(under[:-1]))
         r[jump] = np.nan
-        curve: Array = self.pole[k] + (r * c)[:, None] * T + (r * s)[:, None] * N
-        return curve
+        return np.asarray(self.pole[k] + (r * c)[:, None] * T + (r * s)[:, None] * N)
 
     def _headline(self) -> str:
         return (

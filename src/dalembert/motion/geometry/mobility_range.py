@@ -14,7 +14,7 @@ from ...answer import count_text
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
-from ...closure.scaled_equations import CoordinateMeasure, measures_of, named
+from ...closure.scaled_equations import measures_of, named
 from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -141,7 +141,7 @@ def mobility_range(
     for part in np.array_split(np.arange(len(q)), 1 + len(q) // _BATCH_SIZE):
         J = scales.jacobian(model, q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
-        rows = [_row(measure, q[part], scales.columns)[:, None, free] for measure in driven]
+        rows = [(m.row(q[part]) * scales.columns / m.scale)[:, None, free] for m in driven]
         left[part] = _verdict(np.concatenate([J, *rows], 1))[0] if rows else mobility[part]
         grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
     steps = np.flatnonzero(np.diff(mobility)) + 1
@@ -171,10 +171,6 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
             "mobility_range", "motion", q.shape, f"give configurations (n, {model.nq}), a Result or a Circuit"
         )
     return s, q
-
-
-def _row(measure: CoordinateMeasure, q: Array, columns: Array) -> Array:
-    return np.asarray(measure.row(q) * columns / measure.scale)
 
 
 def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:

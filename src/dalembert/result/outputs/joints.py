@@ -72,6 +72,9 @@ class JointOutputs:
         )
 
 
+Maker = Callable[[Model, JointOutputs, str, str], Output]
+
+
 def joint_of(model: Model, name: str) -> JointOutputs | None:
     """Return the joint of that name, None if there is none."""
     for joint in model.forest.joints:
@@ -162,16 +165,15 @@ def _branch(element: Joint, coordinate: str) -> str:
     return "turn" if coordinate.startswith("angle") and not element.counts_turns else ""
 
 
-def _speed(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
-    meaning = f"speed of joint {joint.name!r}"
-    labels = joint.element.speeds
-    return Output(name, unit, (len(labels),), meaning, joint.speed, labels=labels, needs="speed")
+def _rate(quantity: str, needs: str) -> Maker:
+    """Return a maker of the output `quantity`, speed or acceleration."""
 
+    def make(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
+        labels, value = joint.element.speeds, getattr(joint, quantity)
+        meaning = f"{quantity} of joint {joint.name!r}"
+        return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
 
-def _acceleration(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
-    meaning = f"acceleration of joint {joint.name!r}"
-    labels = joint.element.speeds
-    return Output(name, unit, (len(labels),), meaning, joint.acceleration, labels=labels, needs="dynamics")
+    return make
 
 
 def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
@@ -198,14 +200,14 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
     return replace(output, determined=unique)
 
 
-def _dry(quantity: str) -> Callable[[Model, JointOutputs, str, str], Output]:
+def _dry(quantity: str) -> Maker:
     return lambda model, joint, name, unit: friction_output(model, joint.name, joint.element, quantity, name, unit)
 
 
-_LEVELS: dict[str, tuple[Callable[[Model, JointOutputs, str, str], Output], Callable[[str], str]]] = {
+_LEVELS: dict[str, tuple[Maker, Callable[[str], str]]] = {
     "position": (_position, str),
-    "speed": (_speed, rate_unit),
-    "acceleration": (_acceleration, lambda unit: rate_unit(unit, "s2")),
+    "speed": (_rate("speed", "speed"), rate_unit),
+    "acceleration": (_rate("acceleration", "dynamics"), lambda unit: rate_unit(unit, "s2")),
     "effort": (_effort, effort_unit),
     "friction": (_dry("friction"), effort_unit),
     "stuck": (_dry("stuck"), lambda unit: "1"),

@@ -49,8 +49,7 @@ def line_output(model: Model, force: ForceConnection, quantity: str, name: str) 
     def rate(m: Motion) -> Array:
         r = _between(m, A, B)
         u = m.velocity(B)[1] - m.velocity(A)[1]
-        found: Array = (r * u).sum(axis=1) / np.linalg.norm(r, axis=1)
-        return found
+        return np.asarray((r * u).sum(axis=1) / np.linalg.norm(r, axis=1))
 
     return number(name, unit, meaning, rate, "speed")
 
@@ -59,8 +58,7 @@ _SIZE = {"distance": 1, "place": 3, "pose": 6}
 
 
 def _between(m: Motion, A: Marker, B: Marker) -> Array:
-    found: Array = m.model.pose(B, m.q).position - m.model.pose(A, m.q).position
-    return found
+    return m.model.pose(B, m.q).position - m.model.pose(A, m.q).position
 
 
 def _on_first(model: Model, force: ForceConnection, quantity: str, name: str) -> Output:

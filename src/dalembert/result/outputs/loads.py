@@ -19,7 +19,7 @@ from ...model.undetermined_efforts import undetermined_multipliers
 from .chain_coordinates import inner_output, inner_quantities
 from .line_elements import line_output, line_quantities
 from .motion import Motion
-from .output import Output, number, vector
+from .output import Output, Value, number, vector
 from .units import effort_unit, row_units
 
 __all__ = [
@@ -90,15 +90,14 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
             value[rows] = float(place in conditions.locked)
         return value
 
-    if quantity == "distance":
-        meaning = f"distance between the ends of rope {loop_constraint.name!r}"
-        return number(name, "m", meaning, lambda m: m.part("cut_q")[:, q].copy())
-    if quantity == "rate":
-        return number(name, "m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed")
-    if quantity == "tension":
-        meaning = f"tension of rope {loop_constraint.name!r}"
-        return number(name, "N", meaning, lambda m: -m.part("constraint_effort")[:, place], "dynamics")
-    return number(name, "1", f"1 while rope {loop_constraint.name!r} is taut, else 0", stop, "speed")
+    rope = f"rope {loop_constraint.name!r}"
+    outputs: dict[str, tuple[str, str, Value, str]] = {
+        "distance": ("m", f"distance between the ends of {rope}", lambda m: m.part("cut_q")[:, q].copy(), "position"),
+        "rate": ("m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed"),
+        "tension": ("N", f"tension of {rope}", lambda m: -m.part("constraint_effort")[:, place], "dynamics"),
+        "taut": ("1", f"1 while {rope} is taut, else 0", stop, "speed"),
+    }
+    return number(name, *outputs[quantity])
 
 
 def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:

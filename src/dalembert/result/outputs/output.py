@@ -122,8 +122,7 @@ class Output:
         q, v = (np.ascontiguousarray(np.atleast_2d(y), dtype=float) for y in (q, v))
         x = None if x is None else np.ascontiguousarray(np.atleast_2d(x), dtype=float)
         values = self.value(Motion(model, t, q, v, x))
-        result: Array = values[0] if single else values
-        return result
+        return values[0] if single else values
 
     def describe(self) -> str:
         """Return name, unit, shape and meaning on one line."""

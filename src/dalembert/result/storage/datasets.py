@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray
 
     from ...model import Model
-    from ..outputs import Output
+    from ..outputs.output import Output
     from ..records import Labels
     from ..result import Result
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...errors import DalembertError, FileError, ModelError
 from ...model import as_model
 from ...model.fingerprint import fingerprint, first_difference
-from ..outputs import Periods
+from ..outputs.motion import Periods
 from ..records import TIME, Axis, EventRecord, Labels, Stats
 from .columns import column_names, distinct
 from .datasets import variable_name

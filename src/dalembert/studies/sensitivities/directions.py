@@ -90,8 +90,6 @@ def directions_of(
     t_start: float,
 ) -> list[ParameterDirection]:
     """Return the directions of all names."""
-    if not names or len(set(names)) < len(names):
-        raise ModelError("sensitivity", "by", names, "give names, each once")
     base = model.with_parameters(dict(parameters)) if parameters else model
     described = base.conditions()
     start = State(result.q[0], result.v[0], t_start, result.x[0])

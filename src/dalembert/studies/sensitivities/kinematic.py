@@ -77,8 +77,6 @@ class KinematicDerivatives:
     """
 
     def __init__(self, model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> None:
-        if not names or len(set(names)) < len(names):
-            raise ModelError("sensitivity", "by", names, "give names, each once")
         if not all(model.holonomic):
             row = model.constraint_connections[list(model.holonomic).index(False)]
             remedy = "it constrains velocities only, so positions depend on the history: use task='simulate'"

@@ -133,5 +133,4 @@ def _toothed(radius: float, teeth: int) -> Array:
     one = np.column_stack([r * np.cos(angles), r * np.sin(angles)])
     turns = np.arange(teeth) * step
     c, s = np.cos(turns), np.sin(turns)
-    result: Array = np.einsum("nij,kj->nki", np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0), one).reshape(-1, 2)
-    return result
+    return np.asarray(np.einsum("nij,kj->nki", np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0), one).reshape(-1, 2))
