@@ -224,13 +224,6 @@ def set_finite(owner: Any, *names: str, item: str, expressions: bool = False) ->
         object.__setattr__(owner, name, finite_number(value, item=item, field=name))
 
 
-def whole_number(item: str, field: str, value: Any, least: int) -> int:
-    """Return a whole number that is `least` or more; raise an error otherwise."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ModelError(item, field, value, f"give a whole number from {least} on")
-    return int(value)
-
-
 def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return a word if it is allowed; raise an error otherwise."""
     if not isinstance(value, str) or value not in allowed:

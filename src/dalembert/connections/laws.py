@@ -322,9 +322,7 @@ class FunctionLaw:
     third: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
-        set_fields(
-            self, discontinuity_times=check_discontinuity_times(self.discontinuity_times, item="FunctionLaw")
-        )
+        set_fields(self, discontinuity_times=check_discontinuity_times(self.discontinuity_times, item="FunctionLaw"))
         for name in ("value", "rate", "second", "third"):
             given = getattr(self, name)
             if given is not None and not callable(given):

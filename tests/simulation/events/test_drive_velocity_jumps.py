@@ -70,7 +70,9 @@ def test_smoothing_comes_to_the_impulse_in_the_limit() -> None:
     errors = []
     for width in (0.04, 0.02, 0.01):
         result = da.simulate(
-            driven_links(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, discontinuity_times=[0.3]), width)), 1.0, **TIGHT
+            driven_links(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, discontinuity_times=[0.3]), width)),
+            1.0,
+            **TIGHT,
         )
         assert abs(result["energy.balance"]).max() < 1e-7
         assert not result.stats.notes

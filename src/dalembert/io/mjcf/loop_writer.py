@@ -72,7 +72,7 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
     equality = writing.part("equality")
     ends = (loop_constraint.first, loop_constraint.second)
     if isinstance(element, Joint):
-        note_cut_joint_data(writing.system, writing.left, loop_constraint)
+        note_cut_joint_data(writing.system, writing.omissions, loop_constraint)
     if isinstance(element, (Spherical, PointOnPoint)):
         first, second = map(writing.site, ends)
         SubElement(equality, "connect", name=loop_constraint.name, site1=first, site2=second)
