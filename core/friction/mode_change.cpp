@@ -626,7 +626,7 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   ReportWorkspace work;
   lay_out(i.m, f.report_memory->data, work);
   Report out;
-  out.held = f.efforts.data();
+  out.constraint_effort = f.efforts.data();
   ++i.run.counts.evaluations;
   if (!report(i.m, i.run.conditions, work, {i.run.interval.clamp(t), q, v, x}, out))
     return false;

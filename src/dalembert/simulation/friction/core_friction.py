@@ -28,7 +28,7 @@ SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 def is_decided_in_core(friction: FrictionState) -> bool:
     """Return whether the core determines changes of the present modes."""
     rows = friction.rows
-    scalar = rows.has_scalar_friction.all() and not rows.has_load_friction.any() and not friction.model.thresholds
+    scalar = rows.has_scalar_friction.all() and not rows.has_load_friction.any() and not friction.model.switching_functions
     separate = friction.holding is None or friction.holding.is_separate
     return bool(scalar) and separate and not np.isfinite(friction.next_review)
 
@@ -48,7 +48,7 @@ def friction_table(friction: FrictionState, max_step: float, stuck_step: float) 
     none = np.zeros(n, dtype=bool)
     below, above = (none, none) if holding is None else (holding.unbounded_below, holding.unbounded_above)
     integers = {
-        "indices": np.column_stack([rows.places, rows.coordinates, rows.friction, rows.mode]),
+        "indices": np.column_stack([rows.indices, rows.coordinates, rows.friction, rows.mode]),
         "switches": np.array([(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows]).reshape(-1, 2),
         "stuck": modes.stuck,
         "immobile": modes.immobile,
