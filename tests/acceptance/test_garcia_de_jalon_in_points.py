@@ -385,7 +385,7 @@ def test_example_3_8_a_full_turn_and_large_jumps() -> None:
             if found.success and solver == "normal":
                 assert found.q == pytest.approx(slider_at(goal), abs=1e-8)
         assert sum(not closed for closed, _ in ends) == fails
-        assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.05)
+        assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.005)  # given with two decimals
 
 
 def test_example_3_8_the_angle_switches_between_sine_and_cosine() -> None:

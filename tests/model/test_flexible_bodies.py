@@ -105,9 +105,9 @@ def test_static_deflection_of_library_beam():
     result = da.simulate(s, 2.0, method="radau", rtol=1e-6)
     EI = 70e9 * 0.02**4 / 12
     drop = result["arm.tip.position"][-1, 2]
-    assert drop == pytest.approx(-10.0 / (3 * EI), rel=2e-3)
+    assert drop == pytest.approx(-10.0 / (3 * EI), rel=1e-3)
     slope = result["arm.tip.rotation"][-1][0, 2]
-    assert slope == pytest.approx(10.0 / (2 * EI), rel=2e-2)
+    assert slope == pytest.approx(10.0 / (2 * EI), rel=1e-2)  # slopes converge slower with the modes
 
 
 def test_spring_between_nodes_of_two_bodies():

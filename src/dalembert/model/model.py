@@ -42,8 +42,8 @@ class Model(NamedModel):
     """Compiled system, constant; later changes of the system have no effect on it.
 
     ``System.compile()`` makes it. Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be
-    called from several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
-    with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
+    called from several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and
+    drives; with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
     order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
     Attributes
