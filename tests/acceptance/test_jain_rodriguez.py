@@ -235,7 +235,7 @@ def test_warning_of_fast_spin():
     assert not run(1.0, stiffening=True).stats.notes
 
 
-def test_spin_up():
+def test_a_spun_up_beam_lags_and_straightens():
     """A beam spun up to four times its frequency (Kane, Ryan and Banerjee 1987): it lags, and comes back; without
     stiffening it never does."""
 
@@ -264,7 +264,7 @@ def test_spin_up():
 # ---- operation counts
 
 
-def test_counts():
+def test_operation_counts_are_those_of_table_1():
     """The formulas of sections 8.1 and 8.2 reproduce table 1 and the totals derived from them."""
     composite = {
         (3, 5): (6912, 6183),

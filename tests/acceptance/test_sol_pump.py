@@ -115,7 +115,7 @@ def test_printed_speeds_and_lift(rolling: da.Model) -> None:
     assert result["constraints.velocity_residual"].max() < 1e-9
 
 
-def test_counting(rolling: da.Model) -> None:
+def test_the_nonholonomic_row_leaves_one_free_velocity(rolling: da.Model) -> None:
     """nd = 5 - 3 = 2 with the roller's turn, of which the nonholonomic row leaves one speed: the shaft's."""
     assert list(rolling.holonomic) == [False, True]
     assert rolling.nv - np.linalg.matrix_rank(rolling.constraint_jacobian(driven(rolling, -2.2, 1.0, 0.0)[0])) == 1

@@ -33,7 +33,7 @@ def test_names_and_slices():
     assert not model.random_state(1).q[1:5].any() and model.random_state(1).v[1:5].all()
 
 
-def test_start_values():
+def test_modal_coordinates_have_start_values():
     s = arm_system()
     s.initial("arm", position=[0.01, 0, 0, 0])
     s.initial(s.bodies["arm"], speed=[0, 0.2, 0, 0])
@@ -57,12 +57,12 @@ def test_start_values():
         (lambda s: s.compile().forward_dynamics(np.zeros(5), np.zeros(6)), "6"),
     ],
 )
-def test_refusals(call, words):
+def test_misuse_of_modal_coordinates_is_refused(call, words):
     with pytest.raises(da.ModelError, match=words):
         call(arm_system())
 
 
-def test_outputs():
+def test_outputs_of_flexible_bodies_and_their_markers():
     s = arm_system()
     s.bodies["arm"].marker("mid", 0.5, 0, 0)
     s.initial("arm", position=[0.02, 0, 0, 0])
