@@ -61,7 +61,7 @@ class Assembly(ArrayAnswer):
     _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
     def state(self, v: ArrayLike | None = None, *, hold: str | Iterable[str] = ()) -> State:
-        """Return a State at `q` with the velocities nearest to `v` (zero if left out) that keep the loops closed.
+        """Return a State at `q` with the velocities nearest to `v` (default zero) that keep loops closed.
 
         Parameters
         ----------
@@ -170,7 +170,9 @@ def assemble(
         # given start values are preferred; the others may move
         prefer = described.positions(model) if q is None else model.flexible_names  # smallest deformation
     placed = (
-        body_pose_targets(model, described.places) if (q is None if use_placements is None else use_placements) else []
+        body_pose_targets(model, described.placements)
+        if (q is None if use_placements is None else use_placements)
+        else []
     )
     return close_loops(
         closure,
@@ -243,7 +245,7 @@ def close_loops(
         raise _failure(closure, outcome, held)
     if not outcome.closed:
         outcome = closure.iterate(found[0], ~held)
-    residual = float(np.abs(closure.gaps(outcome.q)).max(initial=0.0)) if model.nc else 0.0
+    residual = float(np.abs(closure.row_errors(outcome.q)).max(initial=0.0)) if model.nc else 0.0
     return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
 
 
@@ -283,7 +285,7 @@ def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], l
             if dofs.cut:
                 remedy = "it cannot be held by itself where a loop is cut: name the connection"
                 raise ModelError("assemble", "name", name, remedy)
-            marks |= dofs.marks
+            marks |= dofs.mask
     return marks, loop_constraints
 
 
@@ -308,7 +310,7 @@ def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -
 def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_]) -> AssemblyError:
     """Return the error for loops that stay open: residuals, cause and remedies."""
     model, q = closure.model, outcome.q
-    residual = np.abs(closure.gaps(q))
+    residual = np.abs(closure.row_errors(q))
     worst: dict[str, int] = {}
     for row in np.argsort(-closure.scales.rows * residual, kind="stable"):
         worst.setdefault(model.constraint_connections[row], int(row))

@@ -30,7 +30,7 @@ class HeldLimits:
 
     Attributes
     ----------
-    places, columns : (n,) int
+    indices, columns : (n,) int
         Indices of the n tree coordinates in q, and of their velocities in v.
     cut_places, cut_columns : (m,) int
         Indices of the m coordinates of cut joints among all of these, and of their velocities.
@@ -39,7 +39,7 @@ class HeldLimits:
         Masks of the angles, and of those with a period of one turn.
     """
 
-    places: Places
+    indices: Places
     columns: Places
     cut_places: Places
     cut_columns: Places
@@ -71,7 +71,7 @@ class HeldLimits:
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return (1), (n + m,) rad or m, at q (nq,); or (B, n + m) at q (B, nq)."""
-        values = q[..., self.places]
+        values = q[..., self.indices]
         if len(self.cut_places):
             still = np.zeros((*q.shape[:-1], model.nv))
             values = np.concatenate([values, model.cut_motion(q, still, still)[0][..., self.cut_places]], -1)
@@ -119,7 +119,7 @@ def hold_limits(model: Model, q: Array, given: Collection[str]) -> HeldLimits | 
             index, column = spans[name].start + k, columns[name].start + k
             lower = float((bounds.cut_lower if cut else bounds.lower)[column])
             upper = float((bounds.cut_upper if cut else bounds.upper)[column])
-            start = np.nan if initial is None or initial.meant is None else float(initial.meant[k])
+            start = np.nan if initial is None or initial.target is None else float(initial.target[k])
             start = start if cut else float(q[index])
             if {name, element.coordinate_name(name, k)} & {*given} and (start < lower or start > upper):
                 continue

@@ -155,7 +155,7 @@ class LoopSolver:
 
     # -- equations
 
-    def gaps(self, q: Array) -> Array:
+    def row_errors(self, q: Array) -> Array:
         """Return the deviations of the rows from their targets, (nc,) m or rad."""
         return self.model.apart(self.model.constraint_residual(q, t=self.t), self.scales.targets[0])
 
@@ -184,11 +184,11 @@ class LoopSolver:
         P: Array = self.model.constraint_jacobian(q, t=self.t)
         for loop_constraint in _chains(self.model):
             rows = [k for k, name in enumerate(self.model.constraint_connections) if name == loop_constraint.name]
-            gaps = self.gaps(q)[rows]
+            gaps = self.row_errors(q)[rows]
             if abs(gaps[-1]) < 1e-7 * loop_constraint.element.length:
                 continue
             seen = relative(self.model, loop_constraint.first, loop_constraint.second, q)
-            e, inner = loop_constraint.element.beyond(
+            e, inner = loop_constraint.element.closest_pose_error(
                 seen.rotation, seen.position, self._inner.get(loop_constraint.name)
             )
             self._inner[loop_constraint.name] = inner  # start of the next search
@@ -224,7 +224,9 @@ class LoopSolver:
         while not best.closed and attempt < limit + (MAX_RETRIES if best.flipped else 0):
             attempt += 1
             spread = np.pi * min(1.0, attempt / max(4, limit))
-            trial = self.escape(self.iterate(self.perturbed(guess, held, spread, random), ~held), held, random)
+            trial = self.leave_local_minimum(
+                self.iterate(self.perturbed(guess, held, spread, random), ~held), held, random
+            )
             if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
                 best = trial
         for spread in np.linspace(0.3, np.pi, MAX_RETRIES) if insist and best.stationary and not best.flipped else ():
@@ -236,7 +238,7 @@ class LoopSolver:
         if best.closed and attempt > 1:
             best.q = self.unwrap_angles(best.q, guess, held)
         if best.closed and wishes is not None:
-            best = self.settle(best, wishes, ~held)
+            best = self.refine(best, wishes, ~held)
         return best
 
     def _first(
@@ -244,11 +246,11 @@ class LoopSolver:
     ) -> SolverOutcome:
         """Solve from the guess; preferred coordinates move less, unless that keeps the loops open."""
         if wishes is None or not wishes.columns.any():
-            return self.escape(self.iterate(guess, ~held), held, random)
+            return self.leave_local_minimum(self.iterate(guess, ~held), held, random)
         metric, self.metric = self.metric, np.where(wishes.columns, PREFERENCE_WEIGHT * self.metric, self.metric)
         best = self.iterate(guess, ~held)
         self.metric = metric
-        return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
+        return best if best.closed else self.leave_local_minimum(self.iterate(guess, ~held), held, random)
 
     def _with_chains_unfolded(self, best: SolverOutcome, guess: Array, held: BoolArray) -> SolverOutcome:
         """Close from the configuration in which chains close as tree joints, if there is one."""
@@ -264,7 +266,7 @@ class LoopSolver:
         moved: Array = self.model.integrate(q, kick)
         return moved
 
-    def escape(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
+    def leave_local_minimum(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
         """Leave a configuration in which |r| is stationary but not least, such as all links of a loop in line."""
         size = 0.1
         while best.stationary and not best.closed and size < 0.5:
@@ -327,7 +329,7 @@ class LoopSolver:
         closed = history[-1] <= self.tolerance and not flipped
         return SolverOutcome(q, history[-1], count, history, closed, stationary, flipped)
 
-    def settle(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
+    def refine(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
         """Slide along the closed configurations to the least deviation from preferences, by Gauss-Newton steps."""
         columns = (self.scales.columns * self.metric)[free]
         missed, before = wishes.residual(found.q), np.inf
@@ -372,7 +374,7 @@ def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """
     indices: list[int] = []
     columns: list[int] = []
-    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
+    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.joint_coordinates}
     for joint in model.forest.joints:
         element = joint.element
         if element.counts_turns or element.nq != element.nv:
@@ -470,7 +472,7 @@ def _loop_constraint_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.int
     """Return names (k), and for both ends of such constraints the bodies (2, k) and the axes in body axes (2, k, 3)."""
     names, bodies, axes = [], [], []
     for loop_constraint in model.forest.loop_constraints:
-        if isinstance(loop_constraint.element, Joint) and loop_constraint.element.flips:
+        if isinstance(loop_constraint.element, Joint) and loop_constraint.element.allows_axis_reversal:
             axis, ends = loop_constraint.element.frame()[:, 2], (loop_constraint.first, loop_constraint.second)
             names.append(loop_constraint.name)
             bodies.append([model.forest.number[end.body.name] for end in ends])

@@ -88,12 +88,12 @@ class CoordinateMeasure:
         rates = self.rates(many, np.tile(np.eye(n), (len(many) // n, 1)))
         return rates.reshape(*q.shape[:-1], n)
 
-    def away(self, values: Array | float, wanted: Array | float) -> Array:
+    def wrapped_error(self, values: Array | float, wanted: Array | float) -> Array:
         """Return the differences of values from wanted ones, the shorter way around."""
         gap = np.asarray(values - wanted, dtype=float)
         return gap - self.period * np.round(gap / self.period) if self.period else gap
 
-    def usual(self, value: float) -> float:
+    def wrap(self, value: float) -> float:
         """Return a value within 180° of zero, if the coordinate is periodic."""
         if not self.period:
             return value
@@ -112,7 +112,7 @@ def _turning(model: Model) -> IndexArray:
     angles look the same and lie on one path.
     """
     columns = set(periodic_angles(model)[1].tolist())
-    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
+    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.joint_coordinates}
     for joint in model.forest.joints:
         element, start = joint.element, model.v_slice(joint.name).start
         if element.counts_turns or element.nq != element.nv:
@@ -146,7 +146,7 @@ def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
         closing = loop_constraint.element
         if not isinstance(closing, Joint) or closing.nq != closing.nv:
             continue
-        place = model.cut_slice(loop_constraint.name).start
+        place = model.cut_joint_slice(loop_constraint.name).start
         for k, name in enumerate(full_names(loop_constraint.name, closing.coordinates)):
             turn = closing.coordinate_units[k] == "rad" and not closing.counts_turns
             found[name] = _measure(equations, name, closing, k, place + k, -1, TWO_PI if turn else 0.0)
@@ -230,7 +230,7 @@ class ScaledEquations:
             r = np.array([e.residual(one, self.t) * e.row_scales for one in q]).reshape(len(q), -1)[:, self._rows]
         if not self.held:
             return r
-        held = [(m.away(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
+        held = [(m.wrapped_error(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
         return np.concatenate([r, *held], -1)
 
     def jacobian(self, q: Array) -> Array:

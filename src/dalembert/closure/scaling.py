@@ -59,7 +59,7 @@ class Scaling:
         With `positions_only`, nonholonomic rows have zero scale.
         """
         length, rows, columns, units, floor = _constants(model)
-        targets = model.row_motion(t) if prescribed else np.zeros((3, model.nc))
+        targets = model.constraint_targets(t) if prescribed else np.zeros((3, model.nc))
         scales = cls(length, rows, columns, units, floor, targets, t)
         return scales.of_positions(model) if positions_only else scales
 

@@ -64,7 +64,7 @@ def consistent_velocities(
     target = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
-    free = ~held.marks
+    free = ~held.mask
     x = v / scales.columns
     J = np.vstack([scales.jacobian(model, q), held.cut_scales[:, None] * held.cut_rows(q) * scales.columns])
     rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * target])
@@ -199,7 +199,7 @@ def consistent_accelerations(
     target = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
-    free = ~held.marks
+    free = ~held.mask
     P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
     C = held.cut_rows(q)
     beyond = held.cut_accelerations(q, v, a) - target if held.cut else np.zeros(0)

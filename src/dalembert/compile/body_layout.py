@@ -220,6 +220,5 @@ def second_order(flexible: FlexibleBody, position: Array) -> Array:
     if stiffening is not None and stiffening.loads is not None:
         for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
             if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-                shift: Array = -loads  # its work with the load is that of the geometric stiffness
-                return shift
+                return -loads  # its work with the load is that of the geometric stiffness
     return np.zeros((6, flexible.nm, flexible.nm))

@@ -81,7 +81,7 @@ def _from_starts(system: System) -> System:
 
 
 def _with_chain_limits(system: System) -> System:
-    """Return the system with a rope beside every chain that can be stretched or folded."""
+    """Return the system with a rope parallel to every chain that can be stretched or folded."""
     for name, connection in list(system.connections.items()):
         reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
         if reach is None or f"{name}.reach" in system.connections:
@@ -115,7 +115,7 @@ def compile_system(origin: System) -> Compiled:
         **flatten_bodies(forest, frames, joints, names),
         **flatten_loop_constraints(forest, frames, joints, names),
         **joints.arrays(),
-        **frames.places.tables.arrays(),
+        **frames.layout.tables.arrays(),
         **scales(forest, names),
         "gravity": np.array(system.gravity, dtype=float),
     }

@@ -10,7 +10,7 @@ from ..connections.connection import Connection
 from ..connections.elements.built_in import ForceConnection
 from ..connections.elements.element import MEASURES, Element
 from ..connections.elements.signals import Delay, Reaction, Sensor
-from ..connections.formulas.dependencies import inputs_of
+from ..connections.formulas.dependencies import extract_subprogram, inputs_of
 from ..connections.formulas.expressions import Program
 from ..connections.formulas.program_algebra import extracted
 from ..connections.formulas.switching_functions import thresholds_of
@@ -65,10 +65,7 @@ class CompileContext:
 
     def between(self, measure: str, first: Marker, second: Marker) -> int:
         """Return the number of a new port between two markers."""
-        body_a, R_A, p_A = self.frames.place(first)
-        body_b, R_B, p_B = self.frames.place(second)
-        ends = {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
-        kind = number("measure", measure)
+        kind, ends = number("measure", measure), self.frames.ends(first, second)
         port = self.tables.ports.add(measure=kind, **ends, dof=-1, coordinate=-1, loop_constraint=-1)
         self.tables.port_ends[port] = first, second
         return port
@@ -77,7 +74,7 @@ class CompileContext:
         """Return the numbers of new ports, one for each measure of an element."""
         measures = connection.element.each_measure
         if measures[:1] == ("joint",):
-            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.places]
+            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.joint_coordinates]
         if len(connection.ends) == 1:  # a load: its opposite goes to ground
             return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
         return [
@@ -312,16 +309,8 @@ def _connection(names: Names, element: str, reaction: Reaction) -> int:
 
 def _without_signals(element: Element) -> Program:
     """Return the program of an element without its signals, which have their own rows."""
-    program, n = element.program, len(element.signals)
+    program, last = element.program, element.output_count
     assert program is not None
-    if not n:
+    if not element.signals:
         return program
-    first = element.output_count - n
-    inputs = {k: k for k in range(len(program.inputs))}
-    into = Program(program.inputs)
-    for k in inputs:
-        into.emit("input", k)
-    into.outputs = extracted(
-        program, into, [*program.outputs[:first], *program.outputs[element.output_count :]], inputs
-    )
-    return into
+    return extract_subprogram(program, [*program.outputs[: last - len(element.signals)], *program.outputs[last:]])

@@ -61,7 +61,7 @@ def massless_dof(
     weak = ~(pivots > ZERO_INERTIA_TOL * scale)
     if not weak.any():
         return []
-    if not has_modes(forest):  # long chains: local inertia is lost beside composite inertias
+    if not has_modes(forest):  # long chains: local inertia is lost in the rounding of composite inertias
         local = whole.idle_dofs(forest, names, q, held)
         if not local or rows is None or not len(rows):
             return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]

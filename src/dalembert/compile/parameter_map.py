@@ -38,7 +38,7 @@ from ..rotation import rotation_vectors
 from ..system.topology import Forest
 from .body_layout import modes_of
 from .element_tables import ElementTables
-from .frames import FrameMap
+from .frames import FrameMap, row_axes
 from .names import Names, full_names
 from .schema import number, table
 
@@ -238,7 +238,7 @@ class _Collector:
 
     def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
         """Map a pose of the tables to a marker, as `FrameMap.place` gives it."""
-        places = self.frames.places
+        places = self.frames.layout
         place = places.find(marker)
         kind = places.rows[place - 1].kind if place else "rigid"
         base = -1 if kind in ("node", "modal") else self.forest.number[marker.body.name]
@@ -270,7 +270,7 @@ class _Collector:
     def bodies(self) -> dict[str, NDArray[Any]]:
         """Add mass properties of rigid bodies and parameters of joints; return tables of frames and inertias."""
         forest, frames = self.forest, self.frames
-        places, nb = frames.places, forest.nb
+        places, nb = frames.layout, forest.nb
         axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
         for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True), start=1):
             body = forest.system.bodies[forest.bodies[k]]
@@ -331,10 +331,7 @@ class _Collector:
         driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_joint}
         for k, loop_constraint in enumerate(self.forest.loop_constraints):
             element = loop_constraint.element
-            if isinstance(element, Joint):
-                axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
-            else:
-                axes = element.frames()
+            axes = row_axes(element)
             self.pose("loop_constraint_a", k, loop_constraint.first, axes[0])
             self.pose("loop_constraint_b", k, loop_constraint.second, axes[1])
             self.pose("loop_constraint_marker", k, loop_constraint.second)
@@ -346,9 +343,12 @@ class _Collector:
         for coupling in self.forest.couplings:
             law = coupling.element
             if isinstance(law, CustomCoupling):
-                coupled += len(coupling.places)
+                coupled += len(coupling.joint_coordinates)
             else:
-                units = (coupling.row_units[0] + "/" + _coordinate_unit(coupling.places[0]), coupling.row_units[0])
+                units = (
+                    coupling.row_units[0] + "/" + _coordinate_unit(coupling.joint_coordinates[0]),
+                    coupling.row_units[0],
+                )
                 if law.ratio:
                     names = (f"{coupling.name}.ratio", f"{coupling.name}.offset")
                     follow = _at(("ratio", "offset"), expressions_of(law))

@@ -64,7 +64,9 @@ class ForceTerms(ArrayAnswer):
 
 
 def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
-    """Return g of (1): joint forces that balance gravity at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
+    """Return g of (1), (nv,) or (n, nv) N m or N: joint forces that balance gravity at q.
+
+    q is (nq,) or (n, nq), rad or m.
 
     Examples
     --------

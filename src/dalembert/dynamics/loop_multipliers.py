@@ -77,7 +77,7 @@ class LoopProjection:
         """Return the part (n, nv) of forces (n, nv) that loops do not supply."""
         return self.allowed(rest[..., None])[..., 0] / self.columns
 
-    def shortest(self, gaps: Array) -> Array:
+    def minimum_norm_solution(self, gaps: Array) -> Array:
         """Return the shortest scaled x (n, nv) with J x = gaps (n, nc), in least squares."""
         x: Array = np.einsum("nrv,nr->nv", self.V, self.inverse * np.einsum("ncr,nc->nr", self.U, gaps))
         return x
@@ -114,7 +114,7 @@ def row_targets(model: Model, t: Array) -> Array:
     """
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, len(t), model.nc))
-    return np.array([model.row_motion(float(one)) for one in t]).swapaxes(0, 1)
+    return np.array([model.constraint_targets(float(one)) for one in t]).swapaxes(0, 1)
 
 
 def check_closed(s: StateSamples, item: str) -> None:

@@ -189,7 +189,7 @@ def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array
         loops = LoopProjection.of(StateSamples(model, t, q, v, a, still))
         if np.abs(r).max() < 1e-13:
             break
-        q = model.integrate(q, -scales.columns * loops.shortest(r))
+        q = model.integrate(q, -scales.columns * loops.minimum_norm_solution(r))
     r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
     if np.abs(r).max() > 1e-9:
         k, row = np.unravel_index(int(np.argmax(np.abs(r))), r.shape)
@@ -197,9 +197,9 @@ def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array
         raise ModelError(_ITEM, f"{model.constraint_names[row]} at t = {t[k]:.6g} s", float(r[k, row]), remedy)
     P = model.constraint_jacobian(q, t=t)
     gap = np.einsum("ncv,nv->nc", P, v) - rate + model.constraint_drift(q, t=t)
-    v = v - scales.columns * loops.shortest(scales.rows * gap)
+    v = v - scales.columns * loops.minimum_norm_solution(scales.rows * gap)
     gap = np.einsum("ncv,nv->nc", P, a) + model.constraint_bias(q, v, t=t) - second
-    a = a - scales.columns * loops.shortest(scales.rows * gap)
+    a = a - scales.columns * loops.minimum_norm_solution(scales.rows * gap)
     moved = float(np.abs(model.difference(start, q) / scales.columns).max())
     return q, v, a, moved
 

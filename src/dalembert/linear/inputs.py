@@ -139,7 +139,7 @@ def check_fixed_rows(
             except ModelError:  # infeasible inertia: try the other sign, or the parameter moves no marker
                 continue
             pairs = [
-                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_motion(t))
+                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_targets(t))
                 for each in (model, near)
             ]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
@@ -193,13 +193,15 @@ def _number(space: Tangent, name: str) -> InputEffect:
     now = parameter_value(model, name, base.parameters)
     h = DIFFERENCE_STEP * (abs(now) or model.length)
     near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
-    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.row_motion(s.t)[0] for each in near)) / (2 * h)
+    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.constraint_targets(s.t)[0] for each in near)) / (
+        2 * h
+    )
     if phi[rows.placing].any():
         change.xi = -_solved(P, phi, rows.placing, rows.placed, space.positions, rows)
     if s.v.any():
         places = [model.integrate(s.q, step * change.xi) for step in (h, -h)]
         ends = [
-            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.row_motion(s.t)[1]
+            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.constraint_targets(s.t)[1]
             for each, q in zip(near, places, strict=True)
         ]
         change.dv = -_solved(P, np.subtract(*ends) / (2 * h), rows.held, rows.paced, space.speeds, rows)

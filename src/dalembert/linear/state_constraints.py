@@ -48,7 +48,7 @@ class StateConstraints:
         if conditions is None:
             placed, paced = model.driven_speeds(0), model.driven_speeds(1)
         else:
-            on = conditions.holds()
+            on = conditions.active_rows()
             held, placing = held & on, placing & on
             placed, paced = (
                 np.array(marks, dtype=bool)

@@ -135,7 +135,7 @@ class CallbackHost:
     ----------
     depends_on_state : bool
         Whether laws depend on the state, not on time only.
-    asked : dict of int to (float, float)
+    excess_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     answered : deque of (State, (nv,))
         States passed to the control, at increasing intervals, and its results, for the check that it is a function of
@@ -199,7 +199,7 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
     return tau
 
 
-def callback_name(control: Callable[..., Any]) -> str:
+def callback_name(control: object) -> str:
     """Return the name of a control."""
     return str(getattr(control, "__name__", type(control).__name__))
 

@@ -137,8 +137,8 @@ class Conditions(_core.Conditions):
         """Return the conditions with one parameter changed: ``"k.stiffness"``."""
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
-    def beside(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
+    def perturbed(self, name: str, change: float) -> Conditions:
+        """Return the conditions with one parameter changed slightly, for differences, unchecked."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
@@ -149,13 +149,13 @@ class Conditions(_core.Conditions):
         dofs = locked_dof(self.model, [joint], item) if on else frozenset(_dof(self.model, joint))
         return self.changed(locked=self.locked | dofs if on else self.locked - dofs)
 
-    def with_switch(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
+    def with_constraint(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
         """Return the conditions with a constraint or a cut joint switched on or off."""
         check_closure(self.model, connection, item)
         return self.changed(off=self.off - {connection} if on else self.off | {connection})
 
     @property
-    def as_described(self) -> bool:
+    def is_default(self) -> bool:
         """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
@@ -164,7 +164,7 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
+        """Return the parameters by name that differ from those of a model or of its variant.
 
         Parameters
         ----------
@@ -182,17 +182,17 @@ class Conditions(_core.Conditions):
             if name in places and self.parameters[k] != numbers[places[name]] and places[name] not in follows
         }
 
-    def holds(self) -> NDArray[np.bool_]:
+    def active_rows(self) -> NDArray[np.bool_]:
         """Return which constraint rows are active, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
-    def plain(self) -> tuple[list[Any], ...]:
+    def to_plain(self) -> tuple[list[Any], ...]:
         """Return parameters, locked DOF, open constraints and, if any, sliding or held switching functions."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
         held = [[k, side] for k, side in self.branches.items()]
         return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
 
-    def like(self, plain: Sequence[Any]) -> Conditions:
+    def with_plain(self, plain: Sequence[Any]) -> Conditions:
         """Return the conditions with the data of `plain` of others; control and history are kept."""
         parameters, *marks = plain
         parts: list[Any] = [*marks, *[()] * (4 - len(marks))]

@@ -41,7 +41,7 @@ def law_inputs(
     numbers = sorted(_core.report_parts.index(part) for part in _PARTS)
     found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
     parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
-    place, element = model.compiled.elements.places[name], model.system.forces[name].element
+    place, element = model.compiled.elements.indices[name], model.system.forces[name].element
     assert isinstance(element, Element)
     states = [model.state_names.index(f"{name}.{state}") for state in element.states]
     values = model.parameters if conditions is None else conditions.parameters
@@ -83,13 +83,13 @@ def gives_numbers(
     The core solves for the unknowns of a law: a failing search in Python takes seconds for a large compound.
     """
     if not element.unknowns:
-        return np.asarray(np.isfinite(element.answers(inputs)).all(axis=1))
+        return np.asarray(np.isfinite(element.evaluate(inputs)).all(axis=1))
     t, q, v, x = states
     numbers = sorted(_core.report_parts.index(part) for part in ("forces", "signals"))
     found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
     parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
     own = [place for signal, place in model.compiled.elements.signals.items() if signal.startswith(f"{name}.")]
     given = np.column_stack(
-        [parts["forces"][:, model.compiled.elements.places[name].measures], parts["signals"][:, own]]
+        [parts["forces"][:, model.compiled.elements.indices[name].measures], parts["signals"][:, own]]
     )
     return np.asarray(np.isfinite(given).all(axis=1))

@@ -41,7 +41,7 @@ class Factor:
         return result
 
     def pivots(self) -> Array:
-        """Return the diagonal of D after its blocks are factored too, (nv,): all positive; det M is their product."""
+        """Return the diagonal (nv,) of D with factored blocks: all positive; det M is their product."""
         result: Array = self._core.pivots()
         return result
 

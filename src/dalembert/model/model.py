@@ -39,11 +39,11 @@ Array = NDArray[np.float64]
 
 @checked("description")
 class Model(NamedModel):
-    """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
+    """Compiled system, constant; later changes of the system have no effect on it.
 
-    Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
-    several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
-    with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
+    ``System.compile()`` makes it. Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be
+    called from several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and
+    drives; with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
     order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
     Attributes
@@ -222,7 +222,7 @@ class Model(NamedModel):
         bare: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
+        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, minus elements.
 
         Parameters
         ----------
@@ -258,7 +258,9 @@ class Model(NamedModel):
         t: ArrayLike = 0.0,
         x: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and joint forces when some of each are given; O(nb) for trees, loops included.
+        """Return all accelerations and joint forces when some of each are given; O(nb) for trees.
+
+        Loops are closed.
 
         Parameters
         ----------
@@ -282,9 +284,9 @@ class Model(NamedModel):
         """
         marks = self._marks(given)
         accelerations = self._checked("mixed_dynamics", "a", a)
-        driven = np.array([~np.isnan(self.drive_motion(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
+        driven = np.array([~np.isnan(self.drive_targets(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
         if driven.any():
-            prescribed = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
+            prescribed = np.array([self.drive_targets(one)[2] for one in np.atleast_1d(t)])
             accelerations = np.where(driven, prescribed if np.ndim(t) else prescribed[0], accelerations)
         conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
         found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
@@ -661,7 +663,7 @@ class Model(NamedModel):
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return the efforts of elements: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        """Return joint forces (..., nv) and loads on bodies (..., nb, 6), at their origins, of elements."""
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
@@ -781,7 +783,7 @@ class Model(NamedModel):
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the diagonal of the mass matrix (nv,): inertia of each degree of freedom with all others locked."""
+        """Return the diagonal (nv,) of the mass matrix: inertia of each DOF with all others locked."""
         return self._composite_diagonal(q)
 
     @refusals.reraise_with_method_name
@@ -799,7 +801,7 @@ class Model(NamedModel):
         rows = self.constraint_jacobian(where, t=t) if self.nc else None
         return massless_dof(self, self.forest, names, where, held=held, rows=rows)
 
-    def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
+    def massless_motions(self, q: ArrayLike) -> list[dict[str, float]]:
         """Return the motions of the tree without inertia at q (nq,): velocities by name, rad/s or m/s.
 
         One for each of `massless_dof`, which has the velocity 1 there. If two axes of a joint coincide, as at 90

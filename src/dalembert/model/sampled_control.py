@@ -95,7 +95,7 @@ class SampledControl:
             return self.time(begin, number + whole)
         return self.time(begin, number) + self.delay
 
-    def breaks(self, begin: float, end: float) -> Array:
+    def discontinuity_times(self, begin: float, end: float) -> Array:
         """Return the times up to an end at which samples are taken and at which they take effect, s."""
         numbers = np.arange(int((end - begin) / self.period) + 2)
         times = np.concatenate([self.time(begin, numbers), self.acts(begin, numbers)])
@@ -108,7 +108,7 @@ class SampledControl:
         q = model.integrate(state.q, places) if places.any() else state.q.copy()
         return State(q=q, v=state.v + speeds, t=state.t, x=state.x.copy())
 
-    def plain(self) -> list[Any]:
+    def to_plain(self) -> list[Any]:
         """Return its parameters, as lists."""
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
@@ -120,7 +120,7 @@ class SampledForces(_core.SampledForces):
     ----------
     begin : float, s
         Start of the run; NaN before the start.
-    asked : dict of int to (float, float)
+    excess_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     """
 

@@ -143,7 +143,7 @@ def _compiled_again(model: Model) -> Model:
     )
     again._set_family(family)
     again._points = {}
-    again.recompiled = True
+    again.is_recompiled = True
     _take(again, made)
     again.independent_rows = tuple(
         name for name, independent in zip(made.names.rows, made.independent, strict=True) if independent

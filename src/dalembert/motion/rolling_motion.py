@@ -79,11 +79,11 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
 
 def _back(model: Model, t: float, q: Array) -> Array:
     """Return q (nq,) with holonomic rows satisfied and driven coordinates at their laws, by least change."""
-    given = model.drive_motion(t)[0]
+    given = model.drive_targets(t)[0]
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
     known, holonomic = model.driven_speeds(level=0), np.asarray(model.holonomic, dtype=bool)
     for _ in range(8):
-        gap = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0])[holonomic]
+        gap = model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0])[holonomic]
         if np.abs(gap).max(initial=0.0) < 1e-14 * (1.0 + model.length):
             break
         step = np.zeros(model.nv)

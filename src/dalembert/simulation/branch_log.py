@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 def owner_of(model: Model, function: int) -> str:
     """Return the owner of a switching function, as named in messages."""
     row = model.switching_functions[function][0]
-    name = next((name for name, place in model.compiled.elements.places.items() if place.row == row), "")
+    name = next((name for name, place in model.compiled.elements.indices.items() if place.row == row), "")
     return f"element {name!r}" if name else "a signal"
 
 

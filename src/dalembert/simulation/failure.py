@@ -123,7 +123,7 @@ def lost_inertia(run: Run) -> str:
         """Return the least scaled inertia of motions permitted by the loops, and that motion."""
         motions = np.eye(len(free))
         if model.nc:
-            P = (model.constraint_jacobian(q, t=t) * run.conditions.holds()[:, None])[:, free] * unit
+            P = (model.constraint_jacobian(q, t=t) * run.conditions.active_rows()[:, None])[:, free] * unit
             motions = null_space(P, ROW_RANK_TOL, 0.0).T
         if not len(motions):
             return np.inf, unit

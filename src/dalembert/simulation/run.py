@@ -23,7 +23,7 @@ from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
 from .diagnostics.stagnation import StagnationMonitor, ZenoMonitor
 from .events.control_sampling import ControlSampler
-from .events.discontinuity_times import breaks_until, discontinuity_sources
+from .events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from .events.drive_velocity_jumps import jump_events
 from .events.events import EventContext, EventFunctions
 from .events.velocity_jumps import velocities_after_jump, work_of_drives
@@ -72,10 +72,10 @@ class Run:
     t_end : float, s
     times : (k,) s or None
         Output times; every step if None.
-    breaks : (n,) s
+    discontinuity_times : (n,) s
         Discontinuity times, at which steps end.
     horizon : float, s
-        Time up to which `breaks` are known.
+        Time up to which `discontinuity_times` are known.
     g : (events,)
         Values of the event functions at the time reached.
     events : list of EventRecord
@@ -91,18 +91,20 @@ class Run:
         self.conditions, self.options = request.conditions, request.options
         self.t_end, self.times = request.t_end, request.times
         self.friction, self.history = request.friction, request.conditions.history
-        self.event_functions, self.given_breaks = request.events, request.breaks
+        self.event_functions, self.given_discontinuity_times = request.events, request.discontinuity_times
         self.progress = Progress(request.t_start, request.t_end, request.progress)
         model = request.conditions.model
         if request.drive_jumps:
             jumps = jump_events(request.drive_jumps, request.t_start, request.t_end)
             self.event_functions = EventFunctions(model, [*request.events.events, *jumps])
-            self.given_breaks = np.union1d(request.breaks, [event.value for event in jumps])  # no step crosses a jump
+            self.given_discontinuity_times = np.union1d(
+                request.discontinuity_times, [event.value for event in jumps]
+            )  # no step crosses a jump
         if self.friction is not None:
             self.event_functions.add_internal(self.friction.events)
         sampled = isinstance(self.conditions.control, SampledControl)
         self.sampler = ControlSampler(self.conditions) if sampled else None
-        self.breaks, self.horizon = np.zeros(0), -np.inf
+        self.discontinuity_times, self.horizon = np.zeros(0), -np.inf
         self.integrator = self.options.integrator(self.conditions)
         self.stream: Stream | None = None
         self.resumed_request: dict[str, Any] | None = None  # record of the request of the run that this one resumes
@@ -154,20 +156,22 @@ class Run:
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampler is not None:
             self.sampler.take(state)
-        self.update_breaks(state.t)
+        self.update_discontinuity_times(state.t)
         self._begin_segment(state)
         self.records.replace_last(*self.integrator.state()[:4])
 
-    def update_breaks(self, begin: float) -> None:
+    def update_discontinuity_times(self, begin: float) -> None:
         """Find the discontinuity times from a time, s, up to the known end of the run."""
         longer = self.sampler is not None and np.isfinite(self.horizon)
         self.horizon = max(self.t_end, 2 * self.t_end - begin) if longer else self.t_end
-        self.breaks = self.breaks_under(self.conditions, begin)
-        self.integrator.set_discontinuities(self.breaks)
+        self.discontinuity_times = self.discontinuity_times_under(self.conditions, begin)
+        self.integrator.set_discontinuities(self.discontinuity_times)
 
-    def breaks_under(self, conditions: Conditions, begin: float) -> Array:
+    def discontinuity_times_under(self, conditions: Conditions, begin: float) -> Array:
         """Return the discontinuity times under conditions, (n,) s."""
-        return breaks_until(conditions, begin, self.horizon, smooth=not self.options.step, also=self.given_breaks)
+        return discontinuity_times_until(
+            conditions, begin, self.horizon, smooth=not self.options.step, also=self.given_discontinuity_times
+        )
 
     @property
     def current_options(self) -> Options:
@@ -177,7 +181,7 @@ class Run:
         return replace(self.options, max_step=min(self.options.max_step, MAX_STEP_WHILE_STUCK * self.friction.span))
 
     def _begin_segment(self, state: State) -> None:
-        self.segments.append(Segment(state.t, self.current_options, self.conditions, self.breaks))
+        self.segments.append(Segment(state.t, self.current_options, self.conditions, self.discontinuity_times))
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
@@ -204,7 +208,9 @@ class Run:
             left |= {k: side for k, side in before.branches.items() if sides[k] == side}
             if slides != before.sliding or {**left, **ours} != before.branches:
                 conditions = self.conditions.changed(sliding=slides, branches={**left, **ours})
-                self.segments.append(Segment(t, last.options, conditions, last.breaks, last.usual_min_pivot))
+                self.segments.append(
+                    Segment(t, last.options, conditions, last.discontinuity_times, last.usual_min_pivot)
+                )
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
@@ -220,7 +226,7 @@ class Run:
             now = EventContext(conditions, state)
             self._record_friction_change(self.friction.settle(now, ()), now)
             self.conditions, state = now.conditions, State(q=now.q, v=now.v, t=t, x=x)
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.records.add(t, state.q, state.v, state.x)
         self._begin_segment(state)
         self.integrator.step = step
@@ -232,7 +238,7 @@ class Run:
         if self.friction is not None:
             self.friction.set_model(self.model)
         if moved and discontinuity_sources(self.model).uses:
-            self.update_breaks(self.segments[0].begin)
+            self.update_discontinuity_times(self.segments[0].begin)
 
     def _record_step(self, begins: bool = False) -> None:
         """Record the last step for inputs with a delay, and the loop slack of the integrator for dense output."""
@@ -244,7 +250,7 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         self.options = replace(self.options, method=method, detect_stiffness=False)
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(State(q=q, v=v, t=t, x=x))
 
     # ---- steps
@@ -255,8 +261,8 @@ class Run:
         if self.event_functions.events:
             steps = self._steps_before_event_search()
         if self.t_end > self.horizon:
-            self.update_breaks(self.segments[0].begin)
-            self.segments[-1].breaks = self.breaks
+            self.update_discontinuity_times(self.segments[0].begin)
+            self.segments[-1].discontinuity_times = self.discontinuity_times
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
@@ -336,7 +342,7 @@ class Run:
 
     def _roll_back(self, checkpoint: bytes, g: Array) -> None:
         """Return to the state before steps whose events were not located."""
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.integrator.restore(checkpoint)
         self.g = g
         self.trajectory.drop_branches_after(self.integrator.t)
@@ -386,7 +392,7 @@ class Run:
         if self.segments[-1].begin == t:
             self.segments.pop()
         self.conditions = self.conditions if conditions is None else conditions
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(state)
         if length:
             self.integrator.set_first_step(length)
@@ -411,7 +417,7 @@ class Run:
         loose = self.options.tolerances.copy()
         loose[nv : 2 * nv][fast] = 10.0 * (np.abs(v) + np.abs(a) * length)[fast]
         options = replace(self.current_options, method="radau", detect_stiffness=False, tolerances=loose)
-        stepper = options.integrator(self.conditions, self.breaks)
+        stepper = options.integrator(self.conditions, self.discontinuity_times)
         if stepper.start(t, q, v, x) != REACHED:
             return False
         stepper.set_first_step(length)
@@ -424,7 +430,7 @@ class Run:
         self.integrator = stepper
         if self.segments[-1].begin == t:
             self.segments.pop()
-        self.segments.append(Segment(t, options, self.conditions, self.breaks))
+        self.segments.append(Segment(t, options, self.conditions, self.discontinuity_times))
         self.records.extend(*rows[:4])
         self.transients += 1
         if self.transients == 1:
@@ -562,7 +568,7 @@ class Run:
             self.records.add(moment, before.q, before.v, before.x)
         self._collect_counts()
         step = self.integrator.step
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(before)
         if self.friction is not None:
             self.integrator.step = step
@@ -615,7 +621,7 @@ class Run:
         self._record_friction_change(change, now, *self._impact_energy(before, now.conditions, after))
         self.conditions = now.conditions
         self._collect_counts()
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.records.add(after.t, after.q, after.v, after.x)
         self._begin_segment(after)
         return True

@@ -166,7 +166,7 @@ def _idle(balance: ForceBalance, q: Array, x: Array) -> tuple[ForceBalance, list
     """Return the balance with unused element states marked idle, and notes on them."""
     if not balance.model.nx:
         return balance, []
-    by, states = balance.look(q, x).slopes()
+    by, states = balance.evaluate(q, x).slopes()
     idle: BoolArray = ~(np.abs(by.x).max(axis=0, initial=0.0) + np.abs(states.x).max(axis=0, initial=0.0) > 0.0)
     names = [name for name, one in zip(balance.model.state_names, idle, strict=True) if one]
     runs = [f"the state {name!r} affects nothing and need not be stationary" for name in names]
@@ -209,7 +209,7 @@ def _missed(model: Model, q: Array, starts: StartValues, t: float) -> list[str]:
     """Return notes on start coordinates that are not met at q, and on other deviations of the start."""
     places = StartValues(
         {name: replace(initial, speed=None) for name, initial in starts.initials.items()},
-        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.places.items()},
+        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.placements.items()},
         starts.x,
     )
     return (
@@ -227,9 +227,9 @@ def _held(
     known = measures_of(RelativeEquations(model))
     for name in holds:
         dofs = named_velocities(model, name, item=f"{item}: hold")
-        if (dofs.marks & driven).any():
+        if (dofs.mask & driven).any():
             raise ModelError(f"{item}: hold", "name", name, "a drive prescribes it already")
-        marks |= dofs.marks
+        marks |= dofs.mask
         if dofs.cut:
             mine = [m for m in known.values() if m.column < 0 and m.place in dofs.cut]
             if len(mine) < len(dofs.cut):
@@ -245,7 +245,7 @@ def _speeds(
     """Return steady velocities (nv,), and masks of given, unknown and dependent ones, such as of wheels."""
     values: dict[str, float] = {}
     given, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
-    driven = model.drive_motion(t)[1]
+    driven = model.drive_targets(t)[1]
     for drive in model.joint_drives:
         if drive.level == 1:
             values |= dict(zip(drive.speed_names, drive.given(t)[1].tolist(), strict=True))

@@ -37,7 +37,7 @@ class Trim:
 
     Attributes
     ----------
-    look : BalanceEvaluation
+    evaluation : BalanceEvaluation
     u : (n,)
         Values of the unknown inputs and parameters.
     residual : (rows,)
@@ -47,7 +47,7 @@ class Trim:
     """
 
     def __init__(self, request: EquilibriumRequest, look: BalanceEvaluation, u: Array, size: float) -> None:
-        self.request, self.look, self.u, self.size = request, look, u, size
+        self.request, self.evaluation, self.u, self.size = request, look, u, size
         balance = look.balance
         self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
         model = balance.model
@@ -60,10 +60,9 @@ class Trim:
 
     def _rates(self) -> Array:
         assert self.rows is not None
-        model, q, pace = self.look.balance.model, self.look.q, self._pace
+        model, q, pace = self.evaluation.balance.model, self.evaluation.q, self._pace
         gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
-        found: Array = (self.scales.rows * gap)[self.rows] / pace
-        return found
+        return (self.scales.rows * gap)[self.rows] / pace
 
     @property
     def _pace(self) -> float:
@@ -71,7 +70,7 @@ class Trim:
 
     def jacobian(self) -> Array:
         """Return the derivatives of (1) by y, w, x and u."""
-        look, request = self.look, self.request
+        look, request = self.evaluation, self.request
         balance, model, D = look.balance, look.balance.model, look.balance.scales
         numbers = tuple(name for name in request.unknown if name not in model.input_names)
         by, states = look.slopes(numbers)
@@ -95,7 +94,7 @@ class Trim:
 
     def moved(self, z: Array) -> Trim | None:
         """Return the iterate after a step z; None if loops do not close."""
-        request, look = self.request, self.look
+        request, look = self.request, self.evaluation
         n, k, nx = look.B.shape[1], len(request.paced), len(look.x)
         q = look.balance.retract(look.q, look.B @ z[:n])
         if q is None:
@@ -104,7 +103,7 @@ class Trim:
         v = look.balance.v.copy()
         v[request.paced] += z[n : n + k]
         balance: ForceBalance = replace(request.with_unknown(u), v=v)
-        return Trim(request, balance.look(q, look.x + z[n + k : n + k + nx]), u, self.size)
+        return Trim(request, balance.evaluate(q, look.x + z[n + k : n + k + nx]), u, self.size)
 
 
 def _column(inputs: tuple[str, ...], numbers: tuple[str, ...], name: str) -> tuple[str, int]:
@@ -123,7 +122,7 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
     v, places = balance.v.copy(), request.paced
     if not len(places) or v[places].any():
         return balance
-    look, model = balance.look(request.q, request.x), balance.model
+    look, model = balance.evaluate(request.q, request.x), balance.model
     inertia = np.maximum(model.composite_inertias(request.q)[places], 1e-300) * balance.scales[places] ** 2
     v[places] = balance.scales[places] * np.sqrt(max(look.size, 1e-300) / inertia)
     return replace(balance, v=v)
@@ -132,13 +131,13 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
 def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
     """Run Newton's method; return the last iterate, and whether (1) holds."""
     balance = request.with_unknown(request.guesses) if request.unknown else request.balance
-    look = _paced(balance, request).look(request.q, request.x)
+    look = _paced(balance, request).evaluate(request.q, request.x)
     here = Trim(request, look, request.guesses, max(look.size, 1e-300))
     mu, last = 0.0, np.inf
     for _ in range(MAX_STEPS):
         J = here.jacobian()
         columns = np.linalg.norm(J, axis=0)
-        n = here.look.B.shape[1]
+        n = here.evaluation.B.shape[1]
         scale = 1.0 / np.where(columns > 0, columns, 1.0)
         U, s, Vt = np.linalg.svd(J * scale, full_matrices=False)
         kept = s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)

@@ -47,5 +47,5 @@ def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:
     values = measure.values(q)
     if measure.period:
         middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
-        values = middle + measure.away(values, middle)
+        values = middle + measure.wrapped_error(values, middle)
     return np.asarray(values - np.clip(values, measure.lower, measure.upper))

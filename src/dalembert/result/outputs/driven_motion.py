@@ -65,8 +65,7 @@ class PrescribedMotion(Motion):
 
         ahead, behind, far_ahead, far_behind = at(1.0), at(-1.0), at(2.0), at(-2.0)
         width = h.reshape(-1, *([1] * (ahead.ndim - 1)))
-        rate: Array = (8.0 * (ahead - behind) - (far_ahead - far_behind)) / (12.0 * width)
-        return rate
+        return (8.0 * (ahead - behind) - (far_ahead - far_behind)) / (12.0 * width)
 
     def part(self, name: str) -> Array:
         """Return one part of the core's report, (n, ...); kinematic quantities need no forces."""
@@ -136,5 +135,4 @@ class PrescribedMotion(Motion):
 
         rest = loads(np.zeros(model.nc))
         change = np.array([loads(lam) - rest for lam in free]).reshape(-1, *rest.shape)
-        marks: Array = (np.abs(change).max(axis=0, initial=0.0) < 1e-9).astype(float)
-        return marks
+        return np.asarray((np.abs(change).max(axis=0, initial=0.0) < 1e-9).astype(float))

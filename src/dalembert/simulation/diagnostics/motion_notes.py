@@ -135,7 +135,7 @@ def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterato
 
 
 def _places(force: ForceConnection) -> list[tuple[str, int]]:
-    return [(joint.name, part) for joint, part in force.places]
+    return [(joint.name, part) for joint, part in force.joint_coordinates]
 
 
 def _drive_notes(motion: Motion, joints: dict[str, Joint]) -> Iterator[str]:

@@ -43,7 +43,7 @@ def start_notes(conditions: Conditions, state: State) -> list[str]:
     if not contacts:
         return []
     report = model.report(["energies"], state.t, state.q, state.v, state.x, conditions=conditions)
-    energies, rows = report["energies"], model.compiled.elements.places
+    energies, rows = report["energies"], model.compiled.elements.indices
     depths = [(contact_depth(element, float(energies[rows[name].row])), name) for name, element in contacts.items()]
     deep = sorted((pair for pair in depths if pair[0] > MIN_DEPTH), reverse=True)
     if not deep:

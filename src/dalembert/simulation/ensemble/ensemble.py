@@ -121,7 +121,7 @@ class Ensemble(Answer):
         span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
         return f"{len(self)} runs, {len(self.t)} times, {span}, {ending}"
 
-    def about(self, what: Any) -> Output:
+    def find_output(self, what: Any) -> Output:
         """Return unit, shape and meaning of an output."""
         return Output.of(self.model, what)
 
@@ -150,10 +150,10 @@ class Ensemble(Answer):
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
-            conditions=None if conditions.as_described else single_period(conditions),
+            conditions=None if conditions.is_default else single_period(conditions),
             dense=between,
-            steps=() if between is None else between.step_ends,
-            breaks=() if between is None else between.run_breaks,
+            step_times=() if between is None else between.step_ends,
+            discontinuity_times=() if between is None else between.run_discontinuity_times,
         )
 
     def _dense_output(self, number: int, conditions: Conditions) -> RepeatedSteps | None:

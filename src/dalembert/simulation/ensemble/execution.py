@@ -85,7 +85,7 @@ def _run_alone(
         times=times,
         state=start,
         friction=None if request.friction is None else request.friction.fresh(conditions.model),
-        breaks=request.breaks,
+        discontinuity_times=request.discontinuity_times,
     )
     return execute_run(own, interrupt)
 
@@ -101,7 +101,9 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
     q, v, x, notes = runs.starts(request.state, request.t_start, request.joint_limits)
     notes = [*request.notes, *notes]
     with interrupt:
-        made = EnsembleRunner(runs, groups, options, span, times, (q, v, x), request.breaks, interrupt).execute()
+        made = EnsembleRunner(
+            runs, groups, options, span, times, (q, v, x), request.discontinuity_times, interrupt
+        ).execute()
     ends, states = made.outcomes, made.states
     notes += made.notes
     for run, error in made.errors.items():
@@ -136,7 +138,7 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         atol=options.atol,
     )
     start = State(q=q, v=v, t=request.t_start, x=x)
-    taken = RepeatedSteps(conditions, options, request.breaks, span, start, batched=made.batched)
+    taken = RepeatedSteps(conditions, options, request.discontinuity_times, span, start, batched=made.batched)
     ensemble = Ensemble(conditions, times, states, ends, made.reached, stats, parameters=runs.numbers, taken=taken)
     if len(made.errors) == runs.count and request.on_error != "return":  # no run has more than its error
         defer_interrupt(interrupt)

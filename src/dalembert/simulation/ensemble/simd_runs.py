@@ -78,7 +78,7 @@ class EnsembleRunner:
         Output times.
     start : three of (B, n)
         q, v and x at the start.
-    breaks : (m,) s
+    discontinuity_times : (m,) s
         Discontinuity times given by the user.
     interrupt : Interrupt
     """
@@ -89,7 +89,7 @@ class EnsembleRunner:
     span: tuple[float, float]
     times: Array
     start: tuple[Array, Array, Array]
-    breaks: Array
+    discontinuity_times: Array
     interrupt: Interrupt
 
     def execute(self) -> BatchOutcome:
@@ -111,7 +111,9 @@ class EnsembleRunner:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
         for group in self.groups:
-            breaks_of_all, spans = self.members.breaks(group, *self.span, self.options, self.breaks)
+            all_times, spans = self.members.discontinuity_times(
+                group, *self.span, self.options, self.discontinuity_times
+            )
             q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in self.start)
             stepper = self.options.integrator(group.conditions)
             parts.append(
@@ -124,7 +126,7 @@ class EnsembleRunner:
                     group.elements,
                     group.own,
                     threads=_core.threads(),
-                    discontinuities=breaks_of_all,
+                    discontinuities=all_times,
                     discontinuity_offsets=spans,
                     flag=self.interrupt.flag,
                     batched_control=control,

@@ -138,7 +138,7 @@ class FrictionState:
         if self.holding is not None:
             parts = self.model.report(["constraint_effort", "signals"], t, q, v, x, conditions=conditions)
             limits = rows.friction_limits(conditions, rows.loads(parts["signals"]))[1]
-            places = rows.places[modes.locked]
+            places = rows.indices[modes.locked]
             held = parts["constraint_effort"][:, places]
             if modes.holding_laws:
                 share = self.holding.coupling[:, -len(modes.holding_laws) :]
@@ -161,10 +161,10 @@ class FrictionState:
         ):
             return self._movable_cache[2]
         nv, ours = self.model.nv, self._locked_velocities()
-        tree = self.rows.places < nv
-        others = np.isin(self.rows.places, list(conditions.locked - ours))
-        driven = conditions.acceleration_prescribed[np.where(tree, self.rows.places, 0)] & tree
-        movable: BoolArray = ~others & ~(driven & ~np.isin(self.rows.places, list(ours)))
+        tree = self.rows.indices < nv
+        others = np.isin(self.rows.indices, list(conditions.locked - ours))
+        driven = conditions.acceleration_prescribed[np.where(tree, self.rows.indices, 0)] & tree
+        movable: BoolArray = ~others & ~(driven & ~np.isin(self.rows.indices, list(ours)))
         self._movable_cache = conditions, self.modes, movable
         return movable
 
@@ -177,7 +177,7 @@ class FrictionState:
 
     def _locked_velocities(self) -> set[int]:
         """Return the indices of velocities locked by stick."""
-        return {int(place) for place in self.rows.places[self.modes.locked]}
+        return {int(place) for place in self.rows.indices[self.modes.locked]}
 
     # ---- changes
 
@@ -435,9 +435,9 @@ class FrictionState:
         if not self.modes.locked:
             return
         model, conditions = self.model, now.conditions
-        places = self.rows.places[self.modes.locked]
+        places = self.rows.indices[self.modes.locked]
         P, missed = loop_rates(conditions, now.q, now.v, now.t)
-        J = self.rows.jacobian(now.q)[[k for k in self.modes.locked if self.rows.places[k] >= model.nv]]
+        J = self.rows.jacobian(now.q)[[k for k in self.modes.locked if self.rows.indices[k] >= model.nv]]
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])

@@ -132,7 +132,9 @@ def undetermined_friction(rows: FrictionRows, now: EventContext) -> list[str]:
         law = getattr(element, "load_friction", None)
         if law is None or not isinstance(element, Joint):
             continue
-        efforts = [law.effort(element.presses, element.frame(), turns=unit == "rad") for unit in element.speed_units]
+        efforts = [
+            law.effort(element.friction_load, element.frame(), turns=unit == "rad") for unit in element.speed_units
+        ]
         if any(marks[Reaction(joint, part).number] for effort in efforts for part in parts_in(effort).values()):
             found.append(joint)
     return found

@@ -119,7 +119,7 @@ class StickSlipSolver:
         for group in rows.vector_groups:
             has_mode[group] = self.movable[group].any()
         conditions = with_signs(rows, self.base, np.where(has_mode, modes.sign, SIGN_MODE), self.rest_tol)
-        places = {int(place) for place in rows.places[modes.locked]}
+        places = {int(place) for place in rows.indices[modes.locked]}
         if not places and not modes.sliding_laws:
             return conditions
         return conditions.changed(locked=self.base.locked | places, **modes.law_conditions)
@@ -250,7 +250,7 @@ class StickSlipSolver:
     def _note_assisted_stick(self, modes: Modes) -> None:
         """Note laws that help to hold stuck rows."""
         model = self.rows.model
-        names = {place.row: name for name, place in model.compiled.elements.places.items()}
+        names = {place.row: name for name, place in model.compiled.elements.indices.items()}
         owners = {names.get(model.switching_functions[k][0], "") for k in modes.holding_laws}
         stuck = ", ".join(self.rows.names[k] for k in modes.locked)
         self.notes += [
@@ -337,7 +337,7 @@ class StickSlipSolver:
                 holding.scale[:] = np.maximum.reduce(
                     [holding.scale, static, np.full_like(static, 1e-9 * np.abs(at.held).max(initial=0.0))]
                 )
-                if holding.margin(at.held[None, rows.places[found.locked]], static[None])[0] < 0:
+                if holding.margin(at.held[None, rows.indices[found.locked]], static[None])[0] < 0:
                     continue
             least = ZERO_ACCELERATION_TOL * max(float(np.abs(at.a).max(initial=0.0)), 1e-300)
             if (at.a[chosen] * way >= -least * (way != 0)).all():

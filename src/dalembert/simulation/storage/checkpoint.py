@@ -23,7 +23,7 @@ def snapshot(run: Run) -> dict[str, Any]:
     """Return the data of a run from which `restore` resumes it, without the model."""
     return {
         "checkpoint": run.integrator.checkpoint(),
-        "segments": [(s.begin, s.options.method, s.conditions.plain()) for s in run.segments],
+        "segments": [(s.begin, s.options.method, s.conditions.to_plain()) for s in run.segments],
         "records": run.records.arrays(),
         "events": list(run.events),
         "notes": list(run.notes),
@@ -58,8 +58,8 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         run.options = replace(
             run.options, method=method, detect_stiffness=run.options.detect_stiffness and method == "dop853"
         )
-        run.conditions = run.conditions.like(plain)
-        run.segments.append(Segment(begin, run.options, run.conditions, run.breaks))
+        run.conditions = run.conditions.with_plain(plain)
+        run.segments.append(Segment(begin, run.options, run.conditions, run.discontinuity_times))
     run.trajectory.branch_log.fill(*point["branches"])
     laws: dict[str, Any] = {"branches": None, "sliding": frozenset()}
     if run.friction is not None:
@@ -72,10 +72,12 @@ def restore(run: Run, point: dict[str, Any]) -> None:
     if run.history is not None:
         run.history.fill(point["history"])
     run.integrator = run.current_options.integrator(run.conditions)
-    run.update_breaks(run.segments[0].begin)
+    run.update_discontinuity_times(run.segments[0].begin)
     moved = bool(discontinuity_sources(run.model).uses)
     for segment in run.segments:
-        segment.breaks = run.breaks_under(segment.conditions, segment.begin) if moved else run.breaks
+        segment.discontinuity_times = (
+            run.discontinuity_times_under(segment.conditions, segment.begin) if moved else run.discontinuity_times
+        )
     try:
         run.integrator.restore(point["checkpoint"])
     except ValueError as error:

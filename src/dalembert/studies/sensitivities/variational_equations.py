@@ -146,8 +146,10 @@ def smooth_segment(
 ) -> SmoothSegment:
     """Return the segment of a run between two times, with step ends at the output times."""
     near = 1e-13 * max(abs(begin), abs(end), 1e-3)
-    broken = result.breaks[(result.breaks > begin + near) & (result.breaks < end - near)]
-    inner = np.concatenate([result.steps, broken])
+    broken = result.discontinuity_times[
+        (result.discontinuity_times > begin + near) & (result.discontinuity_times < end - near)
+    ]
+    inner = np.concatenate([result.step_times, broken])
     edges = _apart(np.concatenate([[begin, end], inner[(inner > begin) & (inner < end)]]), near, [begin, *broken, end])
     stretches = [begin, *_apart(broken, near), end]
     found = [
