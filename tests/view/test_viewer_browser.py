@@ -242,7 +242,7 @@ def test_pictures_of_scenes_have_what_drawings_lack(browser: Any, motion: da.Res
     assert (plain[-100:, :, :3] != plotted[-100:, :, :3]).any(), "the plot stands below"
     with pytest.raises(da.ModelError, match="by='scene'"):
         motion.export(tmp_path / "drawn.png", plots=["rocker.angle"], by="drawing")
-    with pytest.raises(da.ModelError, match="'auto' or 'scene' or 'drawing'"):
+    with pytest.raises(da.ModelError, match="'auto', 'scene' or 'drawing'"):
         motion.export(tmp_path / "drawn.png", by="hand")
 
 

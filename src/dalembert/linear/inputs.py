@@ -329,7 +329,11 @@ def _particular(
 def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints) -> Array:
     """Return A_u of (2), (nv,)."""
     model, q = space.model, space.state.q
-    given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)
+    given = (
+        model.driven_speeds(2)
+        if space.conditions is None
+        else np.array(space.conditions.acceleration_prescribed, dtype=bool)
+    )
     S, D = rows.scales.rows[rows.held], rows.scales.columns
     J = S[:, None] * P[rows.held] * D
     u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
@@ -341,6 +345,6 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
 def present_inputs(space: Tangent) -> Array:
     """Return the element inputs given by time laws at the state, in the order of the core."""
     model, s = space.model, space.state
-    taken = model.report(["taken"], s.t, s.q, s.v, s.x, **space.under)["taken"]
+    taken = model.report(["law_inputs"], s.t, s.q, s.v, s.x, **space.under)["law_inputs"]
     of_laws = model.compiled.tables["inputs"]["source"] == number("source", "law")
     return np.asarray(taken[of_laws])

@@ -48,7 +48,10 @@ class StateConstraints:
         else:
             on = conditions.active_rows()
             held, placing = held & on, placing & on
-            placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
+            placed, paced = (
+                np.array(marks, dtype=bool)
+                for marks in (conditions.position_prescribed, conditions.velocity_prescribed)
+            )
             if any(dof >= model.nv for dof in conditions.locked):
                 raise ModelError(
                     "linearize", "conditions", "a locked cut joint",

@@ -51,7 +51,7 @@ class SelfStress:
 
     def __init__(self, model: Model, q: ArrayLike, *, t: float = 0.0, conditions: Conditions | None = None) -> None:
         self.model = model
-        multipliers, loads = model._stress(t, model.checked_configuration("self_stress", q), conditions)
+        multipliers, loads = model._self_stress(t, model.checked_configuration("self_stress", q), conditions)
         self.multipliers: Array = multipliers
         self.loads: Array = loads
 
@@ -103,7 +103,7 @@ class SelfStress:
 
 
 class ConnectionLoads(Answer, Mapping[str, Array]):
-    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
+    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N.
 
     Components that the motion does not determine are marked; `Model.connection_loads` then returns the loads of least
     norm.

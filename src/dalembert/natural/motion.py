@@ -91,7 +91,7 @@ class NaturalMotion(Result):
     def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
         """Return an output at all times, or at given times, (k, ...); see `Result.output`."""
         if times is not None:
-            return self.at(np.array(times, dtype=float)).output(what)  # type: ignore[no-any-return]
+            return self.at(np.array(times, dtype=float)).output(what)
         whole = {"q": self.followed.q, "v": self.followed.v, "a": self.followed.a, "x": self.x}
         if isinstance(what, str) and what in whole and what not in self.mechanism.coordinates:
             return whole[what].copy()

@@ -83,7 +83,7 @@ class Segment:
     options: Options
     conditions: Conditions
     discontinuity_times: Array  # s: discontinuity times, at which steps ended
-    usual_slack: float = 0.0  # of the loops, from the integrator
+    usual_min_pivot: float = 0.0  # of the loops, from the integrator
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # integrators for dense output
 
     @contextmanager
@@ -93,10 +93,10 @@ class Segment:
             stepper = self.spare.pop()
         except IndexError:
             stepper = replace(self.options, detect_stiffness=False).integrator(self.conditions)
-        stepper.set_breaks(self.discontinuity_times)
+        stepper.set_discontinuities(self.discontinuity_times)
         if branch_log is not None:
             branch_log.set_on(stepper)
-        stepper.usual_slack = self.usual_slack
+        stepper.usual_min_pivot = self.usual_min_pivot
         try:
             yield stepper
         finally:
@@ -206,7 +206,7 @@ def _dense_states(
 ) -> tuple[Array, Array, Array]:
     """Return states at fractions (k,) of the steps that begin at rows (k,), in order."""
     q, v, x = states
-    found = stepper.dense(t, q, v, x, rows, fractions)
+    found = stepper.dense_output(t, q, v, x, rows, fractions)
     if len(found[0]) != len(rows):
         where = t[rows[len(found[0])]]
         raise IntegrationError(f"the step taken at t = {where:.9g} s could not be repeated for dense output")
@@ -227,7 +227,7 @@ def _sampled_states(
         later = wanted > begin
         stepper.start(begin, *(part[row] for part in states))
         stepper.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(wanted[later]))
-        _, *samples, _ = stepper.take()
+        _, *samples, _ = stepper.take_records()
         if len(samples[0]) != later.sum():
             raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be repeated")
         for out, part, sample in zip(found, states, samples, strict=True):

@@ -159,7 +159,7 @@ class ForceBalance:
             how["inputs"] = np.broadcast_to(self.input_values, (len(q), len(self.input_values)))
         if lam is not None and model.compiled.elements.feedbacks.array().size:
             how["lam"] = lam
-        return model._supplied(q, v, still, conditions=self.conditions, **how)
+        return model._required_forces(q, v, still, conditions=self.conditions, **how)
 
     def evaluate(self, q: Array, x: Array) -> BalanceEvaluation:
         """Evaluate the balance at a closed configuration."""

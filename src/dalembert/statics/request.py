@@ -133,7 +133,7 @@ def make_request(
     v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
     notes += _resting_drives(model, v, t)
     trims = bool(unknown_names) or bool(sought.any())
-    prescribed = driven | conditions.given
+    prescribed = driven | conditions.acceleration_prescribed
     if not trims:
         prescribed = prescribed | columns
     balance = ForceBalance(
@@ -141,7 +141,7 @@ def make_request(
         t,
         _without_friction(model, conditions),
         given,
-        driven | conditions.given | columns | given_speeds | sought | follows,
+        driven | conditions.acceleration_prescribed | columns | given_speeds | sought | follows,
         prescribed | given_speeds,
         v,
         held={} if trims else held,
@@ -286,8 +286,8 @@ def _ignorable(model: Model, q: Array, x: Array, t: float) -> BoolArray:
     steps = 0.1 * np.diag(model.compiled.tables["column_scale"])
     near = model.integrate(np.repeat(q[None], n, axis=0), steps)
     times, states = np.full(n, t), np.repeat(x[None], n, axis=0)
-    forces = model._supplied(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
-    here = model._supplied(q, still, still, t=t, x=x)
+    forces = model._required_forces(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
+    here = model._required_forces(q, still, still, t=t, x=x)
     open_here = null_space(model.constraint_jacobian(q, t=t))  # rows may turn, their null space must not
     left = np.abs(model.constraint_jacobian(near, t=times) @ open_here).max(axis=(1, 2), initial=0.0)
     size = float(np.abs(forces).max(initial=0.0)) + float(np.abs(here).max(initial=0.0))

@@ -245,7 +245,7 @@ def _saltelli(over: Mapping[str, Any], samples: int, seed: int) -> Array:
         from SALib.sample import sobol
     except ImportError:
         raise MissingPackageError("Sobol indices", "SALib", "pip install 'dalembert[uncertainty]'") from None
-    count = 1 << (whole_number(_ITEM, "samples", samples, 2) - 1).bit_length()
+    count = 1 << (whole_number(samples, item=_ITEM, field="samples", least=2) - 1).bit_length()
     parts = np.clip(sobol.sample(_problem(tuple(over)), count, calc_second_order=False, seed=seed), 1e-12, 1 - 1e-12)
     return np.stack([np.asarray(law.ppf(parts[:, k])) for k, law in enumerate(over.values())], axis=1)
 

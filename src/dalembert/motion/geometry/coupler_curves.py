@@ -305,7 +305,7 @@ class CouplerCurve(KinematicResult):
 
 
 def coupler_curve(result: Result, point: object, *, relative_to: object = "ground") -> CouplerCurve:
-    """Return the path of a point with its tangent, curvature, torsion, cusps, inflections and double points.
+    """Return the path of a point with tangent, curvature, torsion, cusps, inflections, double points.
 
     Parameters
     ----------

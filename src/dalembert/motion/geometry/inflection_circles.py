@@ -128,7 +128,7 @@ class InflectionCircles(KinematicResult):
             return np.asarray(self.pole + (r * cosine)[:, None] * T + (r * sine)[:, None] * N)
 
     def centre_of_curvature(self, point: ArrayLike) -> Array:
-        """Return the centre of curvature (n, 3) m of the path of a point (3,) m of the body, in its axes, by (3)."""
+        """Return the centre of curvature (n, 3) m of the path of a body point (3,) m, in body axes, by (3)."""
         x = self._from_pole(point)
         along = (x * self.diameter_vector).sum(axis=1)
         with np.errstate(all="ignore"):
@@ -200,7 +200,7 @@ class InflectionCircles(KinematicResult):
 
 
 def inflection_circles(result: Result, body: object, *, relative_to: object = "ground") -> InflectionCircles:
-    """Return inflection circle, pole tangent, acceleration pole, Ball's point and more of a body in a plane.
+    """Return inflection circle, pole tangent, acceleration pole and Ball's point of a planar motion.
 
     Parameters
     ----------

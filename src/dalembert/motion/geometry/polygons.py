@@ -136,7 +136,7 @@ def velocity_polygon(
     t: float | None = None,
     relative_to: object = "ground",
 ) -> Polygon:
-    """Return the velocity polygon at one position: velocities of points, and those between points of a body.
+    """Return the velocity polygon at one configuration: absolute and relative velocities of points.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def velocity_ratio(result: Result, output: str, input: str) -> Ratio:
 
 
 def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
-    """Return the load overcome at `output` per effort at `input`, (2); loads against the motion are positive.
+    """Return the load at `output` per effort at `input`, (2); positive against the motion.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class _Grid:
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
         jumps = np.concatenate([result.discontinuity_times, [event.t for event in result.events]])
-        part = SIDE_FRACTION if result.require_model().thresholds else 0.0
+        part = SIDE_FRACTION if result.require_model().switching_functions else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():

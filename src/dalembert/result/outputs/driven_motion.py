@@ -23,7 +23,7 @@ from .motion import Motion
 __all__ = ["PrescribedMotion"]
 
 
-_FORCES = ("tau", "lam", "loads", "unique", "held", "energy")
+_FORCES = ("tau", "lam", "loads", "unique", "constraint_effort", "energy")
 
 
 class PrescribedMotion(Motion):
@@ -92,9 +92,12 @@ class PrescribedMotion(Motion):
     def _forces(self, parts: list[str]) -> dict[str, Array]:
         """Return (1) where masses are missing; redundant rows share by least norm."""
         model, a = self.model, self.part("a")
-        needed = model._supplied(self.q, self.v, a, t=self.t, x=self.x)
+        needed = model._required_forces(self.q, self.v, a, t=self.t, x=self.x)
         driven = model.driven_speeds()
-        found: dict[str, Array] = {"lam": np.zeros((len(self), model.nc)), "held": np.zeros((len(self), model.nv))}
+        found: dict[str, Array] = {
+            "lam": np.zeros((len(self), model.nc)),
+            "constraint_effort": np.zeros((len(self), model.nv)),
+        }
         if model.nc:
             P = model.constraint_jacobian(self.q, t=self.t)
             found["lam"] = np.array(
@@ -105,7 +108,7 @@ class PrescribedMotion(Motion):
         loads = model._loads_of_motion(self.q, self.v, a, t=self.t, x=self.x, lam=found["lam"])
         if model.nc and "loads" in parts:
             shared = [
-                model._share(
+                model._minimum_norm_loads(
                     float(t), np.ascontiguousarray(q), None, np.ascontiguousarray(load), np.ascontiguousarray(lam)
                 )
                 for t, q, load, lam in zip(self.t, self.q, loads, found["lam"], strict=True)

@@ -29,7 +29,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     labels = element.speeds
 
     def friction(m: Motion) -> Array:
-        effort = m.part("held")[:, places].copy()
+        effort = m.part("constraint_effort")[:, places].copy()
         for part, speed in enumerate(speeds):
             if speed in model.compiled.elements.friction_slots:
                 effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]

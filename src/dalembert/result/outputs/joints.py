@@ -64,7 +64,9 @@ class JointOutputs:
             lambda m: m.part("cut_q")[:, q].copy(),
             lambda m: m.part("cut_v")[:, v].copy(),
             lambda m: m.part("cut_a")[:, v].copy(),
-            lambda m: m.part("cut_effort")[:, v] + (m.part("held")[:, model.nv :][:, v] if m.has_locks else 0.0),
+            lambda m: (
+                m.part("cut_effort")[:, v] + (m.part("constraint_effort")[:, model.nv :][:, v] if m.has_locks else 0.0)
+            ),
         )
 
 

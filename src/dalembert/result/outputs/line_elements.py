@@ -71,7 +71,7 @@ def _on_first(model: Model, force: ForceConnection, quantity: str, name: str) ->
     def value(m: Motion) -> Array:
         total = np.zeros((len(m), 3))
         for port, marker in zip(ports, force.ends[1:], strict=True):
-            load = m.part("ends")[:, port]
+            load = m.part("port_loads")[:, port]
             if turning:
                 total -= load[:, :3] + np.cross(_between(m, first, marker), load[:, 3:])
             else:

@@ -94,7 +94,7 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
     outputs: dict[str, tuple[str, str, Value, str]] = {
         "distance": ("m", f"distance between the ends of {rope}", lambda m: m.part("cut_q")[:, q].copy(), "position"),
         "rate": ("m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed"),
-        "tension": ("N", f"tension of {rope}", lambda m: -m.part("held")[:, place], "dynamics"),
+        "tension": ("N", f"tension of {rope}", lambda m: -m.part("constraint_effort")[:, place], "dynamics"),
         "taut": ("1", f"1 while {rope} is taut, else 0", stop, "speed"),
     }
     return number(name, *outputs[quantity])
@@ -139,7 +139,7 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     part, unit, about = LOAD_PARTS[plain]
     end = place.ports[port]
     meaning = f"{plain} of element {owner!r} on its second marker{about}"
-    return vector(name, unit, meaning, lambda m: m.part("ends")[:, end, part].copy(), "speed")
+    return vector(name, unit, meaning, lambda m: m.part("port_loads")[:, end, part].copy(), "speed")
 
 
 def force_element_quantities(force: ForceConnection) -> list[str]:

@@ -60,11 +60,21 @@ def single_period(conditions: Conditions) -> Periods:
 # Parts of a report that are computed together, because the first one makes the others free.
 _GROUPS = (
     ("cut_q", "cut_v"),
-    ("residual", "rate"),
+    ("residual", "residual_rate"),
     ("a", "dx"),
-    ("tau", "lam", "loads", "cut_a", "held"),
+    ("tau", "lam", "loads", "cut_a", "constraint_effort"),
     ("unique",),
-    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort", "asked", "margins"),
+    (
+        "measures",
+        "rates",
+        "forces",
+        "port_loads",
+        "signals",
+        "applied",
+        "cut_effort",
+        "requested_effort",
+        "switching_functions",
+    ),
     ("body_loads",),
     ("energies", "losses", "gains"),
     ("energy",),
@@ -218,7 +228,7 @@ class Motion:
     # ---- closed loops
 
     def worst(self, part: str) -> Array:
-        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"rate"``, (n,)."""
+        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"residual_rate"``, (n,)."""
         if not self.model.nc:
             return np.zeros(len(self))
         return np.asarray(np.abs(self.part(part)).max(axis=1))

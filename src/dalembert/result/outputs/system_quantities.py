@@ -88,7 +88,7 @@ SYSTEM_OUTPUTS: dict[str, Maker] = {
         "m or rad", "largest violation of a constraint in position", lambda m: m.worst("residual")
     ),
     "constraints.velocity_residual": _number(
-        "m/s or rad/s", "largest violation of a constraint in velocity", lambda m: m.worst("rate"), "speed"
+        "m/s or rad/s", "largest violation of a constraint in velocity", lambda m: m.worst("residual_rate"), "speed"
     ),
     "q": _columns(
         lambda model: model.coordinate_names,

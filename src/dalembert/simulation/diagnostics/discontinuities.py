@@ -54,7 +54,7 @@ def find_discontinuity(conditions: Conditions, options: Options, state: State, a
 
 def find_stateful_control(conditions: Iterable[Conditions]) -> list[str]:
     """Return a note if a control gives other forces when called again at states of its run."""
-    for host in [own.host for own in conditions if own.host is not None and own.host.answered]:
+    for host in [own.callback for own in conditions if own.callback is not None and own.callback.answered]:
         control, answered = host.control, list(host.answered)
         assert control is not None
         for state, before in answered:

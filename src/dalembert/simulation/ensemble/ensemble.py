@@ -36,15 +36,15 @@ __all__ = ["Ensemble"]
 
 
 _REASONS = {
-    "underflow": "no step is small enough",
+    "step_underflow": "no step is small enough",
     "not_finite": "accelerations are not finite",
-    "apart": "the loops cannot be closed",
-    "host": "its control failed",
-    "unsolved": "the equations of an implicit step cannot be solved",
+    "loops_open": "the loops cannot be closed",
+    "callback_failed": "its control failed",
+    "newton_failed": "the equations of an implicit step cannot be solved",
     "open": "a loop is open at its end",
     "stopped": "interrupted",
     "event": "an event ended it",
-    "crawls": "its steps became too short to reach the end: a force may jump to and fro",
+    "stagnated": "its steps became too short to reach the end: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 

@@ -97,7 +97,7 @@ class EnsembleGroups:
         elements = np.ascontiguousarray(numbers[:, :count])
         if not self.has_varied_model:
             return [BatchGroup(all_runs, self[0], elements, None)]
-        if self.conditions.model.family.hosted:
+        if self.conditions.model.family.callback_laws:
             alike = _equal_rows(numbers[:, count:])
             return [BatchGroup(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
         check_numbers(self.conditions.model.family, numbers, "simulate")

@@ -108,7 +108,7 @@ def _start(item: str, name: str, low: float, high: float, start: Mapping[str, fl
 
 def spread(item: str, variables: Variables, count: int, seed: int) -> Array:
     """Return starts (count, n): the given one, and a Latin hypercube over the bounds."""
-    count, seed = whole_number(item, "starts", count, 1), whole_number(item, "seed", seed, 0)
+    count, seed = whole_number(count, item=item, field="starts"), whole_number(seed, item=item, field="seed", least=0)
     if count == 1:
         return variables.start[None]
     for name, low, high in zip(variables.names, variables.lower, variables.upper, strict=True):

@@ -164,7 +164,7 @@ def optimal_motion(
     check_method(_ITEM, method, True)
     if minimize not in ("time", "effort"):
         raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
-    steps = whole_number(_ITEM, "steps", steps, 2)
+    steps = whole_number(steps, item=_ITEM, field="steps", least=2)
     begin = start_state(model, dict(state or {}))
     start = np.concatenate([begin.q, begin.v, begin.x])
     given = _places(model, end, "end")

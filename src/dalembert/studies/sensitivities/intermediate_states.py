@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..._core import between_steps
+from ..._core import interpolate_steps
 from ...arrays import Array, IndexArray
 from ...model import Conditions, Model
 from ...result import Result
@@ -51,8 +51,8 @@ def interpolated_states(result: Result, edges: Array) -> Callable[[Array], State
     splits = [model.nq, model.nq + model.nv]
 
     def between(t: Array) -> States:
-        found = between_steps(edges, values, rates, t, N_NODES)
-        differs = np.abs(found - between_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
+        found = interpolate_steps(edges, values, rates, t, N_NODES)
+        differs = np.abs(found - interpolate_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
         inaccurate = np.flatnonzero(differs.any(axis=1))
         if len(inaccurate):
             found[inaccurate] = np.concatenate(dense(t[inaccurate]), axis=1)

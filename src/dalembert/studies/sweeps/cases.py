@@ -164,7 +164,7 @@ def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed:
         raise ModelError("sweep", "over", over, "give a dict of name to values, {'k.stiffness': [100.0, 200.0]}")
     if design not in _DESIGNS:
         raise ModelError("sweep", "design", design, f"use {', '.join(map(repr, _DESIGNS))}")
-    seed = whole_number("sweep", "seed", seed, 0)
+    seed = whole_number(seed, item="sweep", field="seed", least=0)
     drawn = {key: value for key, value in over.items() if hasattr(value, "ppf") or hasattr(value, "rvs")}
     if drawn and samples is None:
         raise ModelError("sweep", "samples", None, f"give the number of samples of {_names_of(drawn)}")
@@ -211,7 +211,7 @@ def _listed(key: Any, given: Any) -> Axis:
 
 def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> dict[str, Sequence[Any]]:
     """Draw samples from distributions, a column for each name, in the order of the names."""
-    samples = whole_number("sweep", "samples", samples, 1)
+    samples = whole_number(samples, item="sweep", field="samples")
     single = [key for key, value in drawn.items() if hasattr(value, "ppf")]
     for key in single:
         if not isinstance(key, str):

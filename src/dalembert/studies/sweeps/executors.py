@@ -257,7 +257,7 @@ def choose_executor(executor: Any, client: Any, workers: int | None) -> Place | 
     if len(given) > 1 and set(given) != {"executor", "workers"}:
         raise ModelError("sweep", " and ".join(given), "given", "give one of them")
     if workers is not None:
-        whole_number("sweep", "workers", workers, 1)
+        whole_number(workers, item="sweep", field="workers")
     if client is not None:
         return DaskExecutor(client)
     if executor is not None:
