@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import FileError
 
 __all__ = ["check_metadata", "is_result_store", "read_store", "store_note"]
 
-Array = NDArray[np.float64]
 
 _NOTE = "dalembert"
 _CODECS = {"bytes", "zstd", "gzip", "blosc", "crc32c"}

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer
+from ...arrays import Array, IndexArray
 from ...checks import checked, finite_number, random_generator, whole_number
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OptimalMotion", "optimal_motion"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "optimal_motion"
 _DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
@@ -254,7 +253,7 @@ def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[i
     return found
 
 
-def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp], Array]:
+def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[IndexArray, Array]:
     if not isinstance(efforts, Mapping) or not efforts:
         raise ModelError(_ITEM, "efforts", efforts, "give joints and bounds: {'A': (-10.0, 10.0)}")
     places = _places(model, efforts, "efforts")
