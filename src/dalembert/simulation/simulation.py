@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack, overload
 
 from numpy.typing import ArrayLike
 
-from ..checks import checked, finite_number
+from ..checks import checked, finite_number, one_of
 from ..connections.constraints.chain_reach import is_chain_limit
 from ..connections.laws import check_discontinuity_times
 from ..errors import ModelError
@@ -207,8 +207,7 @@ def simulate(
         clear_interrupt()
     model = as_model(system)
     t_start, t_end, notes = _time_span(state, t_start, t_end, stream, resume)
-    if on_error not in ("raise", "return"):
-        raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
+    one_of("simulate", "on_error", on_error, ("raise", "return"))
     if stops == "soft":
         model = with_soft_stops(model, state, t_start)
     times = None if times is None else output_times(times, t_start, t_end)

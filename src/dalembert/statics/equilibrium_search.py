@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from ..arrays import Array
-from ..checks import checked
+from ..checks import checked, one_of
 from ..closure.scaled_equations import CoordinateMeasure
 from ..closure.scaling import Scaling
-from ..errors import EquilibriumError, ModelError
+from ..errors import EquilibriumError
 from ..model import Model, State, as_model
 from ..numerics.rank import singular_values
 from ..result import Motion, single_period
@@ -145,8 +145,7 @@ def equilibrium(
     (0.443126, stable: potential-energy minimum; some motions are not damped)
     """
     model = as_model(system)
-    if friction not in ("hold", "off"):
-        raise ModelError("equilibrium", "friction", friction, "use 'hold' or 'off'")
+    one_of("equilibrium", "friction", friction, ("hold", "off"))
     how: dict[str, Any] = {"t": t, "hold": hold, "speeds": velocities, "unknown": unknown, "inputs": inputs}
     how |= {"parameters": parameters, "control": control}
     request = make_request(model, state=state, **how)

@@ -66,8 +66,7 @@ def store_note(folder: Path, key: str) -> str:
 
 
 def _metadata(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
-    return found
+    return json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
 
 
 def check_metadata(folder: Path) -> None:

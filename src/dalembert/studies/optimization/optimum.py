@@ -163,8 +163,7 @@ class Optimum(Answer):
 
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset over all evaluated points; variables as in `history`."""
-        found: xarray.Dataset = self.history.rename_axis("evaluation").to_xarray()
-        return found
+        return self.history.rename_axis("evaluation").to_xarray()
 
     def __str__(self) -> str:
         v = self.variables

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...answer import Answer
 from ...arrays import Array, IndexArray
-from ...checks import checked, finite_number, random_generator, whole_number
+from ...checks import checked, finite_number, one_of, random_generator, whole_number
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Result
@@ -162,8 +162,7 @@ def optimal_motion(
     model = as_model(system)
     _check_values(model)
     check_method(_ITEM, method, True)
-    if minimize not in ("time", "effort"):
-        raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
+    one_of(_ITEM, "minimize", minimize, ("time", "effort"))
     steps = whole_number(steps, item=_ITEM, field="steps", least=2)
     begin = start_state(model, dict(state or {}))
     start = np.concatenate([begin.q, begin.v, begin.x])

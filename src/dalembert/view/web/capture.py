@@ -54,8 +54,7 @@ class _SceneFilm:
     def picture(self, k: int) -> bytes:
         """Return frame k as a PNG."""
         self._shown.evaluate(f"viewer.shoot({float(self.times[k])!r})")
-        data: bytes = self._shown.screenshot()
-        return data
+        return self._shown.screenshot()
 
     def pixels(self, k: int) -> NDArray[np.uint32]:
         """Return frame k, (height, width): red in the lowest byte, then green and blue."""
