@@ -1,6 +1,7 @@
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
 #include <algorithm>
+#include <nanobind/stl/vector.h>
 #include <stdexcept>
 
 namespace dalembert::bind {
@@ -58,6 +59,7 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
   f.weight = nb::cast<double>(given["weight"]);
   f.longest_step = nb::cast<double>(given["max_step"]);
   f.longest_stuck_step = std::min(f.longest_step, nb::cast<double>(given["stuck_step"]));
+  f.undetermined = nb::cast<bool>(given["undetermined"]);
   f.rest_tol_factor = nb::cast<double>(given["rest_tol_factor"]);
   f.change_times = numbers_of(given, "change_times");
   f.modes.sign = numbers_of(given, "sign"), f.modes.side = numbers_of(given, "side");
@@ -92,6 +94,22 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
       for (std::vector<unsigned char> &marks : f.prescribed)
         marks[std::size_t(place)] = 0;
   }
+}
+
+void add_friction(nb::module_ &module) {
+  module.def(
+      "solve_bounded_qp",
+      [](const Doubles &A, const Doubles &b, const Doubles &lower, const Doubles &upper) {
+        const std::size_t n = b.size();
+        if (A.size() != n * n || lower.size() != n || upper.size() != n)
+          throw nb::value_error("the sizes of the program do not fit");
+        BoundedQp qp;
+        qp.reserve(int(n));
+        if (!qp.solve(int(n), A.data(), b.data(), lower.data(), upper.data(), nullptr))
+          throw std::runtime_error("no solution was found");
+        return nb::make_tuple(array_of(qp.x), array_of(qp.w), qp.free.members());
+      },
+      nb::arg("A"), nb::arg("b"), nb::arg("lower"), nb::arg("upper"));
 }
 
 nb::list take_changes(FrictionRun &f) {

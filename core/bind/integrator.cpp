@@ -452,9 +452,9 @@ void add_integrator(nb::module_ &module) {
            nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none())
       .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
       .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
-      .def("set_friction", Alone<&Integrator::set_friction>::call, nb::arg("given"))
-      .def("take_changes", Alone<&Integrator::take_changes, true>::call)
-      .def("passed", Alone<&Integrator::passed, true>::call)
+      .def("set_friction", Exclusive<&Integrator::set_friction>::call, nb::arg("given"))
+      .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
+      .def("passed", Exclusive<&Integrator::passed, true>::call)
       .def_prop_rw(
           "friction_values", [](Integrator &i) { return i.friction_values(); },
           [](Integrator &i, const Doubles &values) { i.set_friction_values(values); })

@@ -1,6 +1,7 @@
 // The extension module.
 #define DALEMBERT_IMPORTS_NUMPY
 #include "bind/conditions.hpp"
+#include "bind/friction.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
 #include "bind/inverse_kinematics.hpp"
@@ -35,6 +36,7 @@ NB_MODULE(_core, module) {
   add_mass_factor(module);
   add_conditions(module);
   add_integrator(module);
+  add_friction(module);
   add_natural(module);
   add_geometry(module);
   add_variations(module);

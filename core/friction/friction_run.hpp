@@ -91,6 +91,7 @@ struct FrictionRun {
   std::vector<unsigned char> prescribed[3], cut_locked; // acceleration, velocity, position (nv); cut joints (cut_nv)
 
   // ---- state
+  bool undetermined = false; // modes have to be found where the run starts
   FrictionModes modes;
   HoldingLimits holding;
   double rest_tol_factor = 1.0;

@@ -166,6 +166,39 @@ Outcome restart(TimeLoop &loop) {
                                                                                          : Outcome::not_finite;
 }
 
+// At a state at which modes of friction and stops change: the modes, the state and its rates after it.
+Outcome change_friction_modes(TimeLoop &loop) {
+  Run &run = loop.at.run;
+  RunWorkspace &work = loop.work;
+  const ModelData &m = loop.at.m;
+  FrictionRun &friction = *run.friction;
+  switch (change_modes(loop.at, friction, friction.passed)) {
+  case ModeChange::undecided:
+    return Outcome::undecided;
+  case ModeChange::callback_failed:
+    return Outcome::callback_failed;
+  case ModeChange::made:
+    break;
+  }
+  if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
+    return Outcome::callback_failed;
+  Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
+    return Outcome::callback_failed;
+  outcome = restart(loop);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (!switching_values(loop.at, friction, run.t, work.q, work.v, work.x, friction.values.data()))
+    return Outcome::callback_failed;
+  std::vector<double> &after = friction.changes.back().after;
+  after.assign(work.q, work.q + m.nq);
+  after.insert(after.end(), work.v, work.v + m.nv);
+  after.insert(after.end(), work.x, work.x + m.nx);
+  return Outcome::reached;
+}
+
 Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v,
               const double *x) {
   TimeLoop loop(m, run, memory);
@@ -186,6 +219,11 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   const Outcome outcome = project_onto_constraints(loop.at, t, work.q, work.v);
   if (outcome != Outcome::reached)
     return outcome;
+  if (run.friction && run.friction->undetermined) {
+    run.friction->passed.clear();
+    run.friction->undetermined = false;
+    return change_friction_modes(loop);
+  }
   if (run.conditions.law_branches && !initialize_branches(loop.at))
     return Outcome::callback_failed;
   if (!rates(loop.at, t, work.q, work.v, work.x, work.a, work.dx))
@@ -456,30 +494,9 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   run.counts.steps += fresh;
   if (fresh && !recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a))
     return Outcome::stopped;
-  switch (change_modes(loop.at, friction, friction.passed)) {
-  case ModeChange::undecided:
-    return Outcome::undecided;
-  case ModeChange::callback_failed:
-    return Outcome::callback_failed;
-  case ModeChange::made:
-    break;
-  }
-  if (!impose_drives(loop.at, t1, work.q, work.v, work.x))
-    return Outcome::callback_failed;
-  Outcome outcome = project_onto_constraints(loop.at, t1, work.q, work.v);
+  Outcome outcome = change_friction_modes(loop);
   if (outcome != Outcome::reached)
     return outcome;
-  if (!rates(loop.at, t1, work.q, work.v, work.x, work.a, work.dx))
-    return Outcome::callback_failed;
-  outcome = restart(loop);
-  if (outcome != Outcome::reached)
-    return outcome;
-  if (!switching_values(loop.at, friction, t1, work.q, work.v, work.x, friction.values.data()))
-    return Outcome::callback_failed;
-  std::vector<double> &after = friction.changes.back().after;
-  after.assign(work.q, work.q + loop.at.m.nq);
-  after.insert(after.end(), work.v, work.v + loop.at.m.nv);
-  after.insert(after.end(), work.x, work.x + loop.at.m.nx);
   for (const std::int32_t number : friction.passed) // its sign just after counts
     friction.values[std::size_t(number)] = 0.0;
   return recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a) ? Outcome::reached : Outcome::stopped;

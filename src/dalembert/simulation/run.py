@@ -29,7 +29,7 @@ from .events.events import EventContext, EventFunctions
 from .events.velocity_jumps import velocities_after_jump, work_of_drives
 from .events.zero_crossings import Crossing, find_crossings
 from .failure import element_at_fold, make_error
-from .friction.core_friction import friction_table, is_decided_in_core, passed_events, take_change
+from .friction.core_friction import CoreFriction, is_decided_in_core
 from .friction.messages import Change
 from .interrupts import Abandoned, Interrupt
 from .options import Options
@@ -118,7 +118,8 @@ class Run:
         self.released_branches: dict[int, float] = {}
         self.methods: list[str] = []
         self.g = np.zeros(len(self.event_functions.events))
-        self.restarted = self.searching = self.core_friction = False
+        self.restarted = self.searching = False
+        self.core_friction: CoreFriction | None = None  # while the core determines changes of friction and stops
         self.ignored: set[int] = set()  # events with noisy outputs
         self.transients = 0  # unresolved transients that were passed
         self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
@@ -151,17 +152,34 @@ class Run:
     def start(self, state: State) -> None:
         """Start at a state."""
         if self.friction is not None:
-            now = EventContext(self.conditions, state)
-            self._record_friction_change(self.friction.begin(now), now)
-            state = State(q=now.q, v=now.v, t=now.t, x=now.x)
-            self.conditions = now.conditions
-            self.integrator = self.current_options.integrator(self.conditions)
+            self.friction.check_start(EventContext(self.conditions, state))
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampler is not None:
             self.sampler.take(state)
         self.update_discontinuity_times(state.t)
-        self._begin_segment(state)
+        if self.friction is None or not self._start_with_core_friction(state):
+            if self.friction is not None:
+                state = self._update_friction(state, [])
+                self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
+            self._begin_segment(state)
         self.records.replace_last(*self.integrator.state()[:4])
+
+    def _start_with_core_friction(self, state: State) -> bool:
+        """Start at a state with modes of friction and stops that the core determines; return whether it does."""
+        self.set_core_friction(undetermined=True)
+        if self.core_friction is None:
+            return False
+        outcome = self.integrator.start(state.t, state.q, state.v, state.x)
+        if outcome == UNDECIDED:
+            self.core_friction = None
+            return False
+        if outcome != REACHED:
+            self._append_segment(state.t)
+            raise make_error(self, outcome)
+        self.methods.append(self.options.method)
+        self._take_friction_changes()
+        self._record_step(begins=True)
+        return True
 
     def update_discontinuity_times(self, begin: float) -> None:
         """Find the discontinuity times from a time, s, up to the known end of the run."""
@@ -183,23 +201,24 @@ class Run:
             return self.options
         return replace(self.options, max_step=min(self.options.max_step, MAX_STEP_WHILE_STUCK * self.friction.span))
 
-    def set_core_friction(self) -> None:
-        """Let the core determine changes of the present modes of friction and stops, if it can."""
-        friction = self.friction
-        self.core_friction = (
-            friction is not None
-            and not self.event_functions.given_count
-            and self.history is None
-            and self.compound_branches is None
-            and is_decided_in_core(friction)
+    def set_core_friction(self, *, undetermined: bool = False) -> None:
+        """Let the core determine changes of friction and stops if it can, from present or undetermined modes."""
+        friction, self.core_friction = self.friction, None
+        needs_python = self.event_functions.given_count or self.history is not None or self.compound_branches
+        if friction is None or needs_python or not is_decided_in_core(friction):
+            return
+        self.core_friction = CoreFriction(friction, self.conditions)
+        stuck_step = MAX_STEP_WHILE_STUCK * friction.span
+        self.integrator.set_friction(
+            self.core_friction.table(self.options.max_step, stuck_step, undetermined=undetermined)
         )
-        if self.core_friction and friction is not None:
-            stuck_step = MAX_STEP_WHILE_STUCK * friction.span
-            self.integrator.set_friction(friction_table(friction, self.options.max_step, stuck_step))
+
+    def _append_segment(self, begin: float) -> None:
+        self.segments.append(Segment(begin, self.current_options, self.conditions, self.discontinuity_times))
 
     def _begin_segment(self, state: State) -> None:
         self.set_core_friction()
-        self.segments.append(Segment(state.t, self.current_options, self.conditions, self.discontinuity_times))
+        self._append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
@@ -214,7 +233,7 @@ class Run:
     @property
     def searches_events(self) -> bool:
         """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
-        return bool(self.event_functions.events) and not self.core_friction
+        return bool(self.event_functions.events) and self.core_friction is None
 
     def _take_branch_changes(self) -> None:
         """Record the branches of laws in the steps taken; where a sliding mode begins or ends, begin a segment.
@@ -601,10 +620,7 @@ class Run:
         if self.friction is not None:
             self.integrator.step = step
         self.records.replace_last(*self.integrator.state()[:4])
-        if self.core_friction:
-            self._mark_passed([c.event - given for c in crossings])
-        else:
-            self.g[[*(c.event for c in crossings), *also]] = 0.0
+        self._mark_passed([*(c.event for c in crossings), *also])
         self.restarted = True
         return ends
 
@@ -641,22 +657,21 @@ class Run:
 
     def _take_friction_changes(self) -> None:
         """Record the changes of friction and stops that the core has made: events, conditions, segments."""
-        if not self.core_friction or self.friction is None:
+        if self.core_friction is None:
             return
         for found in self.integrator.take_changes():
-            made = take_change(self.friction, found, self.conditions)
+            made = self.core_friction.take(found)
             energy = (0.0, 0.0)
             if made.change.velocities_jumped:
                 energy = self._impact_energy(made.before, made.conditions, made.after)
             self.conditions = made.conditions
-            now = EventContext(made.conditions, made.after)
-            self._record_friction_change(made.change, now, *energy)
-            self.segments.append(Segment(made.t, self.current_options, self.conditions, self.discontinuity_times))
+            self._record_friction_change(made.change, EventContext(made.conditions, made.after), *energy)
+            self._append_segment(made.t)
 
     def _decide_friction_change(self) -> None:
         """Determine a change of friction and stops that the core has located but cannot make, and restart."""
-        assert self.friction is not None
-        passed = passed_events(self.friction, self.integrator.passed())
+        assert self.core_friction is not None
+        passed = self.core_friction.passed_events(self.integrator.passed())
         t, q, v, x = self.records.last()
         after = self._update_friction(State(q=q, v=v, t=t, x=x), passed)
         self.records.add(t, after.q, after.v, after.x)
@@ -666,16 +681,15 @@ class Run:
         self._begin_segment(after)
         self.integrator.step = step
         self.records.replace_last(*self.integrator.state()[:4])
-        if self.searches_events:
-            self.g[[self.event_functions.given_count + k for k in passed]] = 0.0
-        else:
-            self._mark_passed(passed)
+        self._mark_passed([self.event_functions.given_count + k for k in passed])
 
-    def _mark_passed(self, passed: list[int]) -> None:
-        """Set switching functions of the core that crossed zero to zero: their signs just after count."""
-        assert self.friction is not None
-        values, watched = self.integrator.friction_values, len(self.friction.watched_rows)
-        values[[min(k, watched) for k in passed if k < watched or k == len(self.friction.events) - 1]] = 0.0
+    def _mark_passed(self, events: list[int]) -> None:
+        """Set the functions of events that have occurred to zero: their signs just after count."""
+        if self.core_friction is None:
+            self.g[events] = 0.0
+            return
+        values = self.integrator.friction_values
+        values[self.core_friction.switching_functions(events)] = 0.0
         self.integrator.friction_values = values
 
     def _resolve_jam(self) -> bool:

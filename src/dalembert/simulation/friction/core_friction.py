@@ -6,11 +6,12 @@ discontinuities, and dependent rows depend on one locked row each. `FrictionStat
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...model import Conditions, State
 from .friction import FrictionState
 from .holding_margin import HoldingLimits
@@ -18,9 +19,7 @@ from .load_limits import with_modes
 from .messages import Change, StopImpact, describe_change
 from .modes import Modes
 
-__all__ = ["CoreChange", "friction_table", "is_decided_in_core", "passed_events", "take_change"]
-
-Array = NDArray[np.float64]
+__all__ = ["CoreChange", "CoreFriction", "is_decided_in_core"]
 
 SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 
@@ -28,124 +27,126 @@ SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 def is_decided_in_core(friction: FrictionState) -> bool:
     """Return whether the core determines changes of the present modes."""
     rows = friction.rows
-    scalar = rows.has_scalar_friction.all() and not rows.has_load_friction.any() and not friction.model.switching_functions
+    scalar = rows.has_scalar_friction.all() and not rows.has_load_friction.any()
     separate = friction.holding is None or friction.holding.is_separate
-    return bool(scalar) and separate and not np.isfinite(friction.next_review)
+    smooth_laws = not friction.model.switching_functions
+    return bool(scalar) and smooth_laws and separate and not np.isfinite(friction.next_review)
 
 
-def friction_table(friction: FrictionState, max_step: float, stuck_step: float) -> dict[str, Any]:
-    """Return rows and modes for `Integrator.set_friction`.
-
-    Parameters
-    ----------
-    max_step, stuck_step : float, s
-        Longest step; longest step while a row sticks.
-    """
-    rows, modes, holding = friction.rows, friction.modes, friction.holding
-    n = len(rows)
-    system = friction.model.system
-    mass = sum(body.mass for body in system.bodies.values())
-    none = np.zeros(n, dtype=bool)
-    below, above = (none, none) if holding is None else (holding.unbounded_below, holding.unbounded_above)
-    integers = {
-        "indices": np.column_stack([rows.indices, rows.coordinates, rows.friction, rows.mode]),
-        "switches": np.array([(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows]).reshape(-1, 2),
-        "stuck": modes.stuck,
-        "immobile": modes.immobile,
-        "locked": modes.locked,
-        "dependent": [] if holding is None else holding.dependent,
-        "unbounded_below": below,
-        "unbounded_above": above,
-    }
-    numbers = {
-        "numbers": np.column_stack(
-            [
-                rows.sliding_friction,
-                rows.static_friction,
-                rows.lower,
-                rows.upper,
-                rows.restitution,
-                friction.rest_tol,
-            ]
-        ),
-        "sign": modes.sign,
-        "side": modes.side,
-        "coupling": np.zeros(0) if holding is None else holding.coupling,
-        "scale": np.zeros(n) if holding is None else holding.scale,
-        "change_times": friction.recent_times,
-    }
-    return {
-        **{name: np.ascontiguousarray(part, dtype=np.int64) for name, part in integers.items()},
-        **{name: np.ascontiguousarray(part, dtype=float) for name, part in numbers.items()},
-        "position_tol": friction.position_tol,
-        "span": friction.span,
-        "weight": float(np.linalg.norm(system.gravity) * np.sqrt(mass)),
-        "max_step": max_step,
-        "stuck_step": stuck_step,
-        "rest_tol_factor": friction.rest_tol_factor,
-    }
-
-
-def passed_events(friction: FrictionState, passed: list[int]) -> list[int]:
-    """Return the internal events of switching functions of the core."""
-    watched = len(friction.watched_rows)
-    return [k if k < watched else len(friction.events) - 1 for k in passed]
-
-
+@dataclass(frozen=True)
 class CoreChange:
-    """A change of modes made by the core.
+    """A change of modes made by the core, with the states before and after it, and the conditions after it."""
 
-    Attributes
-    ----------
-    t : float, s
-    before, after : State
-    conditions : Conditions
-        After the change.
-    change : Change
-    """
-
-    def __init__(self, friction: FrictionState, found: dict[str, Any], conditions: Conditions) -> None:
-        nq, nv = friction.model.nq, friction.model.nv
-        self.t = float(found["t"])
-        self.before, self.after = (
-            State(q=part[:nq], v=part[nq : nq + nv], x=part[nq + nv :], t=self.t)
-            for part in (found["before"], found["after"])
-        )
-        self.change = Change(
-            impacts=[StopImpact(*impact) for impact in found["impacts"]],
-            velocities_jumped=bool(found["velocities_jumped"]),
-        )
-        self.conditions = conditions
+    t: float
+    before: State
+    after: State
+    conditions: Conditions
+    change: Change
 
 
-def take_change(friction: FrictionState, found: dict[str, Any], conditions: Conditions) -> CoreChange:
-    """Set the modes after a change of the core, and return it.
+class CoreFriction:
+    """Friction and stops of a run while the core determines their changes.
 
     Parameters
     ----------
-    found : dict
-        From `Integrator.take_changes`.
+    friction : FrictionState
+        Follows the modes of the core.
     conditions : Conditions
-        Before the change.
+        Of the run.
     """
-    rows, before = friction.rows, friction.modes
-    movable = friction.movable(conditions)
-    base = friction.release(conditions)
-    modes = Modes(
-        found["sign"],
-        found["stuck"].astype(bool),
-        found["locked"].astype(int).tolist(),
-        found["side"],
-        found["immobile"].astype(bool),
-    )
-    holding = None
-    if modes.locked:
-        below, above = (found[name].astype(bool) for name in ("unbounded_below", "unbounded_above"))
-        coupling = found["coupling"].reshape(len(modes.locked), -1)
-        dependent = found["dependent"].astype(int).tolist()
-        holding = HoldingLimits(modes.locked, dependent, below, above, coupling, found["scale"], [])
-    made = CoreChange(friction, found, with_modes(rows, base, modes, movable, friction.rest_tol))
-    friction.set_modes(before, modes, holding, made.t, [impact.row for impact in made.change.impacts])
-    describe_change(rows, before, modes, made.change)
-    friction.note_unloaded([rows.names[int(k)] for k in found["unloaded"]])
-    return made
+
+    def __init__(self, friction: FrictionState, conditions: Conditions) -> None:
+        self.friction = friction
+        self.movable, self.base = friction.movable(conditions), friction.without_locks(conditions)
+
+    def table(self, max_step: float, stuck_step: float, *, undetermined: bool) -> dict[str, Any]:
+        """Return rows and modes for `Integrator.set_friction`.
+
+        Parameters
+        ----------
+        max_step, stuck_step : float, s
+            Longest step; longest step while a row sticks.
+        undetermined : bool
+            Modes are determined where the integrator starts.
+        """
+        friction = self.friction
+        rows, modes, holding = friction.rows, friction.modes, friction.holding
+        n, system = len(rows), friction.model.system
+        mass = sum(body.mass for body in system.bodies.values())
+        none = np.zeros(n, dtype=bool)
+        below, above = (none, none) if holding is None else (holding.unbounded_below, holding.unbounded_above)
+        integers = {
+            "indices": np.column_stack([rows.indices, rows.coordinates, rows.friction, rows.mode]),
+            "switches": [(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows],
+            "stuck": modes.stuck,
+            "immobile": modes.immobile,
+            "locked": modes.locked,
+            "dependent": [] if holding is None else holding.dependent,
+            "unbounded_below": below,
+            "unbounded_above": above,
+        }
+        limits = rows.sliding_friction, rows.static_friction, rows.lower, rows.upper, rows.restitution
+        numbers = {
+            "numbers": np.column_stack([*limits, friction.rest_tol]),
+            "sign": modes.sign,
+            "side": modes.side,
+            "coupling": [] if holding is None else holding.coupling,
+            "scale": np.zeros(n) if holding is None else holding.scale,
+            "change_times": friction.recent_times,
+        }
+        return {
+            **{name: np.ascontiguousarray(part, dtype=np.int64) for name, part in integers.items()},
+            **{name: np.ascontiguousarray(part, dtype=float) for name, part in numbers.items()},
+            "position_tol": friction.position_tol,
+            "span": friction.span,
+            "weight": float(np.linalg.norm(system.gravity) * np.sqrt(mass)),
+            "max_step": max_step,
+            "stuck_step": stuck_step,
+            "rest_tol_factor": friction.rest_tol_factor,
+            "undetermined": undetermined,
+        }
+
+    def passed_events(self, passed: list[int]) -> list[int]:
+        """Return the internal events of switching functions of the core."""
+        watched = len(self.friction.watched_rows)
+        return [k if k < watched else len(self.friction.events) - 1 for k in passed]
+
+    def switching_functions(self, events: list[int]) -> list[int]:
+        """Return the switching functions of the core of internal events; the end of a hold has none."""
+        watched = len(self.friction.watched_rows)
+        return [min(k, watched) for k in events if k != watched]
+
+    def take(self, found: dict[str, Any]) -> CoreChange:
+        """Set the modes after a change of `Integrator.take_changes`, and return the change."""
+        friction = self.friction
+        rows, before = friction.rows, friction.modes
+        modes = Modes(
+            found["sign"],
+            found["stuck"].astype(bool),
+            found["locked"].astype(int).tolist(),
+            found["side"],
+            found["immobile"].astype(bool),
+        )
+        change = Change(
+            impacts=[StopImpact(*impact) for impact in found["impacts"]],
+            velocities_jumped=found["velocities_jumped"],
+        )
+        holding = _holding_limits(modes, found) if modes.locked else None
+        friction.set_modes(modes, holding, found["t"], [impact.row for impact in change.impacts])
+        describe_change(rows, before, modes, change)
+        friction.note_unloaded([rows.names[int(k)] for k in found["unloaded"]])
+        conditions = with_modes(rows, self.base, modes, self.movable, friction.rest_tol)
+        states = (self._state(found["t"], found[which]) for which in ("before", "after"))
+        return CoreChange(found["t"], *states, conditions, change)
+
+    def _state(self, t: float, numbers: Array) -> State:
+        """Return a state from its coordinates, velocities and element states in a row."""
+        nq, nv = self.friction.model.nq, self.friction.model.nv
+        return State(q=numbers[:nq], v=numbers[nq : nq + nv], x=numbers[nq + nv :], t=t)
+
+
+def _holding_limits(modes: Modes, found: dict[str, Any]) -> HoldingLimits:
+    below, above = (found[name].astype(bool) for name in ("unbounded_below", "unbounded_above"))
+    coupling = found["coupling"].reshape(len(modes.locked), -1)
+    dependent = found["dependent"].astype(int).tolist()
+    return HoldingLimits(modes.locked, dependent, below, above, coupling, found["scale"], [])

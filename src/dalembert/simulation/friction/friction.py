@@ -181,8 +181,8 @@ class FrictionState:
 
     # ---- changes
 
-    def begin(self, now: EventContext) -> Change:
-        """Determine the modes at the start of a run."""
+    def check_start(self, now: EventContext) -> None:
+        """Refuse a start outside the stops; note friction by loads that are not unique."""
         s, _ = self.rows.motion(now.q[None], now.v[None])
         outside = (s[0] < self.rows.lower - 1e3 * self.position_tol) | (
             s[0] > self.rows.upper + 1e3 * self.position_tol
@@ -202,7 +202,6 @@ class FrictionState:
                 f"friction of {', '.join(shared)} depends on loads that are not unique in this over-constrained "
                 "mechanism: those of least norm are used; give connections compliance (Bushing) to determine them"
             )
-        return self.settle(now, ())
 
     def settle(self, now: EventContext, passed: Iterable[int], jams: Sequence[int] = ()) -> Change:
         """Determine the modes at a state, with impulses where stops are reached.
@@ -317,13 +316,18 @@ class FrictionState:
         side[both] = np.where(u[both] < 0, -1.0, 1.0)
         return side
 
-    def release(self, conditions: Conditions) -> Conditions:
-        """Return conditions without the locks of stuck rows; `settle` determines their modes again."""
+    def without_locks(self, conditions: Conditions) -> Conditions:
+        """Return conditions without the locks of stuck rows."""
         ours = self._locked_velocities()
-        self.modes.locked = []
         if not ours and not conditions.branches and not conditions.sliding:
             return conditions
         return conditions.changed(locked=conditions.locked - ours, branches=None, sliding=frozenset())
+
+    def release(self, conditions: Conditions) -> Conditions:
+        """Return conditions without the locks of stuck rows; `settle` determines their modes again."""
+        base = self.without_locks(conditions)
+        self.modes.locked = []
+        return base
 
     def _barely_moved(self, now: EventContext, base: Conditions, u: Array, response: Response) -> BoolArray:
         """Return rows (n,) that friction stops well within the position tolerance."""
@@ -443,11 +447,9 @@ class FrictionState:
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 
-    def set_modes(
-        self, before: Modes, modes: Modes, holding: HoldingLimits | None, t: float, struck: Sequence[int]
-    ) -> None:
+    def set_modes(self, modes: Modes, holding: HoldingLimits | None, t: float, struck: Sequence[int]) -> None:
         """Set the modes after a change made at a time t, s, with impacts of the rows `struck`."""
-        self.modes, self.holding = modes, holding
+        before, self.modes, self.holding = self.modes, modes, holding
         self._check_progress(t, before, struck)
 
     # ---- notes and progress

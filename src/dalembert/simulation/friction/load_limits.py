@@ -24,7 +24,14 @@ from ..events.events import EventContext
 from .modes import Modes
 from .rows import FrictionRows
 
-__all__ = ["FrictionEvaluation", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_modes", "with_signs"]
+__all__ = [
+    "FrictionEvaluation",
+    "friction_load_gain",
+    "undetermined_friction",
+    "with_fixed_friction",
+    "with_modes",
+    "with_signs",
+]
 
 Array = NDArray[np.float64]
 

@@ -29,7 +29,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         "notes": list(run.notes),
         "counts": run.counts.copy(),
         "methods": list(run.methods),
-        "g": run.integrator.friction_values if run.core_friction else run.g.copy(),
+        "g": run.g.copy() if run.core_friction is None else run.integrator.friction_values,
         "recent": {name: list(times) for name, times in run.zeno.recent.items()},
         "written": 0 if run.stream is None else run.stream.written,
         "t_end": run.t_end,
@@ -83,7 +83,7 @@ def restore(run: Run, point: dict[str, Any]) -> None:
     except ValueError as error:
         raise ModelError("simulate", "resume", f"a run of {run.model.system.name!r}", str(error)) from None
     run.set_core_friction()
-    if run.core_friction:
+    if run.core_friction is not None:
         run.integrator.friction_values = point["g"]
     if run.t_end < run.integrator.t:
         reached = f"the interrupted run has reached {run.integrator.t:.6g} s"

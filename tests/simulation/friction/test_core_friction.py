@@ -1,0 +1,136 @@
+"""Changes of friction and stops by the core, against those that Python determines."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import _core
+from dalembert.numerics.quadratic_programs import solve_bounded_qp
+from dalembert.simulation import run
+
+
+@pytest.fixture
+def in_python(monkeypatch):
+    """Return a function that simulates with all changes determined in Python."""
+
+    def simulate(*given, **named):
+        with monkeypatch.context() as patch:
+            patch.setattr(run, "is_decided_in_core", lambda friction: False)
+            return da.simulate(*given, **named)
+
+    return simulate
+
+
+def assert_same_run(by_core, by_python, *, rel=1e-6):
+    """Assert that two runs change in the same order, at the same times, and end at the same state."""
+    assert [e.name.split(" with ")[0] for e in by_core.events] == [e.name.split(" with ")[0] for e in by_python.events]
+    times = [[e.t for e in result.events] for result in (by_core, by_python)]
+    np.testing.assert_allclose(*times, rtol=rel, atol=rel)
+    np.testing.assert_allclose(by_core.q[-1], by_python.q[-1], rtol=rel, atol=rel)
+    np.testing.assert_allclose(by_core.v[-1], by_python.v[-1], rtol=rel, atol=10 * rel)
+
+
+# ---- quadratic programs
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bounded_programs_of_any_rank_have_the_same_gradient(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 12))
+    rank = int(rng.integers(1, n + 1))
+    J = rng.normal(size=(n, rank))
+    A, b = J @ J.T, J @ rng.normal(size=rank) + (0.0 if rank < n else rng.normal(size=n))
+    lower, upper = -rng.uniform(0.0, 1.0, n), rng.uniform(0.0, 1.0, n)
+    lower[rng.random(n) < 0.2], upper[rng.random(n) < 0.2] = -np.inf, np.inf
+    x, w, free = _core.solve_bounded_qp(A, b, lower, upper)
+    np.testing.assert_allclose(w, solve_bounded_qp(A, b, lower, upper).w, atol=1e-9 * np.abs(b).max())
+    assert ((x >= lower) & (x <= upper)).all()
+    np.testing.assert_allclose(A @ x + b, w, atol=1e-9 * np.abs(b).max())
+    assert (w[x > lower] <= 1e-9).all() and (w[x < upper] >= -1e-9).all()
+    assert np.linalg.matrix_rank(A[np.ix_(free, free)]) == len(free)
+
+
+# ---- runs
+
+
+def random_chain(seed, **options):
+    rng = np.random.default_rng(seed)
+    s = da.System("chain")
+    last = s.ground
+    for k in range(int(rng.integers(1, 6))):
+        link = s.body(f"link{k}", da.rod(length=0.3, mass=0.5))
+        friction = float(rng.uniform(0.05, 0.4))
+        data = {"friction": friction} | ({"static_friction": 1.3 * friction} if rng.random() < 0.5 else {})
+        if rng.random() < 0.5:
+            data |= {"lower": -0.6, "upper": 0.7, "restitution": float(rng.choice([0.0, 0.4]))}
+        s.connect(f"J{k}", da.Revolute("y", **data), last, link)
+        last = link.at(0.3, 0, 0)
+        s.initial(f"J{k}", position=float(rng.uniform(-0.5, 0.5)), speed=float(rng.normal()))
+    return s
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_chains_change_as_python_determines(seed, in_python):
+    s = random_chain(seed)
+    by_core, by_python = da.simulate(s, 1.0), in_python(s, 1.0)
+    assert_same_run(by_core, by_python, rel=1e-5)
+    scale = max(np.ptp(by_core["energy.total"]), 1.0)
+    assert abs(by_core["energy.balance"]).max() < 1e-6 * scale
+
+
+def four_bar(friction, **data):
+    s = da.System("four-bar")
+    crank, coupler, rocker = (s.body(n, da.rod(length=x, mass=1.0)) for n, x in (("a", 0.2), ("b", 0.5), ("c", 0.4)))
+    s.connect("A", da.Revolute("y", friction=friction, **data), s.ground, crank)
+    s.connect("B", da.Revolute("y", friction=friction), crank.at(0.2, 0, 0), coupler)
+    s.connect("C", da.Revolute("y", friction=friction), coupler.at(0.5, 0, 0), rocker.at(0.4, 0, 0))
+    s.connect("D", da.Revolute("y", friction=friction), s.ground.at(0.5, 0, 0), rocker)
+    s.initial("A", position=0.4, speed=3.0)
+    return s
+
+
+@pytest.mark.parametrize("friction", [0.02, 0.3])
+def test_friction_at_all_joints_of_a_loop_changes_as_python_determines(friction, in_python):
+    s = four_bar(friction)
+    assert_same_run(da.simulate(s, 3.0), in_python(s, 3.0), rel=1e-5)
+
+
+def test_stops_within_a_loop_change_as_python_determines(in_python):
+    s = four_bar(0.05, lower=-0.3, upper=1.4, restitution=0.3)
+    assert_same_run(da.simulate(s, 2.0), in_python(s, 2.0), rel=1e-5)
+
+
+def test_a_block_driven_by_a_spring_sticks_and_slips_as_python_determines(in_python):
+    s = da.System("belt", gravity=(0, 0, 0))
+    block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
+    s.connect("P", da.Prismatic("x", friction=1.0, static_friction=2.0), s.ground, block)
+    s.connect("pull", da.Element("joint", "-50 * (s - 0.2 * t)"), "P")
+    assert_same_run(da.simulate(s, 5.0), in_python(s, 5.0))
+
+
+def test_live_runs_and_pickled_results_follow_the_same_changes():
+    s = random_chain(5)
+    whole = da.simulate(s, 0.7)
+    again = pickle.loads(pickle.dumps(whole))
+    np.testing.assert_array_equal(again.q, whole.q)
+    np.testing.assert_array_equal(again["J0.friction"], whole["J0.friction"])
+    live = da.Live(s)
+    for _ in range(70):
+        live.advance(0.01)
+    np.testing.assert_allclose(live.state.q, whole.q[-1], atol=1e-6)
+    assert [e.name for e in live.result().events] == [e.name for e in whole.events]
+
+
+def test_one_event_costs_a_few_evaluations():
+    s = da.System("chain")
+    last = s.ground
+    for k in range(10):
+        link = s.body(f"link{k}", da.rod(length=0.3, mass=0.5))
+        s.connect(f"J{k}", da.Revolute("y", friction=0.05), last, link)
+        last = link.at(0.3, 0, 0)
+        s.initial(f"J{k}", position=0.3 * (-1) ** k, speed=1.0)
+    result = da.simulate(s, 1.0)
+    assert len(result.events) > 20
+    assert result.stats.evaluations < 200 * len(result.events)
