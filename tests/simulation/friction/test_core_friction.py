@@ -23,6 +23,11 @@ def in_python(monkeypatch):
     return simulate
 
 
+def change_names(result):
+    """Return the changes of a run in order, without speeds."""
+    return [event.name.split(" with ")[0] for event in result.events]
+
+
 def assert_same_run(by_core, by_python, *, rel=1e-6):
     """Assert that two runs change in the same order, at the same times, and end at the same state."""
     assert [e.name.split(" with ")[0] for e in by_core.events] == [e.name.split(" with ")[0] for e in by_python.events]
@@ -120,7 +125,7 @@ def test_live_runs_and_pickled_results_follow_the_same_changes():
     for _ in range(70):
         live.advance(0.01)
     np.testing.assert_allclose(live.state.q, whole.q[-1], atol=1e-6)
-    assert [e.name for e in live.result().events] == [e.name for e in whole.events]
+    assert change_names(live.result()) == change_names(whole)
 
 
 def test_one_event_costs_a_few_evaluations():
