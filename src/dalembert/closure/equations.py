@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from .scaling import Scaling
+from .loop_equations import LoopEquations
 
 __all__ = ["Equations", "RelativeEquations"]
 
@@ -92,14 +92,14 @@ class RelativeEquations:
         self.rows = model.nc + len(self._places)
         self.speed_names = tuple(model.speed_names)
         self.row_names = (*model.constraint_names, *(model.speed_names[k] for k in self._places))
-        scales = Scaling.of(model, positions_only=True, prescribed=False)
+        loops = LoopEquations.of(model, positions_only=True, prescribed=False)
         let_go = ~model.compiled.names.closing
         if not driven:
             let_go = let_go | self._driven_rows()
         self._closing = ~let_go
-        self.column_scales = scales.columns
-        held = np.where(self._levels == 0, 1.0 / scales.columns[self._places], 0.0)
-        self.row_scales = np.concatenate([np.where(let_go, 0.0, scales.rows), held])
+        self.column_scales = loops.column_scales
+        held = np.where(self._levels == 0, 1.0 / loops.column_scales[self._places], 0.0)
+        self.row_scales = np.concatenate([np.where(let_go, 0.0, loops.row_scales), held])
 
     def _driven_rows(self) -> NDArray[np.bool_]:
         model = self.model

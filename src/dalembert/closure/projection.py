@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.least_squares import LeastSquaresProblem
-from ..numerics.rank import ROW_RANK_TOL
+from ..numerics.rank import ROW_RANK_TOL, pseudo_inverse
 
-__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "project"]
+__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "project", "project_batch"]
 
 Array = NDArray[np.float64]
 
@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 CLOSED_TOL = 1e-12  # regular positions: a hundred roundings of loops of some ten links
 PATH_CLOSED_TOL = 1e-11  # points of paths: steps across a tangent leave a little more next to folds
 STALLED_TOL = 1e-9  # where steps reduce the residual no further: rounding of long loops and singular positions
+ROUNDOFF_TOL = 1e-13  # where further steps change nothing but rounding
 MAX_ITERATIONS = 30
 
 
@@ -61,3 +62,16 @@ def project(
         if before < accepted and worst > 0.5 * before:
             break
     return q if worst < accepted else None
+
+
+def project_batch(equations: LeastSquaresProblem, q: Array) -> Array:
+    """Return the configurations (B, nq) reached from q (B, nq) by shortest steps, all at once.
+
+    The steps end where all are closed to rounding, or after `MAX_ITERATIONS`; check the residual for success.
+    """
+    for _ in range(MAX_ITERATIONS):
+        r = equations.residual(q)
+        if np.abs(r).max(initial=0.0) < ROUNDOFF_TOL:
+            break
+        q = equations.retract(q, -np.einsum("bvr,br->bv", pseudo_inverse(equations.jacobian(q)), r))
+    return q

@@ -455,12 +455,7 @@ def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, 
     v = state.v.copy()
     v[dof] = value
     rows = StateConstraints.of(model, conditions, state.t)
-    if rows.held.any():
-        P = model.constraint_jacobian(state.q, t=state.t)[rows.held]
-        loose = ~rows.paced
-        gap = rows.rates(model, state.q)[rows.held] - P @ v
-        v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=1e-9)[0]
-    return replace(state, v=v)
+    return replace(state, v=rows.project_velocities(state.q, v, ~rows.paced))
 
 
 # ---- mode tracking

@@ -312,7 +312,7 @@ def _solved(
     x = np.zeros(P.shape[1])
     loose = ~fixed
     loose[kept] = False
-    S, D = rows.scales.rows[active], rows.scales.columns[loose]
+    S, D = rows.loops.row_scales[active], rows.loops.column_scales[loose]
     J = S[:, None] * P[active][:, loose] * D
     x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=1e-9)[0]
     return x
@@ -342,7 +342,7 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
     """Return A_u of (2), (nv,)."""
     model, q = space.model, space.state.q
     given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)
-    S, D = rows.scales.rows[rows.held], rows.scales.columns
+    S, D = rows.loops.row_scales[rows.held], rows.loops.column_scales
     J = S[:, None] * P[rows.held] * D
     u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
     W = D[:, None] * null_space(J, ROW_RANK_TOL, 1.0, ~given)

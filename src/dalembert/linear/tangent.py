@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked
 from ..closure.nearby_configurations import general_mobility
+from ..closure.projection import project
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
 from ..numerics.rank import ROW_RANK_TOL, numerical_rank
@@ -173,35 +174,22 @@ class Tangent:
         q = model.integrate(s.q, self.Q @ y)
         q = np.where(np.isnan(place), q, place)
         rows = StateConstraints.of(model, self.conditions, s.t)
-        if rows.any:
+        if rows.placing.any():
             q = self._closed(q, rows, y)
         v = np.where(np.isnan(pace), s.v, pace)
         v[self.speeds] += z
-        paced = rows.paced
-        loose = ~paced
+        loose = ~rows.paced
         loose[self.speeds] = False
-        if rows.held.any():
-            P = model.constraint_jacobian(q, t=s.t)[rows.held]
-            gap = rows.rates(model, q)[rows.held] - P @ v
-            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=ROW_RANK_TOL)[0]
+        v = rows.project_velocities(q, v, loose)
         return State(q=q, v=v, t=s.t, x=s.x + np.broadcast_to(np.asarray(x, dtype=float), (model.nx,)))
 
     def _closed(self, q: Array, rows: StateConstraints, y: Array) -> Array:
         """Return q (nq,) that satisfies the position rows at fixed independent coordinates."""
-        model = self.model
         loose = ~rows.placed
         loose[self.positions] = False
-        place = rows.placing
-        for _ in range(20):
-            gap = rows.scales.rows[place] * rows.residual(model, q)[place]
-            if np.abs(gap).max(initial=0.0) <= 10 * rows.scales.floor:
-                return q
-            J = rows.scaled(model, q)[place][:, loose]
-            step = np.zeros(model.nv)
-            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=ROW_RANK_TOL)[0]
-            q = model.integrate(q, step)
-        if np.abs(gap).max(initial=0.0) <= 1e-9:
-            return q
+        found = project(rows.of_positions, q, loose, tolerance=10 * rows.loops.floor)
+        if found is not None:
+            return found
         raise AssemblyError(
             f"no neighbour with {dict(zip(self.coordinate_names, y.tolist(), strict=True))}: the loops do not close at "
             "these values of the independent coordinates"
@@ -258,10 +246,10 @@ def tangent_space(
     """
     q, v, t = state.q, state.v, float(state.t)
     rows = StateConstraints.of(model, conditions, t)
-    rows.check(model, state)
+    rows.check(state)
     K = brackets(model, v)
-    D = rows.scales.columns
-    J = rows.scaled(model, q) if model.nc else np.zeros((0, model.nv))
+    D = rows.loops.column_scales
+    J = rows.loops.jacobian(q) if model.nc else np.zeros((0, model.nv))
     free = np.flatnonzero(~rows.placed)
     wanted = None if independent_coordinates is None else _named(model, independent_coordinates, item)
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
@@ -362,7 +350,7 @@ def _following(
     U = np.zeros_like(Q)
     if not rows.held.any() or not Q.shape[1]:
         return U
-    held, S, D = rows.held, rows.scales.rows, rows.scales.columns
+    held, S, D = rows.held, rows.loops.row_scales, rows.loops.column_scales
     W = S[held, None] * rate_slopes(model, state, rows.placing, Q, K)[held]
     if not W.any():
         return U
@@ -480,13 +468,12 @@ def _check_nearly_singular(model: Model, J: Array, free: IndexArray) -> None:
 
 def _check_singular(model: Model, state: State, rows: StateConstraints, positions: IndexArray, Q: Array) -> None:
     """Raise for a configuration with more degrees of freedom than nearby ones."""
-    scales = rows.scales.of_positions(model).without(~rows.placing)
     here = len(positions)
-    nearby = general_mobility(model, state.q, here, scales=scales, free=~rows.placed)
+    nearby = general_mobility(rows.of_positions, state.q, here, free=~rows.placed)
     if nearby == here:
         return
     names = small_motion_names(model)
-    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > ROW_RANK_TOL)
+    moving = np.flatnonzero(np.abs(Q / rows.loops.column_scales[:, None]).max(axis=1, initial=0.0) > ROW_RANK_TOL)
     shown = ", ".join(repr(names[k]) for k in moving[:8])
     raise SingularityError(
         f"the position is singular: {here} DOF here, {nearby} nearby, along {shown}. The motion "

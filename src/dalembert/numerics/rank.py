@@ -27,6 +27,7 @@ __all__ = [
     "minimum_norm_solution",
     "null_space",
     "numerical_rank",
+    "pseudo_inverse",
     "significant",
     "singular_values",
     "split_rows",
@@ -95,6 +96,14 @@ def minimum_norm_solution(A: Array, b: Array, tolerance: float = ROW_RANK_TOL, f
     U, s, Vt = truncated_svd(A, tolerance, floor)
     x: Array = Vt.T @ ((U.T @ b) / s)
     return x
+
+
+def pseudo_inverse(A: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0) -> Array:
+    """Return the pseudo-inverses (..., n, m) of A (..., m, n) over the nonzero singular values."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    real = significant(s, tolerance, floor)
+    inverse = np.where(real, 1.0 / np.where(real, s, 1.0), 0.0)
+    return np.asarray((Vt.swapaxes(-1, -2) * inverse[..., None, :]) @ U.swapaxes(-1, -2))
 
 
 def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:

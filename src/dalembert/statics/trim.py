@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
 from ..model import State
@@ -52,7 +52,7 @@ class Trim:
         self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
         model = balance.model
         self.rows = np.flatnonzero(np.asarray(model.compiled.names.closing)) if balance.v.any() and model.nc else None
-        self.scales = Scaling.of(model, t=balance.t)
+        self.loops = LoopEquations.of(model, t=balance.t)
         parts = [look.g / size, *([] if self.rows is None else [self._rates()]), look.dx]
         self.residual = np.concatenate(parts)
         self.norm = float(np.linalg.norm(self.residual))
@@ -61,8 +61,8 @@ class Trim:
     def _rates(self) -> Array:
         assert self.rows is not None
         model, q, pace = self.look.balance.model, self.look.q, self._pace
-        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
-        found: Array = (self.scales.rows * gap)[self.rows] / pace
+        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.loops.velocity_terms(q)
+        found: Array = (self.loops.row_scales * gap)[self.rows] / pace
         return found
 
     @property
@@ -86,7 +86,7 @@ class Trim:
             if B.shape[1]:
                 slopes = rate_slopes(model, self.state, holonomic, B, brackets(model, self.state.v))
             P = model.constraint_jacobian(look.q, t=balance.t)[:, w]
-            S = self.scales.rows[self.rows, None] / self._pace
+            S = self.loops.row_scales[self.rows, None] / self._pace
             rest = np.zeros((len(self.rows), model.nx + len(columns)))
             J.append(np.hstack([S * slopes[self.rows], S * P[self.rows], rest]))
         if model.nx:
