@@ -16,16 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.least_squares import LeastSquaresProblem, levenberg_marquardt
+from ..numerics.least_squares import levenberg_marquardt
+from .equations import ScaledRows
 
 __all__ = [
     "EquationBlock",
-    "ScaledRows",
     "all_closed_configurations",
     "block_solutions",
     "blocks_of",
@@ -44,26 +43,6 @@ MAX_ROUNDS = 12
 MAX_BLOCK_CONNECTIONS = 4  # connections combined in the search for a block
 MAX_ISOLATED_SINGLES = 40  # more solutions than this, most found once only, are not isolated
 MAX_BATCH_SIZE = 20000  # states in a batch
-
-
-class ScaledRows(LeastSquaresProblem, Protocol):
-    """Dimensionless closure equations for batches of configurations.
-
-    Attributes
-    ----------
-    nv : int
-    groups : sequence of int arrays
-        Rows of each connection.
-    """
-
-    @property
-    def groups(self) -> Sequence[IndexArray]:
-        """Rows of each connection."""
-        ...
-
-    def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (B, nv) from q0 to q1, the shorter way around."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

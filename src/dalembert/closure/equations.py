@@ -13,15 +13,17 @@ Newton's method, rank, subspaces of motion, continuation and branches use only t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
+from ..numerics.least_squares import LeastSquaresProblem
 from .loop_equations import LoopEquations
 
-__all__ = ["Equations", "RelativeEquations"]
+__all__ = ["Equations", "RelativeEquations", "ScaledRows"]
 
 Array = NDArray[np.float64]
 
@@ -70,6 +72,22 @@ class Equations(Protocol):
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return the steps (..., nv) from q0 to q1 (..., nq)."""
+        ...
+
+
+class ScaledRows(LeastSquaresProblem, Protocol):
+    """Closure equations at one time, dimensionless: for one configuration or a batch.
+
+    Projection, least squares, branch search and continuation take these.
+    """
+
+    @property
+    def groups(self) -> Sequence[NDArray[np.intp]]:
+        """Rows of each connection."""
+        ...
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1 (..., nq), the shorter way around."""
         ...
 
 

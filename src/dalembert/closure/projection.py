@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.least_squares import LeastSquaresProblem
 from ..numerics.rank import ROW_RANK_TOL, pseudo_inverse
 
-__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "project", "project_batch"]
+__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "Projection", "project", "project_batch"]
 
 Array = NDArray[np.float64]
 
@@ -20,6 +22,13 @@ ROUNDOFF_TOL = 1e-13  # where further steps change nothing but rounding
 MAX_ITERATIONS = 30
 
 
+class Projection(NamedTuple):
+    """Closed configuration (nq,), and the number of steps to it."""
+
+    q: Array
+    iterations: int
+
+
 def project(
     equations: LeastSquaresProblem,
     q: Array,
@@ -28,8 +37,9 @@ def project(
     tolerance: float = CLOSED_TOL,
     accepted: float = STALLED_TOL,
     max_step: float = np.inf,
-) -> Array | None:
-    """Return the closed configuration (nq,) next to q (nq,); None if none is nearby.
+    patience: int = MAX_ITERATIONS,
+) -> Projection | None:
+    """Return the closed configuration next to q (nq,); None if none is nearby.
 
     Parameters
     ----------
@@ -43,12 +53,13 @@ def project(
         Largest scaled residual that counts as closed if steps do not halve it any more.
     max_step : float
         Largest entry of a step, rad or characteristic lengths; a longer step means that nothing closes nearby.
+    patience : int
+        Steps after which each further one has to halve the residual.
     """
     r = equations.residual(q)
     worst = float(np.abs(r).max(initial=0.0))
-    for _ in range(MAX_ITERATIONS):
-        if worst < tolerance:
-            break
+    count = 0
+    while worst >= tolerance and count < MAX_ITERATIONS:
         step = np.zeros(equations.nv)
         step[free] = np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0]
         if float(np.abs(step).max(initial=0.0)) > max_step:
@@ -57,11 +68,11 @@ def project(
         r_trial = equations.residual(trial)
         before, worst = worst, float(np.abs(r_trial).max())
         if before < accepted and worst >= before:
-            return q
-        q, r = trial, r_trial
-        if before < accepted and worst > 0.5 * before:
+            return Projection(q, count)
+        q, r, count = trial, r_trial, count + 1
+        if worst > 0.5 * before and (before < accepted or count > patience):
             break
-    return q if worst < accepted else None
+    return Projection(q, count) if worst < accepted else None
 
 
 def project_batch(equations: LeastSquaresProblem, q: Array) -> Array:

@@ -8,7 +8,7 @@ state by state. A `CoordinateMeasure` is a coordinate with a user name: of the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,15 @@ from ..model import Model
 from .equations import Equations, RelativeEquations
 from .loop_solver import axis_reversal_mask, loop_constraints_with_axes, periodic_angles
 
-__all__ = ["CoordinateMeasure", "ScaledEquations", "held_values", "measures_of", "named", "ropes_of"]
+__all__ = [
+    "CoordinateMeasure",
+    "ExtendedEquations",
+    "ScaledEquations",
+    "held_values",
+    "measures_of",
+    "named",
+    "ropes_of",
+]
 
 Array = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -293,6 +301,39 @@ class ScaledEquations:
     def shift(self, q: Array, near: Array) -> Array:
         """Return the configuration q (nq,) with full turns added so that it is near another."""
         return self.retract(near, self.difference(near, q))
+
+
+class ExtendedEquations:
+    """Scaled equations with further rows: stops of joints, a distance, a plane.
+
+    Parameters
+    ----------
+    closed : ScaledEquations
+    residual, jacobian : callables of q (..., nq)
+        Of the k further rows: (..., k), and (..., k, nv) with respect to scaled velocities.
+    """
+
+    def __init__(
+        self, closed: ScaledEquations, residual: Callable[[Array], Array], jacobian: Callable[[Array], Array]
+    ) -> None:
+        self._closed, self._residual, self._jacobian = closed, residual, jacobian
+        self.nv, self.groups = closed.nv, closed.groups
+
+    def residual(self, q: Array) -> Array:
+        """Return the residuals (..., rows + k) at q (..., nq)."""
+        return np.concatenate([self._closed.residual(q), self._residual(q)], -1)
+
+    def jacobian(self, q: Array) -> Array:
+        """Return their derivatives (..., rows + k, nv)."""
+        return np.concatenate([self._closed.jacobian(q), self._jacobian(q)], -2)
+
+    def retract(self, q: Array, x: Array) -> Array:
+        """Return the configuration after scaled steps x (..., nv)."""
+        return self._closed.retract(q, x)
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed."""
+        return self._closed.difference(q0, q1)
 
 
 def held_values(

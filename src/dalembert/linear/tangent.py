@@ -189,7 +189,7 @@ class Tangent:
         loose[self.positions] = False
         found = project(rows.of_positions, q, loose, tolerance=10 * rows.loops.floor)
         if found is not None:
-            return found
+            return found.q
         raise AssemblyError(
             f"no neighbour with {dict(zip(self.coordinate_names, y.tolist(), strict=True))}: the loops do not close at "
             "these values of the independent coordinates"

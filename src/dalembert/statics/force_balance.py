@@ -115,7 +115,10 @@ class ForceBalance:
 
     def retracted(self, q: Array) -> Array | None:
         """Return the closed configuration nearest to q; None if loops do not close nearby."""
-        return project(self.closed, q, ~self.fixed, max_step=1.0) if self.closed.rows else q
+        if not self.closed.rows:
+            return q
+        found = project(self.closed, q, ~self.fixed, max_step=1.0)
+        return None if found is None else found.q
 
     # ---- evaluation
 

@@ -20,18 +20,18 @@ from numpy.typing import NDArray
 
 from ...closure.branch_search import (
     EquationBlock,
-    ScaledRows,
     block_solutions,
     blocks_of,
     distinct_configurations,
     spread_starts,
 )
+from ...closure.equations import ScaledRows
 from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ...numerics.least_squares import levenberg_marquardt, solve_small_systems
 from .assembly_signature import AssemblySignature
 from .grid_cells import enclosed_cells, neighbour_cells, strides
 from .islands import seed_islands
-from .limit_equations import LimitedEquations, limit_violation
+from .limit_equations import limit_violation, with_stops
 
 __all__ = ["CellSolutions", "WorkspaceSweep"]
 
@@ -107,7 +107,7 @@ class WorkspaceSweep:
         # isolated solutions are followed beyond stops and checked at the end; others can be kept away from them
         self.system: ScaledRows = closed
         if self.stops and not self.isolated:
-            self.system = LimitedEquations(closed, self.stops)
+            self.system = with_stops(closed, self.stops)
             extra = np.arange(closed.rows, closed.rows + len(self.stops))
             self.pairs = [(np.append(rows, extra), columns) for rows, columns in self.pairs]
         model = getattr(closed.equations, "model", None)

@@ -7,36 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
+from ...closure.scaled_equations import CoordinateMeasure, ExtendedEquations, ScaledEquations
 
-__all__ = ["LimitedEquations", "limit_violation"]
+__all__ = ["limit_violation", "with_stops"]
 
 Array = NDArray[np.float64]
 
 
-class LimitedEquations:
-    """Closure equations with one for each stop: the distance beyond it, zero within."""
+def with_stops(closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> ExtendedEquations:
+    """Return closure equations with one for each stop: the distance beyond it, zero within."""
 
-    def __init__(self, closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> None:
-        self._closed, self._stops = closed, stops
-        self.nv, self.groups = closed.nv, closed.groups
+    def residual(q: Array) -> Array:
+        return np.stack([limit_violation(m, q) / m.scale for m in stops], -1)
 
-    def residual(self, q: Array) -> Array:
-        passed = [(limit_violation(m, q) / m.scale)[:, None] for m in self._stops]
-        return np.concatenate([self._closed.residual(q), *passed], -1)
+    def jacobian(q: Array) -> Array:
+        passed = [(limit_violation(m, q) != 0.0)[..., None] for m in stops]
+        rows = [on * m.row(q) * closed.scales / m.scale for on, m in zip(passed, stops, strict=True)]
+        return np.stack(rows, -2)
 
-    def jacobian(self, q: Array) -> Array:
-        rows = []
-        for measure in self._stops:
-            passed = (limit_violation(measure, q) != 0.0)[:, None]
-            rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
-        return np.concatenate([self._closed.jacobian(q), *rows], -2)
-
-    def retract(self, q: Array, x: Array) -> Array:
-        return self._closed.retract(q, x)
-
-    def difference(self, q0: Array, q1: Array) -> Array:
-        return self._closed.difference(q0, q1)
+    return ExtendedEquations(closed, residual, jacobian)
 
 
 def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:
