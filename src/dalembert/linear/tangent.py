@@ -35,7 +35,7 @@ from ..closure.nearby_configurations import general_mobility
 from ..closure.projection import project
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
-from ..numerics.rank import ROW_RANK_TOL, numerical_rank
+from ..numerics.rank import ROW_RANK_TOL, numerical_rank, pivoted_columns, singular_values, truncated_svd
 from .small_motions import brackets, small_motion_names
 from .state_constraints import StateConstraints
 
@@ -276,29 +276,17 @@ def _split(
     model: Model, J: Array, D: Array, free: IndexArray, wanted: IndexArray | None, weight: Array, item: str
 ) -> tuple[IndexArray, Array]:
     """Return independent columns among the free ones of scaled rows J, and the unit motions (nv, n) of each."""
-    from scipy.linalg import qr
-
     columns = free if wanted is None else np.array([k for k in free if k not in set(wanted.tolist())], dtype=np.intp)
-    if not len(J):
-        rank, order = 0, np.arange(len(columns))
-    else:
-        R, order = qr(J[:, columns] * weight[columns], mode="r", pivoting=True, check_finite=False)
-        rank = _rank(R)
-    dependent, left = columns[order[:rank]], columns[order[rank:]]
+    dependent, left = (columns[some] for some in pivoted_columns(J[:, columns] * weight[columns])[:2])
     if wanted is not None:
         _check_chosen(model, J, wanted, free, left, item)
     positions = np.sort(left) if wanted is None else wanted
     Q = np.zeros((model.nv, len(positions)))
     Q[positions, np.arange(len(positions))] = 1.0
-    if rank and len(positions):
+    if len(dependent) and len(positions):
         X = np.linalg.lstsq(J[:, dependent], J[:, positions], rcond=None)[0]
         Q[dependent] = -D[dependent, None] * X / D[positions]
     return positions, Q
-
-
-def _rank(R: Array) -> int:
-    """Return the rank of scaled rows from the factor R of their pivoted QR."""
-    return numerical_rank(np.abs(np.diag(R)), ROW_RANK_TOL)
 
 
 def _fewer(
@@ -312,15 +300,12 @@ def _fewer(
     item: str,
 ) -> tuple[IndexArray, Array]:
     """Return the independent motions with independent velocities, and V (nv, nz), for velocity rows."""
-    from scipy.linalg import qr
-
     held = np.flatnonzero(paced)
     size = D[positions]
     scaled = Q * size / D[:, None]
     rows = np.vstack([J @ scaled, scaled[held]])
-    R, order = qr(rows, mode="r", pivoting=True, check_finite=False)
-    rank = _rank(R)
-    kept = np.sort(order[rank:])
+    following, others, _ = pivoted_columns(rows)
+    rank, kept = len(following), np.sort(others)
     if asked is not None:
         kept = np.array([k for k, place in enumerate(positions) if place in set(asked.tolist())], dtype=np.intp)
         if len(kept) != len(positions) - rank or len(kept) != len(asked):
@@ -418,8 +403,8 @@ def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, 
     given = sorted(set(wanted.tolist()) - set(free.tolist()))
     if given:
         raise ModelError(item, "independent_coordinates", names[given[0]], "a drive or a lock prescribes it")
-    whole = np.linalg.matrix_rank(J[:, free], tol=ROW_RANK_TOL) if len(J) else 0
-    count = len(free) - int(whole)
+    whole = numerical_rank(singular_values(J[:, free]), ROW_RANK_TOL)
+    count = len(free) - whole
     if len(wanted) != count:
         asked = tuple(names[k] for k in wanted)
         raise ModelError(
@@ -442,15 +427,12 @@ def smallest_singular_pair(J: Array) -> tuple[float, Array]:
     """Return the smallest singular value of scaled rows (m, n) above round-off, and its motion (n,)."""
     if not J.size:
         return 1.0, np.zeros(J.shape[1])
-    from scipy.linalg import qr
-
-    R, order = qr(J, mode="r", pivoting=True, check_finite=False)
-    last = np.abs(np.diag(R))[max(_rank(R) - 1, 0)]
+    independent, _, pivots = pivoted_columns(J)
+    last = pivots[max(len(independent) - 1, 0)]
     if last > 1e-2:  # pivots approximate singular values up to a small factor: far from singular
         return float(last), np.zeros(J.shape[1])
-    _, s, Vt = np.linalg.svd(R[: J.shape[1], np.argsort(order)], full_matrices=False)
-    rank = numerical_rank(s, ROW_RANK_TOL)
-    return (float(s[rank - 1]), Vt[rank - 1]) if rank else (1.0, np.zeros(J.shape[1]))
+    _, s, Vt = truncated_svd(J, ROW_RANK_TOL, 1.0)
+    return (float(s[-1]), Vt[-1]) if len(s) else (1.0, np.zeros(J.shape[1]))
 
 
 def _check_nearly_singular(model: Model, J: Array, free: IndexArray) -> None:

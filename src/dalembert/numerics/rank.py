@@ -27,6 +27,7 @@ __all__ = [
     "minimum_norm_solution",
     "null_space",
     "numerical_rank",
+    "pivoted_columns",
     "pseudo_inverse",
     "significant",
     "singular_values",
@@ -106,15 +107,23 @@ def pseudo_inverse(A: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0
     return np.asarray((Vt.swapaxes(-1, -2) * inverse[..., None, :]) @ U.swapaxes(-1, -2))
 
 
-def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
-    """Return indices of independent rows of J (m, n) that span all of them, ascending, by pivoted QR."""
+def pivoted_columns(
+    J: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Return independent columns of J (m, n), the dependent ones, and the pivots (min(m, n),), by pivoted QR."""
     from scipy.linalg import qr
 
     if not J.size:
-        return np.zeros(0, dtype=np.intp)
-    R, order = qr(J.T, mode="r", pivoting=True)
-    rank = numerical_rank(np.abs(np.diag(R)), tolerance, 0.0)
-    return np.sort(order[:rank]).astype(np.intp)
+        return np.zeros(0, dtype=np.intp), np.arange(J.shape[1]), np.zeros(0)
+    R, order = qr(J, mode="r", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = numerical_rank(pivots, tolerance, floor)
+    return order[:rank].astype(np.intp), order[rank:].astype(np.intp), pivots
+
+
+def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
+    """Return indices of independent rows of J (m, n) that span all of them, ascending."""
+    return np.sort(pivoted_columns(J.T, tolerance, 0.0)[0])
 
 
 def split_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
@@ -185,7 +194,7 @@ def base_columns(Y: Array, tolerance: float) -> BaseColumns:
     sizes = np.where(norms > tolerance * largest, norms, max(largest, 1e-300))  # rounding stays small
     Q, R, order = qr(Y / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(R))
-    rank = int((diagonal > tolerance * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    rank = numerical_rank(diagonal, tolerance, 0.0)
     first = order[:rank]
     combinations = np.zeros((rank, Y.shape[1]))
     combinations[np.arange(rank), first] = 1.0

@@ -20,6 +20,8 @@ from ..closure.loop_equations import LoopEquations
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
 from ..model import State
+from ..numerics.least_squares import shortest_step
+from ..numerics.rank import STEP_RANK_TOL, null_space
 from .force_balance import BalanceEvaluation, ForceBalance
 from .request import EquilibriumRequest
 
@@ -140,14 +142,13 @@ def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
         columns = np.linalg.norm(J, axis=0)
         n = here.look.B.shape[1]
         scale = 1.0 / np.where(columns > 0, columns, 1.0)
-        U, s, Vt = np.linalg.svd(J * scale, full_matrices=False)
-        kept = s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)
-        here.rank = int(kept.sum())
-        here.loose = scale[:, None] * np.linalg.svd(J * scale)[2][here.rank :].T
+        loose = null_space(J * scale, STEP_RANK_TOL, 0.0)
+        here.rank, here.loose = len(loose) - loose.shape[1], scale[:, None] * loose
+        solve = shortest_step(J * scale, here.residual)[0]
         if here.norm <= BALANCE_TOL and (last < 1e-12 or here.norm < 1e-15):
             return here, True
         for _ in range(40):
-            z = scale * (Vt[kept].T @ (s[kept] / (s[kept] ** 2 + mu) * (U[:, kept].T @ -here.residual)))
+            z = scale * solve(mu)
             z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / MAX_STEP_SIZE)
             trial = here.moved(z)
             if trial is not None and trial.norm < (1 - 1e-4) * here.norm:

@@ -22,10 +22,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.interpolation import hermite
 from ...numerics.rank import numerical_rank, singular_values
+from ...numerics.roots import illinois_root
 from ..projection import PATH_CLOSED_TOL, Projection, project
 from ..scaled_equations import CoordinateMeasure, ExtendedEquations, ScaledEquations
-from .solution_path import Path, SolutionPoint, cubic, illinois_root
+from .solution_path import Path, SolutionPoint
 
 __all__ = ["PathTracer"]
 
@@ -311,10 +313,11 @@ class PathTracer:
             x = closed.difference(path.q[:-1], one)
             near = np.flatnonzero(np.linalg.norm(x, axis=1) < 1.5 * ds)
             u = np.clip((x[near] * steps[near]).sum(1) / (steps[near] ** 2).sum(1), -0.1, 1.1)
+            h, ends = ds[near, None], (steps[near], path.tangents[near + 1])
             for _ in range(4):
-                at, slope = cubic(steps[near], path.tangents[near], path.tangents[near + 1], ds[near], u)
+                at, slope = hermite(u[:, None], h, (0 * steps[near], path.tangents[near]), ends)
                 off = x[near] - at
-                u = np.clip(u + (off * slope).sum(1) / (slope**2).sum(1), -0.1, 1.1)
+                u = np.clip(u + (off * slope).sum(1) / (h[:, 0] * (slope**2).sum(1)), -0.1, 1.1)
             on[k] = bool((np.abs(off).max(1, initial=0.0) < 1e-4).any()) if len(near) else False
         return on
 
