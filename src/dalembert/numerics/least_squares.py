@@ -24,12 +24,21 @@ from numpy.typing import NDArray
 
 from .rank import STEP_RANK_TOL, truncated_svd
 
-__all__ = ["Descent", "LeastSquaresProblem", "descend", "levenberg_marquardt", "shortest_step", "solve_small_systems"]
+__all__ = [
+    "Descent",
+    "LeastSquaresProblem",
+    "VectorProblem",
+    "descend",
+    "levenberg_marquardt",
+    "shortest_step",
+    "solve_small_systems",
+]
 
 Array = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IndexArray = NDArray[np.intp]
 
+DIFFERENCE_STEP = 1e-6  # of scaled unknowns: central differences with relative errors of about 1e-10
 MAX_DENSE_SIZE = 60  # rows and columns above which sparse factorizations are faster than singular values
 
 
@@ -52,6 +61,26 @@ class LeastSquaresProblem(Protocol):
     def retract(self, q: Array, x: Array) -> Array:
         """Return the points (B, nq) after scaled steps x (B, nv) from q."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class VectorProblem:
+    """Residuals over a vector space as a `LeastSquaresProblem`; without a Jacobian, by central differences."""
+
+    nv: int
+    residual: Callable[[Array], Array]
+    slopes: Callable[[Array], Array] | None = None
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J (..., rows, nv) at q (..., nv)."""
+        if self.slopes is not None:
+            return self.slopes(q)
+        steps = DIFFERENCE_STEP * np.eye(self.nv)
+        return np.stack([(self.residual(q + h) - self.residual(q - h)) / (2 * DIFFERENCE_STEP) for h in steps], -1)
+
+    def retract(self, q: Array, x: Array) -> Array:
+        """Return q + x."""
+        return np.asarray(q + x)
 
 
 def levenberg_marquardt(
@@ -181,11 +210,11 @@ class Descent:
 def descend(
     problem: LeastSquaresProblem,
     q: Array,
-    free: BoolArray,
-    metric: Array,
+    free: BoolArray | None = None,
+    metric: Array | None = None,
     *,
     tolerance: float,
-    floor: float,
+    floor: float = 0.0,
     max_iterations: int,
 ) -> Descent:
     """Reduce |r| from one point q (nq,) by the steps (2).
@@ -193,15 +222,16 @@ def descend(
     Parameters
     ----------
     free : (nv,) bool
-        Unknowns that may change; the others keep their values to the last bit.
+        Unknowns that may change, default all; the others keep their values to the last bit.
     metric : (nv,)
-        W of (2).
+        W of (2); default 1.
     tolerance : float
         Largest residual of a solution. One more step follows unless the residual is below `floor`, that of rounding.
     """
     r = problem.residual(q)
     history = [float(np.abs(r).max(initial=0.0))]
-    weights = metric[free]
+    free = np.ones(problem.nv, dtype=bool) if free is None else free
+    weights = (np.ones(problem.nv) if metric is None else metric)[free]
     mu, stationary, count = 0.0, False, 0
     while history[-1] > 0.0 and count < max_iterations:
         last = history[-1] <= tolerance  # one step past the tolerance costs little and leaves only rounding

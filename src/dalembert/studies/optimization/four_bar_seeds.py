@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ...connections.joints import Revolute
 from ...errors import SingularityError
 from ...model import Model
-from ...numerics.least_squares import levenberg_marquardt
+from ...numerics.least_squares import VectorProblem, levenberg_marquardt
 from .design_variables import Variables
 from .levenberg_marquardt import PositionFit, fit_positions, settled
 from .linkage_positions import Positions, TargetPoses
@@ -38,7 +38,6 @@ _BATCH_SIZE = 1000  # random starts per batch
 _MAX_BATCHES = 10  # maximum number of batches
 _STEPS = 120
 EXACT_TOL = 1e-10  # largest residual of a solution; central differences converge to it
-DIFFERENCE_STEP = 1e-6  # of the extent
 DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
 MAX_LINK_LENGTH = 50.0  # of the extent of the task; longer links are of no use
 MIN_LINK_LENGTH = 1e-3  # of the extent of the task; shorter links are degenerate
@@ -269,26 +268,9 @@ def _is_linkage(x: Array) -> bool:
     )
 
 
-class _Differences:
-    """Residuals of batches X (B, n) as a `LeastSquaresProblem`, with central differences."""
-
-    def __init__(self, residual: Callable[[Array], Array], nv: int) -> None:
-        self.residual, self.nv = residual, nv
-
-    def jacobian(self, X: Array) -> Array:
-        """Return the derivatives (B, rows, n)."""
-        steps = DIFFERENCE_STEP * np.eye(self.nv)
-        slopes = [(self.residual(X + step) - self.residual(X - step)) / (2 * DIFFERENCE_STEP) for step in steps]
-        return np.stack(slopes, axis=2)
-
-    def retract(self, X: Array, x: Array) -> Array:
-        """Return X + x."""
-        return X + x
-
-
 def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
     """Return zeros found from a batch of starts X (B, n)."""
     rows, columns = np.arange(residual(X[:1]).shape[1]), np.arange(X.shape[1])
-    problem = _Differences(residual, X.shape[1])
+    problem = VectorProblem(X.shape[1], residual)
     X, worst = levenberg_marquardt(problem, X, [(rows, columns)], tolerance=EXACT_TOL, iterations=_STEPS)
     return list(X[worst[:, 0] <= EXACT_TOL])
