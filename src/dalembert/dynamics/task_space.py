@@ -26,7 +26,7 @@ from ..closure.loop_equations import LoopEquations
 from ..closure.named_velocities import named_velocities
 from ..errors import ModelError
 from ..model import Model, as_model
-from ..numerics.rank import null_space
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from ..system import System
 
 __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", "operational_space"]
@@ -247,7 +247,7 @@ def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool
         return np.asarray(J[:, acting.columns])
     loops = LoopEquations.of(model, prescribed=False, t=t)
     N = loops.column_scales[:, None] * null_space(loops.jacobian(q))
-    return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=1e-9))
+    return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=ROW_RANK_TOL))
 
 
 def _measured(model: Model, J: Array) -> Manipulability:

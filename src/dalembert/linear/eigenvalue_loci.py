@@ -23,6 +23,7 @@ from ..answer import ArrayAnswer, list_text, range_text
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
+from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..system import System
 from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point
 from .rotor_axes import in_common_axes
@@ -490,7 +491,7 @@ def _inverse(V: Complex) -> Complex:
         return V
     if np.linalg.cond(V) < 1e12:
         return np.asarray(np.linalg.inv(V))
-    return np.asarray(np.linalg.pinv(V, rcond=1e-12))
+    return np.asarray(np.linalg.pinv(V, rcond=ROUNDOFF_RANK_TOL))
 
 
 # ---- whirl

@@ -314,7 +314,7 @@ def _solved(
     loose[kept] = False
     S, D = rows.loops.row_scales[active], rows.loops.column_scales[loose]
     J = S[:, None] * P[active][:, loose] * D
-    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=1e-9)[0]
+    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=ROW_RANK_TOL)[0]
     return x
 
 

@@ -19,6 +19,7 @@ from ..errors import ModelError
 
 __all__ = [
     "CLOSED_RANK_TOL",
+    "ROUNDOFF_RANK_TOL",
     "ROW_RANK_TOL",
     "STEP_RANK_TOL",
     "BaseColumns",
@@ -40,6 +41,7 @@ BoolArray = NDArray[np.bool_]
 
 CLOSED_RANK_TOL = 1e-8  # scaled rows at a closed configuration; closing to 1e-12 leaves such noise in their rank
 ROW_RANK_TOL = 1e-9  # rows at a given configuration; rounding only, but entries of several magnitudes
+ROUNDOFF_RANK_TOL = 1e-12  # square systems at their solution (stationary states, impulses): only rounding is zero
 STEP_RANK_TOL = 1e-10  # steps of Newton's method: truncate rounding, keep all that may reduce the residual
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...numerics.least_squares import levenberg_marquardt
-from ...numerics.rank import null_space
+from ...numerics.rank import ROUNDOFF_RANK_TOL, null_space
 from ..branch_search import distinct_configurations
 from ..scaled_equations import ExtendedEquations
 from .arclength import PathTracer
@@ -90,7 +90,7 @@ def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | N
         K[: n - 1, :n], K[: n - 1, n], K[: n - 1, n + 1 :] = G, y, lam * np.eye(n - 1)
         K[n - 1 : 2 * n - 1, :n], K[n - 1 : 2 * n - 1, n + 1 :] = bent, G.T
         K[2 * n - 1, n + 1 :] = 2 * y
-        x = np.linalg.lstsq(K, -r, rcond=1e-12)[0]
+        x = np.linalg.lstsq(K, -r, rcond=ROUNDOFF_RANK_TOL)[0]
         if float(np.abs(x[:n]).max()) > 0.1:
             return near.q, None
         step = np.zeros(closed.nv)
