@@ -1,4 +1,8 @@
-"""Projection of configurations onto equations that must vanish, by shortest Gauss-Newton steps."""
+"""Projection of configurations onto equations that must vanish, by shortest Gauss-Newton steps.
+
+For configurations near a closed one; from far away use `numerics.least_squares.descend`. Projection within bounds, in
+batches, is that of inverse kinematics (`motion.ik.nearest_configuration`): its active set differs from start to start.
+"""
 
 from __future__ import annotations
 
