@@ -20,7 +20,7 @@ these with stops, a plane, a sphere    `scaled_equations.ExtendedEquations`
 rows of all loop constraints           `loop_equations.LoopEquations`
 these with targets and limits          `loop_solver.LoopSolver` (rows: `limit_rows`, `starts.coordinate_targets`)
 inverse kinematics                     `motion.ik.equations.IkEquations`: rows by the core, one target per start
-equilibrium                            `statics.force_balance.ForceBalance`: force balance on ScaledEquations
+equilibrium under a varied load        `statics.load_continuation.LoadedEquations`
 states: loops, drives, locks           `linear.state_constraints.StateConstraints`: masks of LoopEquations
 =====================================  ======================================================================
 
