@@ -10,8 +10,8 @@ from scipy.optimize import least_squares
 from systems.linkages import five_bar
 
 import dalembert as da
+from dalembert.closure.equivalent_configurations import reversed_axes
 from dalembert.closure.loop_equations import LoopEquations
-from dalembert.closure.loop_solver import reversed_axes
 
 
 def rssr_ss() -> da.System:

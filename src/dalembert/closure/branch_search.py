@@ -39,6 +39,7 @@ IndexArray = NDArray[np.intp]
 DUPLICATE_TOL = (
     1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
 )
+BLOCK_RANK_TOL = 1e-7  # of scaled rows: a smaller singular value leaves the solutions of a block undetermined
 MAX_ROUNDS = 12
 MAX_BLOCK_CONNECTIONS = 4  # connections combined in the search for a block
 MAX_ISOLATED_SINGLES = 40  # more solutions than this, most found once only, are not isolated
@@ -88,9 +89,8 @@ def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.G
     Rows without a moving column are left out. Undetermined rows form the last block.
     """
     kicks = random.uniform(-np.pi, np.pi, (3, system.nv)) * ~held
-    J = np.abs(system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks)))
-    signed = system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks))
-    touched = (J > 1e-9).any(0) & ~held
+    J = system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks))
+    touched = (np.abs(J) > 1e-9).any(0) & ~held
     groups = [rows for group in system.groups if len(rows := group[touched[group].any(1)])]
     solved, blocks = held.copy(), []
 
@@ -98,8 +98,7 @@ def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.G
         rows = np.concatenate(chosen)
         seen = touched[rows].any(0)
         columns = np.flatnonzero(seen & ~solved)
-        rank = max(np.linalg.matrix_rank(one[np.ix_(rows, columns)], tol=1e-7) for one in signed)
-        if rank < len(columns):
+        if np.linalg.matrix_rank(J[:, rows[:, None], columns], tol=BLOCK_RANK_TOL).max() < len(columns):
             return None
         return EquationBlock(rows, columns, np.flatnonzero(seen & solved))
 

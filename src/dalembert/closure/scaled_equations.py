@@ -20,9 +20,8 @@ from ..compile.names import full_names
 from ..connections.constraints.ropes import Rope
 from ..connections.joints import Joint
 from ..errors import ModelError
-from ..model import Model
 from .equations import Equations, RelativeEquations
-from .loop_solver import axis_reversal_mask, loop_constraints_with_axes, periodic_angles
+from .equivalent_configurations import axis_reversal_mask, loop_constraints_with_axes, turning_angles
 
 __all__ = [
     "CoordinateMeasure",
@@ -101,6 +100,17 @@ class CoordinateMeasure:
         gap = np.asarray(values - wanted, dtype=float)
         return gap - self.period * np.round(gap / self.period) if self.period else gap
 
+    def violation(self, q: Array, *, wrapped: bool = True) -> Array:
+        """Return the distances (...) beyond its stops at q (..., nq), rad or m; zero within.
+
+        Periodic angles count the shorter way, unless `wrapped` is False.
+        """
+        values = self.values(q)
+        if self.period and wrapped:
+            middle = 0.5 * (self.lower + self.upper) if np.isfinite(self.lower + self.upper) else 0.0
+            values = middle + self.away(values, middle)
+        return np.asarray(values - np.clip(values, self.lower, self.upper))
+
     def usual(self, value: float) -> float:
         """Return a value within 180° of zero, if the coordinate is periodic."""
         if not self.period:
@@ -113,25 +123,6 @@ class CoordinateMeasure:
         return np.unwrap(values, period=self.period) if self.period else values
 
 
-def _turning(model: Model) -> IndexArray:
-    """Return the columns of angles after a whole turn of which a body is back in its pose.
-
-    Wheels in couplings are included unless they have stops. Closed configurations that differ by whole turns of such
-    angles look the same and lie on one path.
-    """
-    columns = set(periodic_angles(model)[1].tolist())
-    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
-    for joint in model.forest.joints:
-        element, start = joint.element, model.v_slice(joint.name).start
-        if element.counts_turns or element.nq != element.nv:
-            continue
-        for k, name in enumerate(element.coordinates):
-            stops = element.lower is not None or element.upper is not None
-            if (joint.name, k) in bound and name.startswith("angle") and not stops:
-                columns.add(start + k)
-    return np.array(sorted(columns), dtype=np.intp)
-
-
 def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
     """Return the coordinates by name; orientations of spherical joints have none."""
     if not isinstance(equations, RelativeEquations):
@@ -141,7 +132,7 @@ def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
             for k, name in enumerate(equations.speed_names)
         }
     model, found = equations.model, {}
-    turns = set(_turning(model).tolist())
+    turns = set(turning_angles(model).tolist())
     for joint in model.forest.joints:
         element = joint.element
         if element.nq != element.nv:
@@ -225,7 +216,7 @@ class ScaledEquations:
         self.rows = len(self._rows) + len(self.held)
         self.periods = np.zeros(self.nv)
         if isinstance(equations, RelativeEquations):
-            self.periods[_turning(equations.model)] = TWO_PI
+            self.periods[turning_angles(equations.model)] = TWO_PI
 
     # ---- equations
 

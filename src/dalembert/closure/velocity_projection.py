@@ -22,13 +22,15 @@ from ..system import System
 from ..system.initial_values import BodyPlacement
 from .loop_equations import LoopEquations
 from .named_velocities import NamedVelocities, as_name_list, named_velocities
+from .nearby_configurations import general_mobility
 from .starts.chain_targets import ChainRateTarget
-from .velocity_conflicts import explain_velocity_conflict
 
 __all__ = ["consistent_accelerations", "consistent_velocities", "preferred_velocities"]
 
 Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
+
+MIN_PARTICIPATION = 1e-6  # share of a motion; a velocity below it does not take part
 
 
 @checked("q", "hold")
@@ -84,7 +86,7 @@ def consistent_velocities(
         what = f"the velocities held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
         raise AssemblyError(
             f"{item}: {what} contradict the closed loops: {_widest(held, loops, gap, '/s')}. "
-            f"{explain_velocity_conflict(held, q, t)}"
+            f"{_explain_conflict(held, q, t)}"
         )
     result: Array = x * loops.column_scales
     result[~free] = v[~free]
@@ -215,7 +217,7 @@ def consistent_accelerations(
         given = f"with the accelerations given for {listed(held.names)}, " if len(held) else ""
         raise SingularityError(
             f"{item}: {given}no motion keeps the loops closed: {_widest(held, loops, rest, '/s2')}. "
-            f"{explain_velocity_conflict(held, q, t)}"
+            f"{_explain_conflict(held, q, t)}"
         )
     a[free] += loops.column_scales[free] * step
     return a
@@ -256,3 +258,27 @@ def _widest(held: NamedVelocities, loops: LoopEquations, gap: Array, per: str) -
         return f"{name!r} would be missed by {abs(gap[worst]) / held.cut_scales[worst - rows]:.3g} m or rad{per}"
     amount = f"{abs(gap[worst] / loops.row_scales[worst]):.3g} {loops.units[worst]}{per}"
     return f"row {held.model.constraint_names[worst]!r} would open at {amount}"
+
+
+def _explain_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -> str:
+    """Return the reason why the held velocities are impossible at q (nq,), and a remedy."""
+    model = held.model
+    loops = LoopEquations.of(model, t=t)
+    motions = null_space(loops.jacobian(q)).T
+    text, here = "", len(motions)
+    nearby = general_mobility(loops, q, here)
+    if nearby != here:
+        text = f"The position is singular: mobility {here} here, {nearby} nearby; start elsewhere, or from rest. "
+    part = np.linalg.norm(motions, axis=0)
+    moved = np.linalg.norm(held.rows(q) @ (motions * loops.column_scales).T, axis=1)
+    if (moved < MIN_PARTICIPATION).any() and len(motions):
+        stuck = [name for name, p in zip(held.names, moved, strict=True) if p < MIN_PARTICIPATION]
+        able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]
+        return (
+            f"{text}At this configuration {listed(stuck)} cannot move: a dead point; drive another coordinate, "
+            f"such as {listed(able)}."
+        )
+    if len(held) > len(motions):
+        count = f"{len(motions)} DOF"
+        return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
+    return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."

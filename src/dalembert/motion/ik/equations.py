@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ..._core import Reach as Core
 from ...closure.equations import RelativeEquations
+from ...closure.equivalent_configurations import axis_reversal_mask
 from ...closure.joint_limits import Bounds
 from ...closure.loop_equations import LoopEquations
-from ...closure.loop_solver import axis_reversal_mask
 from ...closure.named_velocities import named_velocities
 from ...closure.projection import CLOSED_TOL
 from ...connections.joints import Joint

@@ -31,7 +31,7 @@ from ...numerics.least_squares import levenberg_marquardt, solve_small_systems
 from .assembly_signature import AssemblySignature
 from .grid_cells import enclosed_cells, neighbour_cells, strides
 from .islands import seed_islands
-from .limit_equations import limit_violation, with_stops
+from .limit_equations import with_stops
 
 __all__ = ["CellSolutions", "WorkspaceSweep"]
 
@@ -404,7 +404,7 @@ class WorkspaceSweep:
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(limit_violation(measure, q)) <= 2 * _CLOSED_TOL * measure.scale
+            good &= np.abs(measure.violation(q)) <= 2 * _CLOSED_TOL * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:
