@@ -60,7 +60,7 @@ constexpr KernelSignature specs[] = {
      .bare = Kernel::inverse_dynamics,
      .doc = docs::inverse_dynamics},
     {.kernel = Kernel::required_forces,
-     .name = "_supplied",
+     .name = "_required_forces",
      .arguments = {q, v, a, loads, t, x, inputs, lam},
      .inputs = 8,
      .results = {E::v},
@@ -101,10 +101,10 @@ constexpr KernelSignature specs[] = {
                  E::ports_six,
                  E::bodies_six,
                  E::signals,
-                 E::taken,
+                 E::law_inputs,
                  E::v,
                  E::six,
-                 E::asked,
+                 E::actuators,
                  E::switching_functions},
      .outputs = int(ReportPart::count),
      .described = true,
@@ -121,8 +121,8 @@ constexpr KernelSignature specs[] = {
      .described = true,
      .chosen = true,
      .along = true},
-    {.kernel = Kernel::d_supplied,
-     .name = "_d_supplied",
+    {.kernel = Kernel::d_required_forces,
+     .name = "_d_required_forces",
      .arguments = {q, v, a, loads, t, x, inputs},
      .inputs = 7,
      .results = {E::matrix, E::matrix, E::matrix},
@@ -451,7 +451,7 @@ struct Work {
     if (given.conditions &&
         (!is_made(given.conditions, conditions_type()) || !of_one_family(*conditions().owner, model)))
       return refuse("conditions", given.conditions) != nullptr;
-    if (given.conditions) // of the model with other table parameters
+    if (given.conditions) // of the model with other mapped parameters
       data = &conditions().owner->data;
     return true;
   }
@@ -500,13 +500,13 @@ struct Work {
     return true;
   }
 
-  // directions of parameters: rows, one number for each parameter of the elements, then for each table parameter
+  // directions of parameters: rows, one number for each parameter of the elements, then for each mapped parameter
   bool read_directions() {
     if (!given.directions)
       return true;
     PyArrayObject *array = as_doubles(given.directions, along);
-    if (!array || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) != data->parameter_count + data->recipes.numbers ||
-        !PyArray_ISCARRAY_RO(array))
+    if (!array || PyArray_NDIM(array) != 2 ||
+        PyArray_DIM(array, 1) != data->parameter_count + data->parameter_maps.count || !PyArray_ISCARRAY_RO(array))
       return refuse("directions", given.directions) != nullptr;
     call.directions = static_cast<const double *>(PyArray_DATA(array));
     call.direction_count = int(PyArray_DIM(array, 0));

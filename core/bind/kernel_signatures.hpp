@@ -33,8 +33,8 @@ enum class Extent {
   elements,
   ports_six,
   signals,
-  taken,
-  asked,
+  law_inputs,
+  actuators,
   switching_functions,
   v_x,
   v_inputs,
@@ -105,9 +105,9 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {2, m.port_count, 6};
   case Extent::signals:
     return {1, m.signal_count, 1};
-  case Extent::taken:
-    return {1, m.taken_count, 1};
-  case Extent::asked:
+  case Extent::law_inputs:
+    return {1, m.law_input_count, 1};
+  case Extent::actuators:
     return {1, m.actuator_count, 1};
   case Extent::switching_functions:
     return {1, m.switching_count, 1};

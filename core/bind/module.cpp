@@ -26,7 +26,7 @@ PyTypeObject *types[3]; // of models, points and conditions
 
 // the tree and its loops alone
 ModelData without_callbacks(ModelData bare) {
-  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.hosted_laws =
+  bare.element_count = bare.drive_count = bare.feedback_count = bare.signal_count = bare.callback_law_count =
       bare.switching_count = 0;
   return bare;
 }
@@ -34,7 +34,7 @@ ModelData without_callbacks(ModelData bare) {
 // tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers
 // each takes and gives; what is evaluated in Python at every evaluation, or None
 void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions,
-                const nb::object &sizes, nb::object host) {
+                const nb::object &sizes, nb::object callback) {
   new (self) BoundModel();
   try {
     fill_tables(self->tables, tables);
@@ -46,9 +46,9 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
     self->described = std::make_unique<BoundConditions>();
     self->described->parameters = self->tables.parameters;
     self->described->code.take_functions(functions, sizes);
-    if (!host.is_none()) {
-      self->described->code.host = host;
-      self->described->code.looks = nb::cast<bool>(host.attr("looks"));
+    if (!callback.is_none()) {
+      self->described->code.callback = callback;
+      self->described->code.depends_on_state = nb::cast<bool>(callback.attr("depends_on_state"));
     }
     self->described->owner = self;
     self->described->prescribed = prescribed_dofs(self->data, {});
@@ -62,13 +62,13 @@ void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts,
   }
 }
 
-// a model with other table parameters, which shares all else with the one as described
+// a model with other mapped parameters, which shares all else with the one as described
 void vary_model(BoundModel *self, const nb::object &family, const Doubles &parameters, const Doubles &numbers,
-                nb::object host) {
+                nb::object callback) {
   if (!is_made(family.ptr(), model_type()) || bound(family.ptr())->family.is_valid())
     throw nb::type_error("give a model as described");
   const BoundModel &first = *bound(family.ptr());
-  if (numbers.size() != std::size_t(first.data.recipes.numbers) ||
+  if (numbers.size() != std::size_t(first.data.parameter_maps.count) ||
       parameters.size() != std::size_t(first.data.parameter_count))
     throw nb::value_error("the numbers do not fit the model");
   new (self) BoundModel(first.singles_pool, first.packs_pool);
@@ -78,8 +78,8 @@ void vary_model(BoundModel *self, const nb::object &family, const Doubles &param
   self->bare = without_callbacks(self->data);
   self->described = std::make_unique<BoundConditions>(*first.described);
   self->described->parameters.assign(parameters.data(), parameters.data() + parameters.size());
-  if (!host.is_none())
-    self->described->code.host = host;
+  if (!callback.is_none())
+    self->described->code.callback = callback;
   self->described->owner = self;
   self->described->settle();
 }
@@ -95,7 +95,7 @@ int traverse(PyObject *self, visitproc visit, void *arg) {
 
 int clear(PyObject *self) {
   if (nb::inst_ready(self) && nb::inst_ptr<BoundModel>(self)->described)
-    nb::inst_ptr<BoundModel>(self)->described->code.let_go();
+    nb::inst_ptr<BoundModel>(self)->described->code.clear();
   return 0;
 }
 
@@ -135,7 +135,7 @@ struct Quiet {
       throw nb::value_error("the conditions belong to another model");
     return conditions;
   }
-  // the model with the table parameters of its conditions
+  // the model with the mapped parameters of its conditions
   static const ModelData &of_conditions(const BoundModel &model, const nb::object &chosen) {
     return chosen.is_none() ? model.data : of_model(model, chosen)->owner->data;
   }
@@ -338,20 +338,21 @@ NB_MODULE(_core, module) {
   types[0] = reinterpret_cast<PyTypeObject *>(model.ptr());
   model
       .def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"),
-           nb::arg("host").none())
-      .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("numbers"),
-           nb::arg("host").none())
+           nb::arg("callback").none())
+      .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("mapped_parameters"),
+           nb::arg("callback").none())
       .def(
-          "_join", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
-      .def_prop_ro("_numbers", [](const BoundModel &m) { return m.data.recipes.numbers; })
-      .def("_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
+          "_set_family", [](BoundModel &self, const nb::object &family) { self.family = family; }, nb::arg("family"))
+      .def("_self_stress", &stress, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none())
       .def("_law_equations", &law_equations, nb::arg("element"), nb::arg("rows"))
-      .def("_share", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"), nb::arg("lam"))
+      .def("_minimum_norm_loads", &share, nb::arg("t"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("loads"),
+           nb::arg("lam"))
       .def("_sweep", &sweep, nb::arg("times"), nb::arg("q"), nb::arg("conditions").none(), nb::arg("row_scale"),
            nb::arg("floor"), nb::arg("jerk"), nb::arg("most"))
       .def_prop_ro("loop_envelope",
                    [](const BoundModel &m) {
-                     return m.data.lean_rows.count ? m.data.lean_rows.start[m.data.lean_rows.count] : 0;
+                     return m.data.independent_rows.count ? m.data.independent_rows.start[m.data.independent_rows.count]
+                                                          : 0;
                    })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
@@ -359,13 +360,13 @@ NB_MODULE(_core, module) {
       .def_prop_ro("nx", [](const BoundModel &m) { return m.data.nx; })
       .def_prop_ro("nc", [](const BoundModel &m) { return m.data.nc; })
       .def_prop_ro("feedback_count", [](const BoundModel &m) { return m.data.feedback_count; })
-      .def_prop_ro("thresholds", [](const BoundModel &m) { // elements that they are of, and their kinds
+      .def_prop_ro("switching_functions", [](const BoundModel &m) { // elements that they are of, and their kinds
         nb::list all;
         for (int k = 0; k < m.data.switching_count; ++k) {
           const dalembert::SwitchingFunctionData &function = m.data.switching_functions[k];
-          const char *kind = function.followed    ? "followed"
+          const char *kind = function.followed    ? "monitored"
                              : !function.whole    ? "sign"
-                             : function.table < 0 ? "whole"
+                             : function.table < 0 ? "integer"
                                                   : "table";
           all.append(nb::make_tuple(function.element, kind));
         }
@@ -375,7 +376,7 @@ NB_MODULE(_core, module) {
   nb::class_<BoundPoints> points(module, "Points");
   types[1] = reinterpret_cast<PyTypeObject *>(points.ptr());
   points.def("__init__", &make_points, nb::arg("body"), nb::arg("frames"), nb::arg("nodes").none(), nb::arg("single"));
-  nb::class_<Factor>(module, "Factor")
+  nb::class_<Factor>(module, "MassMatrixFactor")
       .def(nb::init<nb::object, const Doubles &>(), nb::arg("model"), nb::arg("q"))
       .def("solve", &Factor::solve, nb::arg("x"))
       .def("pivots", &Factor::pivots);
@@ -385,9 +386,9 @@ NB_MODULE(_core, module) {
   add_natural(module);
   add_geometry(module);
   add_variations(module);
-  add_reach(module);
+  add_inverse_kinematics(module);
   add_schema(module);
-  module.def("_name_dynamics", [](const nb::object &type) {
+  module.def("_set_dynamics_type", [](const nb::object &type) {
     if (!PyType_Check(type.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(type.ptr()), &PyTuple_Type))
       throw nb::type_error("give a subclass of tuple");
     set_named_type(reinterpret_cast<PyTypeObject *>(type.ptr()));

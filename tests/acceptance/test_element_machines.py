@@ -104,7 +104,7 @@ def test_a_muscle_without_load_shortens_with_its_largest_speed() -> None:
     for force in (0.0, 100.0, 250.0):
         run(da.HillMuscle(1.0, 500.0, 0.1, slack_length=0.2, start=1.0), -1.0, force)
     muscle = da.HillMuscle(1.0, 500.0, 0.1, slack_length=0.2, start=1.0)
-    stretched = muscle.answers([[0.0, 0.3, 100.0, 1.0, *muscle.parameters.values()]])[0, 0]
+    stretched = muscle.evaluate([[0.0, 0.3, 100.0, 1.0, *muscle.parameters.values()]])[0, 0]
     assert stretched == pytest.approx(-1.4 * 500.0, rel=1e-3)
 
 

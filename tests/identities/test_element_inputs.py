@@ -82,7 +82,7 @@ def test_core_agrees_with_outputs_by_name(seed: int) -> None:
     motion = Motion(model, t, q, v, x)
     expected_tau, expected_loads = np.zeros((4, model.nv)), np.zeros((4, model.nb, 6))
     for force in system.forces.values():
-        for port, (joint, coordinate) in enumerate(force.places):
+        for port, (joint, coordinate) in enumerate(force.joint_coordinates):
             expected_tau[:, model.v_slice(joint.name).start + coordinate] += element_load(motion, force, port)
         for port, end in enumerate(force.ends[1:]):
             load = element_load(motion, force, port)

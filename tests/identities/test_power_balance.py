@@ -58,9 +58,9 @@ def account(model: da.Model, result: da.Result) -> tuple[float, float]:
     for force in model.system.forces.values():
         if isinstance(force.element, Element):
             m, inputs = force.element.measures, law_inputs(model, force.name, t, at.q, at.v, at.x)
-            one_by_one += (force.element.answers(inputs)[:, :m] * inputs[:, 1 + m : 1 + 2 * m]).sum(axis=1)
-        elif force.places:
-            one_by_one += at[f"{force.name}.effort"] * at[f"{force.places[0][0].name}.speed"]
+            one_by_one += (force.element.evaluate(inputs)[:, :m] * inputs[:, 1 + m : 1 + 2 * m]).sum(axis=1)
+        elif force.joint_coordinates:
+            one_by_one += at[f"{force.name}.effort"] * at[f"{force.joint_coordinates[0][0].name}.speed"]
         else:
             first, second = (motion.velocity(end) for end in force.ends)
             one_by_one += (at[f"{force.name}.force"] * (second[1] - first[1])).sum(axis=1)

@@ -184,7 +184,7 @@ NOT_BY_ITSELF = {
 def again(thing: Any) -> Any:
     """Return what comes out of the text of a file."""
     system = da.System()
-    text = dumped({"v": _Writer(system).plain(thing, "it")})
+    text = dumped({"v": _Writer(system).to_plain(thing, "it")})
     return _Reader(system, Path.cwd()).value(parsed(text, "text")["v"])
 
 

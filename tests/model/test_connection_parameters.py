@@ -108,8 +108,8 @@ def test_an_event_changes_them_on_the_way() -> None:
     result = da.simulate(
         s, 0.2, events=[da.Event("wider", lambda state: state.t - 0.1, action=lambda now: now.set("joint.r", 0.8))]
     )
-    half = da.simulate(helix(), 0.1).final
-    alone = da.simulate(helix(0.8), 0.1, state=da.State(q=half.q, v=half.v)).final
+    half = da.simulate(helix(), 0.1).final_state
+    alone = da.simulate(helix(0.8), 0.1, state=da.State(q=half.q, v=half.v)).final_state
     assert result.q[-1] == pytest.approx(alone.q, abs=1e-7)
 
 

@@ -202,7 +202,7 @@ def test_static_errors_vanish_with_all_modes() -> None:
 @pytest.mark.parametrize(
     ("modes", "words"),
     [
-        (lambda s: da.CantileverModes(0), "at least 1"),
+        (lambda s: da.CantileverModes(0), "1 or more"),
         (lambda s: da.CantileverModes(10_000), "request fewer"),
         (lambda s: da.FreeModes(10_000), "request fewer"),
         (lambda s: da.CantileverModes(3, at=999), "0 to"),

@@ -77,7 +77,7 @@ def test_a_spinning_strip_is_stiffened_like_a_beam() -> None:
 
 def test_impossible_plates_are_refused() -> None:
     for make, words in (
-        (lambda: da.plate_structure(1, 0, 0.1, STEEL), "positive"),
+        (lambda: da.plate_structure(1, 0, 0.1, STEEL), "above zero"),
         (lambda: da.plate_structure(1, 1, 0.1, STEEL, elements=(0, 2)), "at least 1"),
         (lambda: da.plate_structure(1, 1, 0.1, None), "give a Material"),
     ):

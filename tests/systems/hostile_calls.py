@@ -139,7 +139,7 @@ _LEFT_OUT = {
     *("Model.checked_configuration", "Model.checked_marker"),  # they take the name of a caller first
     *("System.view", "System.play", "Result.view"),  # they open a page
     *("set_threads", "Law"),  # of the whole process; a protocol
-    *("Result.breaks", "Result.labels", "Result.steps"),  # cached properties
+    *("Result.discontinuity_times", "Result.labels", "Result.step_times"),  # cached properties
 }
 _ANSWERS = (
     "closure",
@@ -272,7 +272,7 @@ class _Valid:
             "beam_segment": {"step": (1.0, 0, 0)},
             "beam_stresses": {"body": body, "eta": eta},
             "best_driving_coordinates": {"equations": equations, "q": start},
-            "break_times": {"given": (0.1,)},
+            "check_discontinuity_times": {"given": (0.1,)},
             "buckling_factors": of_bar,
             "campbell": {"spin": "A", "values": (1.0, 2.0)},
             "check_element": {"element": da.NonlinearSpring((1.0, 2.0))},

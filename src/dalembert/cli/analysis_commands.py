@@ -21,8 +21,9 @@ def check(chosen: argparse.Namespace) -> CommandResult:
     system, found = model.system, mobility(model)
     text = str(found)
     data: dict[str, Any] = {
-        "system": system.name, "bodies": len(system.bodies), "mobility": found.mobility, "left": found.left,
-        "gruebler": found.gruebler, "redundant": found.redundant, "loops": found.loops, "notes": list(system.notes),
+        "system": system.name, "bodies": len(system.bodies), "mobility": found.mobility,
+        "driven_mobility": found.driven_mobility, "gruebler": found.gruebler,
+        "redundant": found.redundant, "loops": found.loops, "notes": list(system.notes),
     }  # fmt: skip
     if system.named:
         values = {name: float(model.parameters[model.parameter_names[name]]) for name in system.named}

@@ -62,7 +62,7 @@ class Assembly(ArrayAnswer):
     _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
     def state(self, v: ArrayLike | None = None, *, hold: str | Iterable[str] = ()) -> State:
-        """Return a State at `q` with the velocities nearest to `v` (zero if left out) that keep the loops closed.
+        """Return a State at `q` with the velocities nearest to `v` (default zero) that keep loops closed.
 
         Parameters
         ----------
@@ -171,7 +171,9 @@ def assemble(
         # given start values are preferred; the others may move
         prefer = described.positions(model) if q is None else model.flexible_names  # smallest deformation
     placed = (
-        body_pose_targets(model, described.places) if (q is None if use_placements is None else use_placements) else []
+        body_pose_targets(model, described.placements)
+        if (q is None if use_placements is None else use_placements)
+        else []
     )
     return close_loops(
         closure,
@@ -284,7 +286,7 @@ def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], l
             if dofs.cut:
                 remedy = "it cannot be held by itself where a loop is cut: name the connection"
                 raise ModelError("assemble", "name", name, remedy)
-            marks |= dofs.marks
+            marks |= dofs.mask
     return marks, loop_constraints
 
 

@@ -128,11 +128,11 @@ class RelativeEquations:
     def residual(self, q: Array, t: float) -> Array:
         """Return Phi (rows,), m or rad; of a batch q (B, nq), (B, rows)."""
         model = self.model
-        gaps = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0] if self._driven else 0.0)
+        gaps = model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0] if self._driven else 0.0)
         gaps[..., ~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
         if not self._places:
             return np.asarray(gaps)
-        given = model.drive_motion(t)[0]
+        given = model.drive_targets(t)[0]
         away = model.difference(np.where(np.isnan(given), q, given), q)[..., self._places]
         return np.concatenate([gaps, np.where(self._levels == 0, away, 0.0)], -1)
 
@@ -149,14 +149,14 @@ class RelativeEquations:
     def velocity_terms(self, q: Array, t: float) -> Array:
         """Return b (rows,), m/s or rad/s."""
         model = self.model
-        b = (model.row_motion(t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
-        return np.concatenate([b * self._closing, model.drive_motion(t)[1][self._places]])
+        b = (model.constraint_targets(t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
+        return np.concatenate([b * self._closing, model.drive_targets(t)[1][self._places]])
 
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,), m/s2 or rad/s2."""
         model = self.model
-        c = (model.row_motion(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
-        return np.concatenate([c * self._closing, model.drive_motion(t)[2][self._places]])
+        c = (model.constraint_targets(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
+        return np.concatenate([c * self._closing, model.drive_targets(t)[2][self._places]])
 
     def retract(self, q: Array, step: Array) -> Array:
         """Return the configuration (nq,) after a step (nv,) from q."""

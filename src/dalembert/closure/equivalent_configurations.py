@@ -24,7 +24,7 @@ def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """
     indices: list[int] = []
     columns: list[int] = []
-    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
+    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.joint_coordinates}
     for joint in model.forest.joints:
         element = joint.element
         if element.counts_turns or element.nq != element.nv:
@@ -44,7 +44,7 @@ def turning_angles(model: Model) -> IndexArray:
     angles look the same and lie on one path.
     """
     columns = set(periodic_angles(model)[1].tolist())
-    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
+    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.joint_coordinates}
     for joint in model.forest.joints:
         element, start = joint.element, model.v_slice(joint.name).start
         if element.counts_turns or element.nq != element.nv:
@@ -91,7 +91,7 @@ def _loop_constraint_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.int
     """Return names (k), and for both ends of such constraints the bodies (2, k) and the axes in body axes (2, k, 3)."""
     names, bodies, axes = [], [], []
     for loop_constraint in model.forest.loop_constraints:
-        if isinstance(loop_constraint.element, Joint) and loop_constraint.element.flips:
+        if isinstance(loop_constraint.element, Joint) and loop_constraint.element.allows_axis_reversal:
             axis, ends = loop_constraint.element.frame()[:, 2], (loop_constraint.first, loop_constraint.second)
             names.append(loop_constraint.name)
             bodies.append([model.forest.number[end.body.name] for end in ends])

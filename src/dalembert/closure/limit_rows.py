@@ -101,6 +101,6 @@ def _start(model: Model, measure: CoordinateMeasure, joint: str, q: Array) -> fl
     if measure.column >= 0:
         return float(q[measure.place])
     initial = model.system.initials.get(joint)
-    if initial is None or initial.meant is None:
+    if initial is None or initial.target is None:
         return float(np.clip(0.0, measure.lower, measure.upper))
-    return float(initial.meant[measure.place - model.cut_slice(joint).start])
+    return float(initial.target[measure.place - model.cut_joint_slice(joint).start])

@@ -124,11 +124,11 @@ class LoopEquations:
 def _targets(model: Model, t: float | Array) -> Array:
     """Return residual, rate and second rate (3, nc), or (3, n, nc), that drives of constraints prescribe."""
     if np.ndim(t) == 0:
-        targets: Array = model.row_motion(float(t))
+        targets: Array = model.constraint_targets(float(t))
         return targets
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, np.size(t), model.nc))
-    return np.array([model.row_motion(float(one)) for one in np.asarray(t)]).swapaxes(0, 1)
+    return np.array([model.constraint_targets(float(one)) for one in np.asarray(t)]).swapaxes(0, 1)
 
 
 @cached_per_model

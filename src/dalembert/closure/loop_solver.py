@@ -195,7 +195,7 @@ class LoopSolver:
             if abs(gaps[-1]) < 1e-7 * loop_constraint.element.length:
                 continue
             seen = relative(self.model, loop_constraint.first, loop_constraint.second, q)
-            e, inner = loop_constraint.element.beyond(
+            e, inner = loop_constraint.element.closest_pose_error(
                 seen.rotation, seen.position, self._inner.get(loop_constraint.name)
             )
             self._inner[loop_constraint.name] = inner  # start of the next search
@@ -231,7 +231,9 @@ class LoopSolver:
         while not best.closed and attempt < limit + (MAX_RETRIES if best.flipped else 0):
             attempt += 1
             spread = np.pi * min(1.0, attempt / max(4, limit))
-            trial = self.escape(self.iterate(self.perturbed(guess, held, spread, random), ~held), held, random)
+            trial = self.leave_local_minimum(
+                self.iterate(self.perturbed(guess, held, spread, random), ~held), held, random
+            )
             if (not trial.closed, not trial.flipped, trial.worst) < (not best.closed, not best.flipped, best.worst):
                 best = trial
         for spread in np.linspace(0.3, np.pi, MAX_RETRIES) if insist and best.stationary and not best.flipped else ():
@@ -243,7 +245,7 @@ class LoopSolver:
         if best.closed and attempt > 1:
             best.q = self.unwrap_angles(best.q, guess, held)
         if best.closed and wishes is not None:
-            best = self.settle(best, wishes, ~held)
+            best = self.refine(best, wishes, ~held)
         return best
 
     def _first(
@@ -251,11 +253,11 @@ class LoopSolver:
     ) -> SolverOutcome:
         """Solve from the guess; preferred coordinates move less, unless that keeps the loops open."""
         if wishes is None or not wishes.columns.any():
-            return self.escape(self.iterate(guess, ~held), held, random)
+            return self.leave_local_minimum(self.iterate(guess, ~held), held, random)
         metric, self.metric = self.metric, np.where(wishes.columns, PREFERENCE_WEIGHT * self.metric, self.metric)
         best = self.iterate(guess, ~held)
         self.metric = metric
-        return best if best.closed else self.escape(self.iterate(guess, ~held), held, random)
+        return best if best.closed else self.leave_local_minimum(self.iterate(guess, ~held), held, random)
 
     def _with_chains_unfolded(self, best: SolverOutcome, guess: Array, held: BoolArray) -> SolverOutcome:
         """Close from the configuration in which chains close as tree joints, if there is one."""
@@ -271,7 +273,7 @@ class LoopSolver:
         moved: Array = self.model.integrate(q, kick)
         return moved
 
-    def escape(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
+    def leave_local_minimum(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
         """Leave a configuration in which |r| is stationary but not least, such as all links of a loop in line."""
         size = 0.1
         while best.stationary and not best.closed and size < 0.5:
@@ -297,7 +299,7 @@ class LoopSolver:
         flipped = reversed_axes(self.model, found.q) if small else ()
         return SolverOutcome(**vars(found), closed=small and not flipped, flipped=flipped)
 
-    def settle(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
+    def refine(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
         """Slide along the closed configurations to the least deviation from preferences, by Gauss-Newton steps."""
         weights = self.metric[free]
         columns = self.loops.column_scales[free] * weights

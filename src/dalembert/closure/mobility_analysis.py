@@ -50,12 +50,12 @@ class Mobility(Answer):
     ----------
     mobility : int
         Independent instantaneous motions at `q`, with drives released: nv - rank P, clocks not counted.
-    positions : int
+    configuration_dimension : int
         Dimension of the closed configurations around `q`, with drives released: more than `mobility` with nonholonomic
         rows. A skate has 3 and 2.
-    left : int
+    driven_mobility : int
         Independent motions that the drives leave.
-    idle : tuple of str
+    redundant_drives : tuple of str
         Drives without which the same number of motions would be left: too many, or at a dead point.
     gruebler : int
         The count of degrees of freedom minus closure rows, 6 nb - sum of (6 - degrees of freedom) over all connections,
@@ -89,9 +89,9 @@ class Mobility(Answer):
     """
 
     mobility: int
-    positions: int
-    left: int
-    idle: tuple[str, ...]
+    configuration_dimension: int
+    driven_mobility: int
+    redundant_drives: tuple[str, ...]
     gruebler: int
     planar: int | None
     redundant: dict[str, int]
@@ -190,12 +190,13 @@ class Mobility(Answer):
 
     def _positions_text(self) -> list[str]:
         """Return the text on the difference between positions and velocities, if there is one."""
-        if self.positions == self.mobility:
+        if self.configuration_dimension == self.mobility:
             return []
         model = self.model
         binding = [name for name, whole in zip(model.constraint_names, model.holonomic, strict=True) if not whole]
         rows = ", ".join(binding[:8])
-        return [f"  {self.positions} DOF of position, {self.mobility} of velocity: {rows} constrain velocities"]
+        positions = self.configuration_dimension
+        return [f"  {positions} DOF of position, {self.mobility} of velocity: {rows} constrain velocities"]
 
     def _drives_text(self) -> list[str]:
         """Return the text on the DOF left by drives, if there are any."""
@@ -203,11 +204,13 @@ class Mobility(Answer):
         if not names:
             return []
         listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        lines = [f"with {_count(len(names), 'drive')} ({listed}): {self.left} DOF left"]
-        if self.idle:
-            several = len(self.idle) > 1
+        lines = [f"with {_count(len(names), 'drive')} ({listed}): {self.driven_mobility} DOF left"]
+        if self.redundant_drives:
+            several = len(self.redundant_drives) > 1
             why = "each of them repeats or contradicts the others" if several else "what it prescribes cannot be chosen"
-            lines.append(f"  without {' or '.join(self.idle)} as many would be left: {why}, or this is a dead point")
+            lines.append(
+                f"  without {' or '.join(self.redundant_drives)} as many would be left: {why}, or this is a dead point"
+            )
         return lines
 
     def _explained(self) -> str:
@@ -267,9 +270,9 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
     left, idle = prescribed.leave(everything.jacobian(at))
     return Mobility(
         mobility=here,
-        positions=int(free.sum()) - bound,
-        left=left,
-        idle=idle,
+        configuration_dimension=int(free.sum()) - bound,
+        driven_mobility=left,
+        redundant_drives=idle,
         gruebler=int(free.sum()) - int((~let_go).sum()),
         planar=planar_count(loops, at, free),
         redundant=redundant,
@@ -293,7 +296,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
         return driven_positions(model, t)
     at = model.checked_configuration("mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
-    q_given = model.drive_motion(t)[0]
+    q_given = model.drive_targets(t)[0]
     for drive in prescribed.clock_drives:
         index = model.q_slice(drive.connection.name).start + drive.coordinate
         at[index] = q_given[index]

@@ -48,7 +48,7 @@ class NamedVelocities:
         return [self.model.speed_names[k] for k in self.columns] + [_cut_names(self.model)[k] for k in self.cut]
 
     @property
-    def marks(self) -> NDArray[np.bool_]:
+    def mask(self) -> NDArray[np.bool_]:
         """Mask (nv,) of the tree velocities among them."""
         marks = np.zeros(self.model.nv, dtype=bool)
         marks[self.columns] = True
@@ -102,7 +102,7 @@ def named_velocities(model: Model, names: str | Iterable[str], *, item: str) -> 
         elif name in model.speed_names:
             columns.add(model.speed_names.index(name))
         elif name in model.compiled.names.cut_v:
-            cut.update(range(*model.cut_slice(name).indices(len(cut_names))))
+            cut.update(range(*model.cut_joint_slice(name).indices(len(cut_names))))
         elif name in cut_names:
             cut.add(cut_names.index(name))
         else:

@@ -95,7 +95,7 @@ class CoordinateMeasure:
         rates = self.rates(many, np.tile(np.eye(n), (len(many) // n, 1)))
         return rates.reshape(*q.shape[:-1], n)
 
-    def away(self, values: Array | float, wanted: Array | float) -> Array:
+    def wrapped_error(self, values: Array | float, wanted: Array | float) -> Array:
         """Return the differences of values from wanted ones, the shorter way around."""
         gap = np.asarray(values - wanted, dtype=float)
         return gap - self.period * np.round(gap / self.period) if self.period else gap
@@ -108,7 +108,7 @@ class CoordinateMeasure:
         values = self.values(q)
         if self.period and wrapped:
             middle = 0.5 * (self.lower + self.upper) if np.isfinite(self.lower + self.upper) else 0.0
-            values = middle + self.away(values, middle)
+            values = middle + self.wrapped_error(values, middle)
         return np.asarray(values - np.clip(values, self.lower, self.upper))
 
     def usual(self, value: float) -> float:
@@ -145,7 +145,7 @@ def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
         closing = loop_constraint.element
         if not isinstance(closing, Joint) or closing.nq != closing.nv:
             continue
-        place = model.cut_slice(loop_constraint.name).start
+        place = model.cut_joint_slice(loop_constraint.name).start
         for k, name in enumerate(full_names(loop_constraint.name, closing.coordinates)):
             turn = closing.coordinate_units[k] == "rad" and not closing.counts_turns
             found[name] = _measure(equations, name, closing, k, place + k, -1, TWO_PI if turn else 0.0)
@@ -229,7 +229,7 @@ class ScaledEquations:
             r = np.array([e.residual(one, self.t) * e.row_scales for one in q]).reshape(len(q), -1)[:, self._rows]
         if not self.held:
             return r
-        held = [(m.away(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
+        held = [(m.wrapped_error(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
         return np.concatenate([r, *held], -1)
 
     def jacobian(self, q: Array) -> Array:

@@ -66,7 +66,7 @@ def consistent_velocities(
     target = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
-    free = ~held.marks
+    free = ~held.mask
     x = v / loops.column_scales
     J = np.vstack([loops.jacobian(q), held.cut_scales[:, None] * held.cut_rows(q) * loops.column_scales])
     rates = np.concatenate([loops.row_scales * loops.velocity_terms(q), held.cut_scales * target])
@@ -201,7 +201,7 @@ def consistent_accelerations(
     target = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
-    free = ~held.marks
+    free = ~held.mask
     P, wanted = model.constraint_jacobian(q, t=t), loops.acceleration_terms(q, v)
     C = held.cut_rows(q)
     beyond = held.cut_accelerations(q, v, a) - target if held.cut else np.zeros(0)

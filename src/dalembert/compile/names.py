@@ -26,7 +26,7 @@ def full_names(joint: str, parts: Sequence[str]) -> list[str]:
 
 def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
     """Return the rows that hold the coordinates of a cut joint while it sticks, or of a taut rope."""
-    return closure.element.holds if isinstance(closure.element, (Joint, Rope)) else ()
+    return closure.element.hold_row_names if isinstance(closure.element, (Joint, Rope)) else ()
 
 
 def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
@@ -199,7 +199,7 @@ class Names:
         for closure in self.closures:
             owner = closure if isinstance(closure, CoordinateConnection) else closure.element
             units += owner.row_units
-            if isinstance(closure.element, Joint) and closure.element.holds:
+            if isinstance(closure.element, Joint) and closure.element.hold_row_names:
                 units += closure.element.speed_units
             elif isinstance(closure.element, Rope):
                 units.append("m")

@@ -66,7 +66,7 @@ class Drive:
         return (self.coordinate,)
 
     @property
-    def places(self) -> tuple[int, ...]:
+    def coordinate_indices(self) -> tuple[int, ...]:
         """Indices of the driven coordinates of a joint."""
         return () if self.level else (self.coordinate,)
 
@@ -133,7 +133,7 @@ class PoseDrive(Drive):
         return tuple(range(3 + len(self.place)))
 
     @property
-    def places(self) -> tuple[int, ...]:
+    def coordinate_indices(self) -> tuple[int, ...]:
         """Indices of the driven coordinates of a joint."""
         return tuple(range(4 + len(self.place)))
 

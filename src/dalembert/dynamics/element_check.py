@@ -231,7 +231,7 @@ class _Check:
         rows = []
         for row in inputs:
             try:
-                answer = self.element.answers(row[None])[0]
+                answer = self.element.evaluate(row[None])[0]
             except Exception as error:
                 self.problems.append(f"it fails{when}, {error!r}, at {self._where(row)}")
                 return None
@@ -258,7 +258,7 @@ class _Check:
             self._answers(far, " far out")
 
     def _raw(self, inputs: Array) -> Array:
-        return self.element.answers(inputs)
+        return self.element.evaluate(inputs)
 
     def _slope(self, inputs: Array, column: int, h: float) -> Array:
         step = np.zeros(inputs.shape[1])
@@ -290,13 +290,13 @@ class _Check:
         """Return the rates of inputs, (n, len(inputs)), for rates of measures (n, measures)."""
         change = np.zeros_like(inputs)
         change[:, 1 : 1 + self.m] = rates
-        for turn in self._turns():
+        for turn in self._rotation_measures():
             change[:, 1 + turn.start : 1 + turn.stop] = _vector_rates(
                 inputs[:, 1 + turn.start : 1 + turn.stop], rates[:, turn]
             )
         return change
 
-    def _turns(self) -> list[slice]:
+    def _rotation_measures(self) -> list[slice]:
         """Return the slices of rotation vectors among the measures."""
         return [slice(block.start + 3, block.start + 6) for kind, block in self.blocks if kind == "pose"]
 
@@ -398,7 +398,7 @@ class _Check:
 
     def _check_rotation_wrap(self) -> None:
         """Add a note on forces that differ on both sides of 180°, where the rotation vector wraps."""
-        for turn in self._turns():
+        for turn in self._rotation_measures():
             rows, columns = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
             rows[:, columns] *= np.pi / np.linalg.norm(rows[:, columns], axis=1, keepdims=True)
             ahead = self._raw(rows)

@@ -37,7 +37,7 @@ __all__ = ["measured_motion"]
 Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
-_FORCES = ("tau", "lam", "loads", "held", "unique", "energy")
+_FORCES = ("tau", "lam", "loads", "constraint_effort", "unique", "energy")
 
 
 def measured_motion(

@@ -76,12 +76,12 @@ def _by_name(here: ModelAtState, one: Any) -> tuple[Array, float]:
     if quantity not in _PARTS or rest not in ("x", "y", "z"):
         near = ", ".join(map(repr, model.speed_names[:4]))
         raise ModelError(_ITEM, "name", name, f"give a joint speed ({near}, ...) or 'body.velocity.x' and the like")
-    frame, at = here.kane.marker(model.system.frame(owner)), _PARTS[quantity]
+    frame, at = here.kane.marker(model.system.marker(owner)), _PARTS[quantity]
     k = "xyz".index(rest)
     J, rate = frame.J[at : at + 3], (frame.J_dot @ here.v)[at : at + 3]
     if axes is None:
         return J[k], float(rate[k])
-    other = here.kane.marker(model.system.frame(axes))
+    other = here.kane.marker(model.system.marker(axes))
     # (R^T x)' = R^T (x' - omega x x)
     rate = rate - np.cross(here.v @ other.omega, J @ here.v)
     return other.R[:, k] @ J, float(other.R[:, k] @ rate)

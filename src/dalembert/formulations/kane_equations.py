@@ -73,8 +73,7 @@ class KaneEquations:
     @property
     def u(self) -> Array:
         """Generalized speeds (nu,) at this state."""
-        found: Array = self.Y @ self.setting.v + self.z
-        return found
+        return self.Y @ self.setting.v + self.z
 
     # ---- partial velocities
 
@@ -90,12 +89,12 @@ class KaneEquations:
 
     def partial_velocities_of(self, point: str) -> Array:
         """Return [omega; V] per speed (6, nu) of a body, marker or point by name, world axes."""
-        frame = self.setting.kane.marker(self.setting.model.system.frame(point))
+        frame = self.setting.kane.marker(self.setting.model.system.marker(point))
         return frame.J @ self.Gamma
 
     def acceleration_of(self, point: str, u_dot: ArrayLike | None = None) -> Array:
         """Return [angular acceleration; acceleration] (6,) of a point by name, at u', default the solution."""
-        frame = self.setting.kane.marker(self.setting.model.system.frame(point))
+        frame = self.setting.kane.marker(self.setting.model.system.marker(point))
         v_dot = self.v_dot if u_dot is None else self.Gamma @ np.asarray(u_dot, dtype=float) + self.beta
         return frame.J @ v_dot + frame.J_dot @ self.setting.v
 

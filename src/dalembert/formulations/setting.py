@@ -98,16 +98,16 @@ class ModelAtState:
     @cached_property
     def driven(self) -> NDArray[np.intp]:
         """Indices of driven velocities."""
-        return np.flatnonzero(~np.isnan(self.model.drive_motion(self.t)[1]))
+        return np.flatnonzero(~np.isnan(self.model.drive_targets(self.t)[1]))
 
     @cached_property
     def rows(self) -> tuple[Array, Array, Array]:
         """Rows of loops and drives, S v = s and S v' + c = 0: S (n, nv), s (n,), c (n,); see `row_names`."""
         model, kept = self.model, self.closures
-        _, speeds, accelerations = model.drive_motion(self.t)
+        _, speeds, accelerations = model.drive_targets(self.t)
         S, s, c = np.eye(model.nv)[self.driven], speeds[self.driven], -accelerations[self.driven]
         if model.nc:
-            target = model.row_motion(self.t)
+            target = model.constraint_targets(self.t)
             drift = target[1] - model.constraint_drift(self.q, t=self.t)
             bias = model.constraint_bias(self.q, self.v, t=self.t) - target[2]
             S = np.vstack([model.constraint_jacobian(self.q, t=self.t)[kept], S])

@@ -70,7 +70,7 @@ class ImpulseRequest:
     def __post_init__(self) -> None:
         model = self.model
         given, speeds = np.zeros(model.nv, dtype=bool), np.zeros(model.nv)
-        prescribed = model.drive_motion(self.t)[1]
+        prescribed = model.drive_targets(self.t)[1]
         driven = {column: drive for drive in model.joint_drives for column in model.driven_dof(drive)}
         for column in driven:
             given[column], speeds[column] = True, prescribed[column]  # NaN: the velocity does not jump

@@ -105,7 +105,7 @@ def _without_rounding(model: Model, rows: Array) -> Array:
 
 def _explain_massless_motion(model: Model, q: Array) -> str:
     """Return a message on motions without inertia, with remedies."""
-    motions = model.motions_without_inertia(q)
+    motions = model.massless_motions(q)
     if all(len(motion) == 1 for motion in motions):
         weak = ", ".join(repr(name) for motion in motions[:6] for name in motion)
         return f"nothing resists along {weak or 'some motion'}; give it inertia"

@@ -139,7 +139,7 @@ def check_fixed_rows(
             except ModelError:  # infeasible inertia: try the other sign, or the parameter moves no marker
                 continue
             pairs = [
-                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_motion(t))
+                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_targets(t))
                 for each in (model, near)
             ]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
@@ -193,13 +193,15 @@ def _number(space: Tangent, name: str) -> InputEffect:
     now = parameter_value(model, name, base.parameters)
     h = DIFFERENCE_STEP * (abs(now) or model.length)
     near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
-    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.row_motion(s.t)[0] for each in near)) / (2 * h)
+    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.constraint_targets(s.t)[0] for each in near)) / (
+        2 * h
+    )
     if phi[rows.placing].any():
         change.xi = -_solved(P, phi, rows.placing, rows.placed, space.positions, rows)
     if s.v.any():
         places = [model.integrate(s.q, step * change.xi) for step in (h, -h)]
         ends = [
-            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.row_motion(s.t)[1]
+            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.constraint_targets(s.t)[1]
             for each, q in zip(near, places, strict=True)
         ]
         change.dv = -_solved(P, np.subtract(*ends) / (2 * h), rows.held, rows.paced, space.speeds, rows)
@@ -341,7 +343,11 @@ def _particular(
 def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints) -> Array:
     """Return A_u of (2), (nv,)."""
     model, q = space.model, space.state.q
-    given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)
+    given = (
+        model.driven_speeds(2)
+        if space.conditions is None
+        else np.array(space.conditions.acceleration_prescribed, dtype=bool)
+    )
     S, D = rows.loops.row_scales[rows.held], rows.loops.column_scales
     J = S[:, None] * P[rows.held] * D
     u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
@@ -353,6 +359,6 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
 def present_inputs(space: Tangent) -> Array:
     """Return the element inputs given by time laws at the state, in the order of the core."""
     model, s = space.model, space.state
-    taken = model.report(["taken"], s.t, s.q, s.v, s.x, **space.under)["taken"]
+    taken = model.report(["law_inputs"], s.t, s.q, s.v, s.x, **space.under)["law_inputs"]
     of_laws = model.compiled.tables["inputs"]["source"] == number("source", "law")
     return np.asarray(taken[of_laws])

@@ -220,9 +220,6 @@ class LinearSystem(ArrayAnswer):
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
-
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return {
             "state": (list(self.states), ""),

@@ -14,10 +14,11 @@ independent coordinates: the null space of the rows, which (mu - J)^-1 keeps, is
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model import Model
 from .tangent import Tangent
 
 __all__ = ["LargeSystem", "lowest_damped", "lowest_undamped"]
@@ -55,7 +56,8 @@ class LargeSystem:
         turning = space.K is not None and bool(s.v.any())
         if space.conditions is not None or space.inputs is not None or turning or space.ny != space.nz:
             return False
-        found = model._newton_step(s.q, s.v, *_nothing(model), 1.0, t=s.t, x=s.x)
+        zero = np.zeros(model.nv)
+        found = model._newton_step(s.q, s.v, zero, zero, np.zeros(model.nx), 1.0, t=s.t, x=s.x)
         return all(np.isfinite(part).all() for part in found)
 
     def lift(self, Y: Array) -> Array:
@@ -68,8 +70,7 @@ class LargeSystem:
         k = len(r1)
         q, v, x = (np.tile(part, (k, 1)) for part in (s.q, s.v, s.x))
         shift = np.full(k, self.mu if mu is None else mu)
-        found = model._newton_step(q, v, r1, r2, r3, shift, t=np.full(k, float(s.t)), x=x)
-        xi, dv, dx = found
+        xi, dv, dx = model._newton_step(q, v, r1, r2, r3, shift, t=np.full(k, float(s.t)), x=x)
         return xi[:, self.space.positions], dv[:, self.space.speeds], dx
 
     def inverse(self, Y: Array, mu: float | None = None) -> Array:
@@ -96,11 +97,9 @@ class LargeSystem:
         assert self._force is not None
         return np.asarray(model.inverse_dynamics(q, still, Y, bare=True) - self._force)
 
-    @property
+    @cached_property
     def _matrix(self) -> Array:
-        if not hasattr(self, "_kept"):
-            self._kept = self.space.mass_matrix()
-        return self._kept
+        return self.space.mass_matrix()
 
     def is_undamped(self) -> bool:
         """Return whether (1) holds: only inertia and symmetric stiffness, tested with a few random motions."""
@@ -112,10 +111,6 @@ class LargeSystem:
         size = np.abs(there).max()
         symmetric = abs(MY[0] @ there[1] - MY[1] @ there[0]) <= 1e-7 * np.abs(MY).max() * size * len(Y[0])
         return bool(np.abs(there - back).max() <= 1e-7 * size and symmetric)
-
-
-def _nothing(model: Model) -> tuple[Array, Array, Array]:
-    return np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nx)
 
 
 def lowest_undamped(system: LargeSystem, count: int) -> tuple[Array, Array] | None:

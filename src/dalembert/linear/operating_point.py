@@ -15,8 +15,9 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..simulation.start import parameter_differences, start_state
 from ..system import System
+from .tangent import Tangent
 
-__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point"]
+__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point", "same_coordinates"]
 
 Array = NDArray[np.float64]
 
@@ -113,7 +114,7 @@ def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> t
 def _brought(state: Any, t: float | None, item: str) -> tuple[Any, Conditions | None, dict[str, float]]:
     """Return a state, its conditions, if any, and inputs in place of time laws."""
     if isinstance(state, Result):
-        given = state.final if t is None else state.at(t)
+        given = state.final_state if t is None else state.at(t)
         known = state.conditions is not None and state.model is not None
         return given, state.conditions(np.array([given.t]))[0][1] if known and state.conditions else None, {}
     then, inputs = getattr(state, "conditions", None), getattr(state, "inputs", None)
@@ -158,7 +159,7 @@ def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, 
         at.notes += parameter_differences(then.changed_parameters(asked.model, asked.parameters))
         return asked
     if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
-        if then.as_described:
+        if then.is_default:
             return None
         remedy = "its conditions belong to another system: give its model, or a State"
         raise ModelError(item, "state", f"a state of {then.model.system.name!r}", remedy)
@@ -187,3 +188,12 @@ def check_conditions(model: Model, conditions: Conditions, item: str) -> None:
     if isinstance(conditions.control, SampledControl):
         remedy = "sampled control is no function of the state: linearize the plant, and add the controller afterwards"
         raise ModelError(item, "control", conditions.control, remedy)
+
+
+def same_coordinates(space: Tangent) -> dict[str, Any]:
+    """Return the arguments of `tangent_space` that choose the independent coordinates and velocities of `space`."""
+    names = space.model.speed_names
+    return {
+        "independent_coordinates": [names[k] for k in space.positions],
+        "independent_velocities": [names[k] for k in space.speeds],
+    }

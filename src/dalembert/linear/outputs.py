@@ -100,9 +100,9 @@ class _Directions:
 
     def differ(self, output: Output) -> tuple[Array, list[str]]:
         """Return derivatives (components, directions) of an output, and names of its components."""
-        if output.plain is not None:
-            rows, labels = self.differ(output.plain)
-            behind = output.name[len(output.plain.name) :]
+        if output.base is not None:
+            rows, labels = self.differ(output.base)
+            behind = output.name[len(output.base.name) :]
             return output.factor * rows, [label + behind for label in labels]
         if output.history is not None:
             remedy = "it depends on the history of the run, and has no value at a state"
@@ -211,7 +211,7 @@ def _size(space: Tangent, change: InputEffect) -> float:
 
 def _prescribed(space: Tangent) -> Array:
     """Return the accelerations (nv,) prescribed by drives at the state; zero elsewhere."""
-    a = space.model.drive_motion(float(space.state.t))[2]
+    a = space.model.drive_targets(float(space.state.t))[2]
     return np.where(np.isnan(a), 0.0, a)
 
 

@@ -33,7 +33,7 @@ from ..result import Result
 from ..simulation import simulate
 from ..system import System
 from .eigenvalue_loci import state_matrices
-from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point
+from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point, same_coordinates
 from .tangent import Tangent, tangent_space
 
 if TYPE_CHECKING:
@@ -111,9 +111,6 @@ class Floquet(ArrayAnswer):
             pair = f"{value.real:+.6g}" + (f" {value.imag:+.6g} i" if value.imag else "")
             lines.append(f"  {pair:<28} {abs(value):.6g}")
         return "\n".join(lines)
-
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return {"state": (list(self.states), ""), "state_of": (list(self.states), "")}
@@ -239,12 +236,10 @@ def floquet(
     """
     at = _begun(system, state, t, options, "floquet")
     positive("floquet", period=finite_number(period, item="floquet", field="period"))
-    chosen: dict[str, Any] = {
-        "independent_coordinates": independent_coordinates,
-        "independent_velocities": independent_velocities,
-        "conditions": at.conditions,
-    }
-    space = tangent_space(at.model, at.state, **chosen, item="floquet")
+    space = tangent_space(
+        at.model, at.state, independent_coordinates=independent_coordinates,
+        independent_velocities=independent_velocities, conditions=at.conditions, item="floquet",
+    )  # fmt: skip
     result = _motion(at.model, at.state, period, rtol, options)
     return _carried(space, result, float(period))
 
@@ -256,7 +251,7 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
     if parameters:  # override those of a run
         model = model.with_parameters(parameters)
         if isinstance(state, Result):
-            state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
+            state = state.final_state if t is None else state.at(finite_number(t, item=item, field="t"))
         state = as_plain_state(state)
     at = operating_point(model, state, t, None, item=item)
     if at.inputs is not None:
@@ -287,8 +282,7 @@ def _motion(model: Model, state: State, period: float, rtol: float, options: dic
     if len(jumps):
         where = float(result.t[jumps[0]])
         raise ModelError("floquet", f"motion at t = {where:.6g} s", "a jump", "impacts and switches are not supported")
-    found: Result = result
-    return found
+    return result
 
 
 def _carried(space: Tangent, result: Result, period: float) -> Floquet:
@@ -318,7 +312,7 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     def at(k: int) -> State:
         return State(q[k], v[k], float(times[k]), x[k])
 
-    names = _names(space)
+    names = same_coordinates(space)
     spaces: list[Tangent] = []
     turns: list[Array | None] = [None] * (steps + 1)
     for k in range(steps):
@@ -327,12 +321,12 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
         if any(each is None for each in pair):
             old = _here(space, at(k), names) if k else space
             fresh = tangent_space(space.model, old.state, conditions=space.conditions, item="floquet")
-            turns[k], names = _turn(old, fresh), _names(fresh)
+            turns[k], names = _turn(old, fresh), same_coordinates(fresh)
             pair = [_here(space, state, names) for state in gauss]
         spaces += [each for each in pair if each is not None]
     end = _here(space, at(steps), names)
-    home = _here(space, at(steps), _names(space))
-    turns[steps] = _turn(end, home) if _names(space) != names else None
+    home = _here(space, at(steps), same_coordinates(space))
+    turns[steps] = _turn(end, home) if same_coordinates(space) != names else None
     A = state_matrices(spaces)
     Phi = np.eye(space.size)
     for k in range(steps):
@@ -345,24 +339,11 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     return np.asarray(Phi if last is None else last @ Phi)
 
 
-Names = tuple[list[str], list[str]]
+def _here(first: Tangent, state: State, chosen: dict[str, Any]) -> Tangent:
+    return tangent_space(first.model, state, **chosen, conditions=first.conditions, item="floquet")
 
 
-def _names(space: Tangent) -> Names:
-    names = space.model.speed_names
-    return [names[k] for k in space.positions], [names[k] for k in space.speeds]
-
-
-def _here(first: Tangent, state: State, names: Names) -> Tangent:
-    chosen: dict[str, Any] = {
-        "independent_coordinates": names[0],
-        "independent_velocities": names[1],
-        "conditions": first.conditions,
-    }
-    return tangent_space(first.model, state, **chosen, item="floquet")
-
-
-def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
+def _kept(first: Tangent, state: State, names: dict[str, Any]) -> Tangent | None:
     """Return the tangent space in given coordinates; None if they are ill-conditioned."""
     try:
         space = _here(first, state, names)
@@ -469,7 +450,7 @@ def _newton(
 ) -> tuple[Array, float]:
     """Solve (2) for the changes of the start (n,) and of the period."""
     model = space.model
-    end = result.final
+    end = result.final_state
     found = model.dynamics(end.t, end.q, end.v, end.x, conditions=space.conditions)
     f = np.concatenate([end.v[space.positions], found.a[space.speeds], found.dx])
     J = (Phi - np.eye(len(r))) * scale / scale[:, None]

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..rotation import from_rotation_vector
+from .operating_point import same_coordinates
 from .tangent import Tangent, tangent_space
 from .vibration_modes import frame_motions
 
@@ -204,15 +205,7 @@ def _at_angle(space: Tangent, direction: Array, angle: float) -> Tangent:
     """Return the tangent space after a rotation by a spin angle, with the same independent coordinates."""
     model, state = space.model, space.state
     moved = replace(state, q=model.integrate(state.q, direction * angle))
-    names = model.speed_names
-    return tangent_space(
-        model,
-        moved,
-        independent_coordinates=[names[k] for k in space.positions],
-        independent_velocities=[names[k] for k in space.speeds],
-        **space.under,
-        item="campbell",
-    )
+    return tangent_space(model, moved, **same_coordinates(space), **space.under, item="campbell")
 
 
 def _outputs(space: Tangent, view: _View, middle: Array, turns: dict[str, Array], angle: float) -> Array:
@@ -261,8 +254,7 @@ def _turns(space: Tangent, direction: Array, view: _View) -> tuple[Array, dict[s
 
 def _turn_of_modes(model: Model, name: str, axis: Array, middle: Array) -> Array:
     """Return G (nm, nm) for a turn about an axis (3,) through a point (3,), body axes, from the nodes on the axis."""
-    body = model.system.bodies[name].flexible
-    assert body is not None
+    body = model.system.bodies[name].require_flexible()
     away = np.linalg.norm(np.cross(body.nodes - middle, axis), axis=1)
     on_axis = away <= 1e-6 * max(float(np.ptp(body.nodes, axis=0).max(initial=0.0)), 1e-9)
     shapes = body.shapes[on_axis]  # (k, 6, nm)

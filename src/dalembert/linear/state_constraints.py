@@ -50,9 +50,12 @@ class StateConstraints:
         if conditions is None:
             placed, paced = model.driven_speeds(0), model.driven_speeds(1)
         else:
-            on = conditions.holds()
+            on = conditions.active_rows()
             held, placing = held & on, placing & on
-            placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
+            placed, paced = (
+                np.array(marks, dtype=bool)
+                for marks in (conditions.position_prescribed, conditions.velocity_prescribed)
+            )
             if any(dof >= model.nv for dof in conditions.locked):
                 raise ModelError(
                     "linearize", "conditions", "a locked cut joint",

@@ -170,7 +170,7 @@ class Tangent:
         """
         model, s = self.model, self.state
         y, z = (np.broadcast_to(np.asarray(part, dtype=float), (n,)) for part, n in ((y, self.ny), (z, self.nz)))
-        place, pace, _ = model.drive_motion(float(s.t))
+        place, pace, _ = model.drive_targets(float(s.t))
         q = model.integrate(s.q, self.Q @ y)
         q = np.where(np.isnan(place), q, place)
         rows = StateConstraints.of(model, self.conditions, s.t)

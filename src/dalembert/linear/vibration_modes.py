@@ -112,8 +112,7 @@ class Modes(ArrayAnswer):
     @property
     def damping_ratios(self) -> Array:
         """-Re / |.| of the eigenvalues, (n,); 0 for rigid-body modes."""
-        size = np.abs(self.eigenvalues)
-        return np.where(size > 0.0, 0.0 - self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+        return damping_ratios(self.eigenvalues)
 
     @property
     def rigid(self) -> NDArray[np.bool_]:
@@ -142,8 +141,7 @@ class Modes(ArrayAnswer):
         R = model.poses(self.state.q).rotation[model.body_names.index(name)]
         places = (body.nodes + body.shapes[:, 3:] @ eta) @ R.T
         bent = np.einsum("ij,ajm,mk->kai", R, body.shapes[:, 3:], modes)
-        moved: NDArray[Any] = frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent
-        return moved
+        return np.asarray(frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent)
 
     def at(self, marker: Any) -> BodyShape:
         """Return the mode shapes at a marker, ``"arm.tip"``."""
@@ -264,9 +262,6 @@ class Modes(ArrayAnswer):
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
-
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return model_axes(self.space.model)
@@ -467,6 +462,12 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
     return np.asarray(energy.kinetic)
 
 
+def damping_ratios(eigenvalues: Complex) -> Array:
+    """Return -Re / |.| of eigenvalues; 0 for zero."""
+    size = np.abs(eigenvalues)
+    return np.where(size > 0.0, 0.0 - eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+
+
 def frame_motions(model: Model, q: Array, motions: Array) -> Array:
     """Return [rotation; translation] (n, nb, 6) of the body frames in small motions (nv, n)."""
     n = motions.shape[1]
@@ -478,8 +479,7 @@ def frame_motions(model: Model, q: Array, motions: Array) -> Array:
 
 def _sizes(vectors: NDArray[Any]) -> Array:
     """Return the amplitudes (...) of vectors (..., 3)."""
-    found: Array = np.linalg.norm(np.abs(vectors), axis=-1)
-    return found
+    return np.asarray(np.linalg.norm(np.abs(vectors), axis=-1))
 
 
 def _most_moved(shape: BodyShape, length: float) -> Array:

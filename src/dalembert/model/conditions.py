@@ -17,7 +17,7 @@ from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .callbacks import CallbackHost
 from .history import History
-from .sampled_control import HeldControl, SampledControl
+from .sampled_control import SampledControl, SampledForces
 from .variants import make_variant
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Conditions(_core.Conditions):
         Loop constraints that are open.
     control : callable, SampledControl or None
         From a `State` to joint forces.
-    answers : Answers or None
+    sampled_forces : SampledForces or None
         Results of a sampled control, in a run.
     history : History or None
         States of a run, for delayed inputs.
@@ -55,7 +55,7 @@ class Conditions(_core.Conditions):
         Numbers of switching functions with a held branch, whatever their values: -1, 1, or a mixture.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
-    given, paced, placed : (nv,) bool
+    acceleration_prescribed, velocity_prescribed, position_prescribed : (nv,) bool
         Degrees of freedom whose acceleration, velocity or position is prescribed by drives and locks.
 
     Examples
@@ -81,7 +81,7 @@ class Conditions(_core.Conditions):
         control: Callable[..., Any] | SampledControl | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
-        answers: HeldControl | None = None,
+        sampled_forces: SampledForces | None = None,
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
     ) -> None:
@@ -95,30 +95,37 @@ class Conditions(_core.Conditions):
         if not np.array_equal(parameters[count:], model.mapped_parameters):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
-            answers = HeldControl(model.nv) if answers is None else answers
+            sampled_forces = SampledForces(model.nv) if sampled_forces is None else sampled_forces
         function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = CallbackHost(model, function, history) if function is not None or model.family.hosted else None
+        callback = (
+            CallbackHost(model, function, history) if function is not None or model.family.callback_laws else None
+        )
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
-            host,
+            callback,
             function is not None,
             *stabilization,
-            answers,
+            sampled_forces,
             sorted(sliding),
             list(branches or ()),
             list((branches or {}).values()),
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
-        self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
-        self.host, self.sliding, self.branches = host, sliding, dict(branches or {})
+        self.control, self.history, self.stabilization, self.sampled_forces = (
+            control,
+            history,
+            stabilization,
+            sampled_forces,
+        )
+        self.callback, self.sliding, self.branches = callback, sliding, dict(branches or {})
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "answers", "sliding", "branches")
+        names = ("control", "history", "stabilization", "sampled_forces", "sliding", "branches")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -130,8 +137,8 @@ class Conditions(_core.Conditions):
         """Return the conditions with one parameter changed: ``"k.stiffness"``."""
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
-    def beside(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
+    def perturbed(self, name: str, change: float) -> Conditions:
+        """Return the conditions with one parameter changed slightly, for differences, unchecked."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
@@ -142,13 +149,13 @@ class Conditions(_core.Conditions):
         dofs = locked_dof(self.model, [joint], item) if on else frozenset(_dof(self.model, joint))
         return self.changed(locked=self.locked | dofs if on else self.locked - dofs)
 
-    def with_switch(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
+    def with_constraint(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
         """Return the conditions with a constraint or a cut joint switched on or off."""
         check_closure(self.model, connection, item)
         return self.changed(off=self.off - {connection} if on else self.off | {connection})
 
     @property
-    def as_described(self) -> bool:
+    def is_default(self) -> bool:
         """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
@@ -157,7 +164,7 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
+        """Return the parameters by name that differ from those of a model or of its variant.
 
         Parameters
         ----------
@@ -175,17 +182,17 @@ class Conditions(_core.Conditions):
             if name in places and self.parameters[k] != numbers[places[name]] and places[name] not in follows
         }
 
-    def holds(self) -> NDArray[np.bool_]:
+    def active_rows(self) -> NDArray[np.bool_]:
         """Return which constraint rows are active, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
-    def plain(self) -> tuple[list[Any], ...]:
+    def to_plain(self) -> tuple[list[Any], ...]:
         """Return parameters, locked DOF, open constraints and, if any, sliding or held switching functions."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
         held = [[k, side] for k, side in self.branches.items()]
         return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
 
-    def like(self, plain: Sequence[Any]) -> Conditions:
+    def with_plain(self, plain: Sequence[Any]) -> Conditions:
         """Return the conditions with the data of `plain` of others; control and history are kept."""
         parameters, *marks = plain
         parts: list[Any] = [*marks, *[()] * (4 - len(marks))]

@@ -51,7 +51,7 @@ class SelfStress:
 
     def __init__(self, model: Model, q: ArrayLike, *, t: float = 0.0, conditions: Conditions | None = None) -> None:
         self.model = model
-        multipliers, loads = model._stress(t, model.checked_configuration("self_stress", q), conditions)
+        multipliers, loads = model._self_stress(t, model.checked_configuration("self_stress", q), conditions)
         self.multipliers: Array = multipliers
         self.loads: Array = loads
 
@@ -103,7 +103,7 @@ class SelfStress:
 
 
 class ConnectionLoads(Answer, Mapping[str, Array]):
-    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
+    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N.
 
     Components that the motion does not determine are marked; `Model.connection_loads` then returns the loads of least
     norm.
@@ -171,7 +171,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         return self._stress.shared
 
     @cached_property
-    def unique(self) -> dict[str, NDArray[np.bool_]]:
+    def determined(self) -> dict[str, NDArray[np.bool_]]:
         """Mask of load components that the motion determines, (6,) by name; in the same axes as the loads."""
         marks = ~self._stress.varies(self._rotations if self.axes == "marker" else None)
         return dict(zip(self._loads, marks, strict=True))
@@ -199,7 +199,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         import xarray
 
         loads = np.array(list(self._loads.values())).reshape(len(self), 2, 3)
-        unique = np.array(list(self.unique.values())).reshape(len(self), 2, 3)
+        unique = np.array(list(self.determined.values())).reshape(len(self), 2, 3)
         dims = ("connection", "axis")
         data = {
             "moment": (dims, loads[:, 0], {"units": "N m"}),
@@ -219,7 +219,8 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         for name, load in self._loads.items():
             shown = np.where(np.abs(load) < 1e-12 * size, 0.0, load)  # rounding
             cells = [
-                f"{value:12.5g}{' ' if unique else '*'}" for value, unique in zip(shown, self.unique[name], strict=True)
+                f"{value:12.5g}{' ' if unique else '*'}"
+                for value, unique in zip(shown, self.determined[name], strict=True)
             ]
             lines.append(f"{name:{width}}" + "".join(cells))
         groups = dict.fromkeys(frozenset((name, *others)) for name, others in self.shared.items())

@@ -25,7 +25,7 @@ class Factor:
     """
 
     def __init__(self, model: Model, q: ArrayLike) -> None:
-        self._core = _core.Factor(model, model.checked_configuration("factor", q))
+        self._core = _core.MassMatrixFactor(model, model.checked_configuration("factor", q))
         self._model = model
 
     def solve(self, x: ArrayLike) -> Array:
@@ -41,7 +41,7 @@ class Factor:
         return result
 
     def pivots(self) -> Array:
-        """Return the diagonal of D after its blocks are factored too, (nv,): all positive; det M is their product."""
+        """Return the diagonal (nv,) of D with factored blocks: all positive; det M is their product."""
         result: Array = self._core.pivots()
         return result
 

@@ -233,10 +233,10 @@ def _closed(model: Model, q: Array, t: float) -> bool:
     """Return True if a guess is already a closed position."""
     if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
         return False
-    given = model.drive_motion(t)[0]
+    given = model.drive_targets(t)[0]
     if not (np.isnan(given) | (given == q)).all():
         return False
-    gap = model.constraint_residual(q, t=t) - model.row_motion(t)[0]
+    gap = model.constraint_residual(q, t=t) - model.constraint_targets(t)[0]
     return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
 
 

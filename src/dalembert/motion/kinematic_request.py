@@ -101,7 +101,7 @@ def make_request(
 
 def renamed(error: DalembertError, axis: Axis, t: float) -> DalembertError:
     """Return the error with times replaced by values of the driven coordinate, where times are not times."""
-    if not axis.plain and error.args:
+    if not axis.is_time and error.args:
         error.args = (str(error).replace(f"t = {t:.6g} s", axis.at(t)), *error.args[1:])
     return error
 

@@ -81,7 +81,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
 
 def _back(model: Model, t: float, q: Array) -> Array:
     """Return q (nq,) with holonomic rows satisfied and driven coordinates at their laws, by least change."""
-    given = model.drive_motion(t)[0]
+    given = model.drive_targets(t)[0]
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
     loops = LoopEquations.of(model, t=t, positions_only=True)
     found = project(loops, q, ~model.driven_speeds(level=0), tolerance=loops.floor)

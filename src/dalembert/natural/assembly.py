@@ -238,7 +238,7 @@ def _relaxed(
 ) -> tuple[dict[str, tuple[Array, Array]], dict[str, Array]]:
     """Return initial and final values of moved coordinates, and all coordinates at the relaxed position."""
     value = e.by_name(e.all_values(e.start(), t))
-    driven = {name for driver in m.drivers for name, _ in driver.places}
+    driven = {name for driver in m.drivers for name, _ in driver.components}
     if relaxed is not None:
         begin = {}
         for name, given in relaxed.items():

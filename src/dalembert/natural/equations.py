@@ -60,13 +60,13 @@ class KnownCoordinates:
 
     Attributes
     ----------
-    places : tuple of (str, int)
+    components : tuple of (str, int)
         Coordinates and components.
     motion : callable of times (n,) s and of whether third rates are needed
         Returns (n, 4, k): values, rates, second and third rates.
     """
 
-    places: tuple[tuple[str, int], ...]
+    components: tuple[tuple[str, int], ...]
     motion: Callable[[Sequence[float], bool], Array]
 
 
@@ -146,7 +146,7 @@ class NaturalEquations:
         self._base = np.concatenate([*(c.value for c in coordinates), np.zeros(0)])
         names = [name for c in coordinates for name in c.names]
         powers = np.array([c.power for c in coordinates for _ in c.value], dtype=int)
-        driven = [self.place(*place) for driver in drivers for place in driver.places]
+        driven = [self.place(*place) for driver in drivers for place in driver.components]
         fixed = [c.fixed for c in coordinates for _ in c.value]
         unknown = [k for k in range(len(names)) if not fixed[k] and k not in set(driven)]
         self._column = np.full(len(names), -1, dtype=np.int32)

@@ -245,7 +245,7 @@ class MechanismBuilder:
 
     def coupled(self, coupling: CoordinateConnection) -> None:
         """Add the linear relation of a coupling between angles and displacements that are coordinates."""
-        labels = [self.coordinate(connection, place, coupling.name) for connection, place in coupling.places]
+        labels = [self.coordinate(connection, place, coupling.name) for connection, place in coupling.joint_coordinates]
         element: Any = coupling.element
 
         def relate() -> None:

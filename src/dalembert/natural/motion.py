@@ -84,14 +84,14 @@ class NaturalMotion(Result):
 
     # -- outputs
 
-    def about(self, what: Any) -> Output | None:
+    def find_output(self, what: Any) -> Output | None:
         """Return unit, shape and meaning of an output."""
         return find_output(self, what) if isinstance(what, str) else None
 
     def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
         """Return an output at all times, or at given times, (k, ...); see `Result.output`."""
         if times is not None:
-            return self.at(np.array(times, dtype=float)).output(what)  # type: ignore[no-any-return]
+            return self.at(np.array(times, dtype=float)).output(what)
         whole = {"q": self.followed.q, "v": self.followed.v, "a": self.followed.a, "x": self.x}
         if isinstance(what, str) and what in whole and what not in self.mechanism.coordinates:
             return whole[what].copy()
@@ -113,7 +113,7 @@ class NaturalMotion(Result):
         """Return unit, shape and meaning of an output on one line."""
         return find_output(self, name).describe()
 
-    def unique(self, name: str) -> NDArray[np.bool_]:
+    def is_determined(self, name: str) -> NDArray[np.bool_]:
         """Return at which times the motion determines an output: at all."""
         return np.ones(np.shape(self.output(name)), dtype=bool)
 
@@ -151,10 +151,10 @@ class NaturalMotion(Result):
         """
         if np.ndim(t) == 0:
             one = self._between(np.array([finite_number(t, item="motion.at", field="t")]))
-            return one.final
+            return one.final_state
         return self._between(np.array(t, dtype=float))
 
-    def refined(self, times: ArrayLike) -> NaturalMotion:
+    def with_times(self, times: ArrayLike) -> NaturalMotion:
         """Return the motion with rows at further times (k,) s."""
         return self._between(np.union1d(self.t, self._within(np.array(times, dtype=float))))
 

@@ -36,7 +36,7 @@ class ResultExport:
     @property
     def _head(self) -> str:
         """Heading of t in tables."""
-        return "t" if self.axis.plain else self.axis.label
+        return "t" if self.axis.is_time else self.axis.label
 
     @property
     def _whole(self) -> Result:

@@ -65,7 +65,7 @@ def extremum(result: Result, name: str, sign: float) -> Extremum:
 def _times(result: Result) -> Array:
     """Return times within all steps (k,), in order."""
     first, last = result.t[0], result.t[-1]
-    inner = result.steps[(result.steps > first) & (result.steps < last)]
+    inner = result.step_times[(result.step_times > first) & (result.step_times < last)]
     ends = np.unique(np.concatenate([result.t, inner]))
     parts = np.linspace(0.0, 1.0, N_POINTS, endpoint=False)
     return np.append((ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel(), ends[-1])

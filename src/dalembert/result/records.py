@@ -108,7 +108,7 @@ class Axis:
     unit: str = "s"
 
     @property
-    def plain(self) -> bool:
+    def is_time(self) -> bool:
         """True if the axis is time."""
         return self == TIME
 

@@ -177,7 +177,7 @@ def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
 
 
 def to_bryant(rotation: Any) -> Matrix:
-    """Return the Bryant angles (..., 3), rad, of `rotation` (..., 3, 3); the second is within +-90 degrees."""
+    """Return the Bryant angles (..., 3), rad, of `rotation` (..., 3, 3); the second within +-90°."""
     return to_euler(rotation, "XYZ")
 
 

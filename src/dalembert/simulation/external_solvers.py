@@ -36,7 +36,7 @@ from .diagnostics.motion_notes import motion_notes
 from .diagnostics.run_diagnostics import find_result_error
 from .diagnostics.unmonitored_switching import unmonitored_note
 from .events.control_sampling import ControlSampler
-from .events.discontinuity_times import breaks_until
+from .events.discontinuity_times import discontinuity_times_until
 from .events.drive_velocity_jumps import check_no_jumps
 from .interrupts import Interrupt, defer_interrupt
 from .options import SUNDIALS_METHODS, Options
@@ -169,7 +169,7 @@ class Residual:
     def __init__(self, equations: Equations, start: State) -> None:
         self.equations, model = equations, equations.model
         self.model = model
-        self.driven = equations.conditions.given
+        self.driven = equations.conditions.acceleration_prescribed
         self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 
@@ -192,13 +192,13 @@ class Residual:
         a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
         lam[self.rows] = y[nq + nv + nx :]
         conditions = self.equations.conditions
-        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
+        motion = model._required_forces(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
         dx = model.report(["dx"], t, q, v, x, conditions=conditions)["dx"] if nx else x
         closure = np.zeros(0)
         if len(self.rows):
             P = model.constraint_jacobian(q, t=t)
-            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.row_motion(t)[2])[self.rows]
-        motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
+            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.constraint_targets(t)[2])[self.rows]
+        motion[self.driven] = (a - model.drive_targets(t)[2])[self.driven]
         return np.concatenate(
             [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
         )
@@ -352,10 +352,14 @@ class _ExternalRun:
         self.sampler = ControlSampler(conditions) if sampled else None
         if self.sampler is not None:
             self.sampler.take(start)
-        self.breaks = breaks_until(conditions, start.t, request.t_end, also=request.breaks)
-        inner = self.breaks[(self.breaks > start.t) & (self.breaks < request.t_end)]
+        self.discontinuity_times = discontinuity_times_until(
+            conditions, start.t, request.t_end, also=request.discontinuity_times
+        )
+        inner = self.discontinuity_times[
+            (self.discontinuity_times > start.t) & (self.discontinuity_times < request.t_end)
+        ]
         self.ends = np.append(inner, request.t_end).tolist()
-        self.equations.integrator.set_breaks(self.breaks)
+        self.equations.integrator.set_discontinuities(self.discontinuity_times)
         self.t = [start.t]
         self.rows = [start]
         self.steppers: list[_ScipySteps | _SundialsSteps] = []
@@ -439,7 +443,7 @@ class _ExternalRun:
             status=status,
             message=message,
             dense=dense if len(self.t) > 1 else None,
-            conditions=None if conditions.as_described else single_period(conditions),
-            steps=self.t,
-            breaks=self.breaks,
+            conditions=None if conditions.is_default else single_period(conditions),
+            step_times=self.t,
+            discontinuity_times=self.discontinuity_times,
         )

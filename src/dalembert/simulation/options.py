@@ -55,8 +55,8 @@ class Options:
     detect_stiffness: bool
     tolerances: NDArray[np.float64] = field(compare=False, repr=False)
 
-    def integrator(self, conditions: Conditions, breaks: Array | None = None) -> _core.Integrator:
-        """Return an integrator of the model under conditions, whose steps end at breaks (n,), s."""
+    def integrator(self, conditions: Conditions, discontinuity_times: Array | None = None) -> _core.Integrator:
+        """Return an integrator of the model under conditions, whose steps end at discontinuity times (n,), s."""
         integrator = _core.Integrator(
             conditions.model,
             conditions,
@@ -67,10 +67,10 @@ class Options:
             fixed_step=self.step,
             spectral_radius=self.spectral_radius,
             project=self.project,
-            watch=self.detect_stiffness,
+            detect_stiffness=self.detect_stiffness,
         )
-        if breaks is not None and len(breaks):
-            integrator.set_breaks(breaks)
+        if discontinuity_times is not None and len(discontinuity_times):
+            integrator.set_discontinuities(discontinuity_times)
         return integrator
 
     @property

@@ -45,7 +45,7 @@ class SimulationRequest:
         Start values; those of the system if None.
     friction : FrictionState or None
         Dry friction and stops of joints, if there are any.
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Discontinuity times given by the user.
     drive_jumps : list of DriveVelocityJump
     joint_limits : bool
@@ -68,7 +68,7 @@ class SimulationRequest:
     times: Array | None = None
     state: State | Mapping[str, Any] | None = None
     friction: FrictionState | None = None
-    breaks: Array = field(default_factory=lambda: NO_TIMES)
+    discontinuity_times: Array = field(default_factory=lambda: NO_TIMES)
     drive_jumps: list[DriveVelocityJump] = field(default_factory=list)
     joint_limits: bool = True
     notes: list[str] = field(default_factory=list)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import checked, finite_number
 from ..connections.constraints.chain_reach import is_chain_limit
-from ..connections.laws import break_times
+from ..connections.laws import check_discontinuity_times
 from ..errors import ModelError
 from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
@@ -269,7 +269,7 @@ def simulate(
         times=times,
         state=state,
         friction=None if external else friction_state,
-        breaks=break_times(discontinuity_times, item="simulate"),
+        discontinuity_times=check_discontinuity_times(discontinuity_times, item="simulate"),
         drive_jumps=check_time_laws(model, t_start, t_end),
         joint_limits=stops != "off",
         notes=notes,

@@ -157,16 +157,16 @@ class LoadedEquations:
             self._known[value] = self.load.at(self.balance, value)
         return self._known[value]
 
-    def look(self, Q: Array) -> BalanceEvaluation:
+    def evaluate(self, Q: Array) -> BalanceEvaluation:
         """Evaluate the balance at a point."""
         q, x, value = self.parts(Q)
-        return self.under(value).look(q, x)
+        return self.under(value).evaluate(q, x)
 
     def residual(self, Q: Array) -> Array:
         """Return r of (1), (..., rows)."""
         if Q.ndim > 1:
             return np.array([self.residual(one) for one in Q]).reshape(len(Q), -1)
-        look = self.look(Q)
+        look = self.evaluate(Q)
         closed = look.balance.closed
         loops = closed.residual(look.q) if closed.rows else np.zeros(0)
         return np.concatenate([loops, look.F @ look.g / self.size, look.dx * self._states])
@@ -175,7 +175,7 @@ class LoadedEquations:
         """Return the derivatives of r by scaled motions, (..., rows, nv)."""
         if Q.ndim > 1:
             return np.array([self.jacobian(one) for one in Q]).reshape(len(Q), self.rows, self.nv)
-        look, model, D = self.look(Q), self.balance.model, self.balance.scales
+        look, model, D = self.evaluate(Q), self.balance.model, self.balance.scales
         moves = self._moves and bool(self.balance.closed.rows)
         by, states = look.slopes(() if moves else self.load.numbers(model))
         n, nx, loops = model.nv, model.nx, self.balance.closed.rows

@@ -279,8 +279,8 @@ def equilibrium_path(
     check_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
     request.balance = load.at(request.balance, begin)
     first = solved(request, friction="off", nearest=nearest)
-    far = load.at(request.balance, end).look(first.q, first.x)
-    size = max(first.look.size, far.size, float(np.abs(first.look.virtual_stiffness).max(initial=0.0)))
+    far = load.at(request.balance, end).evaluate(first.q, first.x)
+    size = max(first.evaluation.size, far.size, float(np.abs(first.evaluation.virtual_stiffness).max(initial=0.0)))
     states = np.maximum(np.abs(first.x), 1.0) if model.nx else np.zeros(0)
     loading = LoadedEquations(request.balance, load, span, size, states)
     stops = [PathLimit(load.name, "", loading.nq - 1, span, min(low, high), max(low, high))]
@@ -302,7 +302,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
     """Return the equilibrium path of a traced path."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     model, nq = request.model, request.model.nq
-    looks = [loading.look(Q) for Q in way.q]
+    looks = [loading.evaluate(Q) for Q in way.q]
     stable = np.array([_stable(request, look) for look in looks])
     special = []
     slope = way.tangents[:, -1]
@@ -343,7 +343,7 @@ def _stable(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
 
 
 def _point(kind: str, loading: LoadedEquations, Q: Array) -> PathPoint:
-    look = loading.look(Q)
+    look = loading.evaluate(Q)
     K = look.virtual_stiffness
     k, E = np.linalg.eigh((K + K.T) / 2)
     motion = named_motion(look.balance.model, look.F @ E[:, [int(np.abs(k).argmin())]])

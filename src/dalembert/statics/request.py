@@ -135,7 +135,7 @@ def make_request(
     v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
     notes += _resting_drives(model, v, t)
     trims = bool(unknown_names) or bool(sought.any())
-    prescribed = driven | conditions.given
+    prescribed = driven | conditions.acceleration_prescribed
     if not trims:
         prescribed = prescribed | columns
     balance = ForceBalance(
@@ -143,7 +143,7 @@ def make_request(
         t,
         _without_friction(model, conditions),
         given,
-        driven | conditions.given | columns | given_speeds | sought | follows,
+        driven | conditions.acceleration_prescribed | columns | given_speeds | sought | follows,
         prescribed | given_speeds,
         v,
         held={} if trims else held,
@@ -166,7 +166,7 @@ def _idle(balance: ForceBalance, q: Array, x: Array) -> tuple[ForceBalance, list
     """Return the balance with unused element states marked idle, and notes on them."""
     if not balance.model.nx:
         return balance, []
-    by, states = balance.look(q, x).slopes()
+    by, states = balance.evaluate(q, x).slopes()
     idle: BoolArray = ~(np.abs(by.x).max(axis=0, initial=0.0) + np.abs(states.x).max(axis=0, initial=0.0) > 0.0)
     names = [name for name, one in zip(balance.model.state_names, idle, strict=True) if one]
     runs = [f"the state {name!r} affects nothing and need not be stationary" for name in names]
@@ -209,7 +209,7 @@ def _missed(model: Model, q: Array, starts: StartValues, t: float) -> list[str]:
     """Return notes on start coordinates that are not met at q, and on other deviations of the start."""
     places = StartValues(
         {name: replace(initial, speed=None) for name, initial in starts.initials.items()},
-        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.places.items()},
+        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.placements.items()},
         starts.x,
     )
     return (
@@ -227,9 +227,9 @@ def _held(
     known = measures_of(RelativeEquations(model))
     for name in holds:
         dofs = named_velocities(model, name, item=f"{item}: hold")
-        if (dofs.marks & driven).any():
+        if (dofs.mask & driven).any():
             raise ModelError(f"{item}: hold", "name", name, "a drive prescribes it already")
-        marks |= dofs.marks
+        marks |= dofs.mask
         if dofs.cut:
             mine = [m for m in known.values() if m.column < 0 and m.place in dofs.cut]
             if len(mine) < len(dofs.cut):
@@ -245,7 +245,7 @@ def _speeds(
     """Return steady velocities (nv,), and masks of given, unknown and dependent ones, such as of wheels."""
     values: dict[str, float] = {}
     given, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
-    driven = model.drive_motion(t)[1]
+    driven = model.drive_targets(t)[1]
     for drive in model.joint_drives:
         if drive.level == 1:
             values |= dict(zip(drive.speed_names, drive.given(t)[1].tolist(), strict=True))
@@ -288,8 +288,8 @@ def _ignorable(model: Model, q: Array, x: Array, t: float) -> BoolArray:
     steps = 0.1 * np.diag(model.compiled.tables["column_scale"])
     near = model.integrate(np.repeat(q[None], n, axis=0), steps)
     times, states = np.full(n, t), np.repeat(x[None], n, axis=0)
-    forces = model._supplied(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
-    here = model._supplied(q, still, still, t=t, x=x)
+    forces = model._required_forces(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
+    here = model._required_forces(q, still, still, t=t, x=x)
     open_here = null_space(model.constraint_jacobian(q, t=t))  # rows may turn, their null space must not
     left = np.abs(model.constraint_jacobian(near, t=times) @ open_here).max(axis=(1, 2), initial=0.0)
     size = float(np.abs(forces).max(initial=0.0)) + float(np.abs(here).max(initial=0.0))

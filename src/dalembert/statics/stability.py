@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from ..errors import DalembertError
 from ..linear import Tangent, tangent_space
 from ..model import Conditions, Model, State
-from .energy_descent import flat
-from .force_balance import BalanceEvaluation
+from .force_balance import BalanceEvaluation, flat
 
 __all__ = ["Stability", "assess_stability"]
 

@@ -39,7 +39,7 @@ class Trim:
 
     Attributes
     ----------
-    look : BalanceEvaluation
+    evaluation : BalanceEvaluation
     u : (n,)
         Values of the unknown inputs and parameters.
     residual : (rows,)
@@ -49,7 +49,7 @@ class Trim:
     """
 
     def __init__(self, request: EquilibriumRequest, look: BalanceEvaluation, u: Array, size: float) -> None:
-        self.request, self.look, self.u, self.size = request, look, u, size
+        self.request, self.evaluation, self.u, self.size = request, look, u, size
         balance = look.balance
         self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
         model = balance.model
@@ -62,7 +62,7 @@ class Trim:
 
     def _rates(self) -> Array:
         assert self.rows is not None
-        model, q, pace = self.look.balance.model, self.look.q, self._pace
+        model, q, pace = self.evaluation.balance.model, self.evaluation.q, self._pace
         gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.loops.velocity_terms(q)
         found: Array = (self.loops.row_scales * gap)[self.rows] / pace
         return found
@@ -73,7 +73,7 @@ class Trim:
 
     def jacobian(self) -> Array:
         """Return the derivatives of (1) by y, w, x and u."""
-        look, request = self.look, self.request
+        look, request = self.evaluation, self.request
         balance, model, D = look.balance, look.balance.model, look.balance.scales
         numbers = tuple(name for name in request.unknown if name not in model.input_names)
         by, states = look.slopes(numbers)
@@ -97,7 +97,7 @@ class Trim:
 
     def moved(self, z: Array) -> Trim | None:
         """Return the iterate after a step z; None if loops do not close."""
-        request, look = self.request, self.look
+        request, look = self.request, self.evaluation
         n, k, nx = look.B.shape[1], len(request.paced), len(look.x)
         q = look.balance.retract(look.q, look.B @ z[:n])
         if q is None:
@@ -106,7 +106,7 @@ class Trim:
         v = look.balance.v.copy()
         v[request.paced] += z[n : n + k]
         balance: ForceBalance = replace(request.with_unknown(u), v=v)
-        return Trim(request, balance.look(q, look.x + z[n + k : n + k + nx]), u, self.size)
+        return Trim(request, balance.evaluate(q, look.x + z[n + k : n + k + nx]), u, self.size)
 
 
 def _column(inputs: tuple[str, ...], numbers: tuple[str, ...], name: str) -> tuple[str, int]:
@@ -125,7 +125,7 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
     v, places = balance.v.copy(), request.paced
     if not len(places) or v[places].any():
         return balance
-    look, model = balance.look(request.q, request.x), balance.model
+    look, model = balance.evaluate(request.q, request.x), balance.model
     inertia = np.maximum(model.composite_inertias(request.q)[places], 1e-300) * balance.scales[places] ** 2
     v[places] = balance.scales[places] * np.sqrt(max(look.size, 1e-300) / inertia)
     return replace(balance, v=v)
@@ -134,13 +134,13 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
 def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
     """Run Newton's method; return the last iterate, and whether (1) holds."""
     balance = request.with_unknown(request.guesses) if request.unknown else request.balance
-    look = _paced(balance, request).look(request.q, request.x)
+    look = _paced(balance, request).evaluate(request.q, request.x)
     here = Trim(request, look, request.guesses, max(look.size, 1e-300))
     mu, last = 0.0, np.inf
     for _ in range(MAX_STEPS):
         J = here.jacobian()
         columns = np.linalg.norm(J, axis=0)
-        n = here.look.B.shape[1]
+        n = here.evaluation.B.shape[1]
         scale = 1.0 / np.where(columns > 0, columns, 1.0)
         loose = null_space(J * scale, STEP_RANK_TOL, 0.0)
         here.rank, here.loose = len(loose) - loose.shape[1], scale[:, None] * loose

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answer import Answer, list_text, range_text
-from ..checks import checked
+from ..checks import checked, whole_number
 from ..errors import GradientError, MissingPackageError, ModelError
 from .optimization.design_optimization import make_job
 from .optimization.design_variables import Variables
@@ -246,9 +246,7 @@ def _saltelli(over: Mapping[str, Any], samples: int, seed: int) -> Array:
         from SALib.sample import sobol
     except ImportError:
         raise MissingPackageError("Sobol indices", "SALib", "pip install 'dalembert[uncertainty]'") from None
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
-        raise ModelError(_ITEM, "samples", samples, "give a whole number from 2 on")
-    count = 1 << (int(samples) - 1).bit_length()
+    count = 1 << (whole_number(samples, item=_ITEM, field="samples", least=2) - 1).bit_length()
     parts = np.clip(sobol.sample(_problem(tuple(over)), count, calc_second_order=False, seed=seed), 1e-12, 1 - 1e-12)
     return np.stack([np.asarray(law.ppf(parts[:, k])) for k, law in enumerate(over.values())], axis=1)
 

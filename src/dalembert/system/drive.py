@@ -92,7 +92,7 @@ def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, le
     number = system.coordinate(item, "coordinate", coordinate)[1]
     name = f"{modes.element.coordinate_name(modes.name, number)}.drive"  # type: ignore[union-attr]
     before = system.couplings.get(name)
-    if before is not None and before.places == ((modes, number),):
+    if before is not None and before.joint_coordinates == ((modes, number),):
         system.remove(before)
     held = CustomCoupling("ds1" if level else "s1")
     added: CoordinateConnection = system.connect(name, held, coordinate)

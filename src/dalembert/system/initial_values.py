@@ -37,7 +37,7 @@ class Initial:
     guess: bool = False
 
     @property
-    def meant(self) -> NDArray[np.float64] | None:
+    def target(self) -> NDArray[np.float64] | None:
         """Position, unless it is only a guess."""
         return None if self.guess else self.position
 
@@ -128,7 +128,7 @@ def set_body_start(
     attitude, turning = attitude_start(item, *turned, axes="fixed")
     if turning is not None and angular_velocity is not None:
         raise ModelError(item, "angle_rates", turned.angle_rates, "angular_velocity is given too: leave one out")
-    old = system.places.get(found.name, BodyPlacement())
+    old = system.placements.get(found.name, BodyPlacement())
     if one_of(item, "axes", axes, ("world", "body")) == "body":
         R = old.rotation if attitude is None else attitude
         if R is None:
@@ -142,7 +142,7 @@ def set_body_start(
     def vector(value: ArrayLike | None, field: str, before: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         return before if value is None else finite_array(value, (3,), item=item, field=field)
 
-    system.places[found.name] = BodyPlacement(
+    system.placements[found.name] = BodyPlacement(
         vector(position, "position", old.position),
         old.rotation if attitude is None else attitude,
         vector(velocity, "velocity", old.velocity),
@@ -192,7 +192,7 @@ def _start_chain(system: System, found: Connection, position: Any, speed: Any, g
     chain, item = found.element, f"initial {found.name!r}"
     assert isinstance(chain, KinematicChain)
     old = system.initials.get(found.name, Initial())
-    values = old.position if position is None else chain.asked(item, position, old.position)
+    values = old.position if position is None else chain.inner_targets(item, position, old.position)
     rates = old.speed if speed is None else chain.rate_targets(item, speed, old.speed)
     system.initials[found.name] = Initial(values, rates, old.guess if position is None else guess)
 

@@ -336,13 +336,13 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     driven = {drive.connection.name for drive in system.drives.values() if drive.of_joint}
     wanted = {joint.name for c in (*system.couplings.values(), *_mimics(system)) for joint in c.joints}
     wanted |= driven
-    wanted |= {joint.name for force in system.forces.values() for joint, _ in force.places}
+    wanted |= {joint.name for force in system.forces.values() for joint, _ in force.joint_coordinates}
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
     wanted |= {c.name for c in joints if isinstance(c.element, Joint) and _has_armature(c.element)}
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
     def rank(c: Connection) -> tuple[bool, bool, bool, bool, bool, int]:
-        dry = isinstance(c.element, Joint) and c.element.dry
+        dry = isinstance(c.element, Joint) and c.element.can_stick
         heavy = light.isdisjoint((c.first.body.name, c.second.body.name))
         return c.name not in driven, c.name not in wanted, not dry, heavy, bool(c.element.kernel), c.element.nv
 

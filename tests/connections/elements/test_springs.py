@@ -239,7 +239,7 @@ def test_trapped_oil_follows_its_bulk_modulus(stiffening: float) -> None:
 
     def pressure(s: np.ndarray) -> np.ndarray:
         rows = [[0.0, each, 0.0, *element.parameters.values()] for each in s]
-        return element.answers(rows)[:, 0] / 1e-3 + 101325.0
+        return element.evaluate(rows)[:, 0] / 1e-3 + 101325.0
 
     assert pressure(s)[2] == pytest.approx(5e5)
     volume, h = 2e-4 + 1e-3 * (s - 0.5), 1e-6

@@ -74,7 +74,7 @@ class PathTracer:
         """Return the number of independent motions at q (nq,)."""
         return self.n - numerical_rank(singular_values(self.closed.jacobian(q)[:, self.free]), SINGULAR_TOL)
 
-    def look(self, q: Array, along: Array | None = None) -> SolutionPoint:
+    def evaluate(self, q: Array, along: Array | None = None) -> SolutionPoint:
         """Return the solution point at q (nq,), its tangent oriented along a given one."""
         J = self.closed.jacobian(q)
         U, s, Vt = np.linalg.svd(J[:, self.free])
@@ -103,16 +103,16 @@ class PathTracer:
         found = project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
         return None if found is None else found.q
 
-    def ahead(self, point: SolutionPoint, h: float) -> SolutionPoint | None:
+    def advance(self, point: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the path whose distance along the tangent is h."""
         found = self.correct(self.closed.retract(point.q, h * point.tangent), point.tangent)
-        return None if found is None else self.look(found.q, point.tangent)
+        return None if found is None else self.evaluate(found.q, point.tangent)
 
     # ---- paths
 
     def trace(self, q: Array, along: Array | None = None) -> Path:
         """Return the path through q (nq,), closed or to both its ends."""
-        start = self.look(q, along)
+        start = self.evaluate(q, along)
         points, lengths, end, singular = self._run(start)
         if end == "closed":
             return self._path(points, lengths, True, ("", ""), singular)
@@ -126,7 +126,7 @@ class PathTracer:
 
     def follow(self, q: Array, along: Array) -> Path:
         """Return the path from q (nq,) in the direction of a tangent, closed or to its end."""
-        points, lengths, end, singular = self._run(self.look(q, along))
+        points, lengths, end, singular = self._run(self.evaluate(q, along))
         return self._path(points, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
 
     def _path(
@@ -200,7 +200,7 @@ class PathTracer:
         off = float(np.linalg.norm(self.closed.difference(guess, found.q)))
         if off > 0.2 * h:
             return None
-        point = self.look(found.q, here.tangent)
+        point = self.evaluate(found.q, here.tangent)
         cosine = min(1.0, float(point.tangent @ here.tangent))
         turn = float(np.arccos(max(-1.0, cosine)))
         if turn > MAX_TURN:
@@ -221,7 +221,7 @@ class PathTracer:
         if exact is None or float(np.abs(self.closed.difference(exact.q, start.q)).max()) > 1e-6:
             return False
         # a coordinate computed from angles need not return to its value when the angles have turned
-        there = self.look(self.closed.shift(start.q, exact.q), here.tangent)
+        there = self.evaluate(self.closed.shift(start.q, exact.q), here.tangent)
         return (
             float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < BRANCH_JUMP_TOL
         )
@@ -251,7 +251,7 @@ class PathTracer:
         last: list[SolutionPoint] = []
 
         def value(length: float) -> float:
-            point = self.ahead(here, length) if length > 0.0 else here
+            point = self.advance(here, length) if length > 0.0 else here
             if point is None:
                 return float("nan")
             last[:] = [point]
@@ -295,7 +295,7 @@ class PathTracer:
         best: SolutionPoint | None = None
         for _ in range(50):
             a, b = high - golden * (high - low), low + golden * (high - low)
-            one, two = self.ahead(here, a), self.ahead(here, b)
+            one, two = self.advance(here, a), self.advance(here, b)
             if one is None or two is None:
                 return best
             best = one if one.sigma < two.sigma else two
@@ -342,6 +342,6 @@ class PathTracer:
 
     def refined(self, path: Path, k: int, function: Callable[[SolutionPoint], float]) -> SolutionPoint | None:
         """Return the point between path points k and k + 1 at which a function of a point vanishes."""
-        here = self.look(path.q[k], path.tangents[k])
+        here = self.evaluate(path.q[k], path.tangents[k])
         ahead = float(self.closed.difference(path.q[k], path.q[k + 1]) @ here.tangent)
         return self.located(here, ahead, function)

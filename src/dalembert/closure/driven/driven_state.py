@@ -195,7 +195,7 @@ def driven_state_from(
     take start values to positions within the limits of joints, if possible.
     """
     at = driven_positions(model, t, guess, starts, limits=limits)
-    a_given = model.drive_motion(t)[2]
+    a_given = model.drive_targets(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     prescribed = _drive_velocities(model, t)
     try:
@@ -224,11 +224,11 @@ def driven_positions(
     starts = StartValues.of(model) if starts is None else starts
     if guess is None and _angle_branches(model, t) != _angle_branches(model, 0.0):
         guess = _advance_drives(model, t, starts)
-    q_given = model.drive_motion(t)[0]
+    q_given = model.drive_targets(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
     cut = model.compiled.names.cut_q  # a free joint parallel to another connection is cut without a row
-    if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
+    if not model.nc and not (guess is None and (starts.placements or not cut.keys().isdisjoint(starts.initials))):
         return at
     closure = LoopSolver(LoopEquations.of(model, t=t))
     held: dict[str, Any] = {name: None for d in model.joint_drives if d.level == 0 for name in d.speed_names}
@@ -300,12 +300,12 @@ def _advance_drives(model: Model, t: float, starts: StartValues) -> Array:
 def _from_starts(closure: LoopSolver, guess: Array, held: dict[str, Any], starts: StartValues, limits: bool) -> Array:
     """Close the loops with all start values met, else those of highest priority, else in least squares."""
     model, first = closure.model, starts.first
-    placed, everything = body_pose_targets(model, starts.places), starts.positions(model, driven=True)
+    placed, everything = body_pose_targets(model, starts.placements), starts.positions(model, driven=True)
     if first is not None:
         demanded = first.positions(model, driven=True)
         rest = starts.positions(model, beside=first, driven=True)
         demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
-        firm = body_pose_targets(model, first.places)
+        firm = body_pose_targets(model, first.placements)
         others = [p for p in placed if p.name not in {f.name for f in firm}]
         try:
             return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8, limits=limits).q

@@ -191,6 +191,6 @@ def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
         ending = name[len(loop_constraint.name) + 1 :] if name.startswith(loop_constraint.name + ".") else ""
         if isinstance(element, KinematicChain) and ending in (*element.inner_names, ALL_COORDINATES):
             return loop_constraint, None
-        if isinstance(element, Joint) and element.separate and ending in element.coordinates:
+        if isinstance(element, Joint) and element.independently_lockable and ending in element.coordinates:
             return loop_constraint, element.coordinates.index(ending)
     return None, None

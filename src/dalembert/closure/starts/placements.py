@@ -82,9 +82,9 @@ def _nearest(
         bound = min(bound, float(np.linalg.norm(compromise.residual(fitted.q))))
         trial = closure.iterate(fitted.q, ~held)
         if not trial.closed:
-            trial = closure.escape(trial, held, random)
+            trial = closure.leave_local_minimum(trial, held, random)
         if trial.closed:
-            trial = closure.settle(trial, wishes, ~held)
+            trial = closure.refine(trial, wishes, ~held)
             missed = float(np.linalg.norm(wishes.residual(trial.q)))
             if missed < (1.0 - SAME_DISTANCE_TOL) * least:
                 best, least = trial, missed

@@ -33,10 +33,10 @@ class Cylindrical(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle", "slide")
     speeds: ClassVar[tuple[str, ...]] = ("angle", "slide")
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y")
-    presses: ClassVar[str] = "across"
+    friction_load: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
-    flips: ClassVar[bool] = True
-    separate: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
+    independently_lockable: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.axis)

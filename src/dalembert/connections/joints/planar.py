@@ -34,10 +34,10 @@ class Planar(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     rows: ClassVar[tuple[str, ...]] = ("z", "tilt_x", "tilt_y")
-    presses: ClassVar[str] = "along"
+    friction_load: ClassVar[str] = "along"
     directions: ClassVar[tuple[str, ...]] = ("normal",)
-    flips: ClassVar[bool] = True
-    separate: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
+    independently_lockable: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.normal)

@@ -33,7 +33,7 @@ class Prismatic(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("slide",)
     speeds: ClassVar[tuple[str, ...]] = ("slide",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "rx", "ry", "rz")
-    presses: ClassVar[str] = "across"
+    friction_load: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
 
     def frame(self) -> Array:

@@ -34,9 +34,9 @@ class Revolute(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "tilt_x", "tilt_y")
-    presses: ClassVar[str] = "across"
+    friction_load: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
-    flips: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.axis)

@@ -28,7 +28,7 @@ class Spherical(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
     speeds: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
-    presses: ClassVar[str] = "all"
+    friction_load: ClassVar[str] = "all"
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return quaternion(*q), np.zeros(3)

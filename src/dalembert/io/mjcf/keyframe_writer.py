@@ -12,7 +12,7 @@ from ...bodies.markers import Marker
 from ...closure import assemble
 from ...errors import DalembertError
 from ...rotation import to_quaternion
-from ..xml_writer import text_of
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import MjcfJoint, Writing
@@ -29,7 +29,7 @@ def add_keyframe(writing: Writing) -> None:
         model = system.compile()
         q = assemble(model).q
     except DalembertError as error:
-        writing.left.append(f"start values: {str(error).splitlines()[0]}")
+        writing.omissions.append(f"start values: {str(error).splitlines()[0]}")
         return
     poses = {
         body.name: (pose.rotation, pose.position) for body in system.bodies.values() for pose in [model.pose(body, q)]

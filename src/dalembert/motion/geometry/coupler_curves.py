@@ -144,8 +144,7 @@ class CouplerCurve(KinematicResult):
         rest = self._at_rest
         along = np.where(rest[:, None], self.acceleration, self.velocity)
         size = np.linalg.norm(along, axis=1, keepdims=True)
-        unit: Array = np.divide(along, size, out=np.full_like(along, np.nan), where=size > 0)
-        return unit
+        return np.asarray(np.divide(along, size, out=np.full_like(along, np.nan), where=size > 0))
 
     @cached_property
     def curvature(self) -> Array:
@@ -153,8 +152,7 @@ class CouplerCurve(KinematicResult):
         cross = np.cross(self.velocity, self.acceleration)
         top = np.linalg.norm(cross, axis=1) if self.normal is None else cross @ self.normal
         still = self._at_rest
-        k: Array = np.divide(top, self.speed**3, out=np.full(len(self.t), np.nan), where=~still)
-        return k
+        return np.asarray(np.divide(top, self.speed**3, out=np.full(len(self.t), np.nan), where=~still))
 
     @cached_property
     def torsion(self) -> Array:
@@ -165,8 +163,7 @@ class CouplerCurve(KinematicResult):
         size = (cross**2).sum(axis=1)
         jerk = differentiate(self.t, self.points, self.velocity, self.acceleration)
         bent = ~self._at_rest & (size > 1e-24 * self.speed**6 / self._size**2)
-        tau: Array = np.divide((cross * jerk).sum(axis=1), size, out=np.full(len(self.t), np.nan), where=bent)
-        return tau
+        return np.asarray(np.divide((cross * jerk).sum(axis=1), size, out=np.full(len(self.t), np.nan), where=bent))
 
     @cached_property
     def centres(self) -> Array:
@@ -309,7 +306,7 @@ class CouplerCurve(KinematicResult):
 
 
 def coupler_curve(result: Result, point: object, *, relative_to: object = "ground") -> CouplerCurve:
-    """Return the path of a point with its tangent, curvature, torsion, cusps, inflections and double points.
+    """Return the path of a point with tangent, curvature, torsion, cusps, inflections, double points.
 
     Parameters
     ----------
@@ -358,5 +355,4 @@ def _normal(seen: RelativeFrameMotion) -> Array | None:
     _, s, axes = np.linalg.svd(seen.position - seen.position.mean(axis=0), full_matrices=False)
     if len(s) > 2 and s[2] > 1e-9 * s[0]:
         return None
-    n: Array = axes[-1] * np.sign(axes[-1][np.abs(axes[-1]).argmax()])
-    return n
+    return np.asarray(axes[-1] * np.sign(axes[-1][np.abs(axes[-1]).argmax()]))

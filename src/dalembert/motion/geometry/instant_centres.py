@@ -122,7 +122,7 @@ class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
 
 @checked("bodies")
 def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> InstantCentres:
-    """Return the instant centres of all pairs of some bodies, ground included; they satisfy Kennedy's theorem.
+    """Return the instant centres of all pairs of bodies, ground included (Kennedy's theorem).
 
     Parameters
     ----------

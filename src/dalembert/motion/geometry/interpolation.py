@@ -38,7 +38,7 @@ def refine(result: Result, rows: int = _N_FINE_ROWS) -> Result:
         return result
     times = np.linspace(result.t[0], result.t[-1], rows)
     try:
-        more: Result = result.refined(times) if (np.diff(result.t) == 0).any() else result.at(times)
+        more: Result = result.with_times(times) if (np.diff(result.t) == 0).any() else result.at(times)
         more["a"]
     except DalembertError:  # without inertia, accelerations are known at the rows only
         return result
@@ -75,8 +75,7 @@ def _next_rate(t: Array, known: Array, m: int) -> Array:
     rows, right = A.reshape(n, -1, count), b.reshape(n, r * (m - 1), -1)
     here = np.stack([h[:, None] ** d / factorial(d) * known[d] for d in range(r)], axis=1)
     c = np.linalg.solve(rows[:, :, r:], right - rows[:, :, :r] @ here)
-    rate: Array = factorial(r) * c[:, 0] / h[:, None] ** r
-    return rate
+    return np.asarray(factorial(r) * c[:, 0] / h[:, None] ** r)
 
 
 def _neighbours(t: Array, count: int) -> NDArray[np.intp]:

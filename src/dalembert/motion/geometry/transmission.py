@@ -277,18 +277,10 @@ def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
     Where it is zero, its rate.
     """
     system = result.require_model().system
-    bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
-
-    def of(level: int) -> Array:
-        parts = []
-        for seen in bodies:
-            r = point - seen.position
-            w, e = seen.angular_velocity, seen.angular_acceleration
-            fast = np.cross(e, r) + np.cross(w, np.cross(w, r))
-            parts.append(seen.acceleration + fast if level else seen.velocity + np.cross(w, r))
-        return np.asarray(parts[0] - parts[1])
-
-    v = of(0)
+    first, second = (RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame))
+    v = first.velocity_at(point) - second.velocity_at(point)
     speed = np.linalg.norm(v, axis=1)
     still = speed <= 1e-9 * np.nanmax(speed, initial=0.0)
-    return np.where(still[:, None], of(1), v) if still.any() else v
+    if not still.any():
+        return v
+    return np.where(still[:, None], first.acceleration_at(point) - second.acceleration_at(point), v)

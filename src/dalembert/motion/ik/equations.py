@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import Reach as Core
+from ..._core import IkProblem
 from ...closure.equations import RelativeEquations
 from ...closure.equivalent_configurations import axis_reversal_mask
 from ...closure.joint_limits import Bounds
@@ -109,14 +109,14 @@ class IkEquations:
     # -- rows
 
     @cached_property
-    def core(self) -> Core:
+    def core(self) -> IkProblem:
         """The problem in the form of the core."""
         model = self.model
         over, under = self._over, self._under
         cut = np.concatenate([over, under]).astype(np.int32)
         bounds = np.concatenate([self.bounds.cut_upper[over], self.bounds.cut_lower[under]])
         signs = np.repeat([1.0, -1.0], [len(over), len(under)])
-        return Core(
+        return IkProblem(
             model,
             self.t,
             self.closing.astype(np.int32),
@@ -173,7 +173,7 @@ class IkEquations:
             q[:, self.place[at]] = np.clip(q[:, self.place[at]], self.lower[at], self.upper[at])
         return q
 
-    def room(self, q: Array) -> tuple[Array, Array]:
+    def step_limits(self, q: Array) -> tuple[Array, Array]:
         """Return the least and largest steps x (b, n) within the limits."""
         at = np.where(self.place >= 0, q[:, self.place], 0.0)
         return (self.lower - at) / self.metric, (self.upper - at) / self.metric
@@ -211,7 +211,7 @@ class IkEquations:
             found[goal.unit] = np.maximum(found[goal.unit], np.sqrt((rows * rows).sum(1)))
         return found["m"], found["rad"]
 
-    def pressed(self, r: Array) -> list[str]:
+    def cut_joints_at_limit(self, r: Array) -> list[str]:
         """Return the coordinates of cut joints that are at a limit, for rows r (m,)."""
         at = np.flatnonzero(np.abs(r[self.closures : self.hard]) < 1e-9)
         names = named_velocities(self.model, self.model.compiled.names.cut_v, item="limits").names
@@ -233,7 +233,7 @@ def _in_core(model: Model, goal: CheckedTarget, scale: float) -> tuple[Any, ...]
         np.array([*turns, goal.letters.islower()], dtype=np.int32),
         np.array([*goal.axis, scale]),
         np.nan_to_num(goal.wanted.reshape(len(goal.wanted), -1)),
-        goal.meant.astype(float),
+        goal.specified.astype(float),
     )
 
 

@@ -68,7 +68,7 @@ def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: s
         span = slice(reach.hard + 3 * k, reach.hard + 3 * k + 3)
         if np.abs(J[:, span]).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
             continue
-        number = max(len(goal.wanted), len(goal.meant))
+        number = max(len(goal.wanted), len(goal.specified))
         away = reach.residual(np.tile(q, (number, 1)), np.arange(number))[:, span] / reach.goal_scales[k]
         missed = float(np.linalg.norm(away, axis=1).max())
         if missed * reach.goal_scales[k] <= reach.tolerance:

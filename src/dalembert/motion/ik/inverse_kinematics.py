@@ -304,7 +304,7 @@ def _message(reach: IkEquations, found: SearchOutcome, k: int) -> str:
 
 
 def _limiting_joint(reach: IkEquations, found: SearchOutcome, k: int) -> str:
-    least, most = (room[0] for room in reach.room(found.q[k : k + 1]))
+    least, most = (room[0] for room in reach.step_limits(found.q[k : k + 1]))
     push = found.push[k]
     strong = np.abs(push) > ACTIVE_LIMIT_TOL * max(1.0, float(np.abs(push).max(initial=0.0)))
     names = [
@@ -313,7 +313,7 @@ def _limiting_joint(reach: IkEquations, found: SearchOutcome, k: int) -> str:
         for side, room, bound, sign in (("lower", least, reach.lower[i], 1), ("upper", most, reach.upper[i], -1))
         if abs(room[i]) < 1e-9 and sign * push[i] > 0
     ]
-    pressed = reach.pressed(found.residual[k])
+    pressed = reach.cut_joints_at_limit(found.residual[k])
     names += [f"{name!r}, which closes a loop, is at its limit" for name in pressed]
     if names:
         return ", ".join(names)

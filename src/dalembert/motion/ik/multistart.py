@@ -148,7 +148,7 @@ class MultistartSearch:
     def scattered(self, q: Array) -> Array:
         """Return random configurations (b, nq): within limits, or 180° and two lengths about q (b, nq)."""
         reach = self.reach
-        least, most = reach.room(q)
+        least, most = reach.step_limits(q)
         radius = np.where(reach.model.compiled.tables["column_scale"][reach.columns] == 1.0, np.pi, 2.0 * reach.length)
         radius = radius / reach.metric
         # the widest window within the limits, centred at the start if possible
@@ -215,7 +215,9 @@ class MultistartSearch:
     def left_over(self, found: SearchOutcome, which: IndexArray) -> BoolArray:
         """Return the mask (B,) of reached targets with degrees of freedom left."""
         reached = np.flatnonzero(found.reached)
-        alike = all(len(goal.meant) == 1 or (goal.meant == goal.meant[0]).all() for goal in self.reach.goals)
+        alike = all(
+            len(goal.specified) == 1 or (goal.specified == goal.specified[0]).all() for goal in self.reach.goals
+        )
         marks = np.zeros(len(found.q), dtype=bool)
         if not reached.size:
             return marks

@@ -59,7 +59,7 @@ def minimize_on_constraints(
             break
         here, target, wish = q[live], which[live], preferred[live]
         at, J = r[live], reach.jacobian(here, target)
-        least, most = reach.room(here)
+        least, most = reach.step_limits(here)
         soft = J[:, firm:].swapaxes(1, 2)
         away = reach.away(here, wish)
         g = (soft @ at[:, firm:, None])[:, :, 0] + posture * away
@@ -167,7 +167,7 @@ def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int
         gap, J = reach.violated(r[live])[:, :firm], reach.jacobian(q[live], which[live])[:, :firm]
         if reach.limited:
             J = np.where((reach.sided[:firm] & (gap == 0.0))[:, :, None], 0.0, J)
-        least, most = reach.room(q[live])
+        least, most = reach.step_limits(q[live])
         fixed = np.zeros(least.shape, dtype=bool)
         for _ in range(3):  # a coordinate moved to a bound stays there
             free = np.where(fixed[:, None, :], 0.0, J)

@@ -143,7 +143,7 @@ def _tangent(search: MultistartSearch, q: Array, which: NDArray[np.intp], wanted
     J = reach.jacobian(q, which)[:, ~reach.sided]
     kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are not free
     J = J[:, kept]
-    least, most = reach.room(q)
+    least, most = reach.step_limits(q)
     x = -(np.linalg.pinv(J, rcond=ROW_RANK_TOL) @ wanted[:, ~reach.sided][:, kept, None])[:, :, 0]
     side = float(np.sign(np.linalg.det(J[0]))) if J.shape[1] == J.shape[2] else None
     return np.clip(x, least, most), side

@@ -70,14 +70,14 @@ def begin_from(
         _check_limits(model, reach, starts)
     clocks = [k for k, name in enumerate(model.compiled.names.speed_units) if name == "s"]
     if clocks:
-        given_q = model.drive_motion(reach.t)[0]
+        given_q = model.drive_targets(reach.t)[0]
         starts = np.where(np.isnan(given_q), starts, given_q)
     return starts, tuple(notes), several
 
 
 def _check_limits(model: Model, reach: IkEquations, starts: Array) -> None:
     """Raise an error for starts beyond limits."""
-    least, most = reach.room(starts)
+    least, most = reach.step_limits(starts)
     beyond = np.maximum(least, -most) * reach.metric
     worst = np.unravel_index(int(beyond.argmax()), beyond.shape)
     if beyond[worst] > 1e-9:

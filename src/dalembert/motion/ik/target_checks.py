@@ -31,7 +31,7 @@ class CheckedTarget:
     kind : str
         ``"position"``, ``"rotation"``, ``"angles"`` or ``"direction"``.
     wanted : (..., 3) or (..., 3, 3)
-    meant : (..., 3) bool
+    specified : (..., 3) bool
         Mask of rows that are not free.
     axis : (3,)
     letters : str
@@ -43,7 +43,7 @@ class CheckedTarget:
     reference: Marker | None
     kind: str
     wanted: Array
-    meant: NDArray[np.bool_]
+    specified: NDArray[np.bool_]
     axis: Array
     letters: str
     weight: float
@@ -51,7 +51,7 @@ class CheckedTarget:
     @cached_property
     def whole(self) -> bool:
         """True if no row is free."""
-        return bool(self.meant.all())
+        return bool(self.specified.all())
 
     @property
     def unit(self) -> str:
@@ -60,7 +60,7 @@ class CheckedTarget:
 
     def meant_of(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return the mask of rows that are not free for some of a batch, (b, 3) or (1, 3)."""
-        return self.meant if len(self.meant) == 1 else self.meant[which]
+        return self.specified if len(self.specified) == 1 else self.specified[which]
 
     def stiffness(self, r: Array) -> Array:
         """Return S (b, 3, 3): the second derivative of |r|^2 / 2 in addition to that of J is J^T S J."""

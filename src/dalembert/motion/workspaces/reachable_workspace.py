@@ -195,7 +195,7 @@ class Workspace(ArrayAnswer):
         return out
 
     def determinant(self, mode: Sequence[int] | None = None) -> Array:
-        """Return det K over the grid in a working mode: zero where the platform can move with locked actuators."""
+        """Return det K over the grid in a working mode; zero where locked actuators leave mobility."""
         K = self.jacobians(mode)
         if K.shape[-1] != K.shape[-2]:
             remedy = f"there are {K.shape[-2]} actuated coordinates and {K.shape[-1]} DOF: only as many have one"

@@ -87,8 +87,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
     def soft_rates(m: Motion) -> Array:
         w = euler_axes(angles(m), convention, axes=attitudes.axes)
         square = np.swapaxes(w, 1, 2) @ w + REGULARIZATION**2 * np.eye(3)
-        found: Array = np.linalg.solve(square, np.einsum("nji,nj->ni", w, attitudes.velocity(m))[..., None])[..., 0]
-        return found
+        return np.linalg.solve(square, np.einsum("nji,nj->ni", w, attitudes.velocity(m))[..., None])[..., 0]
 
     def rates(m: Motion) -> Array:
         return _named(m, name, lambda: euler_rates(angles(m), attitudes.velocity(m), convention, axes=attitudes.axes))
@@ -117,7 +116,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
         branch=("turn", "", "turn"),
         rate=soft_rates,
         start=np.zeros(3),
-        unique=folded,
+        determined=folded,
     )
 
 

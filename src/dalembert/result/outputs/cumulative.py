@@ -61,7 +61,7 @@ class _Grid:
     def __init__(self, result: Result) -> None:
         self.result = result
         t = result.t
-        inner = np.concatenate([result.steps, result.breaks, [event.t for event in result.events]])
+        inner = np.concatenate([result.step_times, result.discontinuity_times, [event.t for event in result.events]])
         inner = np.setdiff1d(inner[(inner > t[0]) & (inner < t[-1])], t)
         self.knots = knots = np.sort(np.concatenate([t, inner]), kind="stable")
         self.begin, self.end = knots[:-1], knots[1:]
@@ -79,8 +79,8 @@ class _Grid:
         if fresh.any():
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
-        jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
-        part = SIDE_FRACTION if result.require_model().thresholds else 0.0
+        jumps = np.concatenate([result.discontinuity_times, [event.t for event in result.events]])
+        part = SIDE_FRACTION if result.require_model().switching_functions else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():

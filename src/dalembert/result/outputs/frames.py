@@ -29,7 +29,7 @@ Maker = Callable[[Model, Marker, str], Output]
 def frame_of(model: Model, owner: str) -> Marker | None:
     """Return the frame of ``"body"``, ``"body.label"`` or either with ``".at(x, y, z)"``; None if there is none."""
     try:
-        found = model.system.frame(owner)
+        found = model.system.marker(owner)
     except ModelError as error:
         if error.field == "point":
             raise ModelError("output", "point", owner, error.remedy) from None
@@ -82,13 +82,11 @@ def _angles(R: Array, axis: Array) -> Array:
     plane = frame_with_z(axis)[:, :2]
     k = next(k for k in range(3) if abs(axis[k]) < 0.95 and abs(axis @ R[0, :, k]) < 0.95)
     at, start = R[:, :, k] @ plane, plane[k]
-    angle: Array = np.arctan2(start[0] * at[:, 1] - start[1] * at[:, 0], at @ start)
-    return angle
+    return np.asarray(np.arctan2(start[0] * at[:, 1] - start[1] * at[:, 0], at @ start))
 
 
 def _rotations(m: Motion, marker: Marker) -> Array:
-    R: Array = m.model.pose(marker, m.q).rotation
-    return R
+    return m.model.pose(marker, m.q).rotation
 
 
 def _vector(quantity: str, unit: str, needs: str, value: Callable[[Motion, Marker], Array]) -> Maker:

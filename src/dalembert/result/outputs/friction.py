@@ -30,10 +30,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     labels = element.speeds
 
     def friction(m: Motion) -> Array:
-        effort = m.part("held")[:, places].copy()
+        effort = m.part("constraint_effort")[:, places].copy()
         for part, speed in enumerate(speeds):
-            if speed in model.compiled.elements.dry:
-                effort[:, part] += m.part("forces")[:, model.compiled.elements.dry[speed].measure]
+            if speed in model.compiled.elements.friction_slots:
+                effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]
         return effort
 
     def held(conditions: Conditions) -> Array:
@@ -43,7 +43,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
         value = np.zeros((len(m), element.nv))
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             sticks = held(conditions)
-            dry = [model.compiled.elements.dry.get(speed) for speed in speeds]
+            dry = [model.compiled.elements.friction_slots.get(speed) for speed in speeds]
             modes = np.array([SIGN_MODE if place is None else conditions.parameters[place.mode] for place in dry])
             still = modes == 0.0
             if element.has_vector_friction:  # components of a direction may be zero

@@ -103,14 +103,14 @@ def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
         remedy = "only vectors in world axes have components along other axes: positions, velocities, forces and so on"
         raise ModelError(f"output {name!r}", "vector", what, remedy)
     axes = find(model, f"{frame}.rotation")
-    of_vector, of_axes, unique = vector.value, axes.value, vector.unique
+    of_vector, of_axes, unique = vector.value, axes.value, vector.determined
     meaning = f"{vector.meaning.removesuffix('world axes')}axes of {frame!r}"
     turned = replace(
         vector,
         name=f"{base if component else what} in {frame}",
         meaning=meaning,
         value=lambda m: np.einsum("nji,nj->ni", of_axes(m), of_vector(m)),
-        unique=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
+        determined=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
     )
     return turned.component("xyz".index(component), name) if component else turned
 

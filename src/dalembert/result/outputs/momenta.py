@@ -46,8 +46,7 @@ def _rigid_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
 
 def _flexible_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
     """Return them for a flexible body: rows of its mass matrix (Jain & Rodriguez 1990, (3.32)) times its velocities."""
-    flexible = body.flexible
-    assert flexible is not None
+    flexible = body.require_flexible()
     integrals = source_integrals(flexible) if flexible.order == "source" else modal_integrals(flexible)
     order = "ruthless" if flexible.order == "ruthless" else "full"
     nm, places, speeds = flexible.nm, m.model.q_slice(body.name), m.model.v_slice(body.name)

@@ -60,11 +60,21 @@ def single_period(conditions: Conditions) -> Periods:
 # Parts of a report that are computed together, because the first one makes the others free.
 _GROUPS = (
     ("cut_q", "cut_v"),
-    ("residual", "rate"),
+    ("residual", "residual_rate"),
     ("a", "dx"),
-    ("tau", "lam", "loads", "cut_a", "held"),
+    ("tau", "lam", "loads", "cut_a", "constraint_effort"),
     ("unique",),
-    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort", "asked", "margins"),
+    (
+        "measures",
+        "rates",
+        "forces",
+        "port_loads",
+        "signals",
+        "applied",
+        "cut_effort",
+        "requested_effort",
+        "switching_functions",
+    ),
     ("body_loads",),
     ("energies", "losses", "gains"),
     ("energy",),
@@ -166,15 +176,13 @@ class Motion:
     @property
     def stored(self) -> Array:
         """Energy stored in elements, (n,) J."""
-        stored: Array = self.part("energies").sum(axis=1)
-        return stored
+        return np.asarray(self.part("energies").sum(axis=1))
 
     @property
     def power(self) -> Array:
         """Power supplied by drives, control, active elements and external loads, (n,) W."""
         energy = self.part("energy")
-        power: Array = energy[:, 4] + energy[:, 5]
-        return power
+        return energy[:, 4] + energy[:, 5]
 
     @property
     def loss(self) -> Array:
@@ -182,12 +190,12 @@ class Motion:
         return self.part("energy")[:, 3]
 
     @property
-    def holds(self) -> bool:
+    def has_locks(self) -> bool:
         """True if degrees of freedom are locked at some of the times."""
         return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
-    def controlled(self) -> bool:
+    def has_control(self) -> bool:
         """True if joint forces are external."""
         if self.conditions is None:
             return False
@@ -220,11 +228,10 @@ class Motion:
     # ---- closed loops
 
     def worst(self, part: str) -> Array:
-        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"rate"``, (n,)."""
+        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"residual_rate"``, (n,)."""
         if not self.model.nc:
             return np.zeros(len(self))
-        worst: Array = np.abs(self.part(part)).max(axis=1)
-        return worst
+        return np.asarray(np.abs(self.part(part)).max(axis=1))
 
     # ---- frames
 

@@ -84,7 +84,7 @@ def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]
         return [name]
     if 0 in shape:
         return []
-    about = result.about(name)
+    about = result.find_output(name)
     endings = () if about is None else about.labels
     numbers = (".".join(map(str, k)) for k in product(*map(range, shape)))
     return [part_name(name, ending) for ending in endings or numbers]

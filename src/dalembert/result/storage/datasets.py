@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import xarray
 
     from ...model import Model
-    from ..outputs import Output
+    from ..outputs.output import Output
     from ..records import Labels
     from ..result import Result
 
@@ -45,7 +45,7 @@ class Source(Protocol):
     def model(self) -> Model | None:
         """The model."""
 
-    def about(self, what: str) -> Output | None:
+    def find_output(self, what: str) -> Output | None:
         """Return unit, shape and meaning of an output, if known."""
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ def states_dataset(source: Source, names: Sequence[str] = (), lead: tuple[str, .
 def _about(source: Source) -> dict[str, str]:
     """Return the attributes of the time axis."""
     axis = getattr(source, "axis", None)
-    if axis is None or axis.plain:
+    if axis is None or axis.is_time:
         return {"units": "s"}
     return {"units": axis.unit, "long_name": axis.name}
 
@@ -97,7 +97,7 @@ def _with_output(data: xarray.Dataset, source: Source, name: str, lead: tuple[st
     values = source[name]
     attributes: dict[str, Any] = {}
     labels: tuple[str, ...] = ()
-    output = source.about(name)
+    output = source.find_output(name)
     if output is not None:
         attributes, labels = {"units": output.unit, "long_name": output.meaning}, output.labels
     dimensions = [f"{name}_{k}" for k in range(values.ndim - len(lead))]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...errors import DalembertError, FileError, ModelError
 from ...model import as_model
 from ...model.fingerprint import fingerprint, first_difference
-from ..outputs import Periods
+from ..outputs.motion import Periods
 from ..records import TIME, Axis, EventRecord, Labels, Stats
 from .columns import column_names, distinct
 from .datasets import variable_name
@@ -100,7 +100,7 @@ def check_model(note: Mapping[str, Any], model: Model) -> None:
 
 def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) -> Any:
     """Return conditions from their stored form."""
-    return model.conditions(stabilization=(gains[0], gains[1])).like(plain)
+    return model.conditions(stabilization=(gains[0], gains[1])).with_plain(plain)
 
 
 def result_of(kind: type[Result], note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
@@ -159,8 +159,8 @@ def run_note(result: Result) -> dict[str, Any]:
         "events": events,
         "prescribed": result.prescribed,
         "axis": [result.axis.name, result.axis.unit],
-        "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
-        "controlled": result.controlled,
+        "periods": [(begin, one.to_plain(), one.stabilization) for begin, one in periods],
+        "controlled": result._has_control,
     }
 
 

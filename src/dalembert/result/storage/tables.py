@@ -60,7 +60,7 @@ def _unit(result: Result, column: str) -> str:
 
 def _about(result: Result, name: str) -> Any:
     try:
-        return result.about(name)
+        return result.find_output(name)
     except ModelError:
         return None
 

@@ -56,8 +56,7 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
         array = zarr.open_array(str(folder / name), mode="r", zarr_format=3)
         if array.shape != shape:  # before memory is allocated
             raise FileError("load", "path", os.fspath(path), f"its array {name!r} is {array.shape}, not {shape}")
-        values: Array = np.asarray(array[...], dtype=float)
-        return values
+        return np.asarray(array[...], dtype=float)
 
     return read, str(note)
 

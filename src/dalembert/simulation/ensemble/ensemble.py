@@ -37,15 +37,15 @@ __all__ = ["Ensemble"]
 Array = NDArray[np.float64]
 
 _REASONS = {
-    "underflow": "no step is small enough",
+    "step_underflow": "no step is small enough",
     "not_finite": "accelerations are not finite",
-    "apart": "the loops cannot be closed",
-    "host": "its control failed",
-    "unsolved": "the equations of an implicit step cannot be solved",
+    "loops_open": "the loops cannot be closed",
+    "callback_failed": "its control failed",
+    "newton_failed": "the equations of an implicit step cannot be solved",
     "open": "a loop is open at its end",
     "stopped": "interrupted",
     "event": "an event ended it",
-    "crawls": "its steps became too short to reach the end: a force may jump to and fro",
+    "stagnated": "its steps became too short to reach the end: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
@@ -121,7 +121,7 @@ class Ensemble(Answer):
         span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
         return f"{len(self)} runs, {len(self.t)} times, {span}, {ending}"
 
-    def about(self, what: Any) -> Output:
+    def find_output(self, what: Any) -> Output:
         """Return unit, shape and meaning of an output."""
         return Output.of(self.model, what)
 
@@ -150,10 +150,10 @@ class Ensemble(Answer):
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
-            conditions=None if conditions.as_described else single_period(conditions),
+            conditions=None if conditions.is_default else single_period(conditions),
             dense=between,
-            steps=() if between is None else between.step_ends,
-            breaks=() if between is None else between.run_breaks,
+            step_times=() if between is None else between.step_ends,
+            discontinuity_times=() if between is None else between.run_discontinuity_times,
         )
 
     def _dense_output(self, number: int, conditions: Conditions) -> RepeatedSteps | None:

@@ -51,12 +51,12 @@ class BatchOutcome:
 
 def batched_control(conditions: Conditions) -> BatchedControl | None:
     """Return the batched control; None without a control, with a sampled one, or with laws in Python."""
-    host = conditions.host
+    host = conditions.callback
     if (
         host is None
         or host.control is None
         or isinstance(host.control, SampledControl)
-        or conditions.model.family.hosted
+        or conditions.model.family.callback_laws
     ):
         return None
     return BatchedControl(host)
@@ -78,7 +78,7 @@ class EnsembleRunner:
         Output times.
     start : three of (B, n)
         q, v and x at the start.
-    breaks : (m,) s
+    discontinuity_times : (m,) s
         Discontinuity times given by the user.
     interrupt : Interrupt
     """
@@ -89,7 +89,7 @@ class EnsembleRunner:
     span: tuple[float, float]
     times: Array
     start: tuple[Array, Array, Array]
-    breaks: Array
+    discontinuity_times: Array
     interrupt: Interrupt
 
     def execute(self) -> BatchOutcome:
@@ -111,11 +111,13 @@ class EnsembleRunner:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
         for group in self.groups:
-            breaks_of_all, spans = self.members.breaks(group, *self.span, self.options, self.breaks)
+            all_times, spans = self.members.discontinuity_times(
+                group, *self.span, self.options, self.discontinuity_times
+            )
             q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in self.start)
             stepper = self.options.integrator(group.conditions)
             parts.append(
-                stepper.batch(
+                stepper.run_batch(
                     *self.span,
                     self.times,
                     q_0,
@@ -124,10 +126,10 @@ class EnsembleRunner:
                     group.elements,
                     group.own,
                     threads=_core.threads(),
-                    breaks=breaks_of_all,
-                    spans=spans,
+                    discontinuities=all_times,
+                    discontinuity_offsets=spans,
                     flag=self.interrupt.flag,
-                    together=control,
+                    batched_control=control,
                 )
             )
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}

@@ -24,7 +24,7 @@ from ...connections.laws import (
     Ramp,
     SmoothedLaw,
     Spline,
-    breaks_of,
+    discontinuity_times_of,
     find_jumps,
 )
 from ...errors import ModelError
@@ -70,8 +70,8 @@ def drive_velocity_jumps(
     Raises
     ------
     ModelError
-        If a function jumps and neither its derivative nor `FunctionLaw.breaks` is given: finite differences across the
-        jump would be wrong.
+        If a function jumps and neither its derivative nor `FunctionLaw.discontinuity_times` is given: finite
+        differences across the jump would be wrong.
     """
     found = []
     for drive in model.drives:
@@ -92,9 +92,9 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
     """Return the velocity jumps of a law."""
     inner = law.law if isinstance(law, Integral) else law
     level = 1 if isinstance(law, Integral) else drive.level
-    known = breaks_of(inner, float(times[0]), float(times[-1]))
+    known = discontinuity_times_of(inner, float(times[0]), float(times[-1]))
     if len(known) or isinstance(inner, Piecewise):
-        return _at_breaks(inner, known, level, times)
+        return _at_discontinuities(inner, known, level, times)
     if not isinstance(inner, FunctionLaw):
         return find_jumps(lambda t: inner(t)[1 - level], times)
     of_speed = inner.value if level else inner.rate
@@ -105,18 +105,18 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
             f"drive {drive.name!r}",
             f"speed at t = {t:.6g} s",
             f"{first:.6g} then {last:.6g}",
-            f"it jumps: declare that by da.FunctionLaw(law, breaks=[{t:.6g}]) for a velocity jump with its impulse, "
-            "or smooth it by da.laws.SmoothedLaw(law, width)",
+            f"it jumps: declare that by da.FunctionLaw(law, discontinuity_times=[{t:.6g}]) for a velocity jump with "
+            "its impulse, or smooth it by da.laws.SmoothedLaw(law, width)",
         )
     return steps
 
 
-def _at_breaks(law: Law, breaks: Array, level: int, times: Array) -> list[Step]:
+def _at_discontinuities(law: Law, discontinuities: Array, level: int, times: Array) -> list[Step]:
     """Return the velocity jumps at the discontinuity times of a law."""
     gap = _time_gap(1e-12, float(times[0]), float(times[-1]))
     size = max(abs(law(t)[1 - level]) for t in times.tolist())
     steps = []
-    for t in breaks.tolist():
+    for t in discontinuities.tolist():
         if times[0] < t < times[-1]:
             first, last = (law(side)[1 - level] for side in (t - gap, t + gap))
             if abs(last - first) > 1e-9 * max(size, abs(first), abs(last)):

@@ -150,7 +150,7 @@ class EventContext:
 
     def switch(self, connection: str, on: bool) -> None:
         """Switch a constraint or a cut joint on or off; velocities satisfy it at once, by an impulse."""
-        self.conditions = self.conditions.with_switch(connection, on, item="event")
+        self.conditions = self.conditions.with_constraint(connection, on, item="event")
         if on:
             check_closed(self.conditions, connection, self.q, self.t)
             self._jump()

@@ -31,7 +31,7 @@ class FrictionRows:
     Attributes
     ----------
     names, units : tuple of str, (n,)
-    places : (n,) int
+    indices : (n,) int
         Indices of velocities: those of the trees, then of cut joints.
     coordinates : (n,) int
         Indices of coordinates; -1 where there is none, as of a ball joint.
@@ -53,7 +53,7 @@ class FrictionRows:
     model: Model
     names: tuple[str, ...]
     units: tuple[str, ...]
-    places: NDArray[np.intp]
+    indices: NDArray[np.intp]
     coordinates: NDArray[np.intp]
     friction: NDArray[np.intp]
     mode: NDArray[np.intp]
@@ -100,7 +100,7 @@ class FrictionRows:
     @property
     def has_cut_joints(self) -> bool:
         """True if some rows are of cut joints."""
-        return bool((self.places >= self.model.nv).any())
+        return bool((self.indices >= self.model.nv).any())
 
     @cached_property
     def has_friction(self) -> NDArray[np.bool_]:
@@ -160,12 +160,12 @@ class FrictionRows:
         if self.has_cut_joints:
             cut_q, cut_v, _ = self.model.cut_motion(q, v, np.zeros_like(v))
             s, u = np.hstack([q, cut_q]), np.hstack([v, cut_v])
-        return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.places]
+        return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.indices]
 
     def accelerations(self, q: Array, v: Array, a: Array) -> Array:
         """Return the accelerations (n,) of the rows."""
         every = np.concatenate([a, self.model.cut_motion(q, v, a)[2]]) if self.has_cut_joints else a
-        return np.asarray(every[self.places])
+        return np.asarray(every[self.indices])
 
     def jacobian(self, q: Array) -> Array:
         """Return J (n, nv): velocities of the rows are J v plus terms of time."""
@@ -175,7 +175,7 @@ class FrictionRows:
             still, unit = np.zeros((nv, nv)), np.repeat(q[None], nv, axis=0)
             moving, resting = (self.model.cut_motion(unit, v, still)[1] for v in (every, still))
             every = np.vstack([every, (moving - resting).T])
-        return np.asarray(every[self.places])
+        return np.asarray(every[self.indices])
 
 
 @cached_per_model
@@ -186,13 +186,13 @@ def friction_rows(model: Model) -> FrictionRows:
     tables = model.compiled.names
     for connection in model.system.connections.values():
         joint = connection.element
-        if not isinstance(joint, Joint) or not joint.dry:
+        if not isinstance(joint, Joint) or not joint.can_stick:
             continue
         cut = connection.name in tables.cut_v
         v = tables.cut_v[connection.name].start + model.nv if cut else tables.v[connection.name].start
         q = tables.cut_q[connection.name].start + model.nq if cut else tables.q[connection.name].start
         for part, name in enumerate(full_names(connection.name, joint.speeds)):
-            dry = model.compiled.elements.dry.get(name)
+            dry = model.compiled.elements.friction_slots.get(name)
             lower, upper, e, sliding, static = (
                 default if data is None else float(data[part])
                 for data, default in (
@@ -227,7 +227,7 @@ def friction_rows(model: Model) -> FrictionRows:
     columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
     whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
     sizes = [np.array(column, dtype=float) for column in columns[8:]]
-    fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
+    fields = ["indices", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
     fields += ["sliding_friction", "static_friction", "static_ratio", "lower", "upper", "restitution"]
     values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
     return FrictionRows(model, tuple(names), tuple(units), **values)
@@ -259,7 +259,11 @@ class Response:
         regularize: bool = False,
     ) -> None:
         model = rows.model
-        P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
+        P = (
+            model.constraint_jacobian(q, t=t) * conditions.active_rows()[:, None]
+            if model.nc
+            else np.zeros((0, model.nv))
+        )
         self.J = rows.jacobian(q)
         self.jumps = VelocityJumpSolver(model, q, held, P, regularize=regularize)
         self.D = self.jumps.respond(self.J)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,6 @@ Array = NDArray[np.float64]
 
 _STEPS = {"simulate": 1e-4}  # relative steps of central differences: runs are accurate to 1e-9
 DIFFERENCE_STEP = 1e-5
-FORWARDED_SETTINGS = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes itself
 
 
 @dataclass
@@ -117,16 +116,18 @@ class Evaluator:
             constraints = [goal.value(outputs) for goal in self.constraints]
         except DalembertError as failed:
             return Evaluation(x, {}, np.zeros(0), [], str(failed))
-        for label, values in ((self.goal.label, objective), *_labelled(self.constraints, constraints)):
+        for goal, values in zip((self.goal, *self.constraints), (objective, *constraints), strict=True):
             if not values.size or not np.isfinite(values).all():
                 what = "nothing" if not values.size else "not a finite number"
-                return Evaluation(x, outputs, np.zeros(0), [], f"{label!r} is {what}")
+                return Evaluation(x, outputs, np.zeros(0), [], f"{goal.label!r} is {what}")
         return Evaluation(x, outputs, objective, constraints)
 
     def _outputs(self, points: Array) -> list[tuple[dict[str, Array], str]]:
         """Return outputs and error message at each of the points (B, n), as an ensemble where the task supports it."""
         named = [self.variables.named(x) for x in points]
-        found: list[tuple[dict[str, Array], str]] = [(dict(_as_arrays(values)), "") for values in named]
+        found: list[tuple[dict[str, Array], str]] = [
+            ({name: np.asarray(value) for name, value in values.items()}, "") for values in named
+        ]
         for job in self.jobs:
             block = job.run(Cases.of(named))
             self.runs += len(points)
@@ -252,11 +253,3 @@ def _explain_not(job: Job) -> str:
 
 def _task(job: Job) -> str:
     return job.task if isinstance(job.task, str) else str(getattr(job.task, "__name__", "the task"))
-
-
-def _as_arrays(values: Mapping[str, float]) -> dict[str, Array]:
-    return {name: np.asarray(value) for name, value in values.items()}
-
-
-def _labelled(goals: Sequence[Goal], values: Sequence[Array]) -> list[tuple[str, Array]]:
-    return [(goal.label, value) for goal, value in zip(goals, values, strict=True)]

@@ -42,8 +42,6 @@ def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tu
         if name not in model.parameter_names:
             remedy = "an equilibrium has derivatives by parameters of the system only: s.parameters lists them"
             raise ModelError("sensitivity", "by", name, remedy)
-    if not names or len(set(names)) < len(names):
-        raise ModelError("sensitivity", "by", names, "give names, each once")
     if model.drives:
         remedy = "derivatives of equilibria with drives are not supported: use stiff springs instead, or da.sweep"
         raise ModelError("sensitivity", "drives", model.drives[0].name, remedy)
@@ -121,7 +119,7 @@ def mode_slopes(
     _check_pairs(first.eigenvalues)
 
     def beside(direction: ParameterDirection, h: float) -> Array:
-        at = found.conditions.beside(direction.name, h).model
+        at = found.conditions.perturbed(direction.name, h).model
         change = h * direction.start
         q = at.integrate(found.q, change[: at.nv])
         other = modes(at, State(q, found.v, found.t, found.x + change[2 * at.nv :]))

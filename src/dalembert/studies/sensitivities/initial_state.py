@@ -38,7 +38,7 @@ def initial_state_derivatives(
 ) -> dict[str, Array]:
     """Return derivatives of the initial state (2 nv + nx,) by name, where (1) determines them."""
     nv = model.nv
-    if model.drives or model.system.places or model.nq != nv:
+    if model.drives or model.system.placements or model.nq != nv:
         return {}
     coordinates, speeds = _met(model, given, start)
     own = [name for name in names if name in model.parameter_names]
@@ -118,10 +118,10 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
             continue
         value = float(parameter_value(model, name, model.parameters))
         step = DIFFERENCE_STEP * (abs(value) if value else 1.0)
-        above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
+        above = _rows(described.perturbed(name, step).model, start.q, start.v, start.t)
         if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row depends on it
             continue
-        below = _rows(described.beside(name, -step).model, start.q, start.v, start.t)
+        below = _rows(described.perturbed(name, -step).model, start.q, start.v, start.t)
         residuals[:, k], rates[:, k] = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
     return residuals, rates
 

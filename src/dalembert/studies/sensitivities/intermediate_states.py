@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import between_steps
+from ..._core import interpolate_steps
 from ...model import Conditions, Model
 from ...result import Result
 
@@ -52,8 +52,8 @@ def interpolated_states(result: Result, edges: Array) -> Callable[[Array], State
     splits = [model.nq, model.nq + model.nv]
 
     def between(t: Array) -> States:
-        found = between_steps(edges, values, rates, t, N_NODES)
-        apart = np.abs(found - between_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
+        found = interpolate_steps(edges, values, rates, t, N_NODES)
+        apart = np.abs(found - interpolate_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
         doubted = np.flatnonzero(apart.any(axis=1))
         if len(doubted):
             found[doubted] = np.concatenate(dense(t[doubted]), axis=1)

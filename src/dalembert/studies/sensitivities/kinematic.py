@@ -50,7 +50,7 @@ class _Direction:
     name : str
     size : float
         Typical magnitude, for scaling.
-    beside : function
+    perturbed : function
         Maps a change to the perturbed model.
     drives : bool
         Whether driven positions may depend on it.
@@ -60,7 +60,7 @@ class _Direction:
 
     name: str
     size: float
-    beside: Callable[[float], Model]
+    perturbed: Callable[[float], Model]
     drives: bool = True
     shifted: str = ""
 
@@ -77,8 +77,6 @@ class KinematicDerivatives:
     """
 
     def __init__(self, model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> None:
-        if not names or len(set(names)) < len(names):
-            raise ModelError("sensitivity", "by", names, "give names, each once")
         if not all(model.holonomic):
             row = model.constraint_connections[list(model.holonomic).index(False)]
             remedy = "it constrains velocities only, so positions depend on the history: use task='simulate'"
@@ -101,9 +99,9 @@ class KinematicDerivatives:
             drives = self._moves_drives(model, name, size)
             if at is model or (not drives and name in at.parameter_names and not _integrated(model)):
                 described = at.conditions()
-                return _Direction(name, size, lambda h: described.beside(name, h).model, drives)
+                return _Direction(name, size, lambda h: described.perturbed(name, h).model, drives)
             own = model.conditions()
-            return _Direction(name, size, lambda h: make_request(own.beside(name, h).model, **self.how).model)
+            return _Direction(name, size, lambda h: make_request(own.perturbed(name, h).model, **self.how).model)
         drive = self.how["drive"]
         if drive is not None and name in ([drive] if isinstance(drive, str) else drive):
             return _Direction(name, 1.0, lambda h: at, shifted=name)
@@ -131,7 +129,7 @@ class KinematicDerivatives:
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
         """Return whether driven positions may depend on a parameter: time laws, offsets of driven rows."""
         own = model.family.compiled.numbers
-        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.mapped_parameters
+        moved = model.conditions().perturbed(name, DIFFERENCE_STEP * size).model.mapped_parameters
         changed = np.flatnonzero(moved != model.mapped_parameters)
         groups = {own.group_of(int(place)).what for place in changed}
         return bool(model.drives) and not groups <= {*DRIVE_INDEPENDENT_GROUPS, "named"}
@@ -141,14 +139,14 @@ class KinematicDerivatives:
     def _positions(self, direction: _Direction) -> Array:
         """Return the derivatives of positions along a direction, (k, nv)."""
         model, t, q = self.request.model, self.t, self.q
-        models = [direction.beside(factor * DIFFERENCE_STEP * direction.size) for factor in FACTORS]
+        models = [direction.perturbed(factor * DIFFERENCE_STEP * direction.size) for factor in FACTORS]
         step = DIFFERENCE_STEP * direction.size
         right = np.zeros((len(t), model.nc))
         if model.nc:
             gaps = [other.constraint_residual(q, t=t) for other in models]
             if direction.drives and any(not drive.of_joint for drive in model.drives):
                 gaps = [
-                    gap - np.stack([other.row_motion(float(time))[0] for time in t])
+                    gap - np.stack([other.constraint_targets(float(time))[0] for time in t])
                     for gap, other in zip(gaps, models, strict=True)
                 ]
             right = -differences(gaps, step)
@@ -187,7 +185,7 @@ class KinematicDerivatives:
         model = self.request.model
         q = self.q.copy()
         for row, time in enumerate(self.t):
-            asked_for = other.drive_motion(float(time))[0]
+            asked_for = other.drive_targets(float(time))[0]
             given = ~np.isnan(asked_for)
             q[row, given] = asked_for[given]
         return np.asarray(model.difference(self.q, q))
@@ -248,7 +246,7 @@ class KinematicDerivatives:
     def _moved(self, k: int, h: float) -> Result:
         """Return the motion perturbed by h in a direction."""
         if (k, h) not in self._beside:
-            model = self.directions[k].beside(h)
+            model = self.directions[k].perturbed(h)
             q = model.integrate(self.q, h * self.changes[k])
             held = undeformed(model)
             found = rates_at(model, self.t, q, conditions=held)

@@ -84,8 +84,7 @@ def frame_times(t: Array, fps: Any, speed: Any) -> Array:
         needed = (t[-1] - t[0]) * fps / MAX_FRAMES
         remedy = f"at most {MAX_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
         raise ModelError("animation", "number of frames", frames, remedy)
-    times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
-    return times
+    return np.asarray(np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1]))
 
 
 def _finer(times: Array, trace: Any) -> Array:

@@ -126,7 +126,7 @@ def _point_names(motion: NaturalMotion, points: Any, field: str) -> list[str]:
         return [c.name for c in motion.mechanism.coordinates.values() if c.kind == "point" and not c.fixed]
     names = [points] if isinstance(points, str) else list(points or ())
     for name in names:
-        about = motion.about(name)
+        about = motion.find_output(name)
         if about is None or about.unit != "m" or not about.labels:
             raise ModelError("picture", field, name, "name a point, or 'body.at(x, y)'")
     return names

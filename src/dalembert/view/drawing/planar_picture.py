@@ -96,7 +96,7 @@ class PlanarPicture:
                 if not any(np.hypot(*(point - other)) < 0.5 * self.symbol * self.point for other in taken):
                     taken.append(point)
                     self._add_bearing(point, self._bearing_direction(joint, point, placements), joint.kind != "Fixed")
-        for spring in (line for line in self.scene.lines if line.look not in ("link", "line")):
+        for spring in (line for line in self.scene.lines if line.symbol not in ("link", "line")):
             for near, other in ((spring.first, spring.second), (spring.second, spring.first)):
                 if near.number == 0:
                     point, far = (self.view.project(e.point(placements[0])) for e in (near, other))
@@ -374,8 +374,7 @@ class PlanarPicture:
         seen = None if axis is None else self.view.project(axis)
         if seen is None or np.hypot(*seen) < 0.5:
             return None
-        result: Array = seen / np.hypot(*seen)
-        return result
+        return np.asarray(seen / np.hypot(*seen))
 
     def _outline(self, placement: Placement, number: int, points: Array) -> Array:
         """Return the points of the outline; all points if the outline changes with the orientation."""
@@ -425,5 +424,4 @@ class PlanarPicture:
         # the guide starts at its body and reaches past the block
         reach = 1.0 * self._block_size(joint)[0]
         travel = (ends[1] - ends[0]) @ along
-        result: Array = ends[0] + np.outer([min(0.0, travel - reach), max(0.0, travel + reach)], along)
-        return result
+        return np.asarray(ends[0] + np.outer([min(0.0, travel - reach), max(0.0, travel + reach)], along))

@@ -163,9 +163,9 @@ class SpatialPicture:
         colors: list[str] = []
         for figure in self.scene.lines:
             start, end = figure.first.point(placement), figure.second.point(placement)
-            found = in_space(figure.look, start, end, 3.0 * self.radius)
+            found = in_space(figure.symbol, start, end, 3.0 * self.radius)
             lines += found
-            colors += [color_of(figure.look)] * len(found)
+            colors += [color_of(figure.symbol)] * len(found)
         for joint in self.scene.joints:
             if joint.kind == "Prismatic":
                 ends = np.array([joint.first.point(placement), joint.second.point(placement)])
