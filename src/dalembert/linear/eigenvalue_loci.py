@@ -24,6 +24,7 @@ from ..arrays import Array, ComplexArray, IndexArray
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
+from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..system import System
 from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point, same_coordinates
 from .rotor_axes import in_common_axes
@@ -444,12 +445,7 @@ def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, 
     v = state.v.copy()
     v[dof] = value
     rows = StateConstraints.of(model, conditions, state.t)
-    if rows.held.any():
-        P = model.constraint_jacobian(state.q, t=state.t)[rows.held]
-        loose = ~rows.paced
-        gap = rows.rates(model, state.q)[rows.held] - P @ v
-        v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=1e-9)[0]
-    return replace(state, v=v)
+    return replace(state, v=rows.project_velocities(state.q, v, ~rows.paced))
 
 
 # ---- mode tracking
@@ -484,7 +480,7 @@ def _inverse(V: ComplexArray) -> ComplexArray:
         return V
     if np.linalg.cond(V) < 1e12:
         return np.asarray(np.linalg.inv(V))
-    return np.asarray(np.linalg.pinv(V, rcond=1e-12))
+    return np.asarray(np.linalg.pinv(V, rcond=ROUNDOFF_RANK_TOL))
 
 
 # ---- whirl

@@ -342,7 +342,7 @@ class KinematicChain(Constraint):
         for _ in range(20):
             _, N = self.slopes(gamma)
             off = (asked - gamma)[given]
-            step = N @ np.linalg.lstsq(N[given], off, rcond=1e-9)[0] if N.shape[1] else np.zeros(len(gamma))
+            step = N @ np.linalg.lstsq(N[given], off, rcond=ROW_RANK_TOL)[0] if N.shape[1] else np.zeros(len(gamma))
             step /= max(1.0, 2.0 * float(np.abs(step).max()))
             trial = self.programs.nearest(rotation, position, gamma + step, self.length)[0]
             if not np.linalg.norm((asked - trial)[given]) < (1.0 - 1e-12) * np.linalg.norm(off):

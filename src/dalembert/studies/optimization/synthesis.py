@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from ...answer import Answer, ArrayAnswer, count_text, list_text
 from ...arrays import Array
 from ...checks import checked
+from ...closure.loop_equations import LoopEquations
+from ...closure.projection import project_batch
 from ...errors import ModelError, SingularityError
 from ...model import Model, as_model
 from ...system import System
@@ -283,14 +285,8 @@ def _nearest(positions: Positions, v: Variables, fit: PositionFit, most: int) ->
     """Return a fit with closed loops, by increasing weights of the loop rows."""
     for weight in _WEIGHTS:
         fit = fit_positions(positions, fit, (v.lower, v.upper), weight, most)
-    model, q = positions.model_at(fit.p), fit.q
-    for _ in range(20):
-        r = positions.closure(model, q)
-        closing, _ = positions.slopes(model, q)
-        if not r.size or np.abs(r).max() < 1e-13:
-            break
-        q = model.integrate(q, -(np.linalg.pinv(closing, rcond=1e-9) @ r[..., None])[..., 0])
-    return PositionFit(fit.p, q, fit.cost)
+    loops = LoopEquations.of(positions.model_at(fit.p), prescribed=False)
+    return PositionFit(fit.p, project_batch(replace(loops, row_scales=positions.row_scales), fit.q), fit.cost)
 
 
 def _linkage(positions: Positions, fit: PositionFit, drive: str | None, defects: bool) -> Linkage:
