@@ -67,7 +67,6 @@ from .connections.attitudes import (
 from .connections.constraints import (
     Arc as Arc,
     AxisAngle as AxisAngle,
-    Bar as Bar,
     CamFollower as CamFollower,
     Constraint as Constraint,
     CoordinateConnection as CoordinateConnection,
@@ -91,6 +90,7 @@ from .connections.constraints import (
     RollingDisc as RollingDisc,
     RollingSphere as RollingSphere,
     Rope as Rope,
+    bar as bar,
     belt as belt,
     gear as gear,
     rack_and_pinion as rack_and_pinion,

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked
 from ..errors import ModelError
-from .euler_angles import sequence
+from .angle_sequences import sequence
 
 __all__ = ["Chart", "chart"]
 
