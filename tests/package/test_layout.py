@@ -25,7 +25,6 @@ VAGUE = set(
 )
 
 
-# Modules that a function of their package hides, still to be renamed. Add none.
 def folders(root: Path) -> list[Path]:
     """Return the folders below `root`, and itself, that hold Python files."""
     return sorted({path.parent for path in root.rglob("*.py") if "__pycache__" not in path.parts})
