@@ -126,7 +126,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "Cable": lambda: two(elements.Cable(100.0, 0.5)),
     "Ligament": lambda: two(elements.Ligament(100.0, 0.5)),
     "HillMuscle": lambda: two(elements.HillMuscle(0.5, 100.0, 0.6)),
-    "ElasticBar": lambda: two(elements.Elasticbar(100.0, 0.6)),
+    "ElasticBar": lambda: two(elements.ElasticBar(100.0, 0.6)),
     "BeamElement": lambda: two(elements.BeamElement(0.6, axial=100.0, bending=1.0)),
     "Bushing": lambda: two(elements.Bushing([100.0] * 6), second=(0, 0, 0.5)),
     "Limits": lambda: jointed(_SPIN, elements.Limits(-0.5, 0.9, 100.0)),
