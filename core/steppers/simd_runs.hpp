@@ -26,8 +26,8 @@ struct SimdRunWorkspace {
   P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
-  P *margins;                                          // switching_count: where the runs begin
-  // watch_inputs: what switching functions take at both ends of a step
+  P *switching_values;                                 // switching_count: where the runs begin
+  // monitor_inputs: what switching functions take at both ends of a step
   P *begin_y, *begin_rate, *end_y, *end_rate;
   SwitchingWorkspace switching; // of one lane
   double *sides;                // switching_count: none are held
@@ -131,7 +131,7 @@ private:
   Counts counts[W];
   bool broken = false;              // there are breaks
   bool filled = false, dry = false; // there is a run in every lane; there are no more runs
-  unsigned watched = 0;             // lanes: `begin_y` is known
+  unsigned monitored = 0;           // lanes: `begin_y` is known
   // lanes: at work; that begin; with samples within the step; that have to go by themselves
   unsigned running = 0, fresh = 0, inner = 0, alone = 0;
 };

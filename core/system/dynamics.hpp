@@ -24,7 +24,7 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
 template <class T> unsigned solve_accelerations(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
                                                 const SystemState<T> &s, T *a, T *dx);
 
-// Switching functions of laws at a state, in work.margins; what else stands in the workspace is
+// Switching functions of laws at a state, in work.switching_values; what else stands in the workspace is
 // lost.
 void evaluate_switching_functions(const ModelData &m, const Conditions &c, SystemWorkspace<double> &work,
                                   const SystemState<double> &s);

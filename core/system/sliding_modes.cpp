@@ -41,7 +41,7 @@ void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<doubl
     SystemState<double> beside = s;
     beside.t = s.t + time, beside.q = work.q, beside.v = work.v, beside.x = work.x;
     evaluate_switching_functions(m, c, system, beside);
-    std::copy_n(system.margins, m.switching_count, sign < 0.0 ? work.below : work.above);
+    std::copy_n(system.switching_values, m.switching_count, sign < 0.0 ? work.below : work.above);
   }
   for (int k = 0; k < m.switching_count; ++k)
     rates[k] = (work.above[k] - work.below[k]) / (2.0 * h);

@@ -276,17 +276,7 @@ def journal_impedance(along: ArrayLike, across: ArrayLike, slenderness: ArrayLik
     return Impedance(np.asarray(1 / (0.150 * np.sqrt(E * E + G * G) * (1 - ahead) ** 1.5)), np.asarray(turn))
 
 
-def _groups(
-    speed: ArrayLike,
-    load: ArrayLike,
-    length: ArrayLike,
-    radius: ArrayLike,
-    modulus: ArrayLike,
-    viscosity: ArrayLike,
-    coefficient: ArrayLike,
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    """Return the radius and the dimensionless groups U, G, W of Dowson and Higginson."""
-    u, w, L, R, E, eta, alpha = (
-        np.asarray(x, float) for x in (np.abs(speed), load, length, radius, modulus, viscosity, coefficient)
-    )
-    return R, (eta * u / (E * R), alpha * E, np.maximum(w, 1e-300) / (L * E * R))
+def _groups(*contact: ArrayLike) -> tuple[Array, tuple[Array, Array, Array]]:
+    """Return the radius and the groups U, G, W of Dowson and Higginson; arguments as of `minimum_film`, in order."""
+    u, w, L, R, E, eta, alpha = (np.asarray(x, float) for x in contact)
+    return R, (eta * np.abs(u) / (E * R), alpha * E, np.maximum(w, 1e-300) / (L * E * R))

@@ -1,8 +1,6 @@
 """Systems as files: what is written is read again, to the last bit; what is wrong is said with its place."""
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,14 +41,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 
 def _library() -> list[Callable[[], da.System]]:
-    found: dict[str, Callable[[], da.System]] = {}
-    for module in pkgutil.iter_modules(dalembert.library.__path__):
-        room = importlib.import_module(f"dalembert.library.{module.name}")
-        for name in getattr(room, "__all__", ()):
-            make = getattr(room, name)
-            if inspect.isfunction(make) and inspect.signature(make).return_annotation in ("System", da.System):
-                found[name] = make
-    return list(found.values())
+    functions = [getattr(da.library, name) for name in da.library.__all__]
+    functions = [make for make in functions if inspect.isfunction(make)]
+    return [make for make in functions if inspect.signature(make).return_annotation in ("System", da.System)]
 
 
 def _again(system: da.System, tmp_path: Path, ending: str = "yaml") -> da.System:
@@ -295,7 +288,7 @@ def test_text_comes_back_from_yaml_whatever_it_is() -> None:
         ("y", None), ("3", None), ("3 apples", None), ("1 kg m2/s", 1.0), ("1 g/cm3", 1000.0),
     ],
 )  # fmt: skip
-def test_quantities(text: str, value: float | None) -> None:
+def test_quantities_with_units_are_converted_to_si(text: str, value: float | None) -> None:
     found = quantity(text)
     assert found is None if value is None else found is not None and found.value == pytest.approx(value, rel=1e-14)
 

@@ -29,7 +29,7 @@ struct Departure {
 
 // Before the search: the sides that the step must not leave unseen. Not of those that are not held and that stages have
 // seen beyond their ends, or along which the motion slides. False: what is outside has failed.
-bool watch_sides(const RunContext &i, double h);
+bool monitored_branches(const RunContext &i, double h);
 
 // whether bounds from both ends of the step just made show that it leaves none of them
 bool stays_inside(const RunContext &i, double h, Outcome &outcome);

@@ -226,6 +226,11 @@ class Body:
         self.visuals.append(replace(look, position=place + R @ look.position, rotation=R, color=own))
         return self.visuals[-1]
 
+    def require_flexible(self) -> FlexibleBody:
+        """Return the flexible body; for callers that know that it is one."""
+        assert self.flexible is not None
+        return self.flexible
+
     @property
     def origin(self) -> Marker:
         """The body frame as a marker; on a flexible body it need not belong to the material."""

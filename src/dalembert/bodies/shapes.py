@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, one_of, shape_of
 from ..errors import ModelError
 from ..parameters import Expression, plain_value, split
 from ..provenance import record_call
@@ -279,8 +279,7 @@ def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
     """Return 24 times the integral of x x^T over triangles (origin, a, b), per twice their areas, (k, 2, 2)."""
     aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
     ab = np.einsum("ki,kj->kij", a, b)
-    result: NDArray[np.float64] = 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)
-    return result
+    return 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)
 
 
 def _solid(
@@ -309,9 +308,7 @@ def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) ->
 
 
 def _axis(kind: str, axis: str) -> int:
-    if not isinstance(axis, str) or axis not in ("x", "y", "z"):
-        raise ModelError(kind, "axis", axis, "use 'x', 'y' or 'z'")
-    return "xyz".index(axis)
+    return "xyz".index(one_of(kind, "axis", axis, ("x", "y", "z")))
 
 
 def _mass(kind: str, mass: float | None, density: float | HasDensity | None, volume: float) -> float | None:
@@ -324,7 +321,7 @@ def _mass(kind: str, mass: float | None, density: float | HasDensity | None, vol
     if number < 0:
         raise ModelError(kind, field, value, "it must not be negative")
     number = value if isinstance(value, Expression) else number
-    return number if mass is not None else number * volume  # type: ignore[no-any-return]
+    return number if mass is not None else number * volume
 
 
 def _axial(k: int, along: float, across: float) -> NDArray[np.float64]:

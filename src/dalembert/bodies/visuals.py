@@ -90,4 +90,4 @@ def surface_of(look: Visual) -> Surface:
         surface = read_surface(look.path)
     factors = tuple(look.size[axis] for axis in "xyz")
     kept = surface.__dict__.setdefault("_scaled", {})  # a surface is shared by all its visuals
-    return kept.setdefault(factors, surface if factors == (1.0, 1.0, 1.0) else surface.scaled(factors))  # type: ignore[no-any-return]
+    return kept.setdefault(factors, surface if factors == (1.0, 1.0, 1.0) else surface.scaled(factors))

@@ -38,8 +38,7 @@ class _ClosureRows:
         return self.closure.jacobian(q, everything) / self.closure.metric
 
     def retract(self, q: Array, x: Array) -> Array:
-        moved: Array = self.closure.model.integrate(q, x * self.closure.scales.columns)
-        return moved
+        return self.closure.model.integrate(q, x * self.closure.scales.columns)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         nothing = np.zeros(self.nv, dtype=bool)

@@ -61,7 +61,7 @@ class Assembly(ArrayAnswer):
     _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
     def state(self, v: ArrayLike | None = None, *, hold: str | Iterable[str] = ()) -> State:
-        """Return a State at `q` with the velocities nearest to `v` (zero if left out) that keep the loops closed.
+        """Return a State at `q` with the velocities nearest to `v` (default zero) that keep loops closed.
 
         Parameters
         ----------

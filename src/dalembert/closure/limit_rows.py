@@ -78,8 +78,7 @@ class HeldLimits:
             # the angle of a cut joint is known up to whole turns: take the one nearest to the limits
             away = np.where(self.free_turns, values - 0.5 * (self.lower + self.upper), 0.0)
             values = values - 2 * np.pi * np.round(np.nan_to_num(away, posinf=0.0, neginf=0.0) / (2 * np.pi))
-        r: Array = values - np.clip(values, self.lower, self.upper)
-        return r
+        return values - np.clip(values, self.lower, self.upper)
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return the rows on v, (n + m, nv); or (B, n + m, nv) at q (B, nq)."""

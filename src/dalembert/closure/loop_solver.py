@@ -144,8 +144,7 @@ class LoopSolver:
         model = self.model
         if q is None:
             return model.initial_state().q
-        start: Array = model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
-        return start
+        return model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
 
     def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:
         """Return a solver with additional target rows."""
@@ -263,8 +262,7 @@ class LoopSolver:
     def perturbed(self, q: Array, held: BoolArray, size: float, random: np.random.Generator) -> Array:
         """Return a random configuration within `size` (rad, or characteristic lengths) of q, held coordinates kept."""
         kick = np.where(held, 0.0, random.uniform(-size, size, self.model.nv) * self.scales.columns)
-        moved: Array = self.model.integrate(q, kick)
-        return moved
+        return self.model.integrate(q, kick)
 
     def leave_local_minimum(self, best: SolverOutcome, held: BoolArray, random: np.random.Generator) -> SolverOutcome:
         """Leave a configuration in which |r| is stationary but not least, such as all links of a loop in line."""
@@ -396,8 +394,7 @@ def _shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float,
     size, b = float(s.max(initial=0.0)), U.T @ -r
 
     def step(mu: float) -> Array:
-        x: Array = Vt.T @ (b * s / (s * s + mu))
-        return x
+        return Vt.T @ (b * s / (s * s + mu))
 
     return step, size, gradient
 
@@ -417,8 +414,7 @@ def _sparse_step(J: Array, r: Array) -> Callable[[float], Array]:
             vstack([hstack([eye_array(n), sparse.T]), hstack([sparse, -shift * eye_array(rows)])], format="csc")
         )
         factor = splu(K, permc_spec="COLAMD")
-        x: Array = np.asarray(factor.solve(np.concatenate([np.zeros(n), -r])))[:n]
-        return x
+        return np.asarray(factor.solve(np.concatenate([np.zeros(n), -r])))[:n]
 
     return step
 
@@ -453,8 +449,7 @@ def axis_reversal_mask(model: Model, q: Array) -> BoolArray:
         still = np.broadcast_to(np.eye(3), (*q.shape[:-1], 1, 3, 3))
         attitudes = np.concatenate([still, model.poses(q).rotation], -3)
         first, second = (np.einsum("...kij,kj->...ki", attitudes[..., bodies[e], :, :], axes[e]) for e in (0, 1))
-    against: BoolArray = (first * second).sum(-1) < 0.0
-    return against
+    return (first * second).sum(-1) < 0.0
 
 
 @cached_per_model

@@ -73,18 +73,15 @@ class Scaling:
 
     def residual(self, model: Model, q: Array) -> Array:
         """Return S r (nc,)."""
-        r: Array = self.rows * model.apart(model.constraint_residual(q, t=self.t), self.targets[0])
-        return r
+        return self.rows * model.apart(model.constraint_residual(q, t=self.t), self.targets[0])
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return S P D (nc, nv)."""
-        J: Array = self.rows[:, None] * model.constraint_jacobian(q, t=self.t) * self.columns
-        return J
+        return self.rows[:, None] * model.constraint_jacobian(q, t=self.t) * self.columns
 
     def rates(self, model: Model, q: Array) -> Array:
         """Return the target of P v (nc,), m/s or rad/s."""
-        target: Array = self.targets[1] - model.constraint_drift(q, t=self.t)
-        return target
+        return self.targets[1] - model.constraint_drift(q, t=self.t)
 
 
 MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid

@@ -84,7 +84,7 @@ class ModalTables:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays for the core."""
-        return {"modal": self.rows.array(), "modal_numbers": np.concatenate([np.zeros(0), *self._numbers])}
+        return {"modal": self.rows.array(), "modal_values": np.concatenate([np.zeros(0), *self._numbers])}
 
 
 class BodyLayout:
@@ -220,6 +220,5 @@ def second_order(flexible: FlexibleBody, position: Array) -> Array:
     if stiffening is not None and stiffening.loads is not None:
         for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
             if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-                shift: Array = -loads  # its work with the load is that of the geometric stiffness
-                return shift
+                return -loads  # its work with the load is that of the geometric stiffness
     return np.zeros((6, flexible.nm, flexible.nm))

@@ -53,14 +53,14 @@ def _set_joint(row: Any, joint: TreeJoint, joints: ConnectionProgramTables) -> N
     if element.kernel:
         row["kind"] = _core.joints[element.kernel, joint.reversed]
     else:
-        row["form"], row["nv"] = number("form", "custom"), element.nv
+        row["form"], row["nv"] = number("joint_form", "custom"), element.nv
         row["program"] = joints.of_joint(joint.name, element, reversed=joint.reversed)
 
 
 def _set_flexible(row: Any, place: BodySlot, forest: Forest, frames: FrameMap) -> None:
     """Fill the row of a modal body or a node; both are parallel to the user's frame at rest."""
     k = place.user
-    row["form"] = number("form", place.kind)
+    row["form"] = number("joint_form", place.kind)
     row["modal"], row["shape"], row["moves"] = frames.layout.modal[k], place.shape, not place.clamped
     row["R_PJ"] = row["R_FB"] = np.eye(3).ravel()
     if place.kind == "node":

@@ -48,11 +48,11 @@ class Compiled:
     tables : dict of str to array
         Of the core.
     elements : ElementTables
-    hosted : tuple
+    callback_laws : tuple
         Laws evaluated in Python for the core, in its order.
     drives : tuple of Drive
         In the order of the core.
-    lean : (nc,) bool
+    independent : (nc,) bool
         Rows that are not redundant within their loop constraint in every configuration.
     numbers : ParameterMap
         Parameters that can change without recompilation.
@@ -65,9 +65,9 @@ class Compiled:
     names: Names
     tables: dict[str, NDArray[Any]]
     elements: ElementTables
-    hosted: tuple[Any, ...]
+    callback_laws: tuple[Any, ...]
     drives: tuple[Drive, ...]
-    lean: NDArray[np.bool_]
+    independent: NDArray[np.bool_]
     numbers: ParameterMap
 
 
@@ -81,7 +81,7 @@ def _from_starts(system: System) -> System:
 
 
 def _with_chain_limits(system: System) -> System:
-    """Return the system with a rope beside every chain that can be stretched or folded."""
+    """Return the system with a rope parallel to every chain that can be stretched or folded."""
     for name, connection in list(system.connections.items()):
         reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
         if reach is None or f"{name}.reach" in system.connections:
@@ -120,13 +120,13 @@ def compile_system(origin: System) -> Compiled:
         "gravity": np.array(system.gravity, dtype=float),
     }
     drives = tuple(system.drives.values())
-    lean = np.ones(len(names.rows), dtype=bool)
+    independent = np.ones(len(names.rows), dtype=bool)
     skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
     if names.rows:
         generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
-        tables["lent"] = regularizing_inertia(skeleton, forest, names, generic)
-        skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
-        rows, lean = _row_elimination_order(skeleton, forest, names)
+        tables["regularizing_inertia"] = regularizing_inertia(skeleton, forest, names, generic)
+        skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["regularizing_inertia"]) else skeleton
+        rows, independent = _row_elimination_order(skeleton, forest, names)
         tables |= rows
     else:  # in a loop, the loop constraint may supply the inertia that a branch lacks
         _check_inertia(skeleton, tables, forest, names, drives)
@@ -136,8 +136,10 @@ def compile_system(origin: System) -> Compiled:
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     numbers = collect_parameters(forest, frames, names, elements, drives, joints.own)
     tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
-    hosted = tuple(laws.hosted)
-    return Compiled(system, origin.key, forest, frames, names, tables, elements, hosted, drives, lean, numbers)
+    callback_laws = tuple(laws.callback_laws)
+    return Compiled(
+        system, origin.key, forest, frames, names, tables, elements, callback_laws, drives, independent, numbers
+    )
 
 
 class _Skeleton(_core.Model):
@@ -189,10 +191,10 @@ def _row_elimination_order(
     rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
-        lean = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
+        independent = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
     except SingularityError:  # a tree with degrees of freedom that only the loops constrain: no row is left out
-        lean = names.closing.copy()
-    return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
+        independent = names.closing.copy()
+    return {"all_rows": order, "independent_rows": order[independent[order]]}, independent
 
 
 def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:

@@ -53,24 +53,24 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
         return None
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
     axes = {c.name: _axis(c.element) for c in joints if isinstance(c.element, Joint)}
-    ways: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
+    paths: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
     seen = set()
-    for body, R, n in ways:  # extended within the loop
+    for body, R, n in paths:  # extended within the loop
         key = body, None if n is None else tuple(np.round(n if n[np.abs(n).argmax()] > 0 else -n, 6).tolist())
         if key in seen:
             continue
         seen.add(key)
         if body == second.body.name and n is not None:
             return n, R @ second.rotation
-        ways += _onward(system, joints, axes, (body, R, n))
+        paths += _onward(system, joints, axes, (body, R, n))
     return None
 
 
 def _onward(
-    system: System, joints: list[Connection], axes: dict[str, Array | None], way: tuple[str, Array, Array | None]
+    system: System, joints: list[Connection], axes: dict[str, Array | None], path: tuple[str, Array, Array | None]
 ) -> Iterator[tuple[str, Array, Array | None]]:
     """Yield bodies behind joints at a body, their orientation, and the rotation axis along the path."""
-    body, R, n = way
+    body, R, n = path
     for c in joints:
         axis, ends = axes[c.name], (c.first, c.second)
         if (

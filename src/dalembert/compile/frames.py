@@ -8,16 +8,19 @@ frames.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
+from ..connections.constraints.geometric import Constraint
 from ..connections.elements.signals import Sensor
+from ..connections.joints import Joint
 from ..system.topology import Forest
 from .body_layout import BodyLayout, modes_of
 
-__all__ = ["FrameMap"]
+__all__ = ["FrameMap", "row_axes"]
 
 Array = NDArray[np.float64]
 
@@ -90,6 +93,21 @@ class FrameMap:
         if kind == "modal":
             return place, rotation, marker.position
         return place, *self.to_kernel(self.layout.forest.number[marker.body.name], rotation, marker.position)
+
+    def ends(
+        self, first: Marker, second: Marker, axes: tuple[Array | None, Array | None] = (None, None)
+    ) -> dict[str, Any]:
+        """Return the fields of a row between two markers: carriers and poses in F, rotated by `axes`."""
+        (body_a, R_A, p_A), (body_b, R_B, p_B) = self.place(first, axes[0]), self.place(second, axes[1])
+        return {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
+
+
+def row_axes(element: Joint | Constraint) -> tuple[Array, Array]:
+    """Return the axes (3, 3) in both markers in which the rows of a loop constraint are written."""
+    if not isinstance(element, Joint):
+        return element.frames()
+    axes = element.frame() if element.kernel else np.eye(3)
+    return axes, axes
 
 
 def _arm(marker: Marker) -> Array:

@@ -92,7 +92,7 @@ def _add_dry(site: CompileContext, connection: Connection, parts: list[int], spe
         "",
         [site.at_joint(connection, part) for part in parts],
         n,
-        form=number("law_form", "dry"),
+        form=number("law_form", "dry_friction"),
         parameter=first,
         parameters=2 * n + 2,
         input=taken[0] if taken else 0,

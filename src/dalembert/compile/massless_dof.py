@@ -53,7 +53,7 @@ def massless_dof(
     rows : (m, nv)
         Constraint rows: motions that they prevent need no inertia, and they may couple the inertia of other branches.
     """
-    pivots = _core.Factor(model, q).pivots()
+    pivots = _core.MassMatrixFactor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)
     if (pivots > ZERO_INERTIA_TOL * whole.bound).all():
         return []
@@ -61,7 +61,7 @@ def massless_dof(
     weak = ~(pivots > ZERO_INERTIA_TOL * scale)
     if not weak.any():
         return []
-    if not has_modes(forest):  # long chains: local inertia is lost beside composite inertias
+    if not has_modes(forest):  # long chains: local inertia is lost in the rounding of composite inertias
         local = whole.idle_dofs(forest, names, q, held)
         if not local or rows is None or not len(rows):
             return [names.speeds[j] for j in sorted(_outermost(local, forest, names, scale))]
@@ -340,7 +340,7 @@ def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Ar
 
     Loops may supply the missing inertia: core/constraints/loop_dynamics.hpp.
     """
-    pivots = _core.Factor(model, q).pivots()
+    pivots = _core.MassMatrixFactor(model, q).pivots()
     whole = _PointBodies.of(model, forest, q)
     own = np.maximum(whole.along_dof(forest, names, q), model._composite_diagonal(q))
     weak = ~(pivots > ZERO_INERTIA_TOL * own)

@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, positive, positive_number, set_fields, set_finite, shape_of
 from ..errors import ModelError
-from ..parameters import Expression, keep_expression, split
+from ..parameters import Expression, split
 from .piecewise_laws import LinearInterpolation, MonotoneSpline, Piecewise, Pulse, Step, ZeroOrderHold
 from .user_functions import (
     N_SAMPLES,
@@ -73,7 +73,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", finite_number(keep_expression(self, "value"), item="Constant", field="value"))
+        set_finite(self, "value", item="Constant", expressions=True)
 
     def __call__(self, t: float) -> Triple:
         return self.value, 0.0, 0.0
@@ -110,9 +110,9 @@ class Polynomial:
             raise ModelError("Polynomial", "coefficients", self.coefficients, "give one or more numbers")
         given, kept = split(self.coefficients, [f"coefficients[{k}]" for k in range(shape[0])])
         if kept:
-            object.__setattr__(self, "expressions", kept)
+            set_fields(self, expressions=kept)
         numbers = finite_array(given, shape, item="Polynomial", field="coefficients")
-        object.__setattr__(self, "coefficients", tuple(float(c) for c in numbers))
+        set_fields(self, coefficients=tuple(numbers.tolist()))
 
     def __call__(self, t: float) -> Triple:
         value = rate = second = 0.0
@@ -141,8 +141,7 @@ class Harmonic:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "frequency", "phase", "offset"):
-            object.__setattr__(self, name, finite_number(keep_expression(self, name), item="Harmonic", field=name))
+        set_finite(self, "amplitude", "frequency", "phase", "offset", item="Harmonic", expressions=True)
 
     def __call__(self, t: float) -> Triple:
         A, w = self.amplitude, self.frequency
@@ -173,10 +172,8 @@ class Ramp:
     begin: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("start", "end", "duration", "begin"):
-            object.__setattr__(self, name, finite_number(keep_expression(self, name), item="Ramp", field=name))
-        if self.duration <= 0:
-            raise ModelError("Ramp", "duration", self.duration, "it must be positive")
+        set_finite(self, "start", "end", "duration", "begin", item="Ramp", expressions=True)
+        positive("Ramp", duration=self.duration)
 
     def __call__(self, t: float) -> Triple:
         s = (t - self.begin) / self.duration
@@ -252,9 +249,7 @@ class Spline:
         from scipy.interpolate import make_interp_spline
 
         curve = make_interp_spline(t, x, k=self.degree)
-        object.__setattr__(self, "times", t)
-        object.__setattr__(self, "values", x)
-        object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
+        set_fields(self, times=t, values=x, _curves=(curve, curve.derivative(1), curve.derivative(2)))
 
     @classmethod
     def columns(cls, times: ArrayLike, values: ArrayLike, degree: int = 3) -> tuple[Spline, ...]:
@@ -327,9 +322,7 @@ class FunctionLaw:
     third: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "discontinuity_times", check_discontinuity_times(self.discontinuity_times, item="FunctionLaw")
-        )
+        set_fields(self, discontinuity_times=check_discontinuity_times(self.discontinuity_times, item="FunctionLaw"))
         for name in ("value", "rate", "second", "third"):
             given = getattr(self, name)
             if given is not None and not callable(given):
@@ -377,8 +370,8 @@ class Integral:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="Integral", field="law"))
-        object.__setattr__(self, "start", finite_number(self.start, item="Integral", field="start"))
+        set_fields(self, law=as_law(self.law, item="Integral", field="law"))
+        set_finite(self, "start", item="Integral")
 
     def __call__(self, t: float) -> Triple:
         value, rate, _ = self.law(t)
@@ -423,10 +416,8 @@ class SmoothedLaw:
     width: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="SmoothedLaw", field="law"))
-        object.__setattr__(self, "width", finite_number(self.width, item="SmoothedLaw", field="width"))
-        if self.width <= 0:
-            raise ModelError("SmoothedLaw", "width", self.width, "it must be positive")
+        set_fields(self, law=as_law(self.law, item="SmoothedLaw", field="law"))
+        set_fields(self, width=positive_number(self.width, item="SmoothedLaw", field="width"))
 
     def __call__(self, t: float) -> Triple:
         a, b = t - self.width / 2, t + self.width / 2
@@ -494,8 +485,7 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
     if callable(value):
         result = call_user_function(value, 0.0)
         if isinstance(result, tuple) and len(result) == 3:
-            law: Law = value
-            return law
+            return value
         return FunctionLaw(value, discontinuity_times=getattr(value, "discontinuity_times", ()))
     return Constant(value if isinstance(value, Expression) else finite_number(value, item=item, field=field))  # type: ignore[arg-type]
 
@@ -524,6 +514,6 @@ def _times(value: Any, factor: float) -> Any:
 @checked("t_start", "t_end")
 def discontinuity_times_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
     """Return the discontinuity times of a law in an interval, s; empty if it declares none."""
-    told = getattr(law, "discontinuity_times", ())
-    times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
+    declared = getattr(law, "discontinuity_times", ())
+    times = np.asarray(declared(t_start, t_end) if callable(declared) else declared, dtype=float).ravel()
     return times[(times >= t_start) & (times <= t_end)]

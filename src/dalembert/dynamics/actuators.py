@@ -164,7 +164,7 @@ class Actuators:
         more: dict[str, Any] = {"t": s.t, "x": self.states_with(s.x, values), "loads": s.loads, "bare": s.bare}
         if self.inputs:
             more["inputs"] = s.model.input_values(dict(zip(self.inputs, values.T, strict=False)))
-        return s.model._supplied(s.q, s.v, s.a, **more)
+        return s.model._required_forces(s.q, s.v, s.a, **more)
 
     def states_with(self, x: Array, values: Array) -> Array:
         """Return element states (n, nx) with the actuated ones inserted."""

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 MAX_LISTED = 30  # lines of a table
 
-_FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
+_FROM_MOTION = ("a", "tau", "lam", "loads", "constraint_effort", "cut_a")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +134,7 @@ class InverseDynamicsResult(ArrayAnswer):
         raise ModelError("efforts", "actuator", name, f"choose among {', '.join(map(repr, self.names[:12]))}")
 
     def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
-        """Return the load of every connection on its second marker at one state, as `Model.connection_loads` does."""
+        """Return the load of every connection at one state, as `Model.connection_loads` does."""
         if not self.single:
             remedy = "these are efforts of many states: use the loads of .result, result['A.force']"
             raise ModelError("efforts", "connection_loads", f"{len(self.samples)} states", remedy)
@@ -237,7 +237,7 @@ class ActuatedMotion(Motion):
     def _of_motion(self, parts: list[str]) -> dict[str, Array]:
         model, e = self.model, self.efforts
         found: dict[str, Array] = {"a": e.samples.a, "lam": e._with_sample_axis("multipliers")}
-        found["held"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
+        found["constraint_effort"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
         if "tau" in parts:
             applied = 0.0 if e.samples.bare else self.part("applied")
             found["tau"] = e._with_sample_axis("tau") + e._with_sample_axis("unmet_forces") + applied

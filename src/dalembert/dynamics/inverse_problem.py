@@ -257,7 +257,7 @@ def _efforts(
     if model.nc and loops.redundant:
         loads = found._motion.loads_with(lam)
         shares = [
-            model._share(
+            model._minimum_norm_loads(
                 float(t), np.ascontiguousarray(q), None, np.ascontiguousarray(load), np.ascontiguousarray(one)
             )[1]
             for t, q, load, one in zip(s.t, s.q, loads, lam, strict=True)

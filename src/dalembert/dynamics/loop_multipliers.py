@@ -60,8 +60,7 @@ class LoopProjection:
     @property
     def dofs(self) -> NDArray[np.intp]:
         """Number of motions that the loops allow, (n,)."""
-        left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
-        return left
+        return len(self.columns) - (self.inverse > 0).sum(axis=1)
 
     @property
     def redundant(self) -> bool:
@@ -79,8 +78,7 @@ class LoopProjection:
 
     def minimum_norm_solution(self, gaps: Array) -> Array:
         """Return the shortest scaled x (n, nv) with J x = gaps (n, nc), in least squares."""
-        x: Array = np.einsum("nrv,nr->nv", self.V, self.inverse * np.einsum("ncr,nc->nr", self.U, gaps))
-        return x
+        return np.einsum("nrv,nr->nv", self.V, self.inverse * np.einsum("ncr,nc->nr", self.U, gaps))
 
     def multipliers(self, rest: Array, size: float) -> Array:
         """Return the shortest multipliers (n, nc) that supply forces (n, nv)."""
@@ -88,8 +86,7 @@ class LoopProjection:
             return np.zeros((len(rest), len(self.rows)))
         rest = np.where(np.abs(rest) < 1e-12 * size, 0.0, rest)  # set rounding to zero
         along = np.einsum("nrv,nv->nr", self.V, self.columns * rest) * self.inverse
-        lam: Array = self.rows * np.einsum("ncr,nr->nc", self.U, along)
-        return lam
+        return self.rows * np.einsum("ncr,nr->nc", self.U, along)
 
     def determines(self, C: Array, acting: Actuators, s: StateSamples, u: Array) -> bool:
         """Return True if the values of the actuators are unique, apart from bounds."""
@@ -156,5 +153,4 @@ def check_closed(s: StateSamples, item: str) -> None:
 
 def _with_floor(size: Array) -> Array:
     """Return the magnitudes of the terms of each row, with a floor, because rounding spreads between rows."""
-    floored: Array = np.maximum(size, 1e-3 * size.max(axis=1, keepdims=True, initial=0.0) + 1e-6)
-    return floored
+    return np.maximum(size, 1e-3 * size.max(axis=1, keepdims=True, initial=0.0) + 1e-6)

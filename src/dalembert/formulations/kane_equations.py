@@ -73,8 +73,7 @@ class KaneEquations:
     @property
     def u(self) -> Array:
         """Generalized speeds (nu,) at this state."""
-        found: Array = self.Y @ self.setting.v + self.z
-        return found
+        return self.Y @ self.setting.v + self.z
 
     # ---- partial velocities
 

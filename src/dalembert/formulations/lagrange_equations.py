@@ -79,8 +79,7 @@ class Lagrange:
     @cached_property
     def momenta(self) -> Array:
         """p = dT/dv, (nv,)."""
-        p: Array = self.A @ self.setting.v
-        return p
+        return self.A @ self.setting.v
 
     @property
     def momentum_rates(self) -> Array:

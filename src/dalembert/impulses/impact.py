@@ -149,7 +149,7 @@ def impulse(
     axes: str = "world",
     t: float = 0.0,
 ) -> Impact:
-    """Return the velocities after impulses, sudden locks, closing loops and contacts; the configuration stays.
+    """Return the velocities after impulses, sudden locks, closing loops and contacts at constant q.
 
     Applied impulses, locks and loops act together; contacts respond to the velocities after these. Loops, locks and
     drives are satisfied throughout. Velocities before that violate the loops are allowed: the loop closes suddenly. A

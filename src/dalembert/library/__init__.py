@@ -3,7 +3,6 @@
 from . import mechanisms
 from .cams import Cam, cam_drive
 from .follower_laws import FollowerMotion
-from .four_bar_windows import windows
 from .gear_meshes import GearPair, Rack, ToothForces, ring_for
 from .gear_trains import cardan_gears, differential, planetary, rack_drive, spur_gears
 from .gears import Gear, involute, involute_angle
@@ -31,6 +30,7 @@ from .mechanisms import (
     sarrus,
     slider_crank,
     spherical_four_bar,
+    windows,
 )
 from .open_chains import binary_tree, chain
 from .parallel_robots import (

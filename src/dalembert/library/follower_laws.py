@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import finite_number
+from ..checks import finite_number, positive_number
 from ..errors import ModelError
 
 __all__ = ["FOLLOWER_LAWS", "FollowerMotion"]
@@ -122,9 +122,7 @@ class FollowerMotion:
             where = f"{item}: segment {k}"
             if not isinstance(segment, (tuple, list)) or len(segment) not in (2, 3):
                 raise ModelError(where, "segment", segment, "give (angle, lift) or (angle, lift, law)")
-            span = finite_number(segment[0], item=where, field="angle")
-            if span <= 0:
-                raise ModelError(where, "angle", span, "it must be positive")
+            span = positive_number(segment[0], item=where, field="angle")
             lift = finite_number(segment[1], item=where, field="lift")
             law = segment[2] if len(segment) == 3 else "cycloidal"
             if law not in FOLLOWER_LAWS:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..closure.scaling import Scaling
 from ..errors import AssemblyError, ModelError
 from ..model import Conditions, Model, State
 
 __all__ = ["StateConstraints"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 CONSTRAINT_TOL = 1e-6  # scaled residual beyond which a state violates a row
 
@@ -50,7 +48,10 @@ class StateConstraints:
         else:
             on = conditions.active_rows()
             held, placing = held & on, placing & on
-            placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
+            placed, paced = (
+                np.array(marks, dtype=bool)
+                for marks in (conditions.position_prescribed, conditions.velocity_prescribed)
+            )
             if any(dof >= model.nv for dof in conditions.locked):
                 raise ModelError(
                     "linearize", "conditions", "a locked cut joint",

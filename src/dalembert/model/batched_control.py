@@ -68,7 +68,7 @@ class BatchedControl:
             self._next = self._calls + self._calls // 2 + 1
         if self.host.bounded:
             for time, row in zip(t.tolist(), tau, strict=True):
-                record_effort_excess(self.model, time, row, self.host.requested_efforts)
+                record_effort_excess(self.model, time, row, self.host.excess_efforts)
         return errors
 
     def _each(self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, tau: Array) -> dict[int, Any]:

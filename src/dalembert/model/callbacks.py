@@ -133,9 +133,9 @@ class CallbackHost:
 
     Attributes
     ----------
-    looks : bool
+    depends_on_state : bool
         Whether laws depend on the state, not on time only.
-    requested_efforts : dict of int to (float, float)
+    excess_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     answered : deque of (State, (nv,))
         States passed to the control, at increasing intervals, and its results, for the check that it is a function of
@@ -144,10 +144,10 @@ class CallbackHost:
 
     def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
         self.model, self.control, self.history = model, control, history
-        self.requested_efforts: dict[int, tuple[float, float]] = {}
+        self.excess_efforts: dict[int, tuple[float, float]] = {}
         self.answered: deque[tuple[State, Array]] = deque(maxlen=CONTROL_CACHE_SIZE)
         self._calls, self._next = 0, 1
-        self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
+        self.depends_on_state = any(isinstance(law, OutputInput) for law in model.compiled.callback_laws)
 
     @cached_property
     def bounded(self) -> bool:
@@ -156,9 +156,9 @@ class CallbackHost:
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), joint forces (nv,) and loads (nb, 6)."""
-        if self.model.hosted:
+        if self.model.callback_laws:
             moments = DelayedStates(self.model, self.history, t, q, v, x)
-            for k, law in enumerate(self.model.hosted):
+            for k, law in enumerate(self.model.callback_laws):
                 laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, OutputInputCallback) else law(t)
         if self.control is not None:
             tau[:] = joint_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
@@ -167,7 +167,7 @@ class CallbackHost:
                 self._next = self._calls + self._calls // 2 + 1
                 self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
             if self.bounded:
-                record_effort_excess(self.model, t, tau, self.requested_efforts)
+                record_effort_excess(self.model, t, tau, self.excess_efforts)
 
 
 def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
@@ -199,7 +199,7 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
     return tau
 
 
-def callback_name(control: Callable[..., Any]) -> str:
+def callback_name(control: object) -> str:
     """Return the name of a control."""
     return str(getattr(control, "__name__", type(control).__name__))
 

@@ -17,7 +17,7 @@ from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .callbacks import CallbackHost
 from .history import History
-from .sampled_control import HeldControl, SampledControl
+from .sampled_control import SampledControl, SampledForces
 from .variants import make_variant
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Conditions(_core.Conditions):
         Loop constraints that are open.
     control : callable, SampledControl or None
         From a `State` to joint forces.
-    held_control : HeldControl or None
+    sampled_forces : SampledForces or None
         Results of a sampled control, in a run.
     history : History or None
         States of a run, for delayed inputs.
@@ -55,7 +55,7 @@ class Conditions(_core.Conditions):
         Numbers of switching functions with a held branch, whatever their values: -1, 1, or a mixture.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
-    given, paced, placed : (nv,) bool
+    acceleration_prescribed, velocity_prescribed, position_prescribed : (nv,) bool
         Degrees of freedom whose acceleration, velocity or position is prescribed by drives and locks.
 
     Examples
@@ -81,7 +81,7 @@ class Conditions(_core.Conditions):
         control: Callable[..., Any] | SampledControl | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
-        held_control: HeldControl | None = None,
+        sampled_forces: SampledForces | None = None,
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
     ) -> None:
@@ -95,35 +95,37 @@ class Conditions(_core.Conditions):
         if not np.array_equal(parameters[count:], model.mapped_parameters):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
-            held_control = HeldControl(model.nv) if held_control is None else held_control
+            sampled_forces = SampledForces(model.nv) if sampled_forces is None else sampled_forces
         function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = CallbackHost(model, function, history) if function is not None or model.family.hosted else None
+        callback = (
+            CallbackHost(model, function, history) if function is not None or model.family.callback_laws else None
+        )
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
-            host,
+            callback,
             function is not None,
             *stabilization,
-            held_control,
+            sampled_forces,
             sorted(sliding),
             list(branches or ()),
             list((branches or {}).values()),
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
-        self.control, self.history, self.stabilization, self.held_control = (
+        self.control, self.history, self.stabilization, self.sampled_forces = (
             control,
             history,
             stabilization,
-            held_control,
+            sampled_forces,
         )
-        self.host, self.sliding, self.branches = host, sliding, dict(branches or {})
+        self.callback, self.sliding, self.branches = callback, sliding, dict(branches or {})
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "held_control", "sliding", "branches")
+        names = ("control", "history", "stabilization", "sampled_forces", "sliding", "branches")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -136,7 +138,7 @@ class Conditions(_core.Conditions):
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
     def perturbed(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
+        """Return the conditions with one parameter changed slightly, for differences, unchecked."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
@@ -162,7 +164,7 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
+        """Return the parameters by name that differ from those of a model or of its variant.
 
         Parameters
         ----------

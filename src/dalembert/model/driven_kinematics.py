@@ -20,7 +20,7 @@ __all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "sweep_kinematics"]
 Array = NDArray[np.float64]
 
 MAX_STEPS = 100_000  # from one time to the next: some thousand revolutions
-STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "host", "far", "stopped")
+STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "callback_failed", "far", "stopped")
 
 
 @dataclass(frozen=True, eq=False)

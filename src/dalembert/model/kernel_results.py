@@ -40,7 +40,7 @@ class Dynamics(NamedTuple):
     dx: Array
 
 
-_core._name_dynamics(Dynamics)
+_core._set_dynamics_type(Dynamics)
 
 
 class Derivatives(NamedTuple):

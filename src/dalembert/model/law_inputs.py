@@ -19,7 +19,7 @@ __all__ = ["gives_numbers", "law_inputs", "laws_that_fail"]
 
 Array = NDArray[np.float64]
 
-_PARTS = ("measures", "rates", "taken")
+_PARTS = ("measures", "rates", "law_inputs")
 
 
 def law_inputs(
@@ -47,7 +47,7 @@ def law_inputs(
     values = model.parameters if conditions is None else conditions.parameters
     numbers_of = [values[model.parameter_names[f"{name}.{label}"]] for label in element.parameters]
     columns = (t, parts["measures"][:, place.measures], parts["rates"][:, place.measures], x[:, states])
-    return np.column_stack([*columns, np.tile(numbers_of, (len(t), 1)), parts["taken"][:, place.inputs]])
+    return np.column_stack([*columns, np.tile(numbers_of, (len(t), 1)), parts["law_inputs"][:, place.inputs]])
 
 
 def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None) -> str:

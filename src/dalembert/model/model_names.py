@@ -50,13 +50,13 @@ class NamedModel(_core.Model):
         elements, names = made.elements, made.names
         self.compiled = made
         me = cast("Model", self)
-        host = CallbackHost(me)
+        callback = CallbackHost(me)
         super().__init__(
             made.tables,
             np.array(elements.starts, dtype=float),
             list(elements.functions),
             list(elements.function_sizes),
-            host if made.hosted else None,
+            callback if made.callback_laws else None,
         )
         self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives
@@ -68,7 +68,9 @@ class NamedModel(_core.Model):
         self.connection_names = names.connections
         self.constraint_names, self.constraint_connections = names.rows, names.row_connections
         self.holonomic = names.holonomic
-        self.independent_rows = tuple(name for name, lean in zip(names.rows, made.lean, strict=True) if lean)
+        self.independent_rows = tuple(
+            name for name, independent in zip(names.rows, made.independent, strict=True) if independent
+        )
         self.length = float(made.tables["length"][0])
         self.state_names = tuple(elements.state_names)
         self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
@@ -78,9 +80,9 @@ class NamedModel(_core.Model):
         self.parameters = np.concatenate([np.array(elements.parameters, dtype=float), self.mapped_parameters])
         self.parameters.flags.writeable = False
         self._points: dict[Any, _core.Points] = {}
-        self.hosted: tuple[Any, ...] = ()
-        self.hosted = tuple(
-            OutputInputCallback(me, law) if isinstance(law, OutputInput) else law for law in made.hosted
+        self.callback_laws: tuple[Any, ...] = ()
+        self.callback_laws = tuple(
+            OutputInputCallback(me, law) if isinstance(law, OutputInput) else law for law in made.callback_laws
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -154,9 +156,9 @@ class NamedModel(_core.Model):
 
     @checked("seed", "size")
     def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
-        """Return a random state: angles within +-pi, displacements within +-1 m, normal velocities, any orientation.
+        """Return a random state: angles within +-pi, lengths within +-1 m, normal velocities.
 
-        Flexible bodies are undeformed, but their modes have velocities.
+        Orientations are random. Flexible bodies are undeformed, but their modes have velocities.
 
         Parameters
         ----------
@@ -228,7 +230,9 @@ class NamedModel(_core.Model):
     def shortest_delay(self) -> float:
         """Least delay of all inputs, s; infinite if there is none."""
         delays = [
-            law.delay.time for law in self.hosted if isinstance(law, OutputInputCallback) and law.delay is not None
+            law.delay.time
+            for law in self.callback_laws
+            if isinstance(law, OutputInputCallback) and law.delay is not None
         ]
         return min(delays, default=np.inf)
 
@@ -271,7 +275,7 @@ class NamedModel(_core.Model):
         return [start + k for k in drive.dofs]
 
     def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
-        """Return which velocities (nv,) drives prescribe: by position (level 0), also by velocity (1), or all (2)."""
+        """Return a mask (nv,) of velocities driven by position (level 0), also by velocity (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
         for drive in self.joint_drives:
             if drive.level <= level:

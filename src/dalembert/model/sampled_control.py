@@ -17,7 +17,7 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["HeldControl", "SampledControl"]
+__all__ = ["SampledControl", "SampledForces"]
 
 Array = NDArray[np.float64]
 
@@ -113,33 +113,33 @@ class SampledControl:
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
 
-class HeldControl(_core.Answers):
+class SampledForces(_core.SampledForces):
     """Joint forces of a run, constant between samples of a sampled control.
 
     Attributes
     ----------
     begin : float, s
         Start of the run; NaN before the start.
-    requested_efforts : dict of int to (float, float)
+    excess_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     """
 
     def __init__(self, nv: int) -> None:
         super().__init__(nv)
         self.nv, self.begin = nv, np.nan
-        self.requested_efforts: dict[int, tuple[float, float]] = {}
+        self.excess_efforts: dict[int, tuple[float, float]] = {}
 
     def fill(self, begin: float, times: Array, tau: Array) -> None:
-        """Add rows as returned by `rows`."""
+        """Add rows as returned by `samples`."""
         self.begin = begin
         for t, row in zip(times, np.reshape(tau, (-1, self.nv)), strict=True):
             self.add(float(t), np.ascontiguousarray(row))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.nv, self.begin, *self.rows())
+        return _sampled_forces, (self.nv, self.begin, *self.samples())
 
 
-def _restored(nv: int, begin: float, times: Array, tau: Array) -> HeldControl:
-    held = HeldControl(nv)
-    held.fill(begin, times, tau)
-    return held
+def _sampled_forces(nv: int, begin: float, times: Array, tau: Array) -> SampledForces:
+    sampled_forces = SampledForces(nv)
+    sampled_forces.fill(begin, times, tau)
+    return sampled_forces

@@ -338,7 +338,7 @@ class Circuits(Answer, Sequence[Circuit]):
         return first is not None and first == self.of(q1)
 
     def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
-        """Plot an output over the input, with dead points and bifurcations; see `view.circuits.plot_circuits`."""
+        """Plot an output over the input, with dead points and bifurcations."""
         from ..view.plots.circuits import plot_circuits
 
         return plot_circuits(self, output, ax=ax, path=path)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..answer import Answer
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
@@ -18,16 +19,17 @@ from ..model.undetermined_efforts import undetermined_efforts
 from .display import ResultDisplay
 from .export import ResultExport
 from .extrema import Extremum, extremum
-from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.cumulative import continuous, work_and_loss
-from .outputs.output import value_of
+from .outputs.driven_motion import PrescribedMotion
+from .outputs.lookup import names
+from .outputs.motion import Motion, Periods
+from .outputs.output import Output, value_of
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .storage.columns import flat_columns
 from .storage.output_metadata import read_output_metadata
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
-Array = NDArray[np.float64]
 Dense = Callable[[Array], tuple[Array, Array, Array]]
 
 _STATUS = ("finished", "event", "interrupted", "failed")
@@ -237,8 +239,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         if times.ndim != 1 or not ((times >= first - slack) & (times <= last + slack)).all():
             what = "times" if self.axis.is_time else f"values of {self.axis.name}"
             raise ModelError("result.at", "t", times, f"give {what} from {self.axis.span(first, last)}")
-        clipped: Array = np.clip(times, first, last)
-        return clipped
+        return np.clip(times, first, last)
 
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times within the result; the stored states at stored times."""
@@ -302,8 +303,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             if not needs_all:
                 return self._values(output, self._motion_at(requested))
             merged = self.with_times(requested)
-            values: Array = merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
-            return values
+            return merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
         if needs_all and self._origin is not None:
             return self._origin.output(output, self.t)
         return self._values(output, self._motion)
@@ -365,7 +365,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             return read_output_metadata(self.labels, self._kept.get("outputs", {}), what)
         return Output.of(self.model, what)
 
-    def is_determined(self, name: str) -> NDArray[np.bool_]:
+    def is_determined(self, name: str) -> BoolArray:
         """Return a mask of the determined values of an output, (n, ...); loads shared by redundant connections are not.
 
         Examples
@@ -417,8 +417,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         if output.history is not None:
             return output.history(self)
         if output.whole is not None and output.whole.branch:
-            part: Array = self._values(output.whole, motion)[:, output.index]
-            return part
+            return self._values(output.whole, motion)[:, output.index]
         values = value_of(output, motion)
         return continuous(self, output, values) if output.branch else values
 

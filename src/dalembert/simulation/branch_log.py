@@ -23,9 +23,9 @@ __all__ = ["BranchLog", "owner_of"]
 Array = NDArray[np.float64]
 
 
-def owner_of(model: Model, threshold: int) -> str:
+def owner_of(model: Model, function: int) -> str:
     """Return the owner of a switching function, as named in messages."""
-    row = model.thresholds[threshold][0]
+    row = model.switching_functions[function][0]
     name = next((name for name, place in model.compiled.elements.indices.items() if place.row == row), "")
     return f"element {name!r}" if name else "a signal"
 
@@ -54,7 +54,7 @@ class BranchLog:
         """Record the branch changes of an integrator; yield times, sliding switching functions, and sides."""
         if not len(self.whole):
             return
-        times, sides = integrator.take_switches()
+        times, sides = integrator.take_branches()
         if len(times):
             self.parts.append((times, sides))
         slides = (sides == 0) & ~self.whole
@@ -92,4 +92,4 @@ class BranchLog:
     def set_on(self, integrator: _core.Integrator) -> None:
         """Set the log on an integrator that repeats steps."""
         if len(self.whole):
-            integrator.set_switches(*self.arrays())
+            integrator.set_branches(*self.arrays())

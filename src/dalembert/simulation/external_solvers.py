@@ -77,8 +77,7 @@ def run_external_solver(method: str, request: SimulationRequest) -> Result:
     except DalembertError as error:
         if request.on_error == "raise" or error.result is None:
             raise
-        partial: Result = error.result
-        return partial
+        return error.result
     if request.on_error != "return":
         defer_interrupt(interrupt)
     return result
@@ -169,7 +168,7 @@ class Residual:
     def __init__(self, equations: Equations, start: State) -> None:
         self.equations, model = equations, equations.model
         self.model = model
-        self.driven = equations.conditions.given
+        self.driven = equations.conditions.acceleration_prescribed
         self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 
@@ -192,7 +191,7 @@ class Residual:
         a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
         lam[self.rows] = y[nq + nv + nx :]
         conditions = self.equations.conditions
-        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
+        motion = model._required_forces(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
         dx = model.report(["dx"], t, q, v, x, conditions=conditions)["dx"] if nx else x
         closure = np.zeros(0)
         if len(self.rows):
@@ -359,7 +358,7 @@ class _ExternalRun:
             (self.discontinuity_times > start.t) & (self.discontinuity_times < request.t_end)
         ]
         self.ends = np.append(inner, request.t_end).tolist()
-        self.equations.integrator.set_breaks(self.discontinuity_times)
+        self.equations.integrator.set_discontinuities(self.discontinuity_times)
         self.t = [start.t]
         self.rows = [start]
         self.steppers: list[_ScipySteps | _SundialsSteps] = []

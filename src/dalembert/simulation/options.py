@@ -67,10 +67,10 @@ class Options:
             fixed_step=self.step,
             spectral_radius=self.spectral_radius,
             project=self.project,
-            watch=self.detect_stiffness,
+            detect_stiffness=self.detect_stiffness,
         )
         if discontinuity_times is not None and len(discontinuity_times):
-            integrator.set_breaks(discontinuity_times)
+            integrator.set_discontinuities(discontinuity_times)
         return integrator
 
     @property

@@ -124,8 +124,10 @@ class Run:
         self._on_branches_cache: tuple[Conditions, Conditions] | None = None
         compounds = compound_nodes(model)
         self.compound_branches = CompoundBranches(compounds) if compounds else None
-        branch_log = BranchLog(np.array([kind in ("whole", "table") for _, kind in model.thresholds], dtype=bool))
-        needs_steps = self.event_functions.events or self.history is not None or model.thresholds or compounds
+        branch_log = BranchLog(
+            np.array([kind in ("integer", "table") for _, kind in model.switching_functions], dtype=bool)
+        )
+        needs_steps = self.event_functions.events or self.history is not None or model.switching_functions or compounds
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
@@ -163,7 +165,7 @@ class Run:
         longer = self.sampler is not None and np.isfinite(self.horizon)
         self.horizon = max(self.t_end, 2 * self.t_end - begin) if longer else self.t_end
         self.discontinuity_times = self.discontinuity_times_under(self.conditions, begin)
-        self.integrator.set_breaks(self.discontinuity_times)
+        self.integrator.set_discontinuities(self.discontinuity_times)
 
     def discontinuity_times_under(self, conditions: Conditions, begin: float) -> Array:
         """Return the discontinuity times under conditions, (n,) s."""
@@ -183,7 +185,7 @@ class Run:
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
-        if self.model.thresholds:
+        if self.model.switching_functions:
             self._take_branch_changes()
         if outcome != REACHED:
             raise make_error(self, outcome)
@@ -206,7 +208,9 @@ class Run:
             left |= {k: side for k, side in before.branches.items() if sides[k] == side}
             if slides != before.sliding or {**left, **ours} != before.branches:
                 conditions = self.conditions.changed(sliding=slides, branches={**left, **ours})
-                self.segments.append(Segment(t, last.options, conditions, last.discontinuity_times, last.usual_slack))
+                self.segments.append(
+                    Segment(t, last.options, conditions, last.discontinuity_times, last.usual_min_pivot)
+                )
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
@@ -238,7 +242,7 @@ class Run:
 
     def _record_step(self, begins: bool = False) -> None:
         """Record the last step for inputs with a delay, and the loop slack of the integrator for dense output."""
-        self.segments[-1].usual_slack = self.integrator.usual_slack
+        self.segments[-1].usual_min_pivot = self.integrator.usual_min_pivot
         if self.history is not None:
             record_step(self, self.history, begins=begins)
 
@@ -312,8 +316,8 @@ class Run:
 
     def _take_rows(self) -> tuple[Rows, float]:
         """Return the rows of the steps taken, and the longest next step if some left their compound branch, else 0."""
-        rows: Rows = self.integrator.take()
-        if self.model.thresholds:
+        rows: Rows = self.integrator.take_records()
+        if self.model.switching_functions:
             self._take_branch_changes()
         if self.trajectory.sampled and self.stream is None:
             self.trajectory.add_steps(self.integrator.take_steps())
@@ -391,7 +395,7 @@ class Run:
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(state)
         if length:
-            self.integrator.first_step(length)
+            self.integrator.set_first_step(length)
         return True
 
     def _pass_transient(self) -> bool:
@@ -416,9 +420,9 @@ class Run:
         stepper = options.integrator(self.conditions, self.discontinuity_times)
         if stepper.start(t, q, v, x) != REACHED:
             return False
-        stepper.first_step(length)
+        stepper.set_first_step(length)
         stepper.advance(t + length, 1, None, self.interrupt.flag)
-        rows = stepper.take()
+        rows = stepper.take_records()
         if not len(rows[0]):
             return False
         self._collect_counts()
@@ -444,7 +448,7 @@ class Run:
 
         It is the number between the last two events, limited to steps that take no longer than a search.
         """
-        if self.history is not None or self.conditions.host is not None:
+        if self.history is not None or self.conditions.callback is not None:
             return 1
         search, step = self.costs
         if not step:
@@ -644,8 +648,7 @@ class Run:
 
         def energy(under: Conditions, *states: State) -> Array:
             t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
-            total: Array = self.model.energy(q, v, t=t, x=x, conditions=under).total
-            return total
+            return self.model.energy(q, v, t=t, x=x, conditions=under).total
 
         if conditions is self.conditions:
             return float(np.diff(energy(conditions, before, after))[0])
@@ -660,18 +663,17 @@ class Run:
 
     def total_counts(self) -> NDArray[np.int64]:
         """Return steps, rejected, evaluations, Jacobians, factorizations, projections, noisy and missed so far."""
-        total: NDArray[np.int64] = self.counts + np.array(self.integrator.counts)
-        return total
+        return self.counts + np.array(self.integrator.counts)
 
     def first_missed(self) -> tuple[float, int] | None:
         """Return time, s, and number of the first switching function that changed sign and back in a fixed step."""
-        return self.integrator.missed if self.missed is None and self.integrator.counts[-1] else self.missed
+        return self.integrator.missed_crossing if self.missed is None and self.integrator.counts[-1] else self.missed
 
     def _record_released_branches(self) -> None:
         """Record the first time, s, at which the integrator ceased to hold a branch that changes too often."""
-        t, threshold = self.integrator.let_go
-        if threshold >= 0:
-            self.released_branches.setdefault(threshold, t)
+        t, function = self.integrator.release
+        if function >= 0:
+            self.released_branches.setdefault(function, t)
 
     def all_released_branches(self) -> dict[int, float]:
         """Return switching functions whose branches are no longer held, with the times of release, s."""

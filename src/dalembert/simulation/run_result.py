@@ -63,7 +63,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         conditions=trajectory.periods() if trajectory.changed else None,
         step_times=trajectory.step_times,
         discontinuity_times=np.union1d(run.discontinuity_times, trajectory.branch_log.arrays()[0])
-        if run.model.thresholds
+        if run.model.switching_functions
         else run.discontinuity_times,
     )
     result.resume_point = point

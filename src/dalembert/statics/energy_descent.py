@@ -17,18 +17,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.scaled_equations import CoordinateMeasure
-from .force_balance import BalanceEvaluation, ForceBalance
+from .force_balance import BalanceEvaluation, ForceBalance, flat
 
-__all__ = ["EquilibriumDescent", "descend", "flat"]
+__all__ = ["EquilibriumDescent", "descend"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
-FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
 STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
 FIRST_TRUST_RADIUS = 0.3  # rad or lengths
 MAX_TURN = 0.5  # rad in one step
@@ -73,18 +71,17 @@ def descend(
     stops: Sequence[CoordinateMeasure] = (),
     *,
     most: int = MAX_STEPS,
-    ways: Mapping[CoordinateMeasure, float] | None = None,
+    directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
     """Descend from q (nq,) to a stable equilibrium; along motions without stiffness, return to the start.
 
-    Coordinates in `ways` move in one direction only, 1 or -1: the descent ends if one of them would reverse by more
-    than a step corrects the previous one.
+    Coordinates in `directions` move in one direction only, 1 or -1: the descent ends if one of them would reverse by
+    more than a step corrects the previous one.
     """
-    found = _descended(balance, q, x, stops, most, ways)
-    for _ in range(MAX_RETURNS if found.found and not ways else 0):
+    found = _descended(balance, q, x, stops, most, directions)
+    for _ in range(MAX_RETURNS if found.found and not directions else 0):
         look = found.evaluation
-        k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
-        loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
+        loose = look.loose
         back = loose @ (loose.T @ balance.closed.difference(look.q, q))
         size = float(np.abs(back).max(initial=0.0))
         if size < 1e-9:
@@ -104,9 +101,9 @@ def _descended(
     x: Array,
     stops: Sequence[CoordinateMeasure],
     most: int,
-    ways: Mapping[CoordinateMeasure, float] | None = None,
+    directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
-    walk = _TrustRegionDescent(balance, q, x, stops, ways or {})
+    walk = _TrustRegionDescent(balance, q, x, stops, directions or {})
     for count in range(most):
         done = walk.step()
         if done is not None:
@@ -126,9 +123,9 @@ class _TrustRegionDescent:
         q: Array,
         x: Array,
         stops: Sequence[CoordinateMeasure],
-        ways: Mapping[CoordinateMeasure, float],
+        directions: Mapping[CoordinateMeasure, float],
     ) -> None:
-        self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
+        self.directions, self.past = directions, {m: float(m.values(q)) for m in directions}
         self.here = dict(self.past)
         self.base, self.start, self.stops = balance, q, stops
         self.radius, self.left, self.still = FIRST_TRUST_RADIUS, False, 0
@@ -199,7 +196,7 @@ class _TrustRegionDescent:
             if good and part == 1.0 and float(np.linalg.norm(s)) > 0.8 * self.radius:
                 self.radius *= 2.0
             self.evaluation = there
-            for measure, sign in self.ways.items():
+            for measure, sign in self.directions.items():
                 now = float(measure.values(there.q))
                 if sign * (now - self.here[measure]) > 0.0:
                     self.past[measure] = self.here[measure]  # position before the last forward step
@@ -256,7 +253,7 @@ class _TrustRegionDescent:
     def _one_way(self, way: Array, part: float) -> tuple[float, CoordinateMeasure | None]:
         """Return the fraction of a scaled step before a coordinate reverses, and that coordinate."""
         q, turned = self.evaluation.q, None
-        for measure, sign in self.ways.items():
+        for measure, sign in self.directions.items():
             rate = float(measure.row(q) @ (way * self.balance.scales))
             room = sign * (self.here[measure] - self.past[measure])  # progress of the last forward step
             if sign * rate < 0.0 and room < -sign * rate * part:
@@ -301,11 +298,6 @@ def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
     there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
     D = one.balance.scales
     return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
-
-
-def flat(k: Array, size: float) -> float:
-    """Return the level below which stiffnesses k (n,) J count as zero, for forces of a given size, J."""
-    return FLAT_TOL * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
 
 
 def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..compile.names import full_names
 from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
@@ -21,8 +21,6 @@ from .friction import FrictionHold
 from .stability import Stability
 
 __all__ = ["Equilibrium", "EquilibriumState"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -111,22 +109,14 @@ class Equilibrium(ArrayAnswer, State):
                 ["loads"], self.t, self.q, self.v, self.x, inputs=balance.input_values, conditions=self.conditions
             )["loads"]
         except (SingularityError, ModelError):  # bodies without mass
-            how: dict[str, Any] = {
-                "t": self.t,
-                "x": self.x,
-                "inputs": balance.input_values,
-                "conditions": balance.conditions,
-            }
-            found = model._loads_of_motion(self.q, self.v, np.zeros(model.nv), lam=self.evaluation.lam, **how)
+            found = self.evaluation.loads
         return ConnectionLoads(model, self.q, found, t=self.t, conditions=self.conditions)
 
     @property
     def efforts(self) -> dict[str, float]:
         """Efforts of drives, holds and given velocities along their degrees of freedom, N m or N, by name."""
-        look, model = self.evaluation, self.model
-        kept = np.flatnonzero(look.balance.prescribed)
-        lacking = look.f - (model.constraint_jacobian(self.q, t=self.t).T @ look.lam if model.nc else 0.0)
-        found = {model.speed_names[k]: float(lacking[k]) for k in kept}
+        look, lacking = self.evaluation, self.evaluation.lacking
+        found = {self.model.speed_names[k]: float(lacking[k]) for k in np.flatnonzero(look.balance.prescribed)}
         for measure, mu in zip(look.balance.held, look.mu, strict=True):
             found.setdefault(measure.name, float(mu / measure.scale))
         return found

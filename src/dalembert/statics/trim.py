@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.scaling import Scaling
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
@@ -25,7 +25,6 @@ from .request import EquilibriumRequest
 
 __all__ = ["Trim", "trim"]
 
-Array = NDArray[np.float64]
 
 BALANCE_TOL = 1e-9  # residual relative to the largest force
 MAX_STEP_SIZE = 0.4  # rad or lengths
@@ -62,8 +61,7 @@ class Trim:
         assert self.rows is not None
         model, q, pace = self.evaluation.balance.model, self.evaluation.q, self._pace
         gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
-        found: Array = (self.scales.rows * gap)[self.rows] / pace
-        return found
+        return (self.scales.rows * gap)[self.rows] / pace
 
     @property
     def _pace(self) -> float:

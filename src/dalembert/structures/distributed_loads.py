@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..checks import checked, finite_array, finite_number
+from ..checks import checked, finite_array, finite_number, one_of
 from ..connections.elements import Load
 from ..connections.laws import scaled
 from ..errors import ModelError
@@ -93,8 +93,7 @@ def line_load(
     array([ 0.,  0., 20.])
     """
     item = f"line load {name!r}"
-    if axes not in ("world", "body"):
-        raise ModelError(item, "axes", axes, "use 'world' or 'body'")
+    one_of(item, "axes", axes, ("world", "body"))
     loads: list[str] = []
     total = np.zeros(3)
     for place, marker, length in _line(item, body):
@@ -204,5 +203,4 @@ def _structure(item: str, body: Any) -> Structure:
     if flexible.nodes_removed:
         remedy = "its reduction removed nodes that are loaded: use CraigBampton or CantileverModes"
         raise ModelError(item, "body", body.name, remedy)
-    structure: Structure = flexible.structure
-    return structure
+    return flexible.structure

@@ -80,8 +80,7 @@ def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
     moments = [(rest[diagonal + 3 + i, diagonal + j] - rest[diagonal + 3 + j, diagonal + i]) / 2
                for i, j in ((2, 1), (0, 2), (1, 0))]  # fmt: skip
     loads[:, :3] -= np.column_stack([np.asarray(m).ravel() for m in moments]) @ A.T
-    found: Array = loads.ravel()
-    return found
+    return loads.ravel()
 
 
 def _displacements(structure: Structure, loads: Array, reference: int | None) -> Array:
@@ -94,8 +93,7 @@ def _led(structure: Structure, loads: Array) -> Array:
     """Return loads (6 n, k) on the independent degrees of freedom."""
     if structure.expansion is None:
         return loads
-    found: Array = structure.expansion.T @ loads
-    return found
+    return structure.expansion.T @ loads
 
 
 def _spin_matrix(i: int, j: int) -> Array:

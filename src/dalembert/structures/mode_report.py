@@ -70,8 +70,7 @@ class ModeReport(ArrayAnswer):
     def retained_mass(self) -> Array:
         """Shares (6,) [rotation; translation] of inertia and mass that the modes retain."""
         total = self.effective_masses.sum(0)
-        shares: Array = np.divide(total, self.rigid_masses, out=np.zeros(6), where=self.rigid_masses > 0)
-        return shares
+        return np.divide(total, self.rigid_masses, out=np.zeros(6), where=self.rigid_masses > 0)
 
     def __str__(self) -> str:
         lines = [f"{self.kind}, {self.frame}: {len(self.frequencies)} modes of {self.dofs} degrees of freedom"]

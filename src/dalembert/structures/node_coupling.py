@@ -103,7 +103,7 @@ def _follow(structure: Structure, nodes: NDArray[np.int64]) -> NDArray[np.bool_]
     rows = (6 * nodes[:, None] + np.arange(6)).ravel()
     others = structure.expansion[rows].tolil()
     others[np.arange(len(rows)), rows] = 0.0
-    return (abs(others.tocsr()).sum(axis=1) > 0).reshape(-1, 6).any(axis=1)  # type: ignore[no-any-return]
+    return (abs(others.tocsr()).sum(axis=1) > 0).reshape(-1, 6).any(axis=1)
 
 
 def _region(structure: Structure, nodes: ArrayLike, item: str, least: int) -> NDArray[np.int64]:

@@ -136,15 +136,13 @@ class NodalStresses(ArrayAnswer):
         It compares each element's own stresses with the recovered ones. It estimates the error of the mesh only, not of
         modes that miss part of the deformation.
         """
-        found: Array = np.sqrt((self.element_errors**2).sum(axis=1))
-        return found
+        return np.sqrt((self.element_errors**2).sum(axis=1))
 
     @property
     def mises(self) -> Array:
         """Von Mises stresses (k, n) Pa, of plates the larger of both faces."""
         deviator = self.tensor - np.trace(self.tensor, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
-        found: Array = np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
-        return found
+        return np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
 
     @property
     def principal(self) -> Array:

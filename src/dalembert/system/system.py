@@ -296,7 +296,7 @@ class System(SystemDisplay):
         set_joint_start(self, connection, position, speed, guess, AttitudeInput(rotation, bryant, euler, angle_rates))
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
-        """Return the kinematic chain of a name such as ``"chain.0.angle"``, and the index of the inner coordinate."""
+        """Return the kinematic chain and the index of an inner coordinate such as ``"chain.0.angle"``."""
         if not isinstance(name, str) or name in self.connections:
             return None, ""
         owner, _, inner = name.rpartition(".")
@@ -676,7 +676,7 @@ class System(SystemDisplay):
 
     @checked("speeds")
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
-        """Return the joint and the index of a coordinate with its own velocity; with `speeds`, of any velocity."""
+        """Return joint and index of a coordinate with its own velocity; with `speeds`, of any velocity."""
         found, part = self.connection_and_part(end)
         if found is None:
             remedy = "give a joint's connection, or the name of one of its coordinates"

@@ -18,7 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("FAINT", "INK", "PALETTE", "PAPER"),
-    *("add_grid", "axes_for", "figure", "legend_beside", "legible", "panel", "plain_log", "save", "styled", "tint"),
+    *(
+        "add_grid",
+        "axes_for",
+        "figure",
+        "legend_beside",
+        "legible",
+        "panel",
+        "panels",
+        "plain_log",
+        "save",
+        "styled",
+        "tint",
+    ),
     "written",
 ]
 
@@ -159,6 +171,16 @@ def panel(ax: Any, path: Any, width: float, height: float, *, solid: bool = Fals
             save(axes.figure, path)
 
 
+@contextlib.contextmanager
+def panels(path: Any, width: float, height: float, rows: int, columns: int, **options: Any) -> Iterator[Any]:
+    """Yield axes of a new figure (inches) in the style of the package; save them afterwards."""
+    with styled():
+        picture = figure(width, height, shown=path is None)
+        yield picture.subplots(rows, columns, **options)
+        if path is not None:
+            save(picture, path)
+
+
 def add_grid(axes: Any) -> None:
     """Draw a grid behind the curves."""
     axes.grid(True)
@@ -204,7 +226,7 @@ def legible(color: str) -> str:
     return "#" + "".join(f"{round(255 * c * MAX_LUMINANCE / light):02X}" for c in channels)
 
 
-def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:
+def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], object]) -> Path:
     """Write a file atomically: `write` fills a temporary file, which then replaces it.
 
     Raises

@@ -42,7 +42,7 @@ def test_rates_of_programs_are_derivatives(formula: str) -> None:
 # ---- joints
 
 
-def pendulum(joint: da.Joint) -> da.System:
+def pendulum_on(joint: da.Joint) -> da.System:
     s = da.System("pendulum")
     s.connect("P", joint, s.ground, s.body("bob", mass=2.0, com=(0.5, 0, 0.1), inertia=(0.02, 0.2, 0.2)))
     return s
@@ -64,7 +64,7 @@ def test_text_sympy_and_functions_agree() -> None:
         da.CustomJoint(("a", "b"), function, parameters={"r": 0.3}),
         da.CustomJoint(("a", "b"), ("r*cos(a)", "r*sin(a)", "w"), (0, 0, "a"), {"r": 0.3}, {"w": "b/2 + atan2(b, 2)"}),
     ]
-    models = [pendulum(joint).compile() for joint in joints]
+    models = [pendulum_on(joint).compile() for joint in joints]
     q, v = np.array([0.4, -0.3]), np.array([1.2, 0.7])
     for model in models[1:]:
         np.testing.assert_allclose(
@@ -91,7 +91,7 @@ def test_motion_keeps_its_energy() -> None:
 
 
 def test_many_runs_in_simd_batches_are_single_runs() -> None:
-    s = pendulum(da.CustomJoint(("angle",), ("0.1*angle**2", 0, "0.2*sin(angle)"), [("y", "angle")]))
+    s = pendulum_on(da.CustomJoint(("angle",), ("0.1*angle**2", 0, "0.2*sin(angle)"), [("y", "angle")]))
     model = s.compile()
     rng = np.random.default_rng(1)
     states = da.State(q=rng.normal(size=(9, 1)), v=rng.normal(size=(9, 1)))
@@ -106,7 +106,7 @@ def test_time_in_a_joint_is_a_driven_coordinate() -> None:
         ("angle",), ("A*sin(w*t)", 0, "0.1*t**2"), [("y", "angle + 0.2*sin(3*t)")], {"A": 0.3, "w": 5.0}
     )
     assert moving.coordinates == ("angle", "t")
-    s = pendulum(moving)
+    s = pendulum_on(moving)
     s.initial("P", position=0.4, speed=0.1)
     # the same with three bodies that carry almost nothing, each driven
     u = da.System("pendulum")

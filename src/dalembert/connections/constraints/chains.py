@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import checked, finite_array, finite_number, shape_of
+from ...checks import checked, finite_array, finite_number, set_fields, shape_of
 from ...errors import ModelError
 from ...numerics.rank import ROW_RANK_TOL, numerical_rank
 from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
@@ -47,9 +47,7 @@ class Offset:
 
     def __post_init__(self) -> None:
         position = finite_array(self.position, (3,), item="Offset", field="position")
-        object.__setattr__(self, "position", position)
-        turned = np.eye(3) if self.rotation is None else as_rotation_matrix(self.rotation, item="Offset")
-        object.__setattr__(self, "rotation", turned)
+        set_fields(self, position=position, rotation=as_rotation_matrix(self.rotation, item="Offset"))
 
 
 def bar(length: float, axis: Any = "x") -> Offset:
@@ -90,7 +88,7 @@ class KinematicChain(Constraint):
     motion. Chains of parallel pins, with any joints that rotate about the first and the last centre, are stopped there.
     In runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is pulled
     taut with an impulse and goes slack when it would push; ``"chain.fold"`` likewise where they are folded. Outputs are
-    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
+    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; add a `Rope` parallel to them.
 
     Attributes
     ----------
@@ -150,15 +148,8 @@ class KinematicChain(Constraint):
             raise ModelError(
                 item, "rank", rank, "its joints allow every relative motion, so it constrains nothing: leave it out"
             )
-        for name, value in (
-            ("parts", parts),
-            ("programs", programs),
-            ("inner_names", names),
-            ("rank", rank),
-            ("length", length),
-        ):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "starts", np.array([self._first_start(), *samples]))
+        set_fields(self, parts=parts, programs=programs, inner_names=names, rank=rank, length=length)
+        set_fields(self, starts=np.array([self._first_start(), *samples]))
 
     @property
     def rows(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -273,15 +264,7 @@ class KinematicChain(Constraint):
         before : (n,)
             Previous requests.
         """
-        names, n = self.inner_names, len(self.inner_names)
-        if not isinstance(given, Mapping):
-            numbers = [given] if n == 1 and shape_of(given) == () else given
-            given = dict(zip(names, finite_array(numbers, (n,), item=item, field="position"), strict=True))
-        values = np.full(n, np.nan) if before is None else before.copy()
-        for name, value in given.items():
-            if name not in names:
-                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
-            values[names.index(name)] = finite_number(value, item=item, field=name)
+        given, values = self._requested(item, "position", given, before)
         first = 0
         for k, part in enumerate(self.parts):
             if not isinstance(part, Joint):
@@ -298,28 +281,33 @@ class KinematicChain(Constraint):
 
     def rate_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
         """Return requested rates of inner coordinates, as `asked` does; quaternion rates raise an error."""
-        names, n = self.inner_names, len(self.inner_names)
-        if not isinstance(given, Mapping):
-            numbers = [given] if n == 1 and shape_of(given) == () else given
-            given = dict(zip(names, finite_array(numbers, (n,), item=item, field="speed"), strict=True))
-        rates = np.full(n, np.nan) if before is None else before.copy()
+        given, rates = self._requested(item, "speed", given, before)
         for name, value in given.items():
-            if name not in names:
-                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
             if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
                 remedy = (
                     "velocities of a ball joint within a chain cannot be given; model the chain with bodies and joints"
                 )
                 raise ModelError(item, "speed", {name: value}, remedy)
-            rates[names.index(name)] = finite_number(value, item=item, field=name)
         return rates
+
+    def _requested(self, item: str, field: str, given: Any, before: Array | None) -> tuple[Mapping[str, Any], Array]:
+        """Return requested numbers of inner coordinates by name, and all of them (n,), NaN where none."""
+        names, n = self.inner_names, len(self.inner_names)
+        if not isinstance(given, Mapping):
+            numbers = [given] if n == 1 and shape_of(given) == () else given
+            given = dict(zip(names, finite_array(numbers, (n,), item=item, field=field), strict=True))
+        values = np.full(n, np.nan) if before is None else before.copy()
+        for name, value in given.items():
+            if name not in names:
+                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
+            values[names.index(name)] = finite_number(value, item=item, field=name)
+        return given, values
 
     def with_start(self, asked: Array) -> KinematicChain:
         """Return the same chain with start values (n,) of the inner search; NaN keeps the present ones."""
         twin = copy(self)
         start = np.where(np.isnan(asked), self.starts[0], asked)
-        object.__setattr__(twin, "starts", np.vstack([start, self.starts]))
-        object.__setattr__(twin, "wanted", asked)
+        set_fields(twin, starts=np.vstack([start, self.starts]), wanted=asked)
         return twin
 
     def held_pose_error(
@@ -347,10 +335,10 @@ class KinematicChain(Constraint):
             return gamma
         given = ~np.isnan(asked)
         starts = (gamma, *self.starts[:4])  # from 180 degrees away a search may stay where it is
-        ways = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
-        best = min(miss for _, miss in ways)
-        met = [found for found, miss in ways if miss <= best + 1e-7 * (1.0 + self.length)]
-        gamma = min(met, key=lambda found: float(np.linalg.norm((asked - found)[given])))
+        found = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
+        best = min(miss for _, miss in found)
+        met = [inner for inner, miss in found if miss <= best + 1e-7 * (1.0 + self.length)]
+        gamma = min(met, key=lambda inner: float(np.linalg.norm((asked - inner)[given])))
         for _ in range(20):
             _, N = self.slopes(gamma)
             off = (asked - gamma)[given]

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...checks import checked, finite_number, shape_of
+from ...checks import checked, not_negative, set_fields, set_finite, shape_of
 from ...errors import ModelError
-from ...parameters import keep_expression
 from ...provenance import record_makers
 from ..laws import Law, as_law
 
@@ -66,14 +65,11 @@ class ForceElement:
         return type(self).__name__
 
     def _finite(self, *fields: str) -> None:
-        for field in fields:
-            object.__setattr__(self, field, finite_number(keep_expression(self, field), item=self.kind, field=field))
+        set_finite(self, *fields, item=self.kind, expressions=True)
 
     def _not_negative(self, *fields: str) -> None:
         self._finite(*fields)
-        for field in fields:
-            if getattr(self, field) < 0:
-                raise ModelError(self.kind, field, getattr(self, field), "it must not be negative")
+        not_negative(self.kind, **{field: getattr(self, field) for field in fields})
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +152,7 @@ class Limits(ForceElement):
     def __post_init__(self) -> None:
         for field, none in (("lower", -np.inf), ("upper", np.inf)):
             if getattr(self, field) is None:
-                object.__setattr__(self, field, none)
+                set_fields(self, **{field: none})
             elif getattr(self, field) != none:
                 self._finite(field)
         self._not_negative("stiffness", "damping")
@@ -177,10 +173,10 @@ class Effort(ForceElement):
     """
 
     law: Any = 0.0
-    law_form: ClassVar[str] = "given"
+    law_form: ClassVar[str] = "inputs"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="Effort", field="law"))
+        set_fields(self, law=as_law(self.law, item="Effort", field="law"))
 
     @property
     def given(self) -> dict[str, Law]:
@@ -206,21 +202,20 @@ class Load(ForceElement):
     moment: Any = (0.0, 0.0, 0.0)
     axes: str = "world"
     ends: ClassVar[int] = 1
-    law_form: ClassVar[str] = "given"
+    law_form: ClassVar[str] = "inputs"
 
     def __post_init__(self) -> None:
         for field in ("force", "moment"):
             value = getattr(self, field)
             if isinstance(value, (str, bytes)) or shape_of(np.asarray(value, dtype=object)) != (3,):
                 raise ModelError("Load", field, value, "give three components, each a number, a function of t or a law")
-            laws = tuple(
-                as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in zip(value, "xyz", strict=True)
-            )
-            object.__setattr__(self, field, laws)
+            named = zip(value, "xyz", strict=True)
+            laws = tuple(as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in named)
+            set_fields(self, **{field: laws})
         if self.axes not in ("world", "body", "marker"):
             raise ModelError("Load", "axes", self.axes, "use 'world' or 'marker'")
         if self.axes == "marker":
-            object.__setattr__(self, "axes", "body")
+            set_fields(self, axes="body")
 
     @property
     def each_measure(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import checked
+from ...checks import checked, set_fields
 from ..formulas.dependencies import extract_subprogram
 from ..formulas.expressions import Program
 from .built_in import ForceElement
@@ -117,7 +117,7 @@ class Compound(Element):
             signals=parts.signals(),
             unknowns=parts.unknowns(),
         )
-        object.__setattr__(self, "_parts", parts)
+        set_fields(self, _parts=parts)
 
     @property
     def turning_members(self) -> dict[str, Element]:

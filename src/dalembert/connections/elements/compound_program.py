@@ -20,8 +20,7 @@ from ...errors import ModelError
 from ..formulas.expressions import Formula, Program, add_expression
 from ..formulas.program_algebra import ProgramBuilder
 from .compound_loads import Frame, energy_of_member, node_balance
-from .compound_members import Member, named
-from .compound_start_values import measured_at_start
+from .compound_members import Member, measured_at_start, named
 from .signals import MEASURES
 
 __all__ = ["CompoundProgram"]

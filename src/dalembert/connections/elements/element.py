@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ...checks import checked, finite_number
+from ...checks import checked, finite_number, set_fields
 from ...errors import ModelError
 from ...parameters import Expression, plain_value as number_of
 from ..formulas.compiled_functions import NumbaLaw
@@ -122,22 +122,22 @@ class Element(ForceElement):
     """The Python function that is the law, compiled or not."""
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
-    most_inputs: ClassVar[int] = _core.numbers["limit"]["inputs"]
-    most_outputs: ClassVar[int] = _core.numbers["limit"]["outputs"]
-    most_ports: ClassVar[int] = _core.numbers["limit"]["ports"]
-    most_unknowns: ClassVar[int] = _core.numbers["limit"]["unknowns"]
+    most_inputs: ClassVar[int] = _core.enumerations["limit"]["inputs"]
+    most_outputs: ClassVar[int] = _core.enumerations["limit"]["outputs"]
+    most_ports: ClassVar[int] = _core.enumerations["limit"]["ports"]
+    most_unknowns: ClassVar[int] = _core.enumerations["limit"]["unknowns"]
 
     def __post_init__(self) -> None:
         item = self.kind
-        object.__setattr__(self, "discontinuity_times", check_discontinuity_times(self.discontinuity_times, item=item))
+        set_fields(self, discontinuity_times=check_discontinuity_times(self.discontinuity_times, item=item))
         if isinstance(self.measure, list):
-            object.__setattr__(self, "measure", tuple(self.measure))
+            set_fields(self, measure=tuple(self.measure))
         self._check_measures()
         self._take_inputs()
         if not isinstance(self.states, Mapping):
             raise ModelError(item, "states", self.states, "give a dict of start value and rate by name")
         starts = {name: start[0] if isinstance(start, tuple) else start for name, start in self.states.items()}
-        object.__setattr__(self, "starts", _numbers(item, "state", starts))
+        set_fields(self, starts=_numbers(item, "state", starts))
         names = (*self.input_names, *self.signals, *self.strains, *self.unknowns)
         if len(set(names)) < len(names) or not all(map(_is_name, names)):
             raise ModelError(
@@ -153,9 +153,9 @@ class Element(ForceElement):
             if not isinstance(table, Table):
                 raise ModelError(item, f"table {name!r}", table, "give a da.Table")
         if callable(self.force) and not is_symbolic(self.force) and not hasattr(self.force, "address"):
-            object.__setattr__(self, "written", getattr(self.force, "function", self.force))
+            set_fields(self, written=getattr(self.force, "function", self.force))
         if isinstance(self.force, NumbaLaw):
-            object.__setattr__(self, "force", self.force.bound(len(self.input_names), self.output_count))
+            set_fields(self, force=self.force.bound(len(self.input_names), self.output_count))
         if not getattr(self.force, "address", 1):
             raise ModelError(item, "force", self.force, "its address is 0: give a compiled function that exists")
         if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
@@ -166,7 +166,7 @@ class Element(ForceElement):
         for name, state in self.states.items():
             if not isinstance(state, tuple) or len(state) != 2:
                 raise ModelError(item, f"state {name!r}", state, "give its start value and the expression of its rate")
-        object.__setattr__(self, "program", law_program(self))
+        set_fields(self, program=law_program(self))
 
     def _check_measures(self) -> None:
         item, known = self.kind, ", ".join(map(repr, MEASURES))
@@ -193,16 +193,13 @@ class Element(ForceElement):
         own = self.parameters if isinstance(self.parameters, Mapping) else {}
         kept = {k: x for k, x in {**own, **numbers}.items() if isinstance(x, Expression)}
         if kept:
-            object.__setattr__(self, "expressions", kept)
+            set_fields(self, expressions=kept)
         given = {name: value for name, value in self.inputs.items() if name not in numbers}
-        if isinstance(self.parameters, Mapping):
-            object.__setattr__(self, "parameters", {k: number_of(x) for k, x in self.parameters.items()})
-        numbers = {k: number_of(x) for k, x in numbers.items()}
-        object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
-        object.__setattr__(self, "parameters", {**self.parameters, **_numbers(item, "input", numbers)})
-        object.__setattr__(self, "inputs", given)
+        plain = {k: number_of(x) for k, x in own.items()} if isinstance(self.parameters, Mapping) else self.parameters
+        parameters = _numbers(item, "parameter", plain)
+        parameters |= _numbers(item, "input", {k: number_of(x) for k, x in numbers.items()})
         sources = {str(name): as_source(value, item=item, name=str(name)) for name, value in given.items()}
-        object.__setattr__(self, "sources", sources)
+        set_fields(self, parameters=parameters, inputs=given, sources=sources)
 
     @property
     def core_law(self) -> tuple[str, int] | None:

@@ -43,8 +43,7 @@ def solved_from(element: Element, given: Array, start: Array) -> Array:
 def jacobian_nearly_constant(J: Array, then: Array) -> NDArray[np.bool_]:
     """Return whether a Jacobian (..., n, n) changed so little that it was regular in between."""
     changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
-    like: NDArray[np.bool_] = np.linalg.norm(changed, axis=(-2, -1)) <= SAFE_SLOPE_CHANGE
-    return like
+    return np.linalg.norm(changed, axis=(-2, -1)) <= SAFE_SLOPE_CHANGE
 
 
 LawEvaluation = Callable[[Array, Array], tuple[Array, Array]]

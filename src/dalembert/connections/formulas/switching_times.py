@@ -171,5 +171,4 @@ def merge_close_times(times: Array) -> Array:
     times = np.unique(times)
     if len(times) < 2:
         return times
-    kept: Array = times[np.append(True, np.diff(times) > 1e-13 * np.abs(times[1:]))]
-    return kept
+    return times[np.append(True, np.diff(times) > 1e-13 * np.abs(times[1:]))]

@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...checks import finite_array, finite_number, shape_of
+from ...checks import finite_array, finite_number, set_fields, shape_of
 from ...errors import ModelError
 from ...parameters import Expression, split
 from ...provenance import record_makers
@@ -117,7 +117,7 @@ class Joint:
     allows_axis_reversal: ClassVar[bool] = False
     """True if the rows also hold with the third axes of the two frames opposed."""
     friction_load: ClassVar[str] = ""
-    """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
+    """Load component that causes friction: force ``"across"`` the axis, ``"along"`` it, or ``"all"``; else unknown."""
     independently_lockable: ClassVar[bool] = False
     """True if each coordinate can be locked separately: its meaning does not depend on the others."""
 
@@ -134,7 +134,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         for field in self.directions:
-            object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+            set_fields(self, **{field: unit_vector(getattr(self, field), item=self.kind, field=field)})
         kept: dict[str, Expression] = {}
         for field in JOINT_DATA_FIELDS:
             value = getattr(self, field)
@@ -153,9 +153,9 @@ class Joint:
             if field not in ("lower", "upper") and (value < 0).any():
                 raise ModelError(self.kind, field, value, "it must not be negative")
             value.flags.writeable = False
-            object.__setattr__(self, field, value)
+            set_fields(self, **{field: value})
         if kept:
-            object.__setattr__(self, "expressions", {**getattr(self, "expressions", {}), **kept})
+            set_fields(self, expressions={**getattr(self, "expressions", {}), **kept})
         if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
         self._check_friction()

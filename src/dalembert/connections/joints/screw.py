@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ...checks import finite_number
-from ...parameters import Expression, plain_value
+from ...checks import set_finite
 from ...rotation import axis_angle
 from .joint import TURN_X, Joint, columns, frame_with_z, turn_about_z
 
@@ -44,9 +43,7 @@ class Screw(Joint):
     allows_axis_reversal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.pitch, Expression):
-            object.__setattr__(self, "expressions", {"pitch": self.pitch})
-        object.__setattr__(self, "pitch", finite_number(plain_value(self.pitch), item="Screw", field="pitch"))
+        set_finite(self, "pitch", item="Screw", expressions=True)
         super().__post_init__()
 
     @property

@@ -8,7 +8,7 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Distance, PointOnPoint
 from ...connections.joints import Fixed
 from ...rotation import quaternion
-from .actuators import fixed_tendon, tendon_way
+from .actuators import fixed_tendon, tendon_line
 
 if TYPE_CHECKING:
     from .reader import Reading
@@ -54,9 +54,8 @@ def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> 
 def _connect(reading: Reading, number: int, name: str) -> str:
     a, b, sites = _ends(reading, number)
     data = [float(x) for x in reading.model.eq_data[number]]
-    if sites:
-        return _tie(reading, name, PointOnPoint(), *_sites(reading, a, b))
-    return _tie(reading, name, PointOnPoint(), reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
+    ends = _sites(reading, a, b) if sites else (reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
+    return _tie(reading, name, PointOnPoint(), *ends)
 
 
 def _weld(reading: Reading, number: int, name: str) -> str:
@@ -124,11 +123,11 @@ def _spatial(reading: Reading, number: int, name: str) -> str:
     """Add a tendon of constant length between two sites."""
     model = reading.model
     tendon = int(model.eq_obj1id[number])
-    way = tendon_way(reading, tendon)
-    if way.measure != "distance":
+    line = tendon_line(reading, tendon)
+    if line.measure != "distance":
         return "a spatial tendon of constant length through more than two sites"
     length = float(model.tendon_length0[tendon]) + float(model.eq_data[number][0])
-    reading.system.connect(name, Distance(length), *way.ends)
+    reading.system.connect(name, Distance(length), *line.ends)
     return ""
 
 

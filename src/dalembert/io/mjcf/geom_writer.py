@@ -15,8 +15,8 @@ from ...errors import ModelError
 from ...rotation import to_quaternion
 from ..mesh_paths import relative_path
 from ..unique_names import free_name
-from ..visuals import visuals_of
-from ..xml_writer import text_of
+from ..visuals import AXES_FROM_Z, visuals_of
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import Writing
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["add_geoms"]
 
 Array = NDArray[np.float64]
-
-_ALONG_Z = (
-    np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
-    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-    np.eye(3),
-)  # columns: axes of a geom whose z lies along x, y, z of the body
 
 
 def add_geoms(writing: Writing, element: Element, body: Body) -> None:
@@ -61,7 +55,7 @@ def _geom(look: Visual) -> tuple[dict[str, str], Array]:
         return {"type": "box", "size": text_of([edge / 2 for edge in edges])}, np.eye(3)
     if look.kind in ("cylinder", "capsule"):
         data = {"type": look.kind, "size": text_of((size["radius"], size["length"] / 2))}
-        return data, _ALONG_Z[int(size["axis"])]
+        return data, AXES_FROM_Z[int(size["axis"])]
     return {}, np.eye(3)
 
 

@@ -12,7 +12,7 @@ from ...bodies.markers import Marker
 from ...closure import assemble
 from ...errors import DalembertError
 from ...rotation import to_quaternion
-from ..xml_writer import text_of
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import MjcfJoint, Writing

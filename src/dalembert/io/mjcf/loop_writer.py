@@ -14,7 +14,8 @@ from ...connections.constraints.geometric import Distance, PointOnPoint
 from ...connections.elements.built_in import SpringDamper
 from ...connections.joints import Fixed, Joint, Revolute, Spherical
 from ...errors import ModelError
-from ..xml_writer import text_of
+from ..omissions import note_cut_joint_data
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import Writing
@@ -71,7 +72,7 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
     equality = writing.part("equality")
     ends = (loop_constraint.first, loop_constraint.second)
     if isinstance(element, Joint):
-        _say_data(writing, loop_constraint, element)
+        note_cut_joint_data(writing.system, writing.omissions, loop_constraint)
     if isinstance(element, (Spherical, PointOnPoint)):
         first, second = map(writing.site, ends)
         SubElement(equality, "connect", name=loop_constraint.name, site1=first, site2=second)
@@ -94,14 +95,3 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
     else:
         remedy = "MJCF closes loops by Revolute, Spherical, Fixed, PointOnPoint and Distance"
         raise ModelError("save", f"connection {loop_constraint.name!r}", element.kind, remedy)
-
-
-def _say_data(writing: Writing, loop_constraint: Connection, element: Joint) -> None:
-    """Note the joint data that are lost at a cut joint."""
-    fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
-    lost = [field for field in fields if getattr(element, field) is not None]
-    lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
-    if lost:
-        writing.omissions.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
-        )

@@ -43,7 +43,7 @@ from ...connections.joints import Joint
 from ...errors import ModelError
 from ...rotation import quaternion
 from ...system import GROUND, System
-from ..omissions import warn_omitted
+from ..omissions import omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_fields import renamed
 from .actuators import add_actuators, add_tendons
@@ -166,12 +166,11 @@ def load_mjcf(
     >>> s["A"], s["A"].element.damping
     (<Connection 'A': Revolute from ground to bob>, array([0.1]))
     """
-    kept = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
     compiled = compiled_source(path_or_text, root)
     model = compiled.model
     gravity = np.array(model.opt.gravity, dtype=float)
     system = System(_model_name(compiled), gravity=gravity)
-    reading = Reading(compiled, system, frozenset(name for name, wanted in kept.items() if not wanted))
+    reading = Reading(compiled, system, omitted_joint_data(limits, damping, friction))
     if reading.disabled("gravity"):
         system.gravity = np.zeros(3)
     _take_names(reading)
@@ -182,7 +181,7 @@ def load_mjcf(
     add_tendons(reading)
     add_actuators(reading)
     set_start(reading, keyframe)
-    _say_the_rest(reading)
+    _note_the_rest(reading)
     system.notes.extend(compiled.omissions + reading.omissions)
     warn_omitted(compiled.source, compiled.omissions + reading.omissions)
     return system
@@ -247,7 +246,7 @@ def _add_gravity_compensation(reading: Reading, k: int) -> None:
         reading.system.connect(name, Load(force=lift), body.at(*body.com.tolist()))
 
 
-def _say_the_rest(reading: Reading) -> None:
+def _note_the_rest(reading: Reading) -> None:
     """Note the features of the file that are not supported."""
     model, left = reading.model, reading.omissions
     touching = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))

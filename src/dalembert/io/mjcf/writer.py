@@ -35,10 +35,9 @@ from ...rotation import to_quaternion
 from ...system import System
 from ...system.topology import TreeJoint
 from ..elementary_joints import ElementaryJoint, elementary_joints, outward_joints
-from ..omissions import warn_omitted
-from ..omitted_forces import forces_at_joints, note_omitted_forces
+from ..omissions import joint_spring, note_omitted_forces, warn_omitted
 from ..unique_names import free_name
-from ..xml_writer import text_of, write_document
+from ..xml_files import text_of, write_document
 from .geom_writer import add_geoms
 from .keyframe_writer import add_keyframe
 from .loop_writer import add_loops
@@ -272,7 +271,7 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
             return 0.0
         return float(own[0])
 
-    stiffness, rest, damping = forces_at_joints(writing.system, joint.tree_joint.name, move.number)
+    stiffness, rest, damping = joint_spring(writing.system, joint.tree_joint.name, move.number)
     for key, value in (
         ("damping", number("damping") + damping),
         ("frictionloss", number("friction")),

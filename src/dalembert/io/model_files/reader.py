@@ -17,12 +17,11 @@ from ...errors import DalembertError, FileError
 from ...system import System
 from ...units import Dimension, dimension_text, quantity
 from .csv_columns import Columns
-from .dimensions import BODY, PLACE, START, fits, unit_for
+from .dimensions import BODY, PLACE, SETTINGS, START, fits, unit_for
 from .expression_names import Names
 from .expressions import evaluate
 from .library_systems import library_system
 from .registry import build, known_kinds
-from .settings import SETTINGS
 from .text import LocatedList, LocatedMapping, SourcePosition, path_below
 from .visuals import is_missing_mesh, visual_of
 from .writer import VERSION
@@ -224,7 +223,7 @@ class _Reader:
         self.system.drive(str(given.pop("of", name)), **given)
 
     def _initial(self, name: str, data: LocatedMapping) -> None:
-        _check_keys(data, ("position", "speed", "guess"), "a start value")
+        _check_keys(data, tuple(START), "a start value")
         given = {key: self._argument(value, data.positions[key], START.get(key)) for key, value in data.items()}
         gaps = {key: value for key, value in given.items() if _has_gaps(value)}
         self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
@@ -233,7 +232,7 @@ class _Reader:
             self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
 
     def _place(self, name: str, data: LocatedMapping) -> None:
-        _check_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
+        _check_keys(data, tuple(PLACE), "a place")
         given = {key: self._argument(value, data.positions[key], PLACE.get(key)) for key, value in data.items()}
         self.system.place(name, **given)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ...parameters import Expression, Parameter
 from ...system import System
 from ...units import quantity, unit_of
 from ..mesh_paths import relative_path
+from .dimensions import PLACE, START
 from .expressions import spelled
 from .registry import arguments_of, same
 
@@ -56,11 +57,8 @@ class _Writer:
             "forces": {name: self._force(f) for name, f in s.forces.items()},
             "mimics": {name: self._made(m, f"mimic {name!r}") for name, m in s.mimics.items()},
             "drives": self._drives(),
-            "initial": {name: _given(i, ("position", "speed", "guess")) for name, i in s.initials.items()},
-            "place": {
-                name: _given(p, ("position", "rotation", "velocity", "angular_velocity"))
-                for name, p in s.placements.items()
-            },
+            "initial": {name: _given(initial, START) for name, initial in s.initials.items()},
+            "place": {name: _given(place, PLACE) for name, place in s.placements.items()},
         }
         ground = self._markers(s.ground)
         head: dict[str, Any] = {"dalembert": VERSION, "name": s.name}
@@ -284,7 +282,7 @@ def _coordinate(joint: Any, k: int) -> str:
     return joint.element.coordinate_name(joint.name, k)
 
 
-def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _given(thing: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the fields of a record that differ from their defaults."""
     found = {}
     for name in names:

@@ -36,7 +36,7 @@ from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import GROUND, System
 from ..mesh_paths import Packages, resolve_mesh_paths
-from ..omissions import warn_omitted
+from ..omissions import omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_files import MAX_BODY_DEPTH, folder_of, line_of, parse_document, read_document
 from .fields import flag, inverse, numbers, times
@@ -47,18 +47,8 @@ from .links import add_link
 __all__ = ["Reading", "load_sdf"]
 
 _IGNORED = (
-    "plugin",
-    "sensor",
-    "light",
-    "include",
-    "actor",
-    "physics",
-    "scene",
-    "wind",
-    "gripper",
-    "battery",
-    "projector",
-)
+    "plugin", "sensor", "light", "include", "actor", "physics", "scene", "wind", "gripper", "battery", "projector",
+)  # fmt: skip
 
 
 @dataclass
@@ -128,14 +118,13 @@ def load_sdf(
     system = System((named.get("name") or "").strip() or "sdf")
     if world is not None:
         system.gravity = numbers(world, "gravity", (0.0, 0.0, -9.8), item="world")
-    kept = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
-    without = frozenset(name for name, wanted in kept.items() if not wanted)
+    without = omitted_joint_data(limits, damping, friction)
     reading = Reading(source, system, Frames(source), inertia == "strict", without, _older(root))
     for model in models:
         reading.frames.add_model(model, "")
-    _shorten(reading, single=len(models) == 1)
+    _choose_names(reading, single=len(models) == 1)
     _add_all(reading)
-    _say_ignored(reading, root)
+    _note_ignored(reading, root)
     system.notes.extend(reading.omissions)
     resolve_mesh_paths(system, folder_of(path_or_text), packages)
     warn_omitted(source, reading.omissions)
@@ -150,9 +139,9 @@ def _older(root: Element) -> bool:
         return False
 
 
-def _shorten(reading: Reading, *, single: bool) -> None:
+def _choose_names(reading: Reading, *, single: bool) -> None:
     """Choose names: those of the file, without the prefix of a single model."""
-    reading_names: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for full, part in reading.frames.parts.items():
         if part.kind in ("link", "joint"):
             own = full.split("::", 1)[1] if single else full
@@ -161,8 +150,8 @@ def _shorten(reading: Reading, *, single: bool) -> None:
                 reading.system.notes.append(f"{part.kind} {own!r} is called {new!r}: its own name is taken")
                 own = new
             reading.used_names.add(own)
-            reading_names[full] = own
-    reading.joints = reading_names
+            chosen[full] = own
+    reading.joints = chosen
 
 
 def _add_all(reading: Reading) -> None:
@@ -231,7 +220,7 @@ def _spread(joints: list, held: set[str]) -> None:  # type: ignore[type-arg]
                 grown = True
 
 
-def _say_ignored(reading: Reading, root: Element) -> None:
+def _note_ignored(reading: Reading, root: Element) -> None:
     counts = Counter(element.tag for element in root.iter() if element.tag in _IGNORED or ":" in element.tag)
     first = {element.tag: line_of(element) for element in reversed(list(root.iter()))}
     reading.omissions.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())

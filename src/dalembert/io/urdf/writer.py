@@ -34,11 +34,10 @@ from ...system import System
 from ...system.topology import TreeJoint
 from ..elementary_joints import ElementaryJoint, elementary_joints, outward_joints
 from ..mesh_paths import relative_path
-from ..omissions import warn_omitted
-from ..omitted_forces import note_omitted_forces
+from ..omissions import note_cut_joint_data, note_omitted_forces, warn_omitted
 from ..unique_names import free_name
-from ..visuals import visuals_of
-from ..xml_writer import text_of, write_document
+from ..visuals import AXES_FROM_Z, visuals_of
+from ..xml_files import text_of, write_document
 
 __all__ = ["save_urdf"]
 
@@ -47,11 +46,6 @@ Frame = tuple[Array, Array]
 
 NO_LIMIT = 1e30  # URDF requires a number where there is no limit
 _CLOSING = (Revolute, Spherical, Prismatic, Fixed, Cylindrical, Universal, Planar)
-_TURNED = (
-    np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
-    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-    np.eye(3),
-)
 
 
 class _Writing:
@@ -243,7 +237,7 @@ def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | No
         return "box", {"size": text_of([size[key] for key in keys])}, np.eye(3)
     if look.kind in ("cylinder", "capsule"):
         data = {key: text_of(size[key]) for key in ("radius", "length")}
-        return look.kind, data, _TURNED[int(size["axis"])]
+        return look.kind, data, AXES_FROM_Z[int(size["axis"])]
     return None
 
 
@@ -274,13 +268,7 @@ def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
         writing.origin(constraint, f"{side}_origin", R.T @ marker.rotation, R.T @ (marker.position - p))
         if axis is not None:
             SubElement(constraint, f"{side}_axis", xyz=text_of(axis))
-    fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
-    lost = [field for field in fields if getattr(element, field) is not None]
-    lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
-    if lost:
-        writing.omissions.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
-        )
+    note_cut_joint_data(writing.system, writing.omissions, loop_constraint)
     omission = "loops: <constraint> is proposed for URDF, and few tools read it"
     if omission not in writing.omissions:
         writing.omissions.append(omission)
@@ -299,7 +287,7 @@ def _add_couplings(writing: _Writing) -> None:
     found: list[tuple[str, tuple[str, int], str, float, float]] = []
     for name, element, (follower, k), (leader, j) in rules:
         if not isinstance(element, Coupling) or (leader.name, j) not in writing.joints:
-            raise ModelError("save", f"coupling {name!r}", element.kind, "URDF lets a joint follow one other: <mimic>")
+            raise ModelError("save", f"coupling {name!r}", element.kind, "a URDF joint can follow one other: <mimic>")
         led = str(writing.joints[leader.name, j].get("name"))
         found.append((name, (follower.name, k), led, element.ratio, element.offset))
     found += [(name, (name, 0), m.joint, m.multiplier, m.offset) for name, m in writing.system.mimics.items()]

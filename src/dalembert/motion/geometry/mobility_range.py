@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import count_text
+from ...arrays import Array, IndexArray
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
-from ...closure.scaled_equations import CoordinateMeasure, measures_of, named
+from ...closure.scaled_equations import measures_of, named
 from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -26,7 +27,6 @@ from .kinematic_result import KinematicResult
 
 __all__ = ["MobilityRange", "mobility_range"]
 
-Array = NDArray[np.float64]
 
 _BATCH_SIZE = 4096
 
@@ -58,10 +58,10 @@ class MobilityRange(KinematicResult):
     """
 
     at: Array
-    mobility: NDArray[np.intp]
+    mobility: IndexArray
     smallest: Array
     drive: tuple[str, ...]
-    driven_mobility: NDArray[np.intp]
+    driven_mobility: IndexArray
     grip: Array
     changes: list[tuple[int, int, int]] = field(default_factory=list)
     axis: Axis = TIME
@@ -141,7 +141,7 @@ def mobility_range(
     for part in np.array_split(np.arange(len(q)), 1 + len(q) // _BATCH_SIZE):
         J = scales.jacobian(model, q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
-        rows = [_row(measure, q[part], scales.columns)[:, None, free] for measure in driven]
+        rows = [(m.row(q[part]) * scales.columns / m.scale)[:, None, free] for m in driven]
         left[part] = _verdict(np.concatenate([J, *rows], 1))[0] if rows else mobility[part]
         grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
     steps = np.flatnonzero(np.diff(mobility)) + 1
@@ -173,11 +173,7 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
     return s, q
 
 
-def _row(measure: CoordinateMeasure, q: Array, columns: Array) -> Array:
-    return np.asarray(measure.row(q) * columns / measure.scale)
-
-
-def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
+def _verdict(J: Array) -> tuple[IndexArray, Array]:
     """Return nullity (B,) and smallest nonzero singular value (B,) of J (B, rows, n)."""
     n = J.shape[2]
     if not J.shape[1] or not n:

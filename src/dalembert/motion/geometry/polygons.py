@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import list_text
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Edge", "Polygon", "acceleration_polygon", "velocity_polygon"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +94,7 @@ class Polygon(KinematicResult):
         for name in (tip, tail):
             if name not in self.vectors:
                 raise ModelError("polygon", "point", name, f"choose among {', '.join(map(repr, self.vectors))}")
-        difference: Array = self.vectors[tip] - self.vectors[tail]
-        return difference
+        return self.vectors[tip] - self.vectors[tail]
 
     def place(self, form: str = ".6g") -> str:
         """Return the text for the position on the motion."""
@@ -139,7 +136,7 @@ def velocity_polygon(
     t: float | None = None,
     relative_to: object = "ground",
 ) -> Polygon:
-    """Return the velocity polygon at one position: velocities of points, and those between points of a body.
+    """Return the velocity polygon at one configuration: absolute and relative velocities of points.
 
     Parameters
     ----------
@@ -258,10 +255,8 @@ class _Moment:
 
     @staticmethod
     def _rigid(seen: RelativeFrameMotion, position: Array, accelerations: bool) -> Array:
-        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], position - seen.position[0]
-        if not accelerations:
-            return np.asarray(seen.velocity[0] + np.cross(w, r))
-        return np.asarray(seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)))
+        """Return the velocity or acceleration of the body at a position, (3,)."""
+        return np.asarray((seen.acceleration_at if accelerations else seen.velocity_at)(position)[0])
 
 
 def _joints(result: Result) -> list[tuple[str, list[Marker]]]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import Reach as Core
+from ..._core import IkProblem
 from ...closure.equations import RelativeEquations
 from ...closure.joint_limits import Bounds
 from ...closure.loop_solver import axis_reversal_mask
@@ -109,14 +109,14 @@ class IkEquations:
     # -- rows
 
     @cached_property
-    def core(self) -> Core:
+    def core(self) -> IkProblem:
         """The problem in the form of the core."""
         model = self.model
         over, under = self._over, self._under
         cut = np.concatenate([over, under]).astype(np.int32)
         bounds = np.concatenate([self.bounds.cut_upper[over], self.bounds.cut_lower[under]])
         signs = np.repeat([1.0, -1.0], [len(over), len(under)])
-        return Core(
+        return IkProblem(
             model,
             self.t,
             self.closing.astype(np.int32),

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
 
 __all__ = ["LimitedEquations", "limit_violation"]
-
-Array = NDArray[np.float64]
 
 
 class LimitedEquations:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..outputs import Output
+from ..outputs.output import Output
 from ..records import Labels
 
 if TYPE_CHECKING:

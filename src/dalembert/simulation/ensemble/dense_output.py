@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import IntegrationError
 from ...model import Conditions, State
 from ...model.batched_control import ControlNotBatchable
@@ -21,8 +21,6 @@ from ..request import SimulationRequest
 from .simd_runs import batched_control
 
 __all__ = ["RepeatedSteps"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -70,9 +68,9 @@ class RepeatedSteps:
         stepper, given = self.options.integrator(self.conditions), (begin, end, points, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:
             try:
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag, control)
+                _, reached, _, *states = stepper.run_batch(*given, interrupt.flag, control)
             except ControlNotBatchable:  # its behaviour has changed since
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag)
+                _, reached, _, *states = stepper.run_batch(*given, interrupt.flag)
         if interrupt.pressed:
             raise KeyboardInterrupt
         q, v, x = (part[0][places] for part in states)
@@ -83,7 +81,9 @@ class RepeatedSteps:
     def run_discontinuity_times(self) -> Array:
         """Return the discontinuity times, (k,) s, with approximate times of branch changes."""
         known = self._known_discontinuities()
-        return np.union1d(known, self._single.discontinuity_times) if self.conditions.model.thresholds else known
+        return (
+            np.union1d(known, self._single.discontinuity_times) if self.conditions.model.switching_functions else known
+        )
 
     def _known_discontinuities(self) -> Array:
         return discontinuity_times_until(

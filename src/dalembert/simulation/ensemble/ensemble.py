@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer
+from ...arrays import Array, IndexArray
 from ...checks import checked
 from ...errors import IntegrationError, ModelError
 from ...model import Conditions, Model, State, as_model
@@ -35,18 +35,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Ensemble"]
 
-Array = NDArray[np.float64]
 
 _REASONS = {
-    "underflow": "no step is small enough",
+    "step_underflow": "no step is small enough",
     "not_finite": "accelerations are not finite",
-    "apart": "the loops cannot be closed",
-    "host": "its control failed",
-    "unsolved": "the equations of an implicit step cannot be solved",
+    "loops_open": "the loops cannot be closed",
+    "callback_failed": "its control failed",
+    "newton_failed": "the equations of an implicit step cannot be solved",
     "open": "a loop is open at its end",
     "stopped": "interrupted",
     "event": "an event ended it",
-    "crawls": "its steps became too short to reach the end: a force may jump to and fro",
+    "stagnated": "its steps became too short to reach the end: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
@@ -309,7 +308,7 @@ class Ensemble(Answer):
         run, time = np.nonzero(good)
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
-        def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+        def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
             if self._parameters is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]

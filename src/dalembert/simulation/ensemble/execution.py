@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...errors import DalembertError, ModelError
-from ...model import Conditions, HeldControl, History, Model, SampledControl, State
+from ...model import Conditions, History, Model, SampledControl, SampledForces, State
 from ...result import Motion, Result, Stats, single_period
 from ..diagnostics.angle_wrap import find_rotation_wraps
 from ..diagnostics.discontinuities import missed_discontinuities
@@ -30,14 +31,13 @@ from .simd_runs import BatchOutcome, EnsembleRunner
 
 __all__ = ["execute_ensemble"]
 
-Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
 RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
 
 SUMMED_STATS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
 N_DEFAULT_TIMES = 101  # output times of an ensemble
 MAX_NOTES = 20  # of single runs, among those of the ensemble
-UNEXPLAINED = ("crawls", "underflow", "not_finite", "unsolved")  # outcomes of the core without a cause
+UNEXPLAINED = ("stagnated", "step_underflow", "not_finite", "newton_failed")  # outcomes of the core without a cause
 MAX_REPEATED = 3  # failed runs of each of these outcomes that are repeated alone to find the cause
 
 
@@ -73,7 +73,7 @@ def _run_alone(
 ) -> Result:
     """Execute one run of an ensemble by itself, with its own memory of control, delays, friction and events."""
     if isinstance(conditions.control, SampledControl):
-        conditions = conditions.changed(held_control=HeldControl(request.model.nv))
+        conditions = conditions.changed(sampled_forces=SampledForces(request.model.nv))
     if conditions.history is not None:
         conditions = conditions.changed(history=History(request.model))
     own = SimulationRequest(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array
 from ...model import Conditions, SampledControl
 from ...model.batched_control import BatchedControl, ControlNotBatchable
 from ...model.callbacks import callback_name
@@ -17,8 +17,6 @@ from ..options import Options
 from .groups import BatchGroup, EnsembleGroups
 
 __all__ = ["BatchOutcome", "EnsembleRunner", "batched_control"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,12 @@ class BatchOutcome:
 
 def batched_control(conditions: Conditions) -> BatchedControl | None:
     """Return the batched control; None without a control, with a sampled one, or with laws in Python."""
-    host = conditions.host
+    host = conditions.callback
     if (
         host is None
         or host.control is None
         or isinstance(host.control, SampledControl)
-        or conditions.model.family.hosted
+        or conditions.model.family.callback_laws
     ):
         return None
     return BatchedControl(host)
@@ -117,7 +115,7 @@ class EnsembleRunner:
             q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in self.start)
             stepper = self.options.integrator(group.conditions)
             parts.append(
-                stepper.batch(
+                stepper.run_batch(
                     *self.span,
                     self.times,
                     q_0,
@@ -126,10 +124,10 @@ class EnsembleRunner:
                     group.elements,
                     group.own,
                     threads=_core.threads(),
-                    breaks=all_times,
-                    spans=spans,
+                    discontinuities=all_times,
+                    discontinuity_offsets=spans,
                     flag=self.interrupt.flag,
-                    together=control,
+                    batched_control=control,
                 )
             )
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}

@@ -1,6 +1,6 @@
 """Sampling of a control during a run.
 
-`SampledControl` (model) describes period, delay and noise, and `HeldControl` (model) stores the forces.
+`SampledControl` (model) describes period, delay and noise, and `SampledForces` (model) stores the forces.
 `ControlSampler` calls the control at the sample times of one run.
 """
 
@@ -24,21 +24,21 @@ class ControlSampler:
     """
 
     def __init__(self, conditions: Conditions) -> None:
-        control, held_control = conditions.control, conditions.held_control
-        assert isinstance(control, SampledControl) and held_control is not None
-        self.control, self.held_control, self.model = control, held_control, conditions.model
+        control, sampled_forces = conditions.control, conditions.sampled_forces
+        assert isinstance(control, SampledControl) and sampled_forces is not None
+        self.control, self.sampled_forces, self.model = control, sampled_forces, conditions.model
 
     @property
     def next(self) -> float:
         """Time of the next sample, s."""
-        return float(self.control.time(self.held_control.begin, len(self.held_control)))
+        return float(self.control.time(self.sampled_forces.begin, len(self.sampled_forces)))
 
     def take(self, state: State) -> None:
         """Sample the control if a sample is due; the first is at the start of the run."""
-        if np.isnan(self.held_control.begin):
-            self.held_control.begin = state.t
+        if np.isnan(self.sampled_forces.begin):
+            self.sampled_forces.begin = state.t
         while state.t >= self.next:
-            number = len(self.held_control)
+            number = len(self.sampled_forces)
             tau = joint_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
-            record_effort_excess(self.model, state.t, tau, self.held_control.requested_efforts)
-            self.held_control.add(self.control.acts(self.held_control.begin, number), tau)
+            record_effort_excess(self.model, state.t, tau, self.sampled_forces.excess_efforts)
+            self.sampled_forces.add(self.control.acts(self.sampled_forces.begin, number), tau)

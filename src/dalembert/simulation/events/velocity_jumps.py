@@ -68,7 +68,7 @@ def velocities_after_jump(
 ) -> Array:
     """Return the velocities after an impulse (nv,) N m s or N s, which satisfy all active rows, locks and drives."""
     model = conditions.model
-    held = conditions.paced
+    held = conditions.velocity_prescribed
     prescribed = model.drive_targets(t)[1]
     jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
     applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
@@ -107,7 +107,7 @@ def work_of_drives(
     rows : (n, nv)
         Rows of contacts.
     """
-    model, held = conditions.model, np.asarray(conditions.paced, dtype=bool)
+    model, held = conditions.model, np.asarray(conditions.velocity_prescribed, dtype=bool)
     P, missing = loop_rates(conditions, q, v, t)
     rates = missing + P @ v
     if not (after[held].any() or rates.any()):

@@ -136,10 +136,10 @@ class FrictionState:
             row[:] = gaps[kind][:, k]
         values[-2] = np.minimum(self.next_review - t, 1.0)
         if self.holding is not None:
-            parts = self.model.report(["held", "signals"], t, q, v, x, conditions=conditions)
+            parts = self.model.report(["constraint_effort", "signals"], t, q, v, x, conditions=conditions)
             limits = rows.friction_limits(conditions, rows.loads(parts["signals"]))[1]
             places = rows.indices[modes.locked]
-            held = parts["held"][:, places]
+            held = parts["constraint_effort"][:, places]
             if modes.holding_laws:
                 share = self.holding.coupling[:, -len(modes.holding_laws) :]
                 helps = jump_sizes(conditions, modes.holding_laws, places, share, held, (t, q, v, x))
@@ -163,7 +163,7 @@ class FrictionState:
         nv, ours = self.model.nv, self._locked_velocities()
         tree = self.rows.indices < nv
         others = np.isin(self.rows.indices, list(conditions.locked - ours))
-        driven = conditions.given[np.where(tree, self.rows.indices, 0)] & tree
+        driven = conditions.acceleration_prescribed[np.where(tree, self.rows.indices, 0)] & tree
         movable: BoolArray = ~others & ~(driven & ~np.isin(self.rows.indices, list(ours)))
         self._movable_cache = conditions, self.modes, movable
         return movable
@@ -295,8 +295,7 @@ class FrictionState:
 
     def _velocities(self, now: EventContext) -> Array:
         """Return the velocities of the rows, (n,) rad/s or m/s."""
-        velocities: Array = self.rows.motion(now.q[None], now.v[None])[1][0]
-        return velocities
+        return self.rows.motion(now.q[None], now.v[None])[1][0]
 
     def _was_sliding(self, modes: Modes, k: int) -> bool:
         return bool(modes.sign[self._with_partners([k])].any())
@@ -339,7 +338,7 @@ class FrictionState:
         """Return rows (n,) that leave their stops by less than the position tolerance."""
         short = np.zeros(len(self.rows), dtype=bool)
         closed = np.flatnonzero(movable & (side != 0))
-        response = Response(self.rows, base, now.q, now.t, base.paced)
+        response = Response(self.rows, base, now.q, now.t, base.velocity_prescribed)
         normal = -side[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
         pressed = pressing_accelerations(A, normal * self._free_accelerations(now, base, side, u)[closed])
@@ -361,8 +360,7 @@ class FrictionState:
             stops = movable & (side != 0) & (np.abs(u) <= least)
             self._stop_rows(now, base, np.flatnonzero(barely | stops).tolist())
             u = self._velocities(now)
-        at_rest: BoolArray = movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
-        return at_rest
+        return movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
 
     def _apply_stop_impact(
         self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change
@@ -370,7 +368,7 @@ class FrictionState:
         """Apply the impulses of closed stops, (2); return the response of the rows."""
         rows = self.rows
         closed = np.flatnonzero(side)
-        response = Response(rows, base, now.q, now.t, base.paced, regularize=True)
+        response = Response(rows, base, now.q, now.t, base.velocity_prescribed, regularize=True)
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
@@ -406,7 +404,7 @@ class FrictionState:
         J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
-        jumps = VelocityJumpSolver(model, now.q, base.paced, np.vstack([P, J]), regularize=True)
+        jumps = VelocityJumpSolver(model, now.q, base.velocity_prescribed, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: EventContext) -> Change | None:
@@ -441,7 +439,7 @@ class FrictionState:
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])
-        jumps = VelocityJumpSolver(model, now.q, conditions.paced, np.vstack([P, J]), regularize=True)
+        jumps = VelocityJumpSolver(model, now.q, conditions.velocity_prescribed, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 

@@ -45,14 +45,16 @@ class FrictionEvaluation:
     def __init__(self, rows: FrictionRows, conditions: Conditions, now: EventContext) -> None:
         model, n = rows.model, len(rows)
         try:
-            parts = model.report(["a", "held", "signals"], now.t, now.q, now.v, now.x, conditions=conditions)
+            parts = model.report(
+                ["a", "constraint_effort", "signals"], now.t, now.q, now.v, now.x, conditions=conditions
+            )
         except (ModelError, SingularityError):
             if not rows.has_load_friction.any():
                 raise
             self.consistent, self.held = False, np.full(model.nv, np.nan)
             self.a = self.loads = np.full(n, np.nan)
             return
-        self.consistent, self.held = True, parts["held"]
+        self.consistent, self.held = True, parts["constraint_effort"]
         self.loads = rows.loads(parts["signals"])
         self.a = rows.accelerations(now.q, now.v, parts["a"])
 

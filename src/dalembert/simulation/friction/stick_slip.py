@@ -146,7 +146,7 @@ class StickSlipSolver:
     def _set_up(self, modes: Modes) -> None:
         """Set up the problem of the undecided rows, without those that no effort can move."""
         rows, base, now = self.rows, self.base, self.now
-        response = Response(rows, base, now.q, now.t, base.given)
+        response = Response(rows, base, now.q, now.t, base.acceleration_prescribed)
         passing = self.undecided & (np.diag(response.A) < IMMOBILE_TOL * response.own)
         if passing.any():
             free_rates = FrictionEvaluation(rows, with_signs(rows, base, self.sign, self.rest_tol), now).a
@@ -173,10 +173,10 @@ class StickSlipSolver:
         tolerances = self.position_tol, float(self.rest_tol.min(initial=np.inf))
         self.laws = DiscontinuousForces.at(self.sliding_conditions(), now, response.jumps, tolerances)
         self.combined = self.problem
-        if self.laws.thresholds:
+        if self.laws.switching_functions:
             J = np.vstack([response.J[chosen], self.laws.G])
             A = J @ np.vstack([response.D[chosen], response.jumps.respond(self.laws.G)]).T
-            more = len(self.laws.thresholds)
+            more = len(self.laws.switching_functions)
             sides, pins = np.append(self.side[chosen], np.zeros(more)), np.append(pinned, np.zeros(more, dtype=bool))
             self.combined = RowsAtRest(0.5 * (A + A.T), sides, pins, groups, np.append(noise, np.zeros(more)))
 
@@ -197,10 +197,10 @@ class StickSlipSolver:
         helping, sliding, decision = self._split_laws(decision)
         self._note_zero_loads(decision, static)
         found, holding = self._apply(modes, decision, static)
-        found.sliding_laws = [laws.thresholds[k] for k in sliding]
+        found.sliding_laws = [laws.switching_functions[k] for k in sliding]
         if holding is None or not helping:
             return found, holding
-        found.holding_laws = [laws.thresholds[k] for k in helping]
+        found.holding_laws = [laws.switching_functions[k] for k in helping]
         self.correction = laws.corrections[helping].sum(axis=0)
         self._note_assisted_stick(found)
         return found, self._with_laws(holding, helping)
@@ -251,7 +251,7 @@ class StickSlipSolver:
         """Note laws that help to hold stuck rows."""
         model = self.rows.model
         names = {place.row: name for name, place in model.compiled.elements.indices.items()}
-        owners = {names.get(model.thresholds[k][0], "") for k in modes.holding_laws}
+        owners = {names.get(model.switching_functions[k][0], "") for k in modes.holding_laws}
         stuck = ", ".join(self.rows.names[k] for k in modes.locked)
         self.notes += [
             f"the law of element {name!r} jumps where {stuck} sticks, and helps friction to hold it; which of the two "

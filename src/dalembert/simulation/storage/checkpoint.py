@@ -38,7 +38,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         "times": times_checksum(run.times if run.trajectory.sampled else None, run.integrator.t),
         "model": fingerprint(run.model),
         "friction": None if run.friction is None else run.friction.to_plain(),
-        "held_control": _held_control(run),
+        "sampled_forces": _sampled_forces(run),
         "branches": run.trajectory.branch_log.arrays(),
         "history": () if run.history is None else run.history.arrays(),
     }
@@ -67,8 +67,8 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         laws = run.friction.modes.law_conditions
     run.conditions = run.conditions.changed(**laws)
     if run.sampler is not None:
-        begin, times, tau = point["held_control"]
-        run.sampler.held_control.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
+        begin, times, tau = point["sampled_forces"]
+        run.sampler.sampled_forces.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
     if run.history is not None:
         run.history.fill(point["history"])
     run.integrator = run.current_options.integrator(run.conditions)
@@ -94,9 +94,9 @@ def restore(run: Run, point: dict[str, Any]) -> None:
     run.zeno.recent = {name: list(times) for name, times in point["recent"].items()}
 
 
-def _held_control(run: Run) -> tuple[float, list[float], list[float]]:
+def _sampled_forces(run: Run) -> tuple[float, list[float], list[float]]:
     """Return the samples of a sampled control: start of the run, times, joint forces."""
     if run.sampler is None:
         return 0.0, [], []
-    times, tau = run.sampler.held_control.rows()
-    return run.sampler.held_control.begin, times.tolist(), tau.tolist()
+    times, tau = run.sampler.sampled_forces.samples()
+    return run.sampler.sampled_forces.begin, times.tolist(), tau.tolist()

@@ -26,7 +26,7 @@ _PLAIN = (
     "times",
     "model",
     "friction",
-    "held_control",
+    "sampled_forces",
 )
 
 

@@ -13,18 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import State
 from ...model.conditions import parameter_value
 from ...result import Result
 from ...simulation import simulate
-from .directions import ParameterDirection, small_motion
+from .directions import ParameterDirection, slope, small_motion
 
 __all__ = ["EventWindow", "saltation", "windows"]
 
-Array = NDArray[np.float64]
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # event names contain velocities, which may differ
 SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times count as one
@@ -154,8 +153,7 @@ class _WindowRuns:
         )
 
     def _difference(self, direction: ParameterDirection, y: Array, h: float) -> Array:
-        up, down, far_up, far_down = (self._changed(direction, y, factor * h) for factor in (1, -1, 2, -2))
-        d = (8 * (up - down) - (far_up - far_down)) / (12 * h)
+        d = slope(lambda change: self._changed(direction, y, change), h)
         nq = self.model.nq
         return np.concatenate([small_motion(self.model, self.base[0][:nq], d[:nq]), d[nq:]])
 

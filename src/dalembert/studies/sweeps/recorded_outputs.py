@@ -23,6 +23,7 @@ __all__ = [
     "read_runs",
     "reduced",
     "rows_of",
+    "scattered",
     "to_its_end",
     "together",
 ]
@@ -220,9 +221,9 @@ def _of_runs(ensemble: Ensemble, reading: RecordedOutput) -> Column:
             assert isinstance(reading.reduce, str)
             reduced = _REDUCTIONS[reading.reduce](ensemble.t, np.moveaxis(values, 1, 0))
             got = Column(dims, np.asarray(reduced), _reduced_unit(unit, reading.reduce))
-        return _spread(got, done, len(ensemble))
+        return scattered(got, done, len(ensemble))
     return (
-        _spread(together([(rows_of(column), 1) for column in each]), done, len(ensemble))
+        scattered(together([(rows_of(column), 1) for column in each]), done, len(ensemble))
         if each
         else Column((), np.full(len(ensemble), np.nan))
     )
@@ -233,12 +234,13 @@ def rows_of(column: Column) -> Column:
     return Column(column.dims, column.values[None], column.unit, column.coords)
 
 
-def _spread(column: Column, done: Sequence[int], count: int) -> Column:
-    """Scatter values of some cases into an array of all cases."""
-    if len(done) == count:
+def scattered(column: Column, numbers: Sequence[int], count: int) -> Column:
+    """Return the values of some cases as those of all `count` cases; the others are blank."""
+    if list(numbers) == list(range(count)):
         return column
-    values = np.full((count, *column.values.shape[1:]), blank(column.values.dtype), dtype=_roomy(column.values.dtype))
-    values[list(done)] = column.values
+    kind = _roomy(column.values.dtype)
+    values = np.full((count, *column.values.shape[1:]), blank(kind), dtype=kind)
+    values[list(numbers)] = column.values
     return Column(column.dims, values, column.unit, column.coords)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Animation", "animate", "animate_configurations", "between", "frame_times", "produce"]
 
-Array = NDArray[np.float64]
 
 _SUFFIXES = (".gif", ".html", ".mp4")
 MAX_GIF_FPS = 50.0  # frames per second: GIF has hundredths of a second, and players slow down a single one
@@ -87,8 +87,7 @@ def frame_times(t: Array, fps: Any, speed: Any) -> Array:
         needed = (t[-1] - t[0]) * fps / MAX_FRAMES
         remedy = f"at most {MAX_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
         raise ModelError("animation", "number of frames", frames, remedy)
-    times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
-    return times
+    return np.asarray(np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1]))
 
 
 def _finer(times: Array, trace: Any) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...motion.geometry.relative_motion import row_of
 from ...motion.geometry.screw_axes import ScrewAxes
 from .. import style
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_axodes"]
 
-Array = NDArray[np.float64]
 
 MAX_LINES = 61  # of an axode
 

@@ -42,9 +42,7 @@ def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
 
 def plot_bode(response: FrequencyResponse, *, path: Any = None) -> tuple[Axes, Axes]:
     """Draw magnitudes and phases over frequency, and return the two axes."""
-    with style.styled():
-        figure = style.figure(6.4, 4.6, shown=path is None)
-        upper, lower = figure.subplots(2, 1, sharex=True)
+    with style.panels(path, 6.4, 4.6, 2, 1, sharex=True) as (upper, lower):
         for k, (o, i, label) in enumerate(_pairs(response)):
             color = style.PALETTE[k % len(style.PALETTE)]
             size = response.magnitude[:, o, i]
@@ -63,8 +61,6 @@ def plot_bode(response: FrequencyResponse, *, path: Any = None) -> tuple[Axes, A
             upper.set_title(f"by {response.inputs[0]}", fontsize=9)
         if len(_pairs(response)) <= MAX_NAMED_CURVES:
             upper.legend(frameon=False, fontsize=8)
-        if path is not None:
-            style.save(figure, path)
     return upper, lower
 
 
@@ -122,9 +118,7 @@ def plot_multipliers(floquet: Floquet, *, ax: Any = None, path: Any = None) -> A
 
 def plot_over(locus: RootLocus, *, path: Any = None) -> tuple[Axes, Axes]:
     """Draw real parts and frequencies over the parameter, and return the two axes."""
-    with style.styled():
-        figure = style.figure(6.4, 4.8, shown=path is None)
-        upper, lower = figure.subplots(2, 1, sharex=True)
+    with style.panels(path, 6.4, 4.8, 2, 1, sharex=True) as (upper, lower):
         for k in range(locus.eigenvalues.shape[1]):
             color = style.PALETTE[k % len(style.PALETTE)]
             upper.plot(locus.values, locus.eigenvalues[:, k].real, color=color)
@@ -135,8 +129,6 @@ def plot_over(locus: RootLocus, *, path: Any = None) -> tuple[Axes, Axes]:
         upper.set_ylabel("real part (1/s)")
         lower.set_ylabel("frequency (Hz)")
         lower.set_xlabel(locus.parameter)
-        if path is not None:
-            style.save(figure, path)
     return upper, lower
 
 

@@ -89,12 +89,9 @@ def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Axes:
 
 def plot_motion(found: OptimalMotion, *, path: Any = None) -> tuple[Axes, Axes]:
     """Plot coordinates above and efforts below, over time, and return both axes."""
-    style.matplotlib()
     model = found.result.model
     assert model is not None
-    with style.styled():
-        picture = style.figure(6.0, 4.6, shown=path is None)
-        above, below = picture.subplots(2, 1, sharex=True)
+    with style.panels(path, 6.0, 4.6, 2, 1, sharex=True) as (above, below):
         for k, name in enumerate(model.speed_names):
             above.plot(found.t, found.q[:, k], ".-", markersize=4, label=name)
         for name, effort in found.efforts.items():
@@ -105,6 +102,4 @@ def plot_motion(found: OptimalMotion, *, path: Any = None) -> tuple[Axes, Axes]:
         for axes in (above, below):
             style.add_grid(axes)
             style.legend_beside(axes)
-        if path is not None:
-            style.save(picture, path)
     return above, below

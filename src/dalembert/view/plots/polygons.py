@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...motion.geometry.polygons import Polygon
 from .. import style
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_polygon"]
-
-Array = NDArray[np.float64]
 
 
 def plot_polygon(

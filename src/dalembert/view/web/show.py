@@ -59,11 +59,8 @@ def view_modes(
     title = f"modes of {modes.space.model.system.name}"
     if path is None:
         return _shown(title, description, None, open_browser, port)
-
-    def write(name: Path) -> None:
-        name.write_text(standing_page(title, pack(description)), encoding="utf-8")
-
-    return written(path, (".html",), "export", write)
+    page = standing_page(title, pack(description))
+    return written(path, (".html",), "export", lambda name: name.write_text(page, encoding="utf-8"))
 
 
 def view_system(
@@ -77,11 +74,13 @@ def view_system(
 ) -> Viewer | AnyWidget:
     """Show a system whose bodies can be dragged; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
-    puppet = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
-    stage, description = scene_of_system(model, puppet.q, options=options)
-    hand = DragSession(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, options=options))
-    description["controls"] = hand.controls()
-    return _shown(model.system.name, description, hand, open_browser, port)
+    solver = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
+    builder, description = scene_of_system(model, solver.q, options=options)
+    session = DragSession(
+        solver, builder, parameters or {}, lambda other, at: scene_of_system(other, at, options=options)
+    )
+    description["controls"] = session.controls()
+    return _shown(model.system.name, description, session, open_browser, port)
 
 
 def play_system(
@@ -96,8 +95,8 @@ def play_system(
 ) -> Viewer:
     """Simulate a system in real time in a browser; return the `Viewer`, whose `close` ends the run."""
     model = as_model(system)
-    stage, description = scene_of_system(model, options=options)
-    player = RealTimePlayer(model, stage, inputs, options.speed, keys=keys or {}, **run)
+    builder, description = scene_of_system(model, options=options)
+    player = RealTimePlayer(model, builder, inputs, options.speed, keys=keys or {}, **run)
     description["controls"] = player.controls()
     viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
     viewer.at_close(player.close)
@@ -117,8 +116,7 @@ def _shown(
 
 
 def _opened(viewer: Viewer, open_browser: bool | None) -> Viewer:
-    opened = webbrowser.open(viewer.address) if open_browser is not False else True
-    if not opened:
+    if open_browser is not False and not webbrowser.open(viewer.address):
         print(f"No browser could be opened. The scene is at {viewer.address}")
     return viewer
 
@@ -138,33 +136,26 @@ def export(result: Any, path: Any, options: SceneOptions, by: str = "auto") -> P
     suffix = Path(str(path)).suffix.lower()
     extra = [name for name in ("plots", "arrows", "compare", "colors") if getattr(options, name)]
     one_of("export", "by", by, ("auto", "scene", "drawing"))
-    if suffix in _PICTURES and (by == "scene" or (by == "auto" and extra)):
-        description = scene_of_result(result, options)
-        page = standing_page(result.model.system.name, pack(description))
-        times = np.asarray(description["motion"]["times"], dtype=float)
-        return written(path, _PICTURES, "export", lambda name: write_scene(name, page, times, options.fps))
-    if suffix in _PICTURES:
+    if suffix in _PICTURES and (by == "drawing" or (by == "auto" and not extra)):
         if extra:
             remedy = f"a drawing does not show it: leave it out, write .html, or {suffix} by='scene'"
             raise ModelError("export", extra[0], getattr(options, extra[0]), remedy)
-        look = {
-            "view": options.view,
-            "trace": options.trace,
-            "inertia": options.inertia,
-            "exaggerate": options.exaggerate,
-        }
+        look = {name: getattr(options, name) for name in ("view", "trace", "inertia", "exaggerate")}
         if suffix == ".png":
             result.draw(path=path, **look)
-            return Path(str(path))
-        film: Path = result.animate(path, fps=options.fps, speed=options.speed, **look)
-        return film
+        else:
+            result.animate(path, fps=options.fps, speed=options.speed, **look)
+        return Path(str(path))
     description = scene_of_result(result, options)
-    title = result.model.system.name
 
     def write(name: Path) -> None:
-        if name.suffix.lower() == ".glb":
+        if suffix == ".glb":
             name.write_bytes(gltf_of(description))
+            return
+        page = standing_page(result.model.system.name, pack(description))
+        if suffix == ".html":
+            name.write_text(page, encoding="utf-8")
         else:
-            name.write_text(standing_page(title, pack(description)), encoding="utf-8")
+            write_scene(name, page, np.asarray(description["motion"]["times"], dtype=float), options.fps)
 
     return written(path, (".html", ".glb", *_PICTURES), "export", write)
