@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,9 @@ from .rotor_axes import in_common_axes
 from .state_constraints import StateConstraints
 from .tangent import Tangent, tangent_space
 from .vibration_modes import damping_ratios, frame_motions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Campbell", "RootLocus", "campbell", "root_locus", "state_matrices"]
 
@@ -155,13 +158,13 @@ class RootLocus(ArrayAnswer):
         ]
         return "\n".join(lines)
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the eigenvalues in the complex plane; return the axes."""
         from ..view.plots.linear import plot_locus
 
         return plot_locus(self, ax=ax, path=path)
 
-    def plot_over(self, *, path: Any = None) -> Any:
+    def plot_over(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw real parts and frequencies over the parameter; return the axes."""
         from ..view.plots.linear import plot_over
 
@@ -257,7 +260,7 @@ class Campbell(RootLocus):
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
-    def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Axes:
         """Draw frequencies over the rotor speed, with excitation lines at `orders` times it; return the axes."""
         from ..view.plots.linear import plot_campbell
 

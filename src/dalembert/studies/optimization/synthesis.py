@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from .four_bar_seeds import recognised
 from .levenberg_marquardt import PositionFit, fit_positions, settled
 from .linkage_defects import find_defects
 from .linkage_positions import Positions, TargetPoses, as_wanted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Linkage", "Synthesis", "synthesize"]
 
@@ -74,7 +77,7 @@ class Linkage(ArrayAnswer):
         """Largest error, m or rad."""
         return max(float(np.abs(off).max()) for off in self.errors.values())
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the linkage in its first position with path and target points; return the axes."""
         from ...view.plots.optimization import plot_linkage
 
@@ -125,9 +128,10 @@ class Synthesis(Answer, Sequence[Linkage]):
         error = f", error {self[0].error:.1e}" if len(self) else ""
         return f"{count_text(len(self), 'linkage')}, {good} without defects{error}, {count_text(self.starts, 'start')}"
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the first linkage in its first position, and return the axes."""
-        return self[0].plot(ax=ax, path=path)
+        first: Linkage = self[0]
+        return first.plot(ax=ax, path=path)
 
     def __str__(self) -> str:
         names = list(self[0].values) if len(self) else []
