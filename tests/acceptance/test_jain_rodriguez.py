@@ -13,7 +13,7 @@ from systems.flexible_systems import beam, golden_body, golden_system
 
 import dalembert as da
 from dalembert.bodies.modal_integrals import source_integrals
-from dalembert.formulations.operation_counts import articulated_count, composite_count, crossover
+from dalembert.formulations.flop_counts import articulated_count, composite_count, crossover
 from dalembert.oracles.flexible_operators import FlexibleOperators
 
 # the order of the source: [eta, theta] of the tip body, then of the base body

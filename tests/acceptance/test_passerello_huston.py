@@ -13,7 +13,7 @@ from systems.random_trees import coordinate_rates
 
 import dalembert as da
 from dalembert.connections.joints import Revolute
-from dalembert.library.space_manipulator import POUND, space_manipulator
+from dalembert.library.two_arm_manipulator import POUND, space_manipulator
 from dalembert.oracles.kane import Kane
 from dalembert.oracles.operators import Operators
 from dalembert.rotation import bryant, quaternion_from_matrix, to_bryant

@@ -121,7 +121,7 @@ def test_the_force_in_the_bar_is_the_multiplier() -> None:
 
 def test_as_a_chain_it_is_that_distance() -> None:
     # ngamma = 6, rank 5 (WE-15): the same motion, the same loads, the same derivatives along it
-    chain = da.KinematicChain([da.Spherical(), da.Bar(LENGTH), da.Spherical()])
+    chain = da.KinematicChain([da.Spherical(), da.bar(LENGTH), da.Spherical()])
     assert (chain.rank, chain.redundant, len(chain.rows)) == (5, 1, 1)
     tied = two_bodies(None)
     chained = tied.copy()

@@ -15,8 +15,8 @@ from systems.model_file_systems import URDF
 
 import dalembert as da
 from dalembert.cli import main
+from dalembert.cli.arguments import parser
 from dalembert.cli.completion import verbs_of
-from dalembert.cli.parser import parser
 from dalembert.io.model_files.library_systems import library_systems
 
 ARM = """\

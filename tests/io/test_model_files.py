@@ -144,7 +144,7 @@ def test_curves_and_chains_come_back(tmp_path: Path) -> None:
     s = da.System("curves")
     bead, end = s.body("bead", mass=1.0), s.body("end", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.connect("wire", da.PointOnCurve(da.Curve([(-1, 0, 1), (0, 0, 0), (1, 0, 1), (2, 0, 4)])), s.ground, bead)
-    s.connect("rod", da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()]), bead, end)
+    s.connect("rod", da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()]), bead, end)
     cam = da.Curve.path([da.Line((-1, -1), (1, -1)), da.Arc((1, 0), 1.0, -np.pi / 2, np.pi / 2),
                          da.Line((1, 1), (-1, 1)), da.Arc((-1, 0), 1.0, np.pi / 2, 3 * np.pi / 2)])  # fmt: skip
     s.connect("cam", da.CamFollower(cam, "roller", radius=0.1), s.ground.at(0, 5, 0), end)

@@ -252,7 +252,7 @@ class _Valid:
             "GeneralizedMaxwell": {"terms": [(1.0, 1.0)]},
             "HydraulicCylinder": {"inflow": 0.0, "outflow": 0.0, "area": 1e-3, "rod_area": 1e-4, "stroke": (0.1, 0.5)},
             "JournalBearing": {"clearance": 1e-4},
-            "KinematicChain": {"parts": (da.Revolute("y"), da.Bar(1.0), da.Revolute("y"))},
+            "KinematicChain": {"parts": (da.Revolute("y"), da.bar(1.0), da.Revolute("y"))},
             "Limits": {"stiffness": 1.0},
             "Line": {"start": (0, 0), "end": (1, 0)},
             "Marker": {"body": machine().bodies["bob"], "position": z3},

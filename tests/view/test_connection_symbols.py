@@ -90,7 +90,7 @@ SYSTEMS: dict[str, Callable[[], da.System]] = {
     "Perpendicular": lambda: two(constraints.Perpendicular("x", "y")),
     "Distance": lambda: two(da.Distance(0.6)),
     "Rope": lambda: two(da.Rope(0.6)),
-    "KinematicChain": lambda: two(da.KinematicChain([da.Spherical(), da.Bar(0.6), da.Spherical()])),
+    "KinematicChain": lambda: two(da.KinematicChain([da.Spherical(), da.bar(0.6), da.Spherical()])),
     "PointOnPoint": lambda: two(constraints.PointOnPoint(), second=(0, 0, 0.6)),
     "PointOnLine": lambda: two(constraints.PointOnLine("z")),
     "PointOnPlane": lambda: two(constraints.PointOnPlane("x")),

@@ -13,15 +13,17 @@ Newton's method, rank, subspaces of motion, continuation and branches use only t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..model import Model
-from .scaling import Scaling
+from ..numerics.least_squares import LeastSquaresProblem
+from .loop_equations import LoopEquations
 
-__all__ = ["Equations", "RelativeEquations"]
+__all__ = ["Equations", "RelativeEquations", "ScaledRows"]
 
 Array = NDArray[np.float64]
 
@@ -73,6 +75,22 @@ class Equations(Protocol):
         ...
 
 
+class ScaledRows(LeastSquaresProblem, Protocol):
+    """Closure equations at one time, dimensionless: for one configuration or a batch.
+
+    Projection, least squares, branch search and continuation take these.
+    """
+
+    @property
+    def groups(self) -> Sequence[NDArray[np.intp]]:
+        """Rows of each connection."""
+        ...
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1 (..., nq), the shorter way around."""
+        ...
+
+
 class RelativeEquations:
     """Equations of a model in joint coordinates: rows of loop constraints, then those of driven joints.
 
@@ -92,14 +110,14 @@ class RelativeEquations:
         self.rows = model.nc + len(self._places)
         self.speed_names = tuple(model.speed_names)
         self.row_names = (*model.constraint_names, *(model.speed_names[k] for k in self._places))
-        scales = Scaling.of(model, positions_only=True, prescribed=False)
+        loops = LoopEquations.of(model, positions_only=True, prescribed=False)
         let_go = ~model.compiled.names.closing
         if not driven:
             let_go = let_go | self._driven_rows()
         self._closing = ~let_go
-        self.column_scales = scales.columns
-        held = np.where(self._levels == 0, 1.0 / scales.columns[self._places], 0.0)
-        self.row_scales = np.concatenate([np.where(let_go, 0.0, scales.rows), held])
+        self.column_scales = loops.column_scales
+        held = np.where(self._levels == 0, 1.0 / loops.column_scales[self._places], 0.0)
+        self.row_scales = np.concatenate([np.where(let_go, 0.0, loops.row_scales), held])
 
     def _driven_rows(self) -> NDArray[np.bool_]:
         model = self.model

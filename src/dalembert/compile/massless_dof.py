@@ -12,7 +12,7 @@ from ..connections.drives import Drive
 from ..connections.joints import CustomJoint, Joint
 from ..errors import ModelError
 from ..numerics.rank import ROW_RANK_TOL, null_space
-from ..rotation.euler_angles import skew
+from ..rotation.angle_sequences import skew
 from ..system.topology import Forest, TreeJoint
 from .names import Names
 

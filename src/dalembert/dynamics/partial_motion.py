@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..closure.driven.driven_state import driven_positions
 from ..closure.driven.prescribed_velocities import Prescribed
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..connections.attitudes import AttitudeSpline
 from ..connections.laws import Spline
 from ..errors import ModelError
@@ -69,4 +69,4 @@ def _dof(model: Model, t: Array) -> int:
     """Return the number of degrees of freedom left by drives and loops."""
     prescribed = Prescribed.of(model)
     q = driven_positions(model, float(t[0]))
-    return prescribed.leave(Scaling.of(model, t=float(t[0])).jacobian(model, q))[0]
+    return prescribed.leave(LoopEquations.of(model, t=float(t[0])).jacobian(q))[0]

@@ -27,6 +27,7 @@ from ..bodies.markers import Marker
 from ..checks import checked, finite_number, set_fields
 from ..connections.joints.joint import frame_with_z
 from ..errors import ModelError, SingularityError
+from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..rotation import unit_vector
 
 __all__ = ["Contact", "ContactOutcome", "collide"]
@@ -173,7 +174,7 @@ def _smooth(W: Array, b: Array, contacts: list[Contact], rounding: float) -> Arr
     acting = lam > 0.0
     if acting.any():
         step = np.zeros(len(b))
-        step[acting] = np.linalg.lstsq(W[np.ix_(acting, acting)], missed[acting], rcond=1e-12)[0]
+        step[acting] = np.linalg.lstsq(W[np.ix_(acting, acting)], missed[acting], rcond=ROUNDOFF_RANK_TOL)[0]
         if (lam + step >= 0.0).all():
             lam = lam + step
             missed = -(W @ lam + b)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import finite_array, set_fields
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..errors import ModelError
@@ -65,7 +65,7 @@ class ImpulseRequest:
     t: float
     given: NDArray[np.bool_] = field(init=False)
     speeds: Array = field(init=False)
-    scales: Scaling = field(init=False)
+    loops: LoopEquations = field(init=False)
 
     def __post_init__(self) -> None:
         model = self.model
@@ -84,7 +84,7 @@ class ImpulseRequest:
                         f"drive {driven[column].name!r} prescribes that velocity; remove the drive, or do not lock it",
                     )
                 given[column] = True
-        set_fields(self, given=given, speeds=speeds, scales=Scaling.of(model, t=self.t))
+        set_fields(self, given=given, speeds=speeds, loops=LoopEquations.of(model, t=self.t))
 
     @property
     def efforts(self) -> dict[str, list[int]]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..errors import SingularityError
 from ..model import Model
 from ..numerics.rank import truncated_svd
@@ -97,9 +97,9 @@ class VelocityJumpSolver:
 def _without_rounding(model: Model, rows: Array) -> Array:
     """Return rows with rounding set to zero in those of the model, whose scale is known."""
     cleaned = rows.copy()
-    scales = Scaling.of(model, prescribed=False)
+    loops = LoopEquations.of(model, prescribed=False)
     own = cleaned[: model.nc]
-    own[np.abs(own) * scales.columns < ROUNDOFF_TOL / scales.rows[:, None]] = 0.0
+    own[np.abs(own) * loops.column_scales < ROUNDOFF_TOL / loops.row_scales[:, None]] = 0.0
     return cleaned
 
 

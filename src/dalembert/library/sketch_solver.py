@@ -12,13 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import positive_number
 from ..errors import ModelError
+from ..numerics.least_squares import VectorProblem, descend
 
 __all__ = ["closed_drawing", "meet", "turned"]
 
 Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 200  # Gauss-Newton steps
+MAX_ITERATIONS = 200  # steps
+MAX_STEP = 0.2  # of the drawing's size
 CLOSED_TOL = 1e-12  # of the drawing's size
+STALLED_TOL = 1e-9  # of the drawing's size: where steps reduce the errors no further
 
 
 def closed_drawing(
@@ -58,42 +61,39 @@ def closed_drawing(
     goal = np.array(list(targets.values()))
     guides = [(p, lines[p]) for p in free if p in sliders and sliders[p][0] == "ground"]
     n = len(next(iter(points.values())))
-    x = {p: np.array(v, dtype=float) for p, v in points.items()}
+    drawn = np.array([points[p] for p in free], dtype=float).reshape(-1, n)
     size = float(max(np.ptp(list(points.values()), axis=0).max(), goal.max(initial=0.0)))
 
-    def rows() -> tuple[Array, Array]:
-        residual, J = [], []
-        for (p, q), target in zip(pairs, goal, strict=True):
+    def placed(steps: Array) -> dict[str, Array]:
+        moved = drawn + MAX_STEP * size * steps.reshape(-1, n)
+        return {p: moved[index[p]] if p in index else np.array(v, dtype=float) for p, v in points.items()}
+
+    def residual(steps: Array) -> Array:
+        x = placed(steps)
+        gaps = [np.linalg.norm(x[p] - x[q]) - target for (p, q), target in zip(pairs, goal, strict=True)]
+        off = [(np.eye(n) - np.outer(along, along)) @ (x[p] - points[p]) for p, along in guides]
+        return np.concatenate([gaps, *off]) / size
+
+    def jacobian(steps: Array) -> Array:
+        x = placed(steps)
+        J = np.zeros((len(pairs) + n * len(guides), len(free), n))
+        for row, (p, q) in zip(J, pairs, strict=False):
             away = x[p] - x[q]
-            length = max(float(np.linalg.norm(away)), 1e-12 * size)
-            row = np.zeros((len(free), n))
             for end, sign in ((p, 1.0), (q, -1.0)):
                 if end in index:
-                    row[index[end]] = sign * away / length
-            residual.append(length - target)
-            J.append(row.ravel())
-        for p, along in guides:
-            off = np.eye(n) - np.outer(along, along)
-            for k in range(n):
-                row = np.zeros((len(free), n))
-                row[index[p]] = off[k]
-                residual.append(float(off[k] @ (x[p] - points[p])))
-                J.append(row.ravel())
-        return np.array(residual), np.array(J)
+                    row[index[end]] = sign * away / max(float(np.linalg.norm(away)), 1e-12 * size)
+        for k, (p, along) in enumerate(guides):
+            J[len(pairs) + n * k : len(pairs) + n * (k + 1), index[p]] = np.eye(n) - np.outer(along, along)
+        return MAX_STEP * J.reshape(len(J), -1)
 
-    for _ in range(MAX_ITERATIONS):
-        residual, J = rows()
-        if not residual.size or np.abs(residual).max() < CLOSED_TOL * size:
-            return x
-        step = np.linalg.lstsq(J, -residual, rcond=1e-10)[0].reshape(len(free), n)
-        step *= min(1.0, 0.2 * size / max(float(np.abs(step).max()), 1e-300))
-        for p, k in index.items():
-            x[p] = x[p] + step[k]
-    if np.abs(residual).max() < 1e-9 * size:
-        return x
-    worst = sorted(range(len(pairs)), key=lambda k: (k >= len(lengths), -abs(residual[k])))  # given lengths first
-    gaps = [k for k in worst if abs(residual[k]) > 1e-3 * size][:3] or worst[:1]
-    texts = [f"{'-'.join(pairs[k])} {goal[k] + residual[k]:.6g} m instead of {goal[k]:.6g} m" for k in gaps]
+    problem = VectorProblem(drawn.size, residual, jacobian)
+    found = descend(problem, np.zeros(drawn.size), tolerance=CLOSED_TOL, max_iterations=MAX_ITERATIONS)
+    if found.worst < STALLED_TOL:
+        return placed(found.q)
+    missed = size * residual(found.q)
+    worst = sorted(range(len(pairs)), key=lambda k: (k >= len(lengths), -abs(missed[k])))  # given lengths first
+    gaps = [k for k in worst if abs(missed[k]) > 1e-3 * size][:3] or worst[:1]
+    texts = [f"{'-'.join(pairs[k])} {goal[k] + missed[k]:.6g} m instead of {goal[k]:.6g} m" for k in gaps]
     given = ", ".join(f"{'-'.join(pairs[k])}: {goal[k]:.6g} m" for k in range(len(lengths)))
     remedy = f"no position with these lengths was found near the drawing; the last iteration has {', '.join(texts)}"
     raise ModelError("linkage", "lengths", given, remedy)

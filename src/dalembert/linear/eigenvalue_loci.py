@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,12 +24,16 @@ from ..arrays import Array, ComplexArray, IndexArray
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
+from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..system import System
 from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point, same_coordinates
 from .rotor_axes import in_common_axes
 from .state_constraints import StateConstraints
 from .tangent import Tangent, tangent_space
 from .vibration_modes import damping_ratios, frame_motions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Campbell", "RootLocus", "campbell", "root_locus", "state_matrices"]
 
@@ -154,13 +158,13 @@ class RootLocus(ArrayAnswer):
         ]
         return "\n".join(lines)
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the eigenvalues in the complex plane; return the axes."""
         from ..view.plots.linear import plot_locus
 
         return plot_locus(self, ax=ax, path=path)
 
-    def plot_over(self, *, path: Any = None) -> Any:
+    def plot_over(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw real parts and frequencies over the parameter; return the axes."""
         from ..view.plots.linear import plot_over
 
@@ -256,7 +260,7 @@ class Campbell(RootLocus):
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
-    def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Axes:
         """Draw frequencies over the rotor speed, with excitation lines at `orders` times it; return the axes."""
         from ..view.plots.linear import plot_campbell
 
@@ -444,12 +448,7 @@ def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, 
     v = state.v.copy()
     v[dof] = value
     rows = StateConstraints.of(model, conditions, state.t)
-    if rows.held.any():
-        P = model.constraint_jacobian(state.q, t=state.t)[rows.held]
-        loose = ~rows.paced
-        gap = rows.rates(model, state.q)[rows.held] - P @ v
-        v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=1e-9)[0]
-    return replace(state, v=v)
+    return replace(state, v=rows.project_velocities(state.q, v, ~rows.paced))
 
 
 # ---- mode tracking
@@ -484,7 +483,7 @@ def _inverse(V: ComplexArray) -> ComplexArray:
         return V
     if np.linalg.cond(V) < 1e12:
         return np.asarray(np.linalg.inv(V))
-    return np.asarray(np.linalg.pinv(V, rcond=1e-12))
+    return np.asarray(np.linalg.pinv(V, rcond=ROUNDOFF_RANK_TOL))
 
 
 # ---- whirl

@@ -16,6 +16,8 @@ from ..errors import ModelError
 from .inputs import LEVELS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from .linear_system import LinearSystem
 
 __all__ = ["FrequencyResponse", "frequency_response"]
@@ -66,7 +68,7 @@ class FrequencyResponse(ArrayAnswer):
         names = f"{list_text(self.outputs, 2)} by {list_text(self.inputs, 2)}"
         return f"{names}, {range_text(self.frequencies, 'Hz')}{peak}"
 
-    def plot(self, *, path: Any = None) -> Any:
+    def plot(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw magnitude and phase over frequency; return the axes. See `bode` and `nyquist`."""
         return self.bode(path=path)
 
@@ -87,13 +89,13 @@ class FrequencyResponse(ArrayAnswer):
         angles = np.angle(np.where(np.isfinite(self.values), self.values, 1.0))
         return np.unwrap(angles, axis=0)
 
-    def bode(self, *, path: Any = None) -> Any:
+    def bode(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw magnitude and phase over frequency; return the axes."""
         from ..view.plots.linear import plot_bode
 
         return plot_bode(self, path=path)
 
-    def nyquist(self, *, ax: Any = None, path: Any = None) -> Any:
+    def nyquist(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the response in the complex plane; return the axes."""
         from ..view.plots.linear import plot_nyquist
 

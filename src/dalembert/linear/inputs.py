@@ -306,9 +306,9 @@ def _solved(P: Array, w: Array, active: BoolArray, fixed: BoolArray, kept: Index
     x = np.zeros(P.shape[1])
     loose = ~fixed
     loose[kept] = False
-    S, D = rows.scales.rows[active], rows.scales.columns[loose]
+    S, D = rows.loops.row_scales[active], rows.loops.column_scales[loose]
     J = S[:, None] * P[active][:, loose] * D
-    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=1e-9)[0]
+    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=ROW_RANK_TOL)[0]
     return x
 
 
@@ -334,7 +334,7 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
         if space.conditions is None
         else np.array(space.conditions.acceleration_prescribed, dtype=bool)
     )
-    S, D = rows.scales.rows[rows.held], rows.scales.columns
+    S, D = rows.loops.row_scales[rows.held], rows.loops.column_scales
     J = S[:, None] * P[rows.held] * D
     u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
     W = D[:, None] * null_space(J, ROW_RANK_TOL, 1.0, ~given)

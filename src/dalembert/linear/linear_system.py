@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,10 @@ from .frequency_response import FrequencyResponse, frequency_response
 from .inputs import InputEffect
 from .outputs import OutputRows
 from .tangent import Tangent
+
+if TYPE_CHECKING:
+    import control
+    from scipy.signal import StateSpace
 
 __all__ = ["LinearSystem"]
 
@@ -172,13 +176,13 @@ class LinearSystem(ArrayAnswer):
 
     # ---- conversion
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self) -> StateSpace:
         """Return a ``scipy.signal.StateSpace``."""
         from scipy.signal import StateSpace
 
         return StateSpace(self.A, self.B, self.C, self.D)
 
-    def to_control(self) -> Any:
+    def to_control(self) -> control.StateSpace:
         """Return python-control's ``StateSpace``, with all names."""
         try:
             import control

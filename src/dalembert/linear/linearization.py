@@ -157,7 +157,7 @@ def _uncertain(space: Tangent) -> list[str]:
     rows = StateConstraints.of(space.model, space.conditions, float(space.state.t))
     if not space.model.nc:
         return []
-    least = smallest_singular_pair(rows.scaled(space.model, space.state.q)[rows.placing][:, ~rows.placed])[0]
+    least = smallest_singular_pair(rows.loops.jacobian(space.state.q)[rows.placing][:, ~rows.placed])[0]
     if least >= NEARLY_TOL:
         return []
     return [

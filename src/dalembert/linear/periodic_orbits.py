@@ -38,6 +38,7 @@ from .tangent import Tangent, tangent_space
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
 
@@ -118,7 +119,7 @@ class Floquet(ArrayAnswer):
         sizes = [f"{abs(value):.4g}" for value in self.multipliers]
         return f"period {self.period:.6g} s, {verdict}, |multipliers| {list_text(sizes)}"
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the multipliers and the unit circle in the complex plane; return the axes."""
         from ..view.plots.linear import plot_multipliers
 
@@ -181,7 +182,7 @@ class PeriodicOrbit(Answer):
         verdict = "stable" if self.stable else "unstable"
         return f"period {self.period:.6g} s, {verdict}, residual {self.residual:.1e} in {self.iterations} iterations"
 
-    def plot(self, *names: str, **options: Any) -> Any:
+    def plot(self, *names: str, **options: Any) -> list[Axes]:
         """Plot outputs over one period and return the axes; see `Result.plot`."""
         return self.result.plot(*names, **options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,15 @@ from .matrix_free_modes import LargeSystem, lowest_damped, lowest_undamped
 from .mode_suitability import unfit_modes
 from .operating_point import operating_point
 from .tangent import Tangent, tangent_space
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anywidget import AnyWidget
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
+
+    from ..view.web.server import Viewer
 
 __all__ = ["BodyShape", "Modes", "modes"]
 
@@ -193,13 +202,13 @@ class Modes(ArrayAnswer):
         extent = max(float(np.ptp(p, axis=0).max()), self.space.model.length)
         return 0.15 * extent / self._reach(mode)
 
-    def draw(self, k: int, size: float | None = None, **options: Any) -> Any:
+    def draw(self, k: int, size: float | None = None, **options: Any) -> Axes:
         """Draw both extremes of mode k over the state; `options` as in `System.draw`."""
         from ..view.plots.linear import draw_mode
 
         return draw_mode(self, self._number(k), size, **options)
 
-    def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> Any:
+    def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> FuncAnimation | Path:
         """Animate one cycle of mode k; `options` as in `Result.animate`."""
         from ..view.plots.linear import animate_mode
 
@@ -218,7 +227,7 @@ class Modes(ArrayAnswer):
         inertia: bool = False,
         open_browser: bool | None = None,
         port: int = 0,
-    ) -> Any:
+    ) -> Viewer | AnyWidget | Path:
         """Show animated modes in a browser or a notebook.
 
         Parameters
@@ -277,7 +286,7 @@ class Modes(ArrayAnswer):
                 texts.append(f"{abs(value.imag) / (2 * np.pi):.4g} Hz{ratio}")
         return list_text(texts, 6) if texts else "0 modes"
 
-    def plot(self, k: int = 0, size: float | None = None, **options: Any) -> Any:
+    def plot(self, k: int = 0, size: float | None = None, **options: Any) -> Axes:
         """Draw both extremes of mode k over the state; return the axes. See `draw`."""
         return self.draw(k, size, **options)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ from ..errors import ModelError
 from ..model import Model
 from ..result import Axis, Result
 from .special_configurations import Bifurcation, DeadPoint, Singularity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Circuit", "Circuits"]
 
@@ -334,7 +337,7 @@ class Circuits(Answer, Sequence[Circuit]):
         first = self.of(q0)
         return first is not None and first == self.of(q1)
 
-    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
         """Plot an output over the input, with dead points and bifurcations."""
         from ..view.plots.circuits import plot_circuits
 

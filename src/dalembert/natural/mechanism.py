@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from .kinematics import kinematics
 from .mobility import NaturalMobility, natural_mobility
 from .motion import NaturalMotion
 from .terms import Direction, Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Count", "Mechanism"]
 
@@ -420,7 +423,7 @@ class Mechanism(Forces):
         rows = [row for k, row in enumerate(e.table) if k in keep]
         return NaturalEquations(e.coordinates, rows, self.drivers, (), e.length)
 
-    def draw(self, t: float | None = None, **options: Any) -> Any:
+    def draw(self, t: float | None = None, **options: Any) -> Axes:
         """Draw the assembled mechanism at t s and return the axes; options as of `NaturalMotion.draw`."""
         from ..view.drawing.natural_drawing import draw_points
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,11 @@ from .equations import NaturalEquations
 from .outputs import find_output, output_names
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
 
     from .mechanism import Mechanism
 
@@ -141,7 +145,11 @@ class NaturalMotion(Result):
 
     # -- states between rows
 
-    def at(self, t: ArrayLike) -> Any:
+    @overload
+    def at(self, t: float) -> State: ...
+    @overload
+    def at(self, t: Sequence[float] | NDArray[Any]) -> NaturalMotion: ...
+    def at(self, t: ArrayLike) -> State | NaturalMotion:
         """Return the state at a time, as a `State`; or at many times in order, as a motion at these.
 
         Driven motions are followed from the row before. Simulated motions are interpolated by polynomials through
@@ -203,7 +211,7 @@ class NaturalMotion(Result):
 
     # -- pictures
 
-    def draw(self, t: float | None = None, **options: Any) -> Any:
+    def draw(self, t: float | None = None, **options: Any) -> Axes:
         """Draw the mechanism at a time, the last if left out, and return the axes (see `view.draw_points`).
 
         Options: ``velocities`` and ``accelerations`` (points that get an arrow, or True for all), ``trace`` (points
@@ -213,7 +221,7 @@ class NaturalMotion(Result):
 
         return draw_points(self, float(self.t[-1]) if t is None else t, **options)
 
-    def animate(self, path: Any = None, **options: Any) -> Any:
+    def animate(self, path: Any = None, **options: Any) -> FuncAnimation | Path:
         """Animate the motion: as a ``.gif``, ``.html`` or ``.mp4`` file, or without a path for a notebook.
 
         Options: ``view``, ``fps``, ``speed``, ``trace``, ``size`` as in `Result.animate`.

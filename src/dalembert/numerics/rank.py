@@ -19,6 +19,7 @@ from ..errors import ModelError
 
 __all__ = [
     "CLOSED_RANK_TOL",
+    "ROUNDOFF_RANK_TOL",
     "ROW_RANK_TOL",
     "STEP_RANK_TOL",
     "BaseColumns",
@@ -27,6 +28,8 @@ __all__ = [
     "minimum_norm_solution",
     "null_space",
     "numerical_rank",
+    "pivoted_columns",
+    "pseudo_inverse",
     "significant",
     "singular_values",
     "split_rows",
@@ -38,6 +41,7 @@ BoolArray = NDArray[np.bool_]
 
 CLOSED_RANK_TOL = 1e-8  # scaled rows at a closed configuration; closing to 1e-12 leaves such noise in their rank
 ROW_RANK_TOL = 1e-9  # rows at a given configuration; rounding only, but entries of several magnitudes
+ROUNDOFF_RANK_TOL = 1e-12  # square systems at their solution (stationary states, impulses): only rounding is zero
 STEP_RANK_TOL = 1e-10  # steps of Newton's method: truncate rounding, keep all that may reduce the residual
 
 
@@ -95,15 +99,31 @@ def minimum_norm_solution(A: Array, b: Array, tolerance: float = ROW_RANK_TOL, f
     return Vt.T @ ((U.T @ b) / s)
 
 
-def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
-    """Return indices of independent rows of J (m, n) that span all of them, ascending, by pivoted QR."""
+def pseudo_inverse(A: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0) -> Array:
+    """Return the pseudo-inverses (..., n, m) of A (..., m, n) over the nonzero singular values."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    real = significant(s, tolerance, floor)
+    inverse = np.where(real, 1.0 / np.where(real, s, 1.0), 0.0)
+    return np.asarray((Vt.swapaxes(-1, -2) * inverse[..., None, :]) @ U.swapaxes(-1, -2))
+
+
+def pivoted_columns(
+    J: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Return independent columns of J (m, n), the dependent ones, and the pivots (min(m, n),), by pivoted QR."""
     from scipy.linalg import qr
 
     if not J.size:
-        return np.zeros(0, dtype=np.intp)
-    R, order = qr(J.T, mode="r", pivoting=True)
-    rank = numerical_rank(np.abs(np.diag(R)), tolerance, 0.0)
-    return np.sort(order[:rank]).astype(np.intp)
+        return np.zeros(0, dtype=np.intp), np.arange(J.shape[1]), np.zeros(0)
+    R, order = qr(J, mode="r", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = numerical_rank(pivots, tolerance, floor)
+    return order[:rank].astype(np.intp), order[rank:].astype(np.intp), pivots
+
+
+def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
+    """Return indices of independent rows of J (m, n) that span all of them, ascending."""
+    return np.sort(pivoted_columns(J.T, tolerance, 0.0)[0])
 
 
 def split_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
@@ -174,7 +194,7 @@ def base_columns(Y: Array, tolerance: float) -> BaseColumns:
     sizes = np.where(norms > tolerance * largest, norms, max(largest, 1e-300))  # rounding stays small
     Q, R, order = qr(Y / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(R))
-    rank = int((diagonal > tolerance * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    rank = numerical_rank(diagonal, tolerance, 0.0)
     first = order[:rank]
     combinations = np.zeros((rank, Y.shape[1]))
     combinations[np.arange(rank), first] = 1.0

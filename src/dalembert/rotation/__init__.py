@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked, finite_array, finite_number, shape_of, stacked
 from ..errors import ModelError
-from .configuration_chart import Chart, chart
-from .euler_angles import (
+from .angle_sequences import (
     axial,
     euler_accelerations,
     euler_angles,
@@ -27,6 +26,7 @@ from .euler_angles import (
     euler_velocity,
     skew,
 )
+from .configuration_chart import Chart, chart
 
 __all__ = [
     "Chart",

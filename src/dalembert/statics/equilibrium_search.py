@@ -10,8 +10,8 @@ import numpy as np
 
 from ..arrays import Array
 from ..checks import checked, one_of
+from ..closure.loop_equations import LoopEquations
 from ..closure.scaled_equations import CoordinateMeasure
-from ..closure.scaling import Scaling
 from ..errors import EquilibriumError
 from ..model import Model, State, as_model
 from ..numerics.rank import singular_values
@@ -304,10 +304,10 @@ def _check_steady(request: EquilibriumRequest, look: BalanceEvaluation) -> None:
     model, balance = request.model, look.balance
     if not (model.nc and balance.v.any()):
         return
-    scales = Scaling.of(model, t=balance.t)
-    opens = scales.rows * (model.constraint_bias(look.q, balance.v, t=balance.t) - scales.targets[2])
+    loops = LoopEquations.of(model, t=balance.t)
+    opens = -loops.row_scales * loops.acceleration_terms(look.q, balance.v)
     opens[~np.asarray(model.compiled.names.closing, dtype=bool)] = 0.0
-    pace = float(np.abs(balance.v / scales.columns).max())
+    pace = float(np.abs(balance.v / loops.column_scales).max())
     worst = int(np.abs(opens).argmax())
     if abs(opens[worst]) > 1e-6 * pace**2:
         raise _with_state(

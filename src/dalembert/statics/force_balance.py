@@ -31,7 +31,7 @@ from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Derivatives, Model
-from ..numerics.rank import null_space
+from ..numerics.rank import ROUNDOFF_RANK_TOL, ROW_RANK_TOL, null_space
 from ..rotation import skew
 
 __all__ = ["BalanceEvaluation", "ForceBalance", "flat", "straight"]
@@ -114,7 +114,10 @@ class ForceBalance:
 
     def retracted(self, q: Array) -> Array | None:
         """Return the closed configuration nearest to q; None if loops do not close nearby."""
-        return project(self.closed, q, ~self.fixed, max_step=1.0) if self.closed.rows else q
+        if not self.closed.rows:
+            return q
+        found = project(self.closed, q, ~self.fixed, max_step=1.0)
+        return None if found is None else found.q
 
     # ---- evaluation
 
@@ -196,7 +199,7 @@ class BalanceEvaluation:
         self.lam, self.mu, self.r = np.zeros(model.nc), np.zeros(len(held)), self.f.copy()
         self.tau = self.f.copy()
         if len(rows):
-            y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=1e-9)[0].astype(float)
+            y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=ROW_RANK_TOL)[0].astype(float)
             P = model.constraint_jacobian(self.q, t=balance.t)
             self.lam = self._multipliers(y[: len(loops)])
             self.mu = y[len(loops) :]
@@ -321,7 +324,7 @@ class BalanceEvaluation:
         look = self
         for _ in range(20):
             _, states = look._slopes
-            step = np.linalg.lstsq(states.x, -look.dx, rcond=1e-12)[0]
+            step = np.linalg.lstsq(states.x, -look.dx, rcond=ROUNDOFF_RANK_TOL)[0]
             look = BalanceEvaluation(self.balance, self.q, look.x + step)
             size = np.abs(look.x).max(initial=0.0) + np.abs(self.x).max(initial=0.0)
             if np.abs(step).max(initial=0.0) <= 1e-12 * size:

@@ -135,6 +135,7 @@ class LoadedEquations:
         self._known: dict[float, ForceBalance] = {}  # the last balance only
         self._moves = any(model.parameter_names[name] >= model.n_element_parameters for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
+        self.groups = [np.arange(self.rows)]
 
     # ---- points
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from .force_balance import BalanceEvaluation
 from .load_continuation import LoadedEquations, PathLimit, VariedLoad
 from .request import EquilibriumRequest, make_request
 from .stability import assess_stability, named_motion
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
 
@@ -175,7 +178,7 @@ class EquilibriumPath(ArrayAnswer):
             lines.append(f"  branch to {branch.values[-1]:.6g}, {kind}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
-    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
         """Plot the load over an output, stable parts as solid lines, and return the matplotlib axes.
 
         Parameters

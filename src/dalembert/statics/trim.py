@@ -16,10 +16,12 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Array
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
 from ..model import State
+from ..numerics.least_squares import shortest_step
+from ..numerics.rank import STEP_RANK_TOL, null_space
 from .force_balance import BalanceEvaluation, ForceBalance
 from .request import EquilibriumRequest
 
@@ -51,7 +53,7 @@ class Trim:
         self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
         model = balance.model
         self.rows = np.flatnonzero(np.asarray(model.compiled.names.closing)) if balance.v.any() and model.nc else None
-        self.scales = Scaling.of(model, t=balance.t)
+        self.loops = LoopEquations.of(model, t=balance.t)
         parts = [look.g / size, *([] if self.rows is None else [self._rates()]), look.dx]
         self.residual = np.concatenate(parts)
         self.norm = float(np.linalg.norm(self.residual))
@@ -60,8 +62,9 @@ class Trim:
     def _rates(self) -> Array:
         assert self.rows is not None
         model, q, pace = self.evaluation.balance.model, self.evaluation.q, self._pace
-        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
-        return (self.scales.rows * gap)[self.rows] / pace
+        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.loops.velocity_terms(q)
+        found: Array = (self.loops.row_scales * gap)[self.rows] / pace
+        return found
 
     @property
     def _pace(self) -> float:
@@ -84,7 +87,7 @@ class Trim:
             if B.shape[1]:
                 slopes = rate_slopes(model, self.state, holonomic, B, brackets(model, self.state.v))
             P = model.constraint_jacobian(look.q, t=balance.t)[:, w]
-            S = self.scales.rows[self.rows, None] / self._pace
+            S = self.loops.row_scales[self.rows, None] / self._pace
             rest = np.zeros((len(self.rows), model.nx + len(columns)))
             J.append(np.hstack([S * slopes[self.rows], S * P[self.rows], rest]))
         if model.nx:
@@ -138,14 +141,13 @@ def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
         columns = np.linalg.norm(J, axis=0)
         n = here.evaluation.B.shape[1]
         scale = 1.0 / np.where(columns > 0, columns, 1.0)
-        U, s, Vt = np.linalg.svd(J * scale, full_matrices=False)
-        kept = s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)
-        here.rank = int(kept.sum())
-        here.loose = scale[:, None] * np.linalg.svd(J * scale)[2][here.rank :].T
+        loose = null_space(J * scale, STEP_RANK_TOL, 0.0)
+        here.rank, here.loose = len(loose) - loose.shape[1], scale[:, None] * loose
+        solve = shortest_step(J * scale, here.residual)[0]
         if here.norm <= BALANCE_TOL and (last < 1e-12 or here.norm < 1e-15):
             return here, True
         for _ in range(40):
-            z = scale * (Vt[kept].T @ (s[kept] / (s[kept] ** 2 + mu) * (U[:, kept].T @ -here.residual)))
+            z = scale * solve(mu)
             z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / MAX_STEP_SIZE)
             trial = here.moved(z)
             if trial is not None and trial.norm < (1 - 1e-4) * here.norm:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..bodies.nodal_matrices import modal_frequencies, rigid_motions
 from ..checks import finite_array, one_of, shape_of, whole_number
 from ..errors import ModelError
+from ..numerics.rank import ROW_RANK_TOL
 from .structure import Structure
 from .supported_structure import SupportedStructure, free_modes, without_rigid_motion
 
@@ -294,7 +295,7 @@ def _with_rotations(structure: Structure, modes: Array) -> Array:
     arms = structure.nodes[j] - structure.nodes[i]
     J = np.zeros((len(structure.nodes), 3, 3))
     np.add.at(J, i, (arms * arms).sum(1)[:, None, None] * np.eye(3) - arms[:, :, None] * arms[:, None, :])
-    inverse = np.linalg.pinv(J, rcond=1e-9, hermitian=True)
+    inverse = np.linalg.pinv(J, rcond=ROW_RANK_TOL, hermitian=True)
     found = modes.reshape(len(structure.nodes), 6, -1).copy()
     for mode in range(modes.shape[1]):
         u = found[:, :3, mode]

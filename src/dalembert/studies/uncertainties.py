@@ -25,6 +25,7 @@ from .sweeps.sweep import sweep
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Uncertainty", "uncertainty"]
 
@@ -84,7 +85,7 @@ class Uncertainty(Answer):
                 rows[label] = {**row, "95 %": high, "first order": float(self.first_order.get(label, np.nan))}
         return pandas.DataFrame(rows).T
 
-    def plot(self, output: str, *, path: Any = None) -> Any:
+    def plot(self, output: str, *, path: Any = None) -> tuple[Axes, Axes]:
         """Plot the distribution of an output and the shares of its variance; return the matplotlib axes."""
         from ..view.plots.uncertainty import plot_uncertainty
 

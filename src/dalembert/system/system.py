@@ -363,7 +363,7 @@ class System(SystemDisplay):
         acceleration: Any = None,
         rotation: Any = None,
         relative_to: Body | Marker | None = None,
-    ) -> Any:
+    ) -> Drive | tuple[Drive, ...]:
         """Drive joint coordinates, a constraint or coupling value, or a body by time laws.
 
         Give one of position, velocity and acceleration; rotation may go with a position.

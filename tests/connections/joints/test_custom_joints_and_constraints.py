@@ -181,11 +181,11 @@ def test_parameters_can_be_changed() -> None:
         (lambda: da.PfaffianConstraint("sqrt(vx)"), "linear in the rates"),
         (lambda: da.PfaffianConstraint("x"), "does not depend on the relative motion"),
         (lambda: da.KinematicChain([]), "at least one joint"),
-        (lambda: da.KinematicChain([da.Bar(1.0)]), "at least one joint"),
+        (lambda: da.KinematicChain([da.bar(1.0)]), "at least one joint"),
         (lambda: da.KinematicChain([da.Spherical(), 3]), "use joints such as"),
         (lambda: da.KinematicChain([da.Free()]), "constrains nothing"),
         (
-            lambda: da.KinematicChain([da.Spherical(), da.Bar(1.0), da.Spherical(), da.Bar(1), da.Spherical()]),
+            lambda: da.KinematicChain([da.Spherical(), da.bar(1.0), da.Spherical(), da.bar(1), da.Spherical()]),
             "constrains no",
         ),
         (lambda: da.KinematicChain([da.CustomJoint(("x",), ("x*t", 0, "x"))]), "must not depend on time"),
@@ -244,7 +244,7 @@ def test_functions_of_a_constraint_become_its_formulas() -> None:
 
 
 def test_inner_coordinates_follow_from_the_pose() -> None:
-    chain = da.KinematicChain([da.Revolute("z"), da.Bar(0.4), da.Revolute("z"), da.Bar(0.3), da.Revolute("z")])
+    chain = da.KinematicChain([da.Revolute("z"), da.bar(0.4), da.Revolute("z"), da.bar(0.3), da.Revolute("z")])
     assert chain.rank == 3 and chain.redundant == 0
     for up in (1.0, -1.0):  # the elbow that the search starts from
         near = da.KinematicChain(chain.parts, {2: up, 0: -0.5 * up})
@@ -261,7 +261,7 @@ def test_a_chain_closes_from_far_away() -> None:
     s = da.System("crane")
     boom = s.body("boom", da.rod(2.0, mass=10.0, radius=0.05))
     s.connect("A", da.Universal("z", "y"), s.ground, boom)
-    strut = da.KinematicChain([da.Universal("z", "y"), da.Bar(1.2), da.Spherical()])
+    strut = da.KinematicChain([da.Universal("z", "y"), da.bar(1.2), da.Spherical()])
     s.connect("strut", strut, s.ground.at(0.5, 0, -1.0), boom.at(1.0, 0, 0))
     assert s.check().mobility == 1
     for guess in ((0.0, 1.5), (2.5, -0.3), (-1.0, 0.6)):
@@ -280,7 +280,7 @@ def test_simulation_with_a_rod_is_that_with_a_distance() -> None:
         v = da.consistent_velocities(model, q, [0.3, -0.2, 0.5, 0.0, 1.0, 0.0])
         return da.simulate(model, 2.0, state=da.State(q=q, v=v), rtol=1e-10, atol=1e-11)
 
-    rod = da.KinematicChain([da.Spherical(), da.Bar(1.0, "z"), da.Spherical()])
+    rod = da.KinematicChain([da.Spherical(), da.bar(1.0, "z"), da.Spherical()])
     runs = [swing(rod), swing(da.Distance(1.0))]
     np.testing.assert_allclose(runs[0]["q"][-1], runs[1]["q"][-1], rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(runs[0]["rod.force"][-1], runs[1]["rod.force"][-1], rtol=1e-6)

@@ -22,10 +22,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.interpolation import hermite
 from ...numerics.rank import numerical_rank, singular_values
-from ..projection import PATH_CLOSED_TOL, project
-from ..scaled_equations import CoordinateMeasure, ScaledEquations
-from .solution_path import Path, SolutionPoint, cubic, illinois_root
+from ...numerics.roots import illinois_root
+from ..projection import PATH_CLOSED_TOL, Projection, project
+from ..scaled_equations import CoordinateMeasure, ExtendedEquations, ScaledEquations
+from .solution_path import Path, SolutionPoint
 
 __all__ = ["PathTracer"]
 
@@ -89,40 +91,22 @@ class PathTracer:
             tangent = -tangent
         return SolutionPoint(q, tangent, sigma, U[:, : self.n - 1], J)
 
-    def correct(self, q: Array, tangent: Array) -> tuple[Array, int] | None:
-        """Return the closed configuration in the plane through q normal to a tangent, and the number of iterations."""
-        closed, across, x_all = self.closed, tangent[self.free], np.zeros(self.closed.nv)
-        at = q
-        r = closed.residual(at)
-        worst = float(np.abs(r).max(initial=0.0))
-        for count in range(12):
-            J = closed.jacobian(at)[:, self.free]
-            off = float(tangent @ x_all)
-            x = np.linalg.lstsq(np.vstack([J, across]), np.append(-r, -off), rcond=1e-9)[0]
-            size = float(np.abs(x).max(initial=0.0))
-            if size > 1.0:
-                return None
-            step = np.zeros(closed.nv)
-            step[self.free] = x
-            x_all = x_all + step
-            at = closed.retract(at, step)
-            r = closed.residual(at)
-            after = float(np.abs(r).max(initial=0.0))
-            if after < PATH_CLOSED_TOL and (worst < PATH_CLOSED_TOL or size < 1e-6):
-                return at, count + 1
-            if count > 3 and after > 0.5 * worst and after > PATH_CLOSED_TOL:
-                return None
-            worst = after
-        return (at, 12) if worst < PATH_CLOSED_TOL else None
+    def correct(self, q: Array, tangent: Array) -> Projection | None:
+        """Return the closed configuration in the plane through q normal to a tangent: (2)."""
+        plane = ExtendedEquations(
+            self.closed, lambda at: (self.closed.difference(q, at) @ tangent)[None], lambda _: tangent[None]
+        )
+        return project(plane, q, self.free, accepted=PATH_CLOSED_TOL, max_step=1.0, patience=3)
 
     def closest(self, q: Array) -> Array | None:
         """Return the closed configuration nearest to a nearly closed one, by shortest steps."""
-        return project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
+        found = project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
+        return None if found is None else found.q
 
     def advance(self, point: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the path whose distance along the tangent is h."""
         found = self.correct(self.closed.retract(point.q, h * point.tangent), point.tangent)
-        return None if found is None else self.evaluate(found[0], point.tangent)
+        return None if found is None else self.evaluate(found.q, point.tangent)
 
     # ---- paths
 
@@ -213,17 +197,17 @@ class PathTracer:
         found = self.correct(guess, here.tangent)
         if found is None:
             return None
-        off = float(np.linalg.norm(self.closed.difference(guess, found[0])))
+        off = float(np.linalg.norm(self.closed.difference(guess, found.q)))
         if off > 0.2 * h:
             return None
-        point = self.evaluate(found[0], here.tangent)
+        point = self.evaluate(found.q, here.tangent)
         cosine = min(1.0, float(point.tangent @ here.tangent))
         turn = float(np.arccos(max(-1.0, cosine)))
         if turn > MAX_TURN:
             return None
         # the chord of an arc that turns by `turn`
         arc = float(np.hypot(h, off)) * (turn / 2 / np.sin(turn / 2) if turn > 1e-6 else 1.0)
-        return point, found[1], turn, arc
+        return point, found.iterations, turn, arc
 
     def _back(self, start: SolutionPoint, here: SolutionPoint, point: SolutionPoint, h: float) -> bool:
         """Return True if the step from here to a point passes the start in its direction."""
@@ -234,10 +218,10 @@ class PathTracer:
         if ahead < -1e-9 or float(beyond @ point.tangent) > 1e-9:
             return False
         exact = self.correct(self.closed.retract(here.q, ahead * here.tangent), here.tangent)
-        if exact is None or float(np.abs(self.closed.difference(exact[0], start.q)).max()) > 1e-6:
+        if exact is None or float(np.abs(self.closed.difference(exact.q, start.q)).max()) > 1e-6:
             return False
         # a coordinate computed from angles need not return to its value when the angles have turned
-        there = self.evaluate(self.closed.shift(start.q, exact[0]), here.tangent)
+        there = self.evaluate(self.closed.shift(start.q, exact.q), here.tangent)
         return (
             float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < BRANCH_JUMP_TOL
         )
@@ -329,10 +313,11 @@ class PathTracer:
             x = closed.difference(path.q[:-1], one)
             near = np.flatnonzero(np.linalg.norm(x, axis=1) < 1.5 * ds)
             u = np.clip((x[near] * steps[near]).sum(1) / (steps[near] ** 2).sum(1), -0.1, 1.1)
+            h, ends = ds[near, None], (steps[near], path.tangents[near + 1])
             for _ in range(4):
-                at, slope = cubic(steps[near], path.tangents[near], path.tangents[near + 1], ds[near], u)
+                at, slope = hermite(u[:, None], h, (0 * steps[near], path.tangents[near]), ends)
                 off = x[near] - at
-                u = np.clip(u + (off * slope).sum(1) / (slope**2).sum(1), -0.1, 1.1)
+                u = np.clip(u + (off * slope).sum(1) / (h[:, 0] * (slope**2).sum(1)), -0.1, 1.1)
             on[k] = bool((np.abs(off).max(1, initial=0.0) < 1e-4).any()) if len(near) else False
         return on
 
@@ -351,7 +336,7 @@ class PathTracer:
                 return int(k)
             tangent = path.tangents[k]
             found = self.correct(self.closed.retract(path.q[k], float(away[k] @ tangent) * tangent), tangent)
-            if found is not None and float(np.abs(self.closed.difference(found[0], q)).max()) < 1e-5:
+            if found is not None and float(np.abs(self.closed.difference(found.q, q)).max()) < 1e-5:
                 return int(k)
         return None
 

@@ -17,7 +17,7 @@ from ...connections.drives import PoseDrive
 from ...connections.laws import Polynomial
 from ...model import Conditions, Model
 from ...model.driven_kinematics import KinematicSweep, sweep_kinematics
-from ..scaling import Scaling
+from ..loop_equations import LoopEquations
 
 __all__ = ["follow_drives", "leads_positions", "led_model", "undeformed"]
 
@@ -41,7 +41,7 @@ def led_model(model: Model, begins: Mapping[str, float], t: float) -> Model:
 
 def follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> KinematicSweep:
     """Return the motion at times (n,) s from a configuration q (nq,) at the first of them."""
-    return sweep_kinematics(model, times, q, floor=Scaling.of(model, prescribed=False).floor, conditions=held)
+    return sweep_kinematics(model, times, q, floor=LoopEquations.of(model, prescribed=False).floor, conditions=held)
 
 
 def undeformed(model: Model) -> Conditions | None:

@@ -21,8 +21,8 @@ from ...model import Model, as_model
 from ...numerics.rank import singular_values
 from ...system import System
 from ..assembly import close_loops
+from ..loop_equations import LoopEquations
 from ..loop_solver import LoopSolver
-from ..scaling import Scaling
 from ..starts.coordinate_targets import body_pose_targets
 from ..starts.start_values import StartValues, within_limits
 from ..velocity_projection import consistent_accelerations, consistent_velocities
@@ -148,12 +148,12 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         if begin is None:
             return q, ()
     assert begin is not None
-    scales = Scaling.of(model, t=t)
-    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED_TOL:
+    loops = LoopEquations.of(model, t=t)
+    if float(np.abs(loops.residual(begin)).max(initial=0.0)) > _CLOSED_TOL:
         return direct, ()
     if direct is not None:
-        step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
-        slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
+        step = float(np.abs(model.difference(begin, direct) / loops.column_scales).max(initial=0.0))
+        slack = singular_values(loops.jacobian(begin)[:, ~model.driven_speeds()])
         if slack.min(initial=np.inf) > _SINGULAR_DISTANCE_FACTOR * step:
             return direct, ()
     if q is None:
@@ -230,7 +230,7 @@ def driven_positions(
     cut = model.compiled.names.cut_q  # a free joint parallel to another connection is cut without a row
     if not model.nc and not (guess is None and (starts.placements or not cut.keys().isdisjoint(starts.initials))):
         return at
-    closure = LoopSolver(model, 1e-12, 100, t=t)
+    closure = LoopSolver(LoopEquations.of(model, t=t))
     held: dict[str, Any] = {name: None for d in model.joint_drives if d.level == 0 for name in d.speed_names}
     try:
         if guess is not None:
@@ -255,7 +255,7 @@ def _check_not_singular(model: Model, q: Array, t: float) -> None:
     """Raise an error at a position in which velocities and accelerations would depend on rounding."""
     if not model.nc or not model.drives:
         return
-    s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
+    s = singular_values(LoopEquations.of(model, t=t).jacobian(q)[:, ~model.driven_speeds()])
     smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
     if smallest < SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))):
         raise SingularityError(

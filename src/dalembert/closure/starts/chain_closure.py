@@ -46,7 +46,7 @@ class _ExtendedEquations:
 
     def __init__(self, closure: LoopSolver, chains: list[Any], free: BoolArray, rest: BoolArray) -> None:
         self.closure, self.chains, self.free, self.rest = closure, chains, free, rest
-        self.columns = (closure.scales.columns * closure.metric)[free]
+        self.columns = (closure.loops.column_scales * closure.metric)[free]
         self.nv = len(self.columns) + sum(len(chain.element.starts[0]) for chain in chains)
         self._evaluated: dict[bytes, tuple[Array, Array]] = {}  # the last two points: current and trial
 
@@ -81,9 +81,10 @@ class _ExtendedEquations:
 
     def at(self, q: Array, inner: list[Array]) -> tuple[Array, Array]:
         """Return residual and Jacobian by [x of (1) in `closure`; inner coordinates of all chains]."""
-        closure, model, length = self.closure, self.closure.model, self.closure.scales.length
+        closure, model, length = self.closure, self.closure.model, self.closure.loops.length
         rest = np.concatenate([self.rest, np.ones(sum(len(held.turns) for held in closure.extra), dtype=bool)])
-        values, rows = [closure.residual(q)[rest]], [closure.jacobian(q, self.free)[rest]]
+        J = closure.jacobian(q)[rest][:, self.free] * closure.metric[self.free]
+        values, rows = [closure.residual(q)[rest]], [J]
         sizes = [len(gamma) for gamma in inner]
         blocks = [np.zeros((int(rest.sum()), sum(sizes)))]
         for k, (chain, gamma) in enumerate(zip(self.chains, inner, strict=True)):

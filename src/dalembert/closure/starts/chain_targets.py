@@ -130,7 +130,7 @@ class ChainPreference:
         given = ~np.isnan(self.targets)
         back, N = self.element.slopes(self._off(seen)[1])
         G = back[given] @ seen.jacobian
-        return np.asarray(G - N[given] @ np.linalg.lstsq(N[given], G, rcond=1e-9)[0]) if N.shape[1] else G
+        return np.asarray(G - N[given] @ np.linalg.lstsq(N[given], G, rcond=ROW_RANK_TOL)[0]) if N.shape[1] else G
 
     def _off(self, seen: RelativeMotion) -> tuple[Array, Array]:
         inner = self.element.toward(seen.rotation, seen.position, self.targets)
@@ -166,7 +166,7 @@ class ChainRateTarget:
         seen, back, N = self._slopes(model, q)
         G, g = back[self.given] @ seen.jacobian, self.rates[self.given]
         within = N[self.given]
-        across = np.eye(len(g)) - within @ np.linalg.pinv(within, rcond=1e-9)
+        across = np.eye(len(g)) - within @ np.linalg.pinv(within, rcond=ROW_RANK_TOL)
         return across @ G, across @ g
 
     def scales(self, length: float) -> Array:
@@ -179,7 +179,7 @@ class ChainRateTarget:
         found: Array = back @ (seen.jacobian @ v)
         if N.shape[1]:
             off = (self.rates - found)[self.given]
-            found = found + N @ np.linalg.lstsq(N[self.given], off, rcond=1e-9)[0]
+            found = found + N @ np.linalg.lstsq(N[self.given], off, rcond=ROW_RANK_TOL)[0]
         return np.where(self.given, found, np.nan)
 
     def _slopes(self, model: Model, q: Array) -> tuple[RelativeMotion, Array, Array]:

@@ -22,7 +22,7 @@ from ..joints import Joint
 from ..joints.custom import CustomJoint
 from .geometric import Constraint
 
-__all__ = ["Bar", "KinematicChain", "Offset"]
+__all__ = ["KinematicChain", "Offset", "bar"]
 
 Array = NDArray[np.float64]
 
@@ -50,16 +50,16 @@ class Offset:
         set_fields(self, position=position, rotation=as_rotation_matrix(self.rotation, item="Offset"))
 
 
-def Bar(length: float, axis: Any = "x") -> Offset:
+def bar(length: float, axis: Any = "x") -> Offset:
     """Return a rigid massless bar: an offset by a length (m) along an axis.
 
     Examples
     --------
-    >>> Bar(0.5).position.tolist()
+    >>> bar(0.5).position.tolist()
     [0.5, 0.0, 0.0]
     """
-    size = finite_number(length, item="Bar", field="length")
-    return Offset(size * unit_vector(axis, item="Bar"))
+    size = finite_number(length, item="bar", field="length")
+    return Offset(size * unit_vector(axis, item="bar"))
 
 
 @checked("near")
@@ -102,7 +102,7 @@ class KinematicChain(Constraint):
     Examples
     --------
     >>> import dalembert as da
-    >>> rod = da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])
+    >>> rod = da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()])
     >>> rod.rank, len(rod.rows), rod.redundant
     (5, 1, 1)
     """
@@ -124,10 +124,10 @@ class KinematicChain(Constraint):
         item = self.kind
         parts = tuple(self.parts) if isinstance(self.parts, Sequence) and not isinstance(self.parts, str) else ()
         if not any(isinstance(part, Joint) for part in parts):
-            raise ModelError(item, "parts", self.parts, "give at least one joint, and offsets such as Bar(length)")
+            raise ModelError(item, "parts", self.parts, "give at least one joint, and offsets such as bar(length)")
         for part in parts:
             if not isinstance(part, (Joint, Offset)):
-                raise ModelError(item, "part", part, "use joints such as Spherical(), and Bar(length) or Offset(...)")
+                raise ModelError(item, "part", part, "use joints such as Spherical(), and bar(length) or Offset(...)")
             if isinstance(part, CustomJoint) and part.clock is not None:
                 raise ModelError(item, "part", part.kind, "joints of a chain must not depend on time")
         names = tuple(
@@ -342,7 +342,7 @@ class KinematicChain(Constraint):
         for _ in range(20):
             _, N = self.slopes(gamma)
             off = (asked - gamma)[given]
-            step = N @ np.linalg.lstsq(N[given], off, rcond=1e-9)[0] if N.shape[1] else np.zeros(len(gamma))
+            step = N @ np.linalg.lstsq(N[given], off, rcond=ROW_RANK_TOL)[0] if N.shape[1] else np.zeros(len(gamma))
             step /= max(1.0, 2.0 * float(np.abs(step).max()))
             trial = self.programs.nearest(rotation, position, gamma + step, self.length)[0]
             if not np.linalg.norm((asked - trial)[given]) < (1.0 - 1e-12) * np.linalg.norm(off):

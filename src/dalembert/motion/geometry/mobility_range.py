@@ -15,8 +15,8 @@ from ...arrays import Array, IndexArray
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
+from ...closure.loop_equations import LoopEquations
 from ...closure.scaled_equations import measures_of, named
-from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...numerics.rank import significant
@@ -137,11 +137,11 @@ def mobility_range(
     left, grip = np.zeros(len(q), dtype=np.intp), np.zeros(len(q))
     prescribed = Prescribed.of(model)
     free = ~prescribed.clocks
-    scales = Scaling.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
+    loops = LoopEquations.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
     for part in np.array_split(np.arange(len(q)), 1 + len(q) // _BATCH_SIZE):
-        J = scales.jacobian(model, q[part])[:, :, free]
+        J = loops.jacobian(q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
-        rows = [(m.row(q[part]) * scales.columns / m.scale)[:, None, free] for m in driven]
+        rows = [(m.row(q[part]) * loops.column_scales / m.scale)[:, None, free] for m in driven]
         left[part] = _verdict(np.concatenate([J, *rows], 1))[0] if rows else mobility[part]
         grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
     steps = np.flatnonzero(np.diff(mobility)) + 1

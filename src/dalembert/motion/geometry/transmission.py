@@ -24,8 +24,8 @@ import numpy as np
 from ...arrays import Array, BoolArray
 from ...checks import checked
 from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
+from ...closure.loop_equations import LoopEquations
 from ...closure.named_velocities import NamedVelocities, named_velocities
-from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model
 from ...model.connection_loads import weightless_loads
@@ -171,11 +171,11 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     model = result.require_model()
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
     q, n = np.asarray(result.q), len(result)
-    scales = Scaling.of(model, prescribed=False).without(_driven_rows(model))
+    loops = LoopEquations.of(model, prescribed=False, t=np.asarray(result.t)).without(_driven_rows(model))
     c, d = speed_rows(E, q)[:, 0], speed_rows(L, q)[:, 0]
-    both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
-    rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
-    J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
+    both = _balance(result, c * loops.column_scales, d * loops.column_scales, loops.column_scales)
+    rest = loops.column_scales * (-both[:, :1] * c - both[:, 1:] * d)
+    J = loops.jacobian(q)
     x = (
         (np.linalg.pinv(J.swapaxes(1, 2), rcond=ROW_RANK_TOL) @ rest[:, :, None])[:, :, 0]
         if model.nc
@@ -189,7 +189,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
         )
         raise ModelError(item, "output", output, remedy)
     further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
-    loads: Array = passed + weightless_loads(model, q, np.zeros((n, model.nv)), scales.rows * x, loads=further)
+    loads: Array = passed + weightless_loads(model, q, np.zeros((n, model.nv)), loops.row_scales * x, loads=further)
     loads[missing] = np.nan  # singular positions: loads are not determined there
     return loads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...closure.loop_solver import periodic_angles
+from ...closure.equivalent_configurations import periodic_angles
 from ...errors import ModelError
 from .equations import IkEquations
 from .multistart import MultistartSearch, SearchOutcome

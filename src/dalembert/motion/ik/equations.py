@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ..._core import IkProblem
 from ...closure.equations import RelativeEquations
+from ...closure.equivalent_configurations import axis_reversal_mask
 from ...closure.joint_limits import Bounds
-from ...closure.loop_solver import axis_reversal_mask
+from ...closure.loop_equations import LoopEquations
 from ...closure.named_velocities import named_velocities
 from ...closure.projection import CLOSED_TOL
-from ...closure.scaling import Scaling
 from ...connections.joints import Joint
 from ...model import Model
 from .target_checks import CheckedTarget, rotation_hessian
@@ -87,7 +87,7 @@ class IkEquations:
         self.sided = np.zeros(count, dtype=bool)
         self.sided[self.closures : hard] = True
         self.tolerances = np.full(count, self.tolerance)
-        self.tolerances[:hard] = max(CLOSED_TOL, Scaling.of(model, prescribed=False).floor)
+        self.tolerances[:hard] = max(CLOSED_TOL, LoopEquations.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
         balls = [joint for joint in model.forest.joints if "qw" in joint.element.coordinates]

@@ -10,7 +10,8 @@ of J along each degree of freedom, so that convergence is quadratic whether targ
     x = V y,   V^T (H + damping) V y = -V^T g,   A V = 0                                                             (2)
 
 A step ends where it meets a limit. It is followed by the shortest steps back onto the firm rows, where f is compared.
-Limits at cut joints are firm rows of which only the positive part counts.
+Limits at cut joints are firm rows of which only the positive part counts. These projections are not those of
+`closure.projection`, because each start of a batch has its own bounds and active rows.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...numerics.rank import ROW_RANK_TOL
 from .multistart import MultistartSearch, SearchOutcome
 from .solvers import solve_bounded
 
@@ -143,7 +144,7 @@ def _tangent(search: MultistartSearch, q: Array, which: NDArray[np.intp], wanted
     kept = np.abs(J[0]).max(axis=1) > 0.0  # rows that are not free
     J = J[:, kept]
     least, most = reach.step_limits(q)
-    x = -(np.linalg.pinv(J, rcond=1e-9) @ wanted[:, ~reach.sided][:, kept, None])[:, :, 0]
+    x = -(np.linalg.pinv(J, rcond=ROW_RANK_TOL) @ wanted[:, ~reach.sided][:, kept, None])[:, :, 0]
     side = float(np.sign(np.linalg.det(J[0]))) if J.shape[1] == J.shape[2] else None
     return np.clip(x, least, most), side
 

@@ -20,18 +20,18 @@ import numpy as np
 from ...arrays import Array, BoolArray, IndexArray
 from ...closure.branch_search import (
     EquationBlock,
-    ScaledRows,
     block_solutions,
     blocks_of,
     distinct_configurations,
     spread_starts,
 )
+from ...closure.equations import ScaledRows
 from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ...numerics.least_squares import levenberg_marquardt, solve_small_systems
 from .assembly_signature import AssemblySignature
 from .grid_cells import enclosed_cells, neighbour_cells, strides
 from .islands import seed_islands
-from .limit_equations import LimitedEquations, limit_violation
+from .limit_equations import with_stops
 
 __all__ = ["CellSolutions", "WorkspaceSweep"]
 
@@ -105,7 +105,7 @@ class WorkspaceSweep:
         # isolated solutions are followed beyond stops and checked at the end; others can be kept away from them
         self.system: ScaledRows = closed
         if self.stops and not self.isolated:
-            self.system = LimitedEquations(closed, self.stops)
+            self.system = with_stops(closed, self.stops)
             extra = np.arange(closed.rows, closed.rows + len(self.stops))
             self.pairs = [(np.append(rows, extra), columns) for rows, columns in self.pairs]
         model = getattr(closed.equations, "model", None)
@@ -402,7 +402,7 @@ class WorkspaceSweep:
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(limit_violation(measure, q)) <= 2 * _CLOSED_TOL * measure.scale
+            good &= np.abs(measure.violation(q)) <= 2 * _CLOSED_TOL * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:

@@ -30,6 +30,7 @@ from .islands import freely_turning_cells
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Workspace"]
 
@@ -237,7 +238,7 @@ class Workspace(ArrayAnswer):
 
     def plot(
         self, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None
-    ) -> Any:
+    ) -> Axes:
         """Plot ``"reachable"``, ``"ways"`` or ``"condition"``, with the boundary; see `view.workspace`."""
         from ...view.plots.workspaces import plot_workspace
 

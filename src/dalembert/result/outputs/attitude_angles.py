@@ -13,7 +13,7 @@ import numpy as np
 
 from ...arrays import Array, BoolArray
 from ...errors import ModelError, SingularityError
-from ...rotation.euler_angles import euler_accelerations, euler_angles, euler_axes, euler_rates, sequence
+from ...rotation.angle_sequences import euler_accelerations, euler_angles, euler_axes, euler_rates, sequence
 from .motion import Motion
 from .output import Output, Value
 

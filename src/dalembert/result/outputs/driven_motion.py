@@ -17,7 +17,7 @@ import numpy as np
 from ...arrays import Array, BoolArray
 from ...errors import ModelError, SingularityError
 from ...model.driven_kinematics import KinematicSweep, rates_at
-from ...numerics.rank import ROW_RANK_TOL, null_space
+from ...numerics.rank import ROW_RANK_TOL, STEP_RANK_TOL, null_space, pseudo_inverse
 from .motion import Motion
 
 __all__ = ["PrescribedMotion"]
@@ -100,9 +100,8 @@ class PrescribedMotion(Motion):
         }
         if model.nc:
             P = model.constraint_jacobian(self.q, t=self.t)
-            found["lam"] = np.array(
-                [np.linalg.lstsq(p[:, ~driven].T, f[~driven], rcond=1e-10)[0] for p, f in zip(P, needed, strict=True)]
-            )
+            inverse = pseudo_inverse(P[:, :, ~driven], STEP_RANK_TOL, 0.0)
+            found["lam"] = np.einsum("nvc,nv->nc", inverse, needed[:, ~driven])
             needed = needed - np.einsum("nij,ni->nj", P, found["lam"])
         found["tau"] = np.where(driven, needed, 0.0) + super()._reported(["applied"])["applied"]
         loads = model._loads_of_motion(self.q, self.v, a, t=self.t, x=self.x, lam=found["lam"])

@@ -31,6 +31,7 @@ from .groups import EnsembleGroups
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Ensemble"]
 
@@ -182,7 +183,7 @@ class Ensemble(Answer):
         return Labels.of(self.model)
 
     @checked("show")
-    def plot(self, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+    def plot(self, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Axes]:
         """Plot outputs of all runs over time, one panel for each unit, and return the matplotlib axes.
 
         Parameters

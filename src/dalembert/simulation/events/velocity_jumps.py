@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...errors import AssemblyError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions
+from ...numerics.rank import ROUNDOFF_RANK_TOL
 
 __all__ = [
     "MAX_OPEN_LOOP",
@@ -114,6 +115,6 @@ def work_of_drives(
         return 0.0
     impulse = model.mass_matrix(q) @ (after - v) - (0.0 if applied is None else applied)
     acting = P if rows is None else np.vstack([P, rows])
-    sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=1e-12)[0]
+    sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=ROUNDOFF_RANK_TOL)[0]
     drives = (impulse - acting.T @ sizes)[held]
     return float(drives @ after[held] + sizes[: len(P)] @ rates)

@@ -24,6 +24,7 @@ from ...arrays import Array, ComplexArray
 from ...connections.joints import Revolute
 from ...errors import SingularityError
 from ...model import Model
+from ...numerics.least_squares import VectorProblem, levenberg_marquardt
 from .design_variables import Variables
 from .levenberg_marquardt import PositionFit, fit_positions, settled
 from .linkage_positions import Positions, TargetPoses
@@ -34,7 +35,7 @@ __all__ = ["FourBar", "recognised"]
 _BATCH_SIZE = 1000  # random starts per batch
 _MAX_BATCHES = 10  # maximum number of batches
 _STEPS = 120
-EXACT_TOL = 1e-20  # sum of squares at round-off level
+EXACT_TOL = 1e-10  # largest residual of a solution; central differences converge to it
 DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
 MAX_LINK_LENGTH = 50.0  # of the extent of the task; longer links are of no use
 MIN_LINK_LENGTH = 1e-3  # of the extent of the task; shorter links are degenerate
@@ -266,33 +267,8 @@ def _is_linkage(x: Array) -> bool:
 
 
 def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
-    """Return zeros found by the Levenberg-Marquardt method from a batch of starts, with central differences."""
-    found, damping = [], np.full(len(X), 1e-2)
-    F = residual(X)
-    cost = (F**2).sum(axis=1)
-    for _ in range(_STEPS):
-        J = np.stack([_slope(residual, X, k) for k in range(X.shape[1])], axis=2)
-        H, g = J.transpose(0, 2, 1) @ J, J.transpose(0, 2, 1) @ F[..., None]
-        diagonal = np.einsum("bii->bi", H)
-        diagonal += damping[:, None] * (diagonal + 1e-9)
-        new = X - np.linalg.solve(H, g)[..., 0]
-        G = residual(new)
-        value = (G**2).sum(axis=1)
-        better = value < cost
-        X, F = np.where(better[:, None], new, X), np.where(better[:, None], G, F)
-        cost = np.where(better, value, cost)
-        damping = np.clip(np.where(better, damping / 5, damping * 4), 1e-12, 1e9)
-        done = cost < EXACT_TOL
-        found += list(X[done])
-        left = ~done & (damping < 1e8)
-        X, F, cost, damping = X[left], F[left], cost[left], damping[left]
-        if not len(X):
-            break
-    return found
-
-
-def _slope(residual: Callable[[Array], Array], X: Array, k: int, step: float = 1e-6) -> Array:
-    ahead, behind = X.copy(), X.copy()
-    ahead[:, k] += step
-    behind[:, k] -= step
-    return np.asarray((residual(ahead) - residual(behind)) / (2 * step))
+    """Return zeros found from a batch of starts X (B, n)."""
+    rows, columns = np.arange(residual(X[:1]).shape[1]), np.arange(X.shape[1])
+    problem = VectorProblem(X.shape[1], residual)
+    X, worst = levenberg_marquardt(problem, X, [(rows, columns)], tolerance=EXACT_TOL, iterations=_STEPS)
+    return list(X[worst[:, 0] <= EXACT_TOL])

@@ -1,7 +1,8 @@
 """Levenberg-Marquardt least squares over all positions of a linkage.
 
 Positions are coupled by the parameters p only. The coordinates are eliminated position by position; the remaining
-system has the size of p (Triggs, McLauchlan, Hartley, Fitzgibbon 2000, section 6.1).
+system has the size of p (Triggs, McLauchlan, Hartley, Fitzgibbon 2000, section 6.1). For this elimination the steps are
+not those of `numerics.least_squares`.
 """
 
 from __future__ import annotations

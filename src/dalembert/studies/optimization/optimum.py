@@ -18,6 +18,7 @@ from .objectives import Goal
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["FEASIBLE_TOL", "Optimum", "Trial"]
 
@@ -146,7 +147,7 @@ class Optimum(Answer):
             raise GradientError("the best point has no derivatives: evaluations at difference points fail")
         return self.evaluator.sign * found[0]
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Plot the objective over the evaluations, and return the matplotlib axes."""
         from ...view.plots.optimization import plot_optimum
 

@@ -23,6 +23,7 @@ from .solvers import check_method, solve
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["OptimalMotion", "optimal_motion"]
 
@@ -65,7 +66,7 @@ class OptimalMotion(Answer):
     iterations: int
     result: Result = field(repr=False)
 
-    def plot(self, *, path: Any = None) -> Any:
+    def plot(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Plot coordinates and efforts over time, and return the matplotlib axes."""
         from ...view.plots.optimization import plot_motion
 

@@ -21,6 +21,7 @@ from ...closure.starts.start_values import StartValues
 from ...errors import GradientError
 from ...model import Model, State
 from ...model.conditions import parameter_value
+from ...numerics.rank import ROW_RANK_TOL
 
 __all__ = ["initial_state_derivatives", "row_slopes"]
 
@@ -141,7 +142,7 @@ def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) 
     if not rows.any() or not slopes[rows].any():
         return
     P, right = model.constraint_jacobian(start.q, t=start.t)[rows], slopes[rows]
-    open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=1e-9)[0] - right)
+    open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=ROW_RANK_TOL)[0] - right)
     for k, name in enumerate(own):
         if open_by[:, k].max() > INCONSISTENT_TOL * np.abs(right[:, k]).max(initial=1e-3):
             row = np.array(model.constraint_connections)[rows][int(open_by[:, k].argmax())]
@@ -184,7 +185,7 @@ def _solved(
     for k, place in enumerate(inputs):
         if place is not None:
             right[int(rows.sum()) + place, own + k] = 1.0
-    found, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=1e-9)
+    found, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=ROW_RANK_TOL)
     if rank < nv:
         return None
     size = np.abs(right).max(axis=0, initial=0.0) + 1e-300

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...arrays import Array, BoolArray
 from ...closure.driven.drive_path import undeformed
-from ...closure.scaling import Scaling
+from ...closure.loop_equations import LoopEquations
 from ...errors import GradientError, ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
@@ -194,14 +194,14 @@ class KinematicDerivatives:
         dq = np.where(known, given, 0.0)
         if not model.nc or known.all():
             return dq
-        scales = Scaling.of(model, prescribed=False)
+        loops = LoopEquations.of(model, prescribed=False)
         P = model.constraint_jacobian(self.q, t=self.t)
-        right = scales.rows * (right - (P @ dq[:, :, None])[:, :, 0])
-        free = (scales.rows[:, None] * P * scales.columns)[:, :, ~known]
+        right = loops.row_scales * (right - (P @ dq[:, :, None])[:, :, 0])
+        free = (loops.row_scales[:, None] * P * loops.column_scales)[:, :, ~known]
         U, s, V = np.linalg.svd(free, full_matrices=False)
         self._check_singular(s, free.shape[2])
         change = ((right[:, None] @ U) / s[:, None] @ V)[:, 0]
-        dq[:, ~known] = scales.columns[~known] * change
+        dq[:, ~known] = loops.column_scales[~known] * change
         off = np.abs((free @ change[:, :, None])[:, :, 0] - right)
         row, place = np.unravel_index(int(off.argmax()), off.shape)
         if off[row, place] > INCONSISTENT_TOL * max(1e-3, float(np.abs(right).max())):

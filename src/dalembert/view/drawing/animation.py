@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from .axes import spread
 from .spatial_picture import SpatialPicture
 from .system_drawing import configurations, markers_of, new_picture
 
+if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+
 __all__ = ["Animation", "animate", "animate_configurations", "between", "frame_times", "produce"]
 
 
@@ -36,7 +39,7 @@ _PATH_POINTS = 4  # points of a path for each frame
 
 
 @keywords_of(AnimationOptions)
-def animate(result: Any, path: Any = None, **options: Unpack[AnimationKeywords]) -> Any:
+def animate(result: Any, path: Any = None, **options: Unpack[AnimationKeywords]) -> FuncAnimation | Path:
     """Animate a motion; options are those of `Result.animate`.
 
     `result` is any object with ``model``, ``t`` (n,) and ``at(times)``, which has ``q``.
@@ -52,7 +55,7 @@ def animate(result: Any, path: Any = None, **options: Unpack[AnimationKeywords])
 @keywords_of(AnimationOptions)
 def animate_configurations(
     system: System | Model, t: ArrayLike, q: ArrayLike, path: Any = None, **options: Unpack[AnimationKeywords]
-) -> Any:
+) -> FuncAnimation | Path:
     """Animate configurations q (n, nq) at increasing times t (n,) s; options are those of `Result.animate`."""
     chosen = AnimationOptions(**options)
     model = as_model(system)
@@ -95,7 +98,7 @@ def _finer(times: Array, trace: Any) -> Array:
     return np.interp(np.arange(count + 1) / _PATH_POINTS, np.arange(len(times)), times)
 
 
-def produce(make: Callable[[], Animation], path: Any, options: AnimationOptions) -> Any:
+def produce(make: Callable[[], Animation], path: Any, options: AnimationOptions) -> FuncAnimation | Path:
     """Make an animation in the style of the package; write it to a file, or return a matplotlib animation."""
     suffix = _checked_suffix(path, options.fps)
     size = options.size
@@ -130,7 +133,7 @@ def _of_model(model: Model, times: Array, q: Array, path: Any, options: Animatio
     return film
 
 
-def _moving(film: Animation, fps: float) -> Any:
+def _moving(film: Animation, fps: float) -> FuncAnimation:
     """Return a matplotlib animation that notebooks show without settings."""
     from matplotlib.animation import FuncAnimation
 

@@ -218,7 +218,7 @@ class NaturalPicture:
         """Draw fixed points as bearings."""
         owned = {p for body in self.m.bodies.values() for p in body.points}
         slots = {start for kind, _, start, _ in self.m.looks if kind == "slot"}
-        look = {"color": style.INK, "linestyle": "none", "gid": "ground"}
+        look: dict[str, Any] = {"color": style.INK, "linestyle": "none", "gid": "ground"}
         for c in self.m.coordinates.values():
             if c.kind != "point" or not c.fixed or (c.name in slots and c.name not in owned):
                 continue

@@ -12,6 +12,8 @@ from ...result import Output
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...motion import Circuit, Circuits
 
 __all__ = ["plot_circuits"]
@@ -20,7 +22,7 @@ __all__ = ["plot_circuits"]
 _WIDTH, _HEIGHT = 6.4, 3.8  # inches
 
 
-def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
     """Plot an output over the input of circuits, and return the axes.
 
     Parameters

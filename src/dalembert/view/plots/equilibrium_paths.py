@@ -12,6 +12,8 @@ from ...result import Output
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...statics import EquilibriumPath
 
 __all__ = ["plot_path"]
@@ -20,7 +22,7 @@ __all__ = ["plot_path"]
 _WIDTH, _HEIGHT = 6.0, 3.8  # inches
 
 
-def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
     """Plot the path parameter over an output of the equilibria, and return the axes.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ...errors import DalembertError, ModelError
 from ...result import Labels, Output, Result
 from ...result.outputs.output import part_name, without_unit
 from .. import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot", "plot_energy", "plot_runs"]
 
@@ -48,7 +51,7 @@ def plot(
     degrees: bool = False,
     ax: Any = None,
     path: Any = None,
-) -> list[Any]:
+) -> list[Axes]:
     """Plot outputs over time or against another output, and return the axes; see `Result.plot`.
 
     Where a result has dense output, curves are drawn through more times than it stores.
@@ -103,7 +106,7 @@ def _drawn(
     path: Any,
     draw: Callable[[Any, Array, _Curve, dict[str, Any]], None],
     below: str = "t [s]",
-) -> list[Any]:
+) -> list[Axes]:
     """Draw curves over t (n,), one panel for each group of them, and return the axes."""
     with style.styled():
         if ax is None:
@@ -148,7 +151,7 @@ def _fill(
         side.legend(lines + more, labels + further, loc="upper left", bbox_to_anchor=(1.12, 1.02), borderaxespad=0.0)
 
 
-def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Axes]:
     """Plot outputs of all runs of an ensemble over time, one panel for each unit, and return the axes.
 
     Parameters
@@ -194,7 +197,7 @@ def _draw_bands(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> No
     panel.plot(t[there], middle, label=curve.label, **look)
 
 
-def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any]:
+def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Axes]:
     """Plot kinetic, potential and total energy, input and losses, and below them the energy balance.
 
     The balance is total energy less its start value, less the work put in, plus what was dissipated: zero but for the
@@ -241,7 +244,7 @@ def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any
     return panels
 
 
-def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Any]:
+def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Axes]:
     """Return axes above each other with a common time axis."""
     height = _PANEL * (count if ratios is None else sum(ratios) / 2 * 1.1) + 0.5
     picture = style.figure(_WIDTH, height, shown=path is None)

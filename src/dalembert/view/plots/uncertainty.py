@@ -10,12 +10,14 @@ from ...errors import ModelError
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...studies import ParameterFit, Uncertainty
 
 __all__ = ["plot_regions", "plot_uncertainty"]
 
 
-def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> Any:
+def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> tuple[Axes, Axes]:
     """Plot a histogram of an output with its quantiles, beside shares of its variance; return both axes."""
     if output not in found.mean or np.ndim(found.mean[output]):
         raise ModelError("plot", "output", output, "give one that is a single number: reduce it over time")
@@ -46,7 +48,7 @@ def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> An
     return left, right
 
 
-def plot_regions(found: ParameterFit, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
+def plot_regions(found: ParameterFit, first: str, second: str, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw the confidence ellipses (68 and 95 percent) of two estimates, and return the axes."""
     with style.panel(ax, path, 4.6, 3.8) as axes:
         for share, wide in ((0.6827, 1.6), (0.95, 1.0)):

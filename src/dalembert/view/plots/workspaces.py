@@ -11,6 +11,8 @@ from ...errors import ModelError
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...motion import Workspace
 
 __all__ = ["plot_workspace"]
@@ -22,7 +24,7 @@ MAX_CONDITION = 100.0  # larger condition numbers have the same colour
 
 def plot_workspace(
     found: Workspace, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None
-) -> Any:
+) -> Axes:
     """Plot a workspace with its boundary, and return the axes.
 
     Parameters

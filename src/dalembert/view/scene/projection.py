@@ -14,6 +14,7 @@ from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Model
 from ...model.cache import cached_per_model
+from ...numerics.rank import ROW_RANK_TOL
 
 __all__ = [
     "PLANES",
@@ -283,7 +284,7 @@ def _mean_motion(markers: list[Marker], nm: int) -> Array:
     middle = places.mean(axis=0)
     turns = np.cross(np.eye(3)[None], (places - middle)[:, None]).swapaxes(1, 2)  # displacement by unit rotations
     rows = np.concatenate([turns, np.broadcast_to(np.eye(3), turns.shape)], axis=2).reshape(-1, 6)
-    motion: Array = np.linalg.lstsq(rows, shapes[:, 3:].reshape(len(rows), -1), rcond=1e-9)[0]
+    motion: Array = np.linalg.lstsq(rows, shapes[:, 3:].reshape(len(rows), -1), rcond=ROW_RANK_TOL)[0]
     return carried(motion, -middle)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,13 +24,18 @@ from .scene_bytes import pack
 from .scenes import SceneOptions, scene_of_modes, scene_of_result, scene_of_system
 from .server import Viewer
 
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
+
 __all__ = ["export", "play_system", "view_modes", "view_result", "view_system"]
 
 MAX_MODES = 12  # shown if none are selected
 _PICTURES = (".gif", ".mp4", ".png")
 
 
-def view_result(result: Any, options: SceneOptions, *, open_browser: bool | None = None, port: int = 0) -> Any:
+def view_result(
+    result: Any, options: SceneOptions, *, open_browser: bool | None = None, port: int = 0
+) -> Viewer | AnyWidget:
     """Show a motion; return the `Viewer`, or in a notebook the widget."""
     description = scene_of_result(result, options)
     return _shown(result.model.system.name, description, None, open_browser, port)
@@ -45,7 +50,7 @@ def view_modes(
     path: Any = None,
     open_browser: bool | None = None,
     port: int = 0,
-) -> Any:
+) -> Viewer | AnyWidget | Path:
     """Show modes of vibration, or write them to a page; return the `Viewer`, the widget or the path."""
     numbers = list(range(min(len(modes), MAX_MODES))) if which is None else [int(k) for k in np.atleast_1d(which)]
     if not numbers:
@@ -66,7 +71,7 @@ def view_system(
     parameters: Mapping[str, tuple[float, float]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
-) -> Any:
+) -> Viewer | AnyWidget:
     """Show a system whose bodies can be dragged; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
     solver = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
@@ -99,7 +104,9 @@ def play_system(
     return _opened(viewer, open_browser)
 
 
-def _shown(title: str, description: dict[str, Any], answer: Any, open_browser: bool | None, port: int) -> Any:
+def _shown(
+    title: str, description: dict[str, Any], answer: Any, open_browser: bool | None, port: int
+) -> Viewer | AnyWidget:
     scene = pack(description)
     if open_browser is None and in_notebook():
         from .widget import widget

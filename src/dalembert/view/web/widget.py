@@ -6,18 +6,21 @@ import html
 import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingPackageError
 from .page import code, standing_page
 from .scene_bytes import answered
+
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
 
 __all__ = ["widget"]
 
 _HEIGHT = 480  # pixels
 
 
-def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]] | None) -> Any:
+def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]] | None) -> AnyWidget:
     """Return a widget that shows a scene and handles its messages.
 
     Saved notebooks keep a copy that plays without a kernel.
@@ -31,7 +34,8 @@ def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str
     shown.still = standing_frame(title, scene)
     if answer is not None:
         shown.on_msg(lambda _, question, __: shown.send({"kind": "answer"}, [answered(answer, question)]))
-    return shown
+    scene_widget: AnyWidget = shown
+    return scene_widget
 
 
 def standing_frame(title: str, scene: bytes) -> str:
