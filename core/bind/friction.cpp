@@ -59,6 +59,7 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
   f.weight = nb::cast<double>(given["weight"]);
   f.longest_step = nb::cast<double>(given["max_step"]);
   f.longest_stuck_step = std::min(f.longest_step, nb::cast<double>(given["stuck_step"]));
+  f.pauses = nb::cast<bool>(given["pauses"]);
   f.undetermined = nb::cast<bool>(given["undetermined"]);
   f.rest_tol_factor = nb::cast<double>(given["rest_tol_factor"]);
   f.change_times = numbers_of(given, "change_times");

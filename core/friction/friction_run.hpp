@@ -92,6 +92,7 @@ struct FrictionRun {
 
   // ---- state
   bool undetermined = false; // modes have to be found where the run starts
+  bool pauses = false;       // the run pauses after each change
   FrictionModes modes;
   HoldingLimits holding;
   double rest_tol_factor = 1.0;

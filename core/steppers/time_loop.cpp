@@ -172,7 +172,10 @@ Outcome change_friction_modes(TimeLoop &loop) {
   RunWorkspace &work = loop.work;
   const ModelData &m = loop.at.m;
   FrictionRun &friction = *run.friction;
-  switch (change_modes(loop.at, friction, friction.passed)) {
+  const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
+  const ModeChange change = change_modes(loop.at, friction, friction.passed);
+  run.conditions.law_branches = branches;
+  switch (change) {
   case ModeChange::undecided:
     return Outcome::undecided;
   case ModeChange::callback_failed:
@@ -185,6 +188,8 @@ Outcome change_friction_modes(TimeLoop &loop) {
   Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
   if (outcome != Outcome::reached)
     return outcome;
+  if (branches && !initialize_branches(loop.at))
+    return Outcome::callback_failed;
   if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
     return Outcome::callback_failed;
   outcome = restart(loop);
@@ -480,7 +485,9 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   FrictionRun &friction = *run.friction;
   const bool inside = crossing.fraction < 1.0;
   const double t1 = inside ? run.t + crossing.fraction * attempt.h : attempt.end(run.t);
-  run.switches_without_step = run.lead_in_steps = 0;
+  run.switches_without_step = run.consecutive_switches = run.lead_in_steps = 0;
+  run.step_to_switch = 0.0;
+  run.initial_branches = nullptr;
   lengthen(loop, attempt);
   copy(inside ? work.qs : work.q1, loop.at.m.nq, work.q);
   copy(inside ? work.vs : work.v1, loop.at.m.nv, work.v);
@@ -499,7 +506,10 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
     return outcome;
   for (const std::int32_t number : friction.passed) // its sign just after counts
     friction.values[std::size_t(number)] = 0.0;
-  return recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a) ? Outcome::reached : Outcome::stopped;
+  report_branches(loop, recorder, t1);
+  if (!recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a))
+    return Outcome::stopped;
+  return friction.pauses ? Outcome::paused : Outcome::reached;
 }
 
 // One round of the loop: a step that is accepted and recorded (`taken` grows), or one that has to be tried again.

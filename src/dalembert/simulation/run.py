@@ -179,6 +179,7 @@ class Run:
         self.methods.append(self.options.method)
         self._take_friction_changes()
         self._record_step(begins=True)
+        self._evaluate_events(self.state)
         return True
 
     def update_discontinuity_times(self, begin: float) -> None:
@@ -204,13 +205,18 @@ class Run:
     def set_core_friction(self, *, undetermined: bool = False) -> None:
         """Let the core determine changes of friction and stops if it can, from present or undetermined modes."""
         friction, self.core_friction = self.friction, None
-        needs_python = self.event_functions.given_count or self.history is not None or self.compound_branches
+        needs_python = self.history is not None or self.compound_branches is not None
         if friction is None or needs_python or not is_decided_in_core(friction):
             return
         self.core_friction = CoreFriction(friction, self.conditions)
         stuck_step = MAX_STEP_WHILE_STUCK * friction.span
         self.integrator.set_friction(
-            self.core_friction.table(self.options.max_step, stuck_step, undetermined=undetermined)
+            self.core_friction.table(
+                self.options.max_step,
+                stuck_step,
+                undetermined=undetermined,
+                pauses=self.event_functions.given_count > 0,  # events before a change may change the run
+            )
         )
 
     def _append_segment(self, begin: float) -> None:
@@ -227,13 +233,17 @@ class Run:
         if outcome != REACHED:
             raise make_error(self, outcome)
         self._record_step(begins=True)
+        self._evaluate_events(state)
+
+    def _evaluate_events(self, state: State) -> None:
+        """Evaluate the event functions at the time reached."""
         if self.searches_events:
             self.g = self.event_values(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
 
     @property
     def searches_events(self) -> bool:
         """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
-        return bool(self.event_functions.events) and self.core_friction is None
+        return self.event_functions.given_count > 0 or (self.friction is not None and self.core_friction is None)
 
     def _take_branch_changes(self) -> None:
         """Record the branches of laws in the steps taken; where a sliding mode begins or ends, begin a segment.
@@ -312,7 +322,7 @@ class Run:
             until = self.t_end if self.sampler is None else self._pause_time()
             began = time.perf_counter()
             can_roll_back = self.searches_events and self.history is None
-            before = (self.integrator.checkpoint(), self.g) if can_roll_back else None
+            before = (self.integrator.checkpoint(), self.g, self.integrator.friction_values) if can_roll_back else None
             outcome, failed = self._take_steps(until, steps)
             stepped = time.perf_counter()
             rows, shorter = self._take_rows()
@@ -387,10 +397,13 @@ class Run:
             raise make_error(self, outcome)
         return True
 
-    def _roll_back(self, checkpoint: bytes, g: Array) -> None:
+    def _roll_back(self, checkpoint: bytes, g: Array, friction_values: Array | None) -> None:
         """Return to the state before steps whose events were not located."""
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.integrator.restore(checkpoint)
+        if friction_values is not None:
+            self.set_core_friction()
+            self.integrator.friction_values = friction_values
         self.g = g
         self.trajectory.drop_branches_after(self.integrator.t)
 
@@ -525,8 +538,8 @@ class Run:
             values = self.event_functions.values(self.trajectory.conditions, t, q, v, x)
             values[list(self.ignored)] = 1.0
         if self.friction is not None:
-            internal = np.empty((len(self.friction.events), len(t)))
-            for rows, at in self.trajectory.conditions(t):
+            internal = np.ones((len(self.friction.events), len(t)))
+            for rows, at in self.trajectory.conditions(t) if self.core_friction is None else ():
                 conditions = self._on_branches(at)
                 internal[:, rows] = self.friction.values(conditions, t[rows], q[rows], v[rows], x[rows])
             values = np.vstack([values, internal])
@@ -560,8 +573,10 @@ class Run:
     def _handle_events(self, rows: Rows) -> bool:
         """Locate events in new steps and apply the first that may change the run; return whether it ends the run."""
         self.restarted = False
-        t, q, v, x, _ = rows
+        changes = [] if self.core_friction is None else self.integrator.take_changes()
+        t, q, v, x = (part[: len(part) - len(changes)] for part in rows[:4])  # without the state after a change
         if not len(t):
+            self._apply_core_changes(changes, rows)
             return False
         t0, q0, v0, x0 = self.records.last()
         states = np.concatenate([[t0], t]), np.vstack([q0, q]), np.vstack([v0, v]), np.vstack([x0, x])
@@ -579,9 +594,17 @@ class Run:
             self.steps_between_events, self.steps_since_event = self.steps_since_event, 0
         self.counts[0] -= max(0, len(t) - kept - 1)  # steps beyond the event
         self.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
-        return (
-            self._apply_events(active, [c.event for c in passed if c.moment >= active[0].moment]) if active else False
-        )
+        if active:  # a change of friction at or after the event is determined again
+            return self._apply_events(active, [c.event for c in passed if c.moment >= active[0].moment])
+        self._apply_core_changes(changes, rows)
+        return False
+
+    def _apply_core_changes(self, changes: list[dict[str, Any]], rows: Rows) -> None:
+        """Record the last change of friction of the core, if any, and the state after it."""
+        if changes:
+            self.records.extend(*(part[-1:] for part in rows[:4]))
+            self._record_core_changes(changes)
+            self._evaluate_events(self.state)
 
     def _record_passed_events(self, crossings: list[Crossing]) -> None:
         for c in crossings:
@@ -657,9 +680,12 @@ class Run:
 
     def _take_friction_changes(self) -> None:
         """Record the changes of friction and stops that the core has made: events, conditions, segments."""
-        if self.core_friction is None:
-            return
-        for found in self.integrator.take_changes():
+        if self.core_friction is not None:
+            self._record_core_changes(self.integrator.take_changes())
+
+    def _record_core_changes(self, changes: list[dict[str, Any]]) -> None:
+        assert self.core_friction is not None
+        for found in changes:
             made = self.core_friction.take(found)
             energy = (0.0, 0.0)
             if made.change.velocities_jumped:
@@ -685,11 +711,12 @@ class Run:
 
     def _mark_passed(self, events: list[int]) -> None:
         """Set the functions of events that have occurred to zero: their signs just after count."""
+        self.g[events] = 0.0
         if self.core_friction is None:
-            self.g[events] = 0.0
             return
+        given = self.event_functions.given_count
         values = self.integrator.friction_values
-        values[self.core_friction.switching_functions(events)] = 0.0
+        values[self.core_friction.switching_functions([k - given for k in events if k >= given])] = 0.0
         self.integrator.friction_values = values
 
     def _resolve_jam(self) -> bool:

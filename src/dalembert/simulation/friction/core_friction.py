@@ -1,7 +1,7 @@
 """Friction and stops determined by the core: tables of rows and modes for it, and the changes that it reports.
 
-The core locates and makes changes of modes itself while rows have scalar friction that depends on no load, laws have no
-discontinuities, and dependent rows depend on one locked row each. `FrictionState` determines the others.
+The core locates and makes changes of modes itself while rows have scalar friction that depends on no load, laws are
+continuous, and dependent rows depend on one locked row each. `FrictionState` determines the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def is_decided_in_core(friction: FrictionState) -> bool:
     rows = friction.rows
     scalar = rows.has_scalar_friction.all() and not rows.has_load_friction.any()
     separate = friction.holding is None or friction.holding.is_separate
-    smooth_laws = not friction.model.switching_functions
-    return bool(scalar) and smooth_laws and separate and not np.isfinite(friction.next_review)
+    continuous_laws = not any(kind in ("integer", "sign") for _, kind in friction.model.switching_functions)
+    return bool(scalar) and continuous_laws and separate and not np.isfinite(friction.next_review)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class CoreFriction:
         self.friction = friction
         self.movable, self.base = friction.movable(conditions), friction.without_locks(conditions)
 
-    def table(self, max_step: float, stuck_step: float, *, undetermined: bool) -> dict[str, Any]:
+    def table(self, max_step: float, stuck_step: float, *, undetermined: bool, pauses: bool) -> dict[str, Any]:
         """Return rows and modes for `Integrator.set_friction`.
 
         Parameters
@@ -68,6 +68,8 @@ class CoreFriction:
             Longest step; longest step while a row sticks.
         undetermined : bool
             Modes are determined where the integrator starts.
+        pauses : bool
+            The integrator pauses after each change.
         """
         friction = self.friction
         rows, modes, holding = friction.rows, friction.modes, friction.holding
@@ -104,6 +106,7 @@ class CoreFriction:
             "stuck_step": stuck_step,
             "rest_tol_factor": friction.rest_tol_factor,
             "undetermined": undetermined,
+            "pauses": pauses,
         }
 
     def passed_events(self, passed: list[int]) -> list[int]:
