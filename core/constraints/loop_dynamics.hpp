@@ -11,12 +11,11 @@
 // cost in proportion.
 //
 // Rows that always repeat others are left out beforehand (ModelData::independent_rows). A row whose Jacobian vanishes
-// beside
-// its lever arms demands nothing that the joints of the tree do not demand already, and is left out too. Where the
-// others come near to depending on each other, D, in which their angles stand squared, is not good enough. With L d L^T
-// = M the factors of the trees, the rows of P L^-T d^-1/2 are then made orthogonal one after the other, the one with
-// the largest part left first (Gram and Schmidt, twice, with pivoting), until what is left is round-off or less than
-// the loops are open:
+// beside its lever arms demands nothing that the joints of the tree do not demand already, and is left out too. Where
+// the others come near to depending on each other, D, in which their angles stand squared, is not good enough. With L d
+// L^T = M the factors of the trees, the rows of P L^-T d^-1/2 are then made orthogonal one after the other, the one
+// with the largest part left first (Gram and Schmidt, twice, with pivoting), until what is left is round-off or less
+// than the loops are open:
 //
 //     P L^-T d^-1/2 = R^T Q      z = -R^-T (P a + gamma)      a += L^-T d^-1/2 Q^T z      lambda += R^-1 z         (2)
 //

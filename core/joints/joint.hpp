@@ -10,12 +10,11 @@
 //                                 B
 //
 // A joint must not depend on other joints, on names, on loads or on time. Walked from its second end it is the same
-// joint
-// in frames that the compiler of the model has turned, or, where that does not do, a second struct with `reversed`.
+// joint in frames that the compiler of the model has turned, or, where that does not do, a second struct with
+// `reversed`.
 //
 // Motion of a cut joint: with D_k the load that does the work of velocity k alone, D_k . S_j = 1 if j = k and else 0
-// for the
-// motion map S,
+// for the motion map S,
 //
 //     v_k = D_k . V          a_k = D_k . (A - bias)          load of efforts tau: sum of tau_k D_k                  (1)
 //

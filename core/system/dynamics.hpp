@@ -47,8 +47,7 @@ template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T>
 
 // Load of each loop constraint's rows on its second frame B at its origin, world axes, [moment; force], after
 // `motion_residuals`: of the multipliers, and of efforts at its own coordinates. Zero for couplings and loop
-// constraints that do
-// not hold.
+// constraints that do not hold.
 template <class T>
 void loop_constraint_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *lambda, T *out);
 

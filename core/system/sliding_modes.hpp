@@ -3,10 +3,8 @@
 // On both sides of such a surface, switching function = 0, forces drive the motion back to it. It stays there with a
 // mixture of what the law gives on the two sides, part (1 - s)/2 of one and (1 + s)/2 of the other, such that the rate
 // of the switching function is zero. Rates of these are affine in the mixtures s of all surfaces together, as far as
-// laws do
-// not take
-// signals of others that slide: one small linear system, from one evaluation more than there are surfaces; a few rounds
-// where they are not affine. The motion leaves where a mixture leaves [-1, 1].
+// laws do not take signals of others that slide: one small linear system, from one evaluation more than there are
+// surfaces; a few rounds where they are not affine. The motion leaves where a mixture leaves [-1, 1].
 #pragma once
 
 #include "scalar/arena.hpp"
@@ -39,8 +37,7 @@ inline bool slides(const ModelData &m, const Conditions &c) {
 }
 
 // Rates of all switching functions (switching_count) for rates a and dx of the state, by differences; the workspace is
-// left as by
-// evaluate_switching_functions.
+// left as by evaluate_switching_functions.
 void switching_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
                      const SystemState<double> &s, const double *a, const double *dx, double *rates);
 

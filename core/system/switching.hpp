@@ -71,8 +71,7 @@ template <class T, class Clamp> bool look_with_rates(const ModelData &m, const C
 }
 
 // Switching functions (switching_count) for what monitored elements take, on branches that are held; values: space for
-// a
-// program, signals: of all elements. active: as above.
+// a program, signals: of all elements. active: as above.
 template <class T> void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active,
                                                   const T *y, T *values, T *signals, T *found);
 

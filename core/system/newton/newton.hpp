@@ -73,9 +73,8 @@ bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept);
 enum class LoopConstraintRate { position, second };
 
 // Fills the workspace at a state with its accelerations and multipliers, after `evaluate_callbacks` and, for loop
-// constraints,
-// after evaluate_loop_constraints has left leverage and opening in the workspace of the loops. states: they follow
-// their rates; else they stand still.
+// constraints, after evaluate_loop_constraints has left leverage and opening in the workspace of the loops. states:
+// they follow their rates; else they stand still.
 void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives,
                NewtonWorkspace &work, const SystemState<double> &s, const double *a, const double *lambda,
                LoopConstraintRate loop_constraints, bool states);
