@@ -47,7 +47,7 @@ void PythonCallbacks::clear() {
 
 // ---- conditions
 
-void BoundConditions::settle() {
+void BoundConditions::update_plain() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
   plain.acceleration_prescribed = pointer(prescribed.acceleration),
@@ -60,14 +60,6 @@ void BoundConditions::settle() {
 }
 
 // ---- one call
-
-static nb::object zeros(npy_intp rows, npy_intp columns) {
-  npy_intp dims[2] = {rows, columns};
-  PyObject *array = columns ? PyArray_ZEROS(2, dims, NPY_DOUBLE, 0) : PyArray_ZEROS(1, dims, NPY_DOUBLE, 0);
-  if (!array)
-    throw nb::python_error();
-  return nb::steal(array);
-}
 
 Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     : conditions(bound.plain), model(m), code(bound.code), persistent(persistent) {
@@ -89,9 +81,9 @@ Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
   if (code.callback.is_valid()) {
     callbacks = {&Scope::call_python, this, code.gives_forces, code.depends_on_state};
     conditions.callbacks = &callbacks;
-    laws = zeros(m.callback_law_count, 3);
-    tau = zeros(m.nv, 0);
-    loads = zeros(m.users, 6);
+    laws = zeros({m.callback_law_count, 3});
+    tau = zeros({m.nv});
+    loads = zeros({m.users, 6});
   }
 }
 
@@ -211,6 +203,8 @@ bool Scope::call_python(void *self, double t, const double *q, const double *v, 
 
 namespace {
 
+PyTypeObject *bound_conditions_type;
+
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return nb::inst_ready(self) ? nb::inst_ptr<BoundConditions>(self)->code.visit(visit, arg) : 0;
@@ -229,7 +223,7 @@ PyType_Slot slots[] = {
 };
 
 // one for each degree of freedom
-nb::object marks(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
+nb::object mask(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
   npy_intp size = conditions.owner->data.nv;
   PyObject *array = PyArray_ZEROS(1, &size, NPY_BOOL, 0);
   if (!array)
@@ -287,10 +281,12 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->sampled_forces = sampled_forces;
     self->plain.sampled_forces = &forces.plain;
   }
-  self->settle();
+  self->update_plain();
 }
 
 } // namespace
+
+PyTypeObject *conditions_type() { return bound_conditions_type; }
 
 void add_conditions(nb::module_ &module) {
   nb::class_<BoundSampledForces>(module, "SampledForces")
@@ -313,15 +309,17 @@ void add_conditions(nb::module_ &module) {
         return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())),
                               copy_of(self.tau.data(), npy_intp(self.tau.size())));
       });
-  nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
+  nb::class_<BoundConditions> conditions(module, "Conditions", nb::type_slots(slots));
+  bound_conditions_type = reinterpret_cast<PyTypeObject *>(conditions.ptr());
+  conditions
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"),
            nb::arg("callback").none(), nb::arg("gives_forces"), nb::arg("damping"), nb::arg("stiffness"),
            nb::arg("sampled_forces").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
            nb::arg("fixed_functions") = std::vector<std::int32_t>{}, nb::arg("fixed_branches") = std::vector<double>{})
       .def_prop_ro("acceleration_prescribed",
-                   [](const BoundConditions &c) { return marks(c, c.prescribed.acceleration); })
-      .def_prop_ro("velocity_prescribed", [](const BoundConditions &c) { return marks(c, c.prescribed.velocity); })
-      .def_prop_ro("position_prescribed", [](const BoundConditions &c) { return marks(c, c.prescribed.position); });
+                   [](const BoundConditions &c) { return mask(c, c.prescribed.acceleration); })
+      .def_prop_ro("velocity_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.velocity); })
+      .def_prop_ro("position_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.position); });
 }
 
 } // namespace dalembert::bind

@@ -62,7 +62,7 @@ struct BoundConditions {
   Conditions plain;                  // what kernels take, without any code in Python
 
   // fills `plain`; after the last change
-  void settle();
+  void update_plain();
   // whether anything is evaluated outside the core, compiled elsewhere or in Python
   bool has_callbacks() const { return !code.functions.empty() || code.callback.is_valid(); }
 };

@@ -106,15 +106,15 @@ public:
     Samples samples{nullptr, 0, 0};
     if (times)
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
-    SignalCheck attention(flag);
-    Recorder recorder{&Records::record, &records, attention.stop(), &Records::switched, &Records::stepped};
-    const Asked asked(scope, flag);
+    SignalCheck signals(flag);
+    Recorder recorder{&Records::record, &records, signals.stop(), &Records::switched, &Records::stepped};
+    const CallbackFlag callback_flag(scope, flag);
     const int outcome = guarded([&] {
       const Outcome found =
           model->integrators->advance(model->data, run, memory.data, until, max_steps, samples, recorder);
-      return found == Outcome::callback_failed && attention.asked() ? Outcome::stopped : found;
+      return found == Outcome::callback_failed && signals.stop_requested() ? Outcome::stopped : found;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     return outcome;
   }
@@ -141,7 +141,7 @@ public:
   void set_branches(const Doubles &times, const Doubles &sides) {
     if (!std::is_sorted(times.data(), times.data() + times.size()) ||
         sides.size() != times.size() * std::size_t(model->data.switching_count))
-      throw nb::value_error("the sides of thresholds do not fit");
+      throw nb::value_error("the branches do not fit the switching functions");
     known_times.assign(times.data(), times.data() + times.size());
     known_sides.assign(sides.data(), sides.data() + sides.size());
   }
@@ -167,10 +167,10 @@ public:
       throw nb::value_error("the rows do not fit");
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
-    SignalCheck attention;
+    SignalCheck signals;
     guarded([&] {
       Outcome outcome = Outcome::reached;
-      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !attention.asked();
+      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !signals.stop_requested();
            first = last) {
         const std::size_t k = std::size_t(rows.data()[first]);
         for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
@@ -186,7 +186,7 @@ public:
       }
       return outcome;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     nb::tuple taken = found.take();
     return nb::make_tuple(taken[1], taken[2], taken[3]);
@@ -198,7 +198,8 @@ public:
   // receive many states (`together`). Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
-                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag, nb::object together) {
+                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag,
+                  nb::object batched_control) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -207,10 +208,10 @@ public:
     if (numbers && numbers->size() != n * std::size_t(m.parameter_maps.count))
       throw nb::value_error("the mapped parameters do not fit the runs");
     if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
-      throw nb::value_error("the breaks do not fit the runs");
-    SignalCheck attention(flag);
-    const Asked asked(scope, flag);
-    PythonControl control(m, scope, together, attention);
+      throw nb::value_error("the discontinuity times do not fit the runs");
+    SignalCheck signals(flag);
+    const CallbackFlag callback_flag(scope, flag);
+    PythonControl control(m, scope, batched_control, signals);
     const BatchedControl batched = control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
@@ -224,8 +225,8 @@ public:
     request.discontinuities = breaks ? breaks->data() : nullptr;
     request.spans = spans ? spans->data() : nullptr;
     request.threads = threads;
-    request.control = together.is_none() ? nullptr : &batched;
-    request.stop = attention.stop();
+    request.control = batched_control.is_none() ? nullptr : &batched;
+    request.stop = signals.stop();
     request.self = &control;
     request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
     const BatchArrays made(m, n, times.size());
@@ -234,7 +235,7 @@ public:
       run_batch(*model->integrators, m, described, run, request, made.results());
       return Outcome::reached;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     errors.clear();
     for (auto &[number, error] : control.errors)
@@ -273,7 +274,7 @@ public:
   // where steps have to end; before the run has come to the first that was not among them
   void set_discontinuities(const Doubles &times) {
     if (!std::is_sorted(times.data(), times.data() + times.size()))
-      throw nb::value_error("breaks come in order");
+      throw nb::value_error("discontinuity times come in order");
     breaks.assign(times.data(), times.data() + times.size());
     run.discontinuities = {breaks.data(), std::ptrdiff_t(breaks.size())};
     if (!run.arrived)
@@ -300,11 +301,11 @@ private:
   std::vector<double> tolerances; // absolute ones
   nb::dict errors;
 
-  // the callbacks looks at a flag while this lasts
-  struct Asked {
+  // the callbacks reads_only at a flag while this lasts
+  struct CallbackFlag {
     Scope &scope;
-    Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
-    ~Asked() { scope.flag = nullptr; }
+    CallbackFlag(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
+    ~CallbackFlag() { scope.flag = nullptr; }
   };
   std::vector<double> breaks;
   std::vector<double> known_times, known_sides;
@@ -350,36 +351,37 @@ private:
 
 // An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from a
 // callback in Python, the thread of the call may read it.
-class Use {
+class ExclusiveUse {
 public:
-  Use(Integrator &integrator, bool looks) : user(integrator.user) {
+  ExclusiveUse(Integrator &integrator, bool reads_only) : user(integrator.user) {
     std::thread::id found{};
     mine = user.compare_exchange_strong(found, std::this_thread::get_id(), std::memory_order_acq_rel);
-    if (!mine && !(looks && found == std::this_thread::get_id()))
+    if (!mine && !(reads_only && found == std::this_thread::get_id()))
       throw std::runtime_error("the integrator is at work in another call; every thread needs one of its own");
   }
-  ~Use() {
+  ~ExclusiveUse() {
     if (mine)
       user.store({}, std::memory_order_release);
   }
-  Use(const Use &) = delete;
+  ExclusiveUse(const ExclusiveUse &) = delete;
 
 private:
   std::atomic<std::thread::id> &user;
   bool mine;
 };
 
-template <auto method, bool looks, class R, class... A> R alone(Integrator &integrator, A... arguments) {
-  const Use use(integrator, looks);
+template <auto method, bool reads_only, class R, class... A>
+R call_exclusively(Integrator &integrator, A... arguments) {
+  const ExclusiveUse use(integrator, reads_only);
   return (integrator.*method)(static_cast<A &&>(arguments)...);
 }
 // a method for one call at a time, as a function that can be bound
-template <auto method, bool looks = false> struct Alone {
+template <auto method, bool reads_only = false> struct Exclusive {
   template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...)) {
-    return &alone<method, looks, R, A...>;
+    return &call_exclusively<method, reads_only, R, A...>;
   }
   template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...) const) {
-    return &alone<method, looks, R, A...>;
+    return &call_exclusively<method, reads_only, R, A...>;
   }
   static constexpr auto call = of(method);
 };
@@ -406,24 +408,24 @@ void add_integrator(nb::module_ &module) {
            nb::arg("model"), nb::arg("conditions"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"),
            nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("project"),
            nb::arg("detect_stiffness"))
-      .def("start", Alone<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
-      .def("advance", Alone<&Integrator::advance>::call, nb::arg("until"), nb::arg("max_steps"),
+      .def("start", Exclusive<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("advance", Exclusive<&Integrator::advance>::call, nb::arg("until"), nb::arg("max_steps"),
            nb::arg("times") = nb::none(), nb::arg("flag") = nb::none())
-      .def("take_records", Alone<&Integrator::take, true>::call)
-      .def("take_steps", Alone<&Integrator::take_steps, true>::call)
-      .def("take_branches", Alone<&Integrator::take_branches, true>::call)
-      .def("set_branches", Alone<&Integrator::set_branches>::call, nb::arg("times"), nb::arg("branches"))
-      .def("state", Alone<&Integrator::state, true>::call)
-      .def("dense_output", Alone<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+      .def("take_records", Exclusive<&Integrator::take, true>::call)
+      .def("take_steps", Exclusive<&Integrator::take_steps, true>::call)
+      .def("take_branches", Exclusive<&Integrator::take_branches, true>::call)
+      .def("set_branches", Exclusive<&Integrator::set_branches>::call, nb::arg("times"), nb::arg("branches"))
+      .def("state", Exclusive<&Integrator::state, true>::call)
+      .def("dense_output", Exclusive<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("rows"), nb::arg("fractions"))
-      .def("run_batch", Alone<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),
+      .def("run_batch", Exclusive<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),
            nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
            nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
            nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none())
-      .def("take_errors", Alone<&Integrator::take_errors, true>::call)
-      .def("set_discontinuities", Alone<&Integrator::set_discontinuities>::call, nb::arg("times"))
-      .def("checkpoint", Alone<&Integrator::checkpoint, true>::call)
-      .def("restore", Alone<&Integrator::restore>::call, nb::arg("blob"))
+      .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
+      .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
+      .def("checkpoint", Exclusive<&Integrator::checkpoint, true>::call)
+      .def("restore", Exclusive<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw(
           "step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })

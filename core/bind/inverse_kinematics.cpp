@@ -143,19 +143,9 @@ struct BoundIkProblem {
   }
 };
 
-nb::object array_of(std::initializer_list<npy_intp> shape, int type = NPY_DOUBLE) {
-  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), type);
-  if (!array)
-    throw nb::python_error();
-  return nb::steal(array);
-}
-template <class S = double> S *data_of(const nb::object &array) {
-  return static_cast<S *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
-}
-
 // runs work(workspace, number of the worker) on as many threads as there is work for, each with its own memory
 template <class Task> void on_threads(const BoundIkProblem &reach, std::ptrdiff_t count, std::ptrdiff_t worth,
-                                      SignalCheck &attention, Task &&task) {
+                                      SignalCheck &signals, Task &&task) {
   const std::ptrdiff_t workers = std::max<std::ptrdiff_t>(std::min<std::ptrdiff_t>(thread_count(), count / worth), 1);
   const std::size_t bytes = reach.model->kernels->bytes_ik(reach.model->data, reach.problem);
   std::vector<std::unique_ptr<BlockLease>> memory;
@@ -163,26 +153,26 @@ template <class Task> void on_threads(const BoundIkProblem &reach, std::ptrdiff_
     memory.push_back(std::make_unique<BlockLease>(reach.model->packs, bytes));
   const Released released;
   ThreadPool::run(
-      int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, attention.stop());
+      int(workers), [&](int k) { task(memory[std::size_t(k)]->data()); }, signals.stop());
 }
 
 // rows r (b, m), and J (b, m, n) if wanted, at q (b, nq) for targets `which` (b,)
 nb::tuple rows(const BoundIkProblem &reach, const Doubles &q, const Targets &which, bool with_jacobian) {
   reach.fit(q, which);
   const npy_intp count = npy_intp(q.shape(0)), m = reach.problem.rows();
-  nb::object r = array_of({count, m}), J = with_jacobian ? array_of({count, m, reach.problem.columns}) : nb::none();
+  nb::object r = new_array({count, m}), J = with_jacobian ? new_array({count, m, reach.problem.columns}) : nb::none();
   const IkRows call{q.data(), which.data(), data_of(r), with_jacobian ? data_of(J) : nullptr};
   const KernelSet &kernels = *reach.model->kernels;
   std::atomic<std::ptrdiff_t> next{0};
   const std::ptrdiff_t piece = 32 * kernels.lanes;
-  SignalCheck attention;
-  on_threads(reach, count, piece, attention, [&](std::byte *work) {
+  SignalCheck signals;
+  on_threads(reach, count, piece, signals, [&](std::byte *work) {
     for (std::ptrdiff_t begin;
-         (begin = next.fetch_add(piece, std::memory_order_relaxed)) < count && !attention.asked();)
+         (begin = next.fetch_add(piece, std::memory_order_relaxed)) < count && !signals.stop_requested();)
       kernels.ik_rows(reach.model->data, work, reach.problem, call, begin,
                       std::min<std::ptrdiff_t>(begin + piece, count));
   });
-  if (attention.raise())
+  if (signals.raise())
     throw nb::python_error();
   return nb::make_tuple(r, J);
 }
@@ -196,16 +186,16 @@ nb::tuple descend(const BoundIkProblem &reach, const Doubles &q, const Targets &
               (shift.shape(0) == 1 || npy_intp(shift.shape(0)) == count),
           "the shifts do not fit");
   require(iterations >= 0 && patience > 0, "give numbers of steps");
-  nb::object ends = array_of({count, reach.model->data.nq}), r = array_of({count, m}),
-             gradient = array_of({count, reach.problem.columns});
-  nb::object done = array_of({count}, NPY_BOOL), steps = array_of({count}, NPY_INT64);
+  nb::object ends = new_array({count, reach.model->data.nq}), r = new_array({count, m}),
+             gradient = new_array({count, reach.problem.columns});
+  nb::object done = new_array({count}, NPY_BOOL), steps = new_array({count}, NPY_INT64);
   std::copy_n(q.data(), q.size(), data_of(ends));
   std::fill_n(data_of<unsigned char>(done), count, 0);
   std::fill_n(data_of<std::int64_t>(steps), count, 0);
   struct Queue {
     std::atomic<std::ptrdiff_t> next{0};
     std::ptrdiff_t count;
-    SignalCheck attention;
+    SignalCheck signals;
   } queue;
   queue.count = count;
   DescentCall call{};
@@ -217,12 +207,12 @@ nb::tuple descend(const BoundIkProblem &reach, const Doubles &q, const Targets &
   call.next = [](void *self) {
     Queue &queue = *static_cast<Queue *>(self);
     const std::ptrdiff_t number =
-        queue.attention.asked() ? queue.count : queue.next.fetch_add(1, std::memory_order_relaxed);
+        queue.signals.stop_requested() ? queue.count : queue.next.fetch_add(1, std::memory_order_relaxed);
     return number < queue.count ? number : -1;
   };
-  on_threads(reach, count, 2 * reach.model->kernels->lanes, queue.attention,
+  on_threads(reach, count, 2 * reach.model->kernels->lanes, queue.signals,
              [&](std::byte *work) { reach.model->kernels->descend(reach.model->data, work, reach.problem, call); });
-  if (queue.attention.raise())
+  if (queue.signals.raise())
     throw nb::python_error();
   return nb::make_tuple(ends, r, done, steps, gradient);
 }

@@ -154,14 +154,14 @@ struct KernelSignature {
   int inputs;
   std::array<Extent, max_outputs> results;
   int outputs;
-  bool described = false;       // of the system as described: takes conditions
-  bool chosen = false;          // first positional argument: numbers of the results that are wanted
-  bool named = false;           // gives a tuple with names
-  bool along = false;           // takes directions of parameters
-  bool points = false;          // first positional argument is an object Points
-  bool open = false;            // holds for open systems only
-  bool judged = true;           // results that are not finite are refused here
-  Kernel bare = Kernel::report; // of described ones: the kernel of the bare tree; report: there is none
+  bool described = false;           // of the system as described: takes conditions
+  bool selects_results = false;     // first positional argument: numbers of the results that are wanted
+  bool returns_named_tuple = false; // gives a tuple with names
+  bool takes_directions = false;    // takes directions of parameters
+  bool points = false;              // first positional argument is an object Points
+  bool trees_only = false;          // holds for open systems only
+  bool checks_results = true;       // results that are not finite are refused here
+  Kernel bare = Kernel::report;     // of described ones: the kernel of the bare tree; report: there is none
   const char *doc = nullptr;
 
   // arrays that can be given by position; those given by keyword alone come after them

@@ -16,16 +16,6 @@ namespace {
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
-nb::object zeros(std::initializer_list<npy_intp> shape) {
-  PyObject *array = PyArray_ZEROS(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE, 0);
-  if (!array)
-    throw nb::python_error();
-  return nb::steal(array);
-}
-double *data_of(const nb::object &array) {
-  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
-}
-
 // matrices (blocks, s, rows, n + numbers) at places (s,) of blocks (blocks, 2); steps (k, 2) from a time on for a
 // length, their blocks (k,), and where their ends are kept (k,), or -1
 struct BoundVariationalSystem {

@@ -48,7 +48,7 @@ def without_stiffening(body):
 def test_spin_up_of_a_stiffened_beam():
     result, tip = spun_up(blade(), 20.0, method="radau")
     t = result.t
-    assert tip[:, 1].min() == pytest.approx(-0.575, abs=0.005)
+    assert tip[:, 1].min() == pytest.approx(-0.575, abs=0.001)
     assert 6.0 < t[tip[:, 1].argmin()] < 7.5
     assert tip[t > 18, 0].mean() == pytest.approx(5.14e-4, rel=2e-3)  # m w2 L3 / (3 E A)
     assert np.abs(tip[t > 16, 1]).max() < 0.01
@@ -373,7 +373,7 @@ def test_a_beam_held_by_joints_at_three_nodes_sags_as_statics_says():
     assert result["constraints.residual"].max() < 1e-12
     loads = [result[f"{name}.force"][-1, 2] for name in "ABC"]
     assert sum(loads) == pytest.approx(weight, rel=1e-4)
-    assert loads[1] == pytest.approx(0.625 * weight, rel=0.02)
+    assert loads[1] == pytest.approx(0.625 * weight, rel=2e-3)  # six fixed-interface modes
 
 
 def spacecraft():

@@ -219,7 +219,7 @@ def test_example_3_12_a_cylinder_drives_the_four_bar() -> None:
      (20, (6.2629e-1, 8.4450e-2, 2.5800e-2), (4, 3, 3), (11, 8, 5)),
      (40, (1.3059, 3.1499e-1, 1.8385e-1), (5, 4, 4), (17, 13, 7))],
 )  # fmt: skip
-def test_predictors(degrees: float, errors: Array, full: Array, modified: Array) -> None:
+def test_higher_order_predictors_save_iterations(degrees: float, errors: Array, full: Array, modified: Array) -> None:
     """T16: crank from 60 degrees on, no prediction, velocity, velocity and acceleration; iterations to 1e-12."""
     step = math.radians(degrees)
     m = four_bar_of_points()
@@ -385,7 +385,7 @@ def test_example_3_8_a_full_turn_and_large_jumps() -> None:
             if found.success and solver == "normal":
                 assert found.q == pytest.approx(slider_at(goal), abs=1e-8)
         assert sum(not closed for closed, _ in ends) == fails
-        assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.05)
+        assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.005)  # given with two decimals
 
 
 def test_example_3_8_the_angle_switches_between_sine_and_cosine() -> None:

@@ -41,7 +41,7 @@ def test_the_cut_off_halves_its_frequency_and_does_what_a_butterworth_filter_doe
     middle = slice(200, 600)  # the ends are treated differently
     for f in (2.0, 6.0, 9.0):
         passed = smoothing("y", t, np.sin(2 * np.pi * f * t)[:, None], "test")[0][middle]
-        assert np.abs(passed).max() == pytest.approx(1 / (1 + (f / 6.0) ** 6), rel=2e-3)
+        assert np.abs(passed).max() == pytest.approx(1 / (1 + (f / 6.0) ** 6), rel=1e-6)
     noisy = np.sin(2 * np.pi * t) + 0.01 * np.random.default_rng(0).normal(size=len(t))
     ours = smoothing("y", t, noisy[:, None], "test")[0][:, 0]
     theirs = filtfilt(*butter(3, 6.0, fs=200.0), noisy, padlen=150)

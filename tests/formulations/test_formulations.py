@@ -94,7 +94,7 @@ def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closures", [("custom", "bar"), ("surface", "custom", "library"), ("cut",)], ids="-".join)
-def test_lagrange_in_such_loops(closures: tuple[str, ...]) -> None:
+def test_lagrange_in_loops_through_flexible_bodies(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
     model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[0]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
@@ -108,7 +108,7 @@ def test_mechanisms_overconstrained_ones_too(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["stewart", "delta", "double_wishbone", "fuel_injection_pump", "scissor_lift"])
-def test_machines_of_the_library(name: str) -> None:
+def test_formulations_agree_on_machines_of_the_library(name: str) -> None:
     agree(*started(getattr(library, name)()))
 
 

@@ -100,7 +100,7 @@ def test_no_inverse_of_what_the_joint_passes_on():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_core_is_mass_points(seed):
+def test_kernels_agree_with_mass_points(seed):
     rng = np.random.default_rng(seed)
     joints = [joint for joint in JOINTS if joint is not Free]  # whose steps are not motions at constant speeds
     system = random_flexible_tree(rng, 5, joints=joints, points=True, damping=0.05)

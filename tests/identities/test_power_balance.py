@@ -76,7 +76,7 @@ def scale(result: da.Result) -> float:
 
 @pytest.mark.parametrize("build", [tree, loops])
 @pytest.mark.parametrize("seed", range(12))
-def test_the_account_closes(build: object, seed: int) -> None:
+def test_the_power_balance_closes(build: object, seed: int) -> None:
     model, state, kinds = build(seed)  # type: ignore[operator]
     try:
         result = da.simulate(model, 0.4, state=state, rtol=1e-9, atol=1e-11)
@@ -98,8 +98,8 @@ def test_the_account_closes(build: object, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("build", [tree, loops])
 @pytest.mark.parametrize("seed", range(100, 160))
-def test_more_accounts_close(build: object, seed: int) -> None:
-    test_the_account_closes(build, seed)
+def test_the_power_balance_of_many_random_systems_closes(build: object, seed: int) -> None:
+    test_the_power_balance_closes(build, seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -288,7 +288,7 @@ def test_text_comes_back_from_yaml_whatever_it_is() -> None:
         ("y", None), ("3", None), ("3 apples", None), ("1 kg m2/s", 1.0), ("1 g/cm3", 1000.0),
     ],
 )  # fmt: skip
-def test_quantities(text: str, value: float | None) -> None:
+def test_quantities_with_units_are_converted_to_si(text: str, value: float | None) -> None:
     found = quantity(text)
     assert found is None if value is None else found is not None and found.value == pytest.approx(value, rel=1e-14)
 

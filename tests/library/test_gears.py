@@ -105,7 +105,7 @@ def test_a_rack_meets_its_pinion() -> None:
 
 
 @pytest.mark.parametrize(("held", "driven"), [("ring", "sun"), ("sun", "ring"), ("carrier", "sun")])
-def test_willis(held: str, driven: str) -> None:
+def test_planetary_gears_follow_willis_equation(held: str, driven: str) -> None:
     s = L.planetary(Gear(0.002, 24), Gear(0.002, 18), 3, held=held)
     assert da.mobility(s).mobility == 2
     assert da.mobility(s).driven_mobility == 1

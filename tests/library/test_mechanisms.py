@@ -83,7 +83,7 @@ def test_exact_straight_lines(s: da.System, joint: str, point: str, by: float, l
 def test_nearly_straight_lines() -> None:
     # Hoeken: half a turn of the crank, within 0.1 % of the way
     x = turned(L.hoeken(1.0, angle=math.pi / 2), "O", math.pi)["coupler.P.position"]
-    assert np.ptp(x[:, 0]) == pytest.approx(4.0, abs=0.1)
+    assert np.ptp(x[:, 0]) == pytest.approx(4.0, abs=1e-9)
     assert np.abs(x[:, 1] - 4).max() < 0.012
     # Chebyshev: 4 units high in the middle and 2 units aside, where the coupler stands upright
     x = turned(L.chebyshev(1.0), "A", math.atan2(4, 3) - (math.pi - math.atan2(4, 3)))["coupler.P.position"]

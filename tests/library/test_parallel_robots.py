@@ -36,7 +36,7 @@ def started(s: da.System, values: dict[str, float]) -> da.Result:
         (L.rack_steering, 1),
     ],
 )
-def test_mobility(make: Any, dofs: int) -> None:
+def test_parallel_robots_have_their_mobility(make: Any, dofs: int) -> None:
     s = make()
     assert da.mobility(s).mobility == dofs
     assert s.draw(labels=False) is not None

@@ -139,7 +139,8 @@ def test_an_equal_bar_slider_crank_bifurcates_upright() -> None:
     np.testing.assert_allclose(sorted(b.value for b in found[0].bifurcations), [-math.pi / 2, math.pi / 2], atol=1e-10)
     assert all(b.mobility == 2 for b in found[0].bifurcations)
     slides = [found[0].values("D", k) for k in range(2)]
-    assert sorted(float(np.ptp(s)) for s in slides) == pytest.approx([0.0, 4.0], abs=5e-3)
+    # m; the extreme lies between two points of the path
+    assert sorted(float(np.ptp(s)) for s in slides) == pytest.approx([0.0, 4.0], abs=1e-3)
     model, q = found.model, found[0].bifurcations[0].q
     speeds = np.array(
         [model.cut_motion(q, way, np.zeros(3))[1][0] / way[0] for way in found[0].bifurcations[0].directions]

@@ -52,7 +52,7 @@ def agree(system: da.System, q: Array, v: Array, a: Array, dimension: int | None
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_planar_loops(seed: int) -> None:
+def test_planar_loops_accelerate_alike_in_three_forms(seed: int) -> None:
     closed = planar_loop(np.random.default_rng(seed), 4 + seed % 3)
     model = closed.system.compile()
     q, v = closed.state(model)
@@ -61,7 +61,7 @@ def test_planar_loops(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_loops_of_all_joints_in_space(seed: int) -> None:
+def test_spatial_loops_accelerate_alike_in_three_forms(seed: int) -> None:
     closed = random_closed_system(np.random.default_rng(seed), 5, 2)
     if any(isinstance(c.element, Screw) for c in closed.system.connections.values()):
         with pytest.raises(da.ModelError, match="Screw cannot be converted"):
@@ -125,7 +125,7 @@ def swept_jerk(model: da.Model, t: float, q: Array) -> Array:
 
 
 @pytest.mark.parametrize("seed", [40, 41, 44])
-def test_trees(seed: int) -> None:
+def test_trees_accelerate_alike_in_three_forms(seed: int) -> None:
     random = np.random.default_rng(seed)
     system = random_system(random, 4)
     q, v = random_state(system, random)

@@ -141,7 +141,7 @@ def test_a_run_is_used_by_one_thread_at_a_time() -> None:
         with pytest.raises(da.ModelError, match="another thread is using this run"):
             use()
     core = live._run.integrator
-    for work in (core.state, core.checkpoint, core.take, lambda: core.advance(1.0, 10)):
+    for work in (core.state, core.checkpoint, core.take_records, lambda: core.advance(1.0, 10)):
         with pytest.raises(RuntimeError, match="every thread needs one of its own"):
             work()
     leave.set()

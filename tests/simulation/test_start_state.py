@@ -327,7 +327,7 @@ def test_a_run_that_ends_with_a_loop_open_is_not_finished() -> None:
     try:
         result = da.simulate(s, 2.0)
     except da.IntegrationError as error:
-        assert "too light beside the others" in str(error)
+        assert "too light relative to the others" in str(error)
         assert error.result.status == "failed"
     else:
         assert np.abs(result.model.constraint_residual(result.final_state.q)).max() < 1e-6

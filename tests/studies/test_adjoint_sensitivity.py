@@ -72,7 +72,7 @@ def rocker() -> da.System:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_trees(seed: int) -> None:
+def test_adjoint_and_tangent_agree_on_random_trees(seed: int) -> None:
     s = arm(4, np.random.default_rng(seed))
     state = {f"H{k}": 0.3 for k in range(4)}
     by = ["b0.mass", "b1.end.x", "H2", "k3.stiffness", "b2.inertia.yy", "gravity.z"]

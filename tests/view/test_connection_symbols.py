@@ -212,7 +212,7 @@ def test_patches_are_as_large_as_they_say(look: str) -> None:
         assert np.isfinite(cloud).all()
         sizes.append(float(np.abs(cloud[:, :2]).max()))
     if look in ("sphere", "disc", "roller", "wheel", "cam", "pitch"):
-        assert sizes == pytest.approx([0.3, 0.3], rel=2e-2)
+        assert sizes == pytest.approx([0.3, 0.3], rel=1e-9)
 
 
 def test_a_spring_at_a_slide_has_a_length_where_it_rests() -> None:

@@ -81,10 +81,10 @@ static void complete_joint(const Tables &t, ModelData &m, BodyData &b) {
     b.nq = b.nv;
     b.series = MotionMapDependence::forward;
     require(within(b.nv, 1, 7) && programs_fit(t.joints, b.program, 12 + 6 * b.nv, 6),
-            "the programs of a custom hinge do not fit");
+            "the programs of a custom joint do not fit");
     ++m.custom_joints;
   } else {
-    require(within(b.kind, 0, DALEMBERT_ISA::JointLibrary::count), "a hinge is not in the library");
+    require(within(b.kind, 0, DALEMBERT_ISA::JointLibrary::count), "a joint is not in the library");
     DALEMBERT_ISA::JointLibrary::visit(b.kind, [&](auto joint) {
       using H = decltype(joint);
       b.nq = H::nq, b.nv = H::nv, b.form = H::form, b.series = H::series;
@@ -123,7 +123,7 @@ void complete_bodies(Tables &t, ModelData &m) {
   }
   m.nb = count_of(n);
   m.bodies = t.bodies.data();
-  require(t.markers.size() == std::size_t(m.users), "every body needs the second marker of its hinge");
+  require(t.markers.size() == std::size_t(m.users), "every body needs the second marker of its joint");
   for (const JointMarkerData &marker : t.markers)
     require(within(marker.place, 1, m.nb + 1) && within(marker.body, 0, m.nb + 1), "a marker is out of range");
   m.markers = pointer(t.markers);
@@ -137,7 +137,7 @@ void complete_bodies(Tables &t, ModelData &m) {
 void complete_armature(Tables &t, ModelData &m) {
   if (t.armature.empty())
     return;
-  require(t.armature.size() == std::size_t(m.nv), "the armatures do not fit the freedoms");
+  require(t.armature.size() == std::size_t(m.nv), "the armatures do not fit the degrees of freedom");
   for (BodyData &b : t.bodies)
     for (std::int32_t f = b.v; f < b.v + b.nv; ++f)
       b.armature |= t.armature[std::size_t(f)] != 0.0;

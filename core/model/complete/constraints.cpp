@@ -67,11 +67,11 @@ static void note_constraint(const Tables &t, const ModelData &m, const LoopConst
   require(within(std::int32_t(c.form), 0, std::int32_t(LoopConstraintForm::coupling) + 1) && within(c.kind, 0, kinds) &&
               within(c.body_a, 0, m.nb + 1) && within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) &&
               within(c.nq, 0, 8) && within(c.nv, 0, 7) && within(c.curve, -1, count_of(t.curves.size())),
-          "a chord's kind, body or size is out of range");
+          "a loop constraint's kind, body or size is out of range");
   require(!c.held || (c.nv > 0 && c.rows >= c.nv &&
                       (c.form == LoopConstraintForm::joint || c.form == LoopConstraintForm::chain ||
                        (c.form == LoopConstraintForm::constraint && c.rows == 1))),
-          "only a hinge or a rope can be held");
+          "only a joint or a rope can be held");
   require(c.form != LoopConstraintForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows),
           "the programs of a custom constraint do not fit");
   require(c.form != LoopConstraintForm::chain ||

@@ -68,7 +68,7 @@ static void complete_ports(const Tables &t, ModelData &m) {
   for (const ActuatorData &actuator : t.actuators)
     require(within(actuator.port, 0, count_of(t.ports.size())) &&
                 t.ports[std::size_t(actuator.port)].measure == Measure::joint && actuator.bound >= 0.0,
-            "an actuator needs a port at a hinge");
+            "an actuator needs a port at a joint");
   m.actuators = pointer(t.actuators);
   m.actuator_count = count_of(t.actuators.size());
   m.ports = pointer(t.ports);

@@ -160,10 +160,8 @@ class RelativeEquations:
 
     def retract(self, q: Array, step: Array) -> Array:
         """Return the configuration (nq,) after a step (nv,) from q."""
-        moved: Array = self.model.integrate(q, step)
-        return moved
+        return self.model.integrate(q, step)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return the step (nv,) from q0 to q1."""
-        step: Array = self.model.difference(q0, q1)
-        return step
+        return self.model.difference(q0, q1)

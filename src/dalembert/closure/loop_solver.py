@@ -139,8 +139,7 @@ class LoopSolver:
         model = self.model
         if q is None:
             return model.initial_state().q
-        start: Array = model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
-        return start
+        return model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
 
     def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:
         """Return a solver with additional target rows."""

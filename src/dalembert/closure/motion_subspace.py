@@ -210,12 +210,10 @@ def _fields(space: MotionSpace) -> dict[str, Any]:
 def equations_of(system: Any) -> Equations:
     """Return the closure equations of a system, model or natural mechanism, or the equations themselves."""
     if hasattr(system, "residual") and hasattr(system, "velocity_terms"):
-        found: Equations = system
-        return found
+        return system
     own = getattr(system, "equations", None)
     if callable(own):
-        made: Equations = own()
-        return made
+        return own()
     return RelativeEquations(as_model(system))
 
 

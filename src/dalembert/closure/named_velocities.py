@@ -62,8 +62,7 @@ class NamedVelocities:
         still = np.zeros(model.nv)
         units = np.vstack([still, np.eye(model.nv)])
         speeds = model.cut_motion(q, units, still)[1][:, self.cut]
-        rows: Array = (speeds[1:] - speeds[0]).T
-        return rows
+        return (speeds[1:] - speeds[0]).T
 
     def rows(self, q: Array) -> Array:
         """Return C (k, nv) at q (nq,) of all."""
@@ -71,13 +70,11 @@ class NamedVelocities:
 
     def cut_speeds(self, q: Array, v: Array) -> Array:
         """Return the velocities of the cut ones, (k,)."""
-        speeds: Array = self.model.cut_motion(q, v, np.zeros(self.model.nv))[1][self.cut]
-        return speeds
+        return self.model.cut_motion(q, v, np.zeros(self.model.nv))[1][self.cut]
 
     def cut_accelerations(self, q: Array, v: Array, a: Array) -> Array:
         """Return the accelerations of the cut ones, (k,)."""
-        rates: Array = self.model.cut_motion(q, v, a)[2][self.cut]
-        return rates
+        return self.model.cut_motion(q, v, a)[2][self.cut]
 
     @property
     def cut_scales(self) -> Array:

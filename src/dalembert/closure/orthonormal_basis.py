@@ -41,5 +41,4 @@ def jacobian_rate(equations: Equations, q: Array, v: Array, t: float) -> Array:
     def J(s: float) -> Array:
         return equations.jacobian(equations.retract(q, s * v), t + s)
 
-    rate: Array = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)
-    return rate
+    return (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)

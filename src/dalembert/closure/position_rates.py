@@ -78,8 +78,7 @@ def jerk_terms(equations: Equations, q: Array, v: Array, a: Array, t: float) -> 
         c = equations.acceleration_terms(there, v + s * a, t + s)
         return c - equations.jacobian(there, t + s) @ a
 
-    d: Array = (8 * (left(h) - left(-h)) - (left(2 * h) - left(-2 * h))) / (12 * h)
-    return d
+    return (8 * (left(h) - left(-h)) - (left(2 * h) - left(-2 * h))) / (12 * h)
 
 
 @checked("equations", "t", "free", "solver", "jerk")

@@ -263,8 +263,7 @@ class _Check:
     def _slope(self, inputs: Array, column: int, h: float) -> Array:
         step = np.zeros(inputs.shape[1])
         step[column] = h
-        slope: Array = (self._raw(inputs + step) - self._raw(inputs - step)) / (2 * h)
-        return slope
+        return (self._raw(inputs + step) - self._raw(inputs - step)) / (2 * h)
 
     def _slopes(self) -> tuple[float, NDArray[np.bool_], Array]:
         """Return the largest difference of slopes by two steps, the mask of rough points, and the slopes of forces.
@@ -307,20 +306,17 @@ class _Check:
             (self._raw(inputs + k * h[:, None] * change) - self._raw(inputs - k * h[:, None] * change))[:, self.stored]
             for k in (1, 2)
         ]
-        growth: Array = (8 * rises[0] - rises[1]) / (12 * h)
-        return growth
+        return (8 * rises[0] - rises[1]) / (12 * h)
 
     def _stretch(self, change: Array) -> Array:
         """Return the time (n,) over which the energy rate is taken."""
-        time: Array = 1e-3 * self.size / (self.size + np.abs(change).max(axis=1))
-        return time
+        return 1e-3 * self.size / (self.size + np.abs(change).max(axis=1))
 
     def _last_digits(self, inputs: Array) -> Array:
         """Return the uncertainty of energies (n,): their scatter with the last digits of the inputs."""
         wobbles = 1.0 + 4e-16 * self.rng.integers(-1, 2, size=(4, *inputs.shape))
         energies = np.array([self._raw(inputs * wobble)[:, self.stored] for wobble in wobbles])
-        scatter: Array = np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
-        return scatter
+        return np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
 
     def _static_remainder(self) -> float:
         """Return the largest deviation of forces at rest from the slope of the energy."""
@@ -423,5 +419,4 @@ def _vector_rates(turns: Array, spins: Array) -> Array:
     angle = np.linalg.norm(turns, axis=1, keepdims=True)
     half = 0.5 * angle
     factor = np.where(angle > 1e-4, (1.0 - half / np.tan(np.where(angle > 1e-4, half, 1.0))) / angle**2, 1.0 / 12.0)
-    rates: Array = spins - 0.5 * np.cross(turns, spins) + factor * np.cross(turns, np.cross(turns, spins))
-    return rates
+    return spins - 0.5 * np.cross(turns, spins) + factor * np.cross(turns, np.cross(turns, spins))

@@ -105,8 +105,7 @@ class Trial:
         return q2, np.linalg.solve(columns, np.concatenate([w, u], axis=1).ravel())
 
     def _velocities(self, q: Array, v: Array) -> Array:
-        found: Array = np.asarray(self.model.velocities(q, v)).reshape(self.model.nb, 6)
-        return found
+        return np.asarray(self.model.velocities(q, v)).reshape(self.model.nb, 6)
 
     def derivative_error(self, rows: Sequence[int]) -> float:
         """Return the relative error of the slopes of accelerations of the core; the least of the rows."""
@@ -123,8 +122,7 @@ class Trial:
     def _differences(self, t: float, q: Array, v: Array, x: Array, h: float = 1e-5) -> Array:
         def accelerations(step: Array) -> Array:
             n = len(v)
-            a: Array = self.model.dynamics(t, self.model.integrate(q, step[:n]), v + step[n:], x).a
-            return a
+            return self.model.dynamics(t, self.model.integrate(q, step[:n]), v + step[n:], x).a
 
         steps = np.eye(2 * len(v))
         columns = []
@@ -136,8 +134,7 @@ class Trial:
 
 def _rotation(vector: Array) -> Array:
     angle = float(np.linalg.norm(vector))
-    R: Array = axis_angle(vector, angle) if angle > 1e-12 else np.eye(3)
-    return R
+    return axis_angle(vector, angle) if angle > 1e-12 else np.eye(3)
 
 
 def _free(R: Array, p: Array) -> Array:

@@ -78,8 +78,7 @@ def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
     """
     model = as_model(system)
     rows = model.centroidal_momentum_matrix(q)[..., 3:, :]
-    held: Array = -np.einsum("...iv,i->...v", rows, np.asarray(model.system.gravity, dtype=float))
-    return held
+    return -np.einsum("...iv,i->...v", rows, np.asarray(model.system.gravity, dtype=float))
 
 
 @checked("v")
@@ -95,8 +94,7 @@ def coriolis_forces(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
     model = as_model(system)
     v = np.asarray(v, dtype=float)
     ahead, back = model.bias_forces(q, v, bare=True), model.bias_forces(q, -v, bare=True)
-    found: Array = 0.5 * (ahead + back) - model.bias_forces(q, np.zeros_like(v), bare=True)
-    return found
+    return 0.5 * (ahead + back) - model.bias_forces(q, np.zeros_like(v), bare=True)
 
 
 @checked("q", "v")

@@ -54,8 +54,7 @@ class LoopProjection:
     @property
     def dofs(self) -> NDArray[np.intp]:
         """Number of motions that the loops allow, (n,)."""
-        left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
-        return left
+        return len(self.columns) - (self.inverse > 0).sum(axis=1)
 
     @property
     def redundant(self) -> bool:
@@ -131,5 +130,4 @@ def check_closed(s: StateSamples, item: str) -> None:
 
 def _with_floor(size: Array) -> Array:
     """Return the magnitudes of the terms of each row, with a floor, because rounding spreads between rows."""
-    floored: Array = np.maximum(size, 1e-3 * size.max(axis=1, keepdims=True, initial=0.0) + 1e-6)
-    return floored
+    return np.maximum(size, 1e-3 * size.max(axis=1, keepdims=True, initial=0.0) + 1e-6)

@@ -206,8 +206,7 @@ def _with_states(s: StateSamples) -> tuple[StateSamples, str]:
 
     def rates(t: float, x: Array) -> Array:
         q, v, _ = between._states(np.array([t]))
-        found: Array = model.report(["dx"], np.array([t]), q, v, x[None])["dx"][0]
-        return found
+        return model.report(["dx"], np.array([t]), q, v, x[None])["dx"][0]
 
     span = (float(s.t[0]), float(s.t[-1]))
     found = solve_ivp(rates, span, model.element_start_values(), "LSODA", t_eval=s.t, rtol=1e-7, atol=1e-9)

@@ -76,5 +76,4 @@ class ActivationLimits:
 def _root(a: Array, b: Array, c: Array) -> Array:
     """Return the positive root of a s^2 + b s = c, a and c positive."""
     root = np.sqrt(b * b + 4.0 * a * c)
-    found: Array = np.where(b > 0.0, 2.0 * c / (b + root), (root - b) / (2.0 * a))
-    return found
+    return np.where(b > 0.0, 2.0 * c / (b + root), (root - b) / (2.0 * a))

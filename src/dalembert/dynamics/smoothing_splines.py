@@ -132,8 +132,7 @@ class _Basis:
         self.penalty = self._penalty()
 
     def _scaled(self, t: Array) -> Array:
-        scaled: Array = np.clip((t - self.t[0]) / self.step, 0.0, len(self.t) - 1.0)
-        return scaled
+        return np.clip((t - self.t[0]) / self.step, 0.0, len(self.t) - 1.0)
 
     def _penalty(self) -> Any:
         """Return the matrix of the integral of s'''^2: exact with three points per piece."""
@@ -173,8 +172,7 @@ class _Basis:
 
     def at(self, t: Array, c: Array, order: int) -> Array:
         """Return a derivative (n, k) at times."""
-        values: Array = self.spline(self.knots, c, _DEGREE)(self._scaled(t), nu=order) / self.step**order
-        return values
+        return self.spline(self.knots, c, _DEGREE)(self._scaled(t), nu=order) / self.step**order
 
     def strength_of(self, samples: Array, residual: float, name: str, item: str) -> float:
         """Return the L that leaves a residual."""

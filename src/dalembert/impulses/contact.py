@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..checks import checked, finite_number
+from ..checks import checked, finite_number, set_fields
 from ..connections.joints.joint import frame_with_z
 from ..errors import ModelError, SingularityError
 from ..numerics.rank import ROUNDOFF_RANK_TOL
@@ -77,8 +77,7 @@ class Contact:
         if mu < 0.0:
             raise ModelError(item, "friction", mu, "it must not be negative")
         direction = unit_vector(self.normal, item=item, field="normal")
-        for field, value in (("name", name), ("restitution", e), ("friction", mu), ("normal", direction)):
-            object.__setattr__(self, field, value)
+        set_fields(self, name=name, restitution=e, friction=mu, normal=direction)
 
     def axes(self) -> Array:
         """Return two tangents and the normal as columns (3, 3), in axes of the first marker."""
@@ -254,8 +253,7 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
         raise SingularityError(
             f"contact {contact.name!r}: it jams, no slip direction is consistent with a friction of {mu:.3g}; reduce it"
         )
-    result: Array = min(found, key=lambda pair: pair[0])[1]
-    return result
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 def _immovable(contact: Contact) -> SingularityError:

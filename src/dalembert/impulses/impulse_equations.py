@@ -63,8 +63,7 @@ class _Rows:
     @property
     def jacobian(self) -> Array:
         """Rows on v, (k, nv)."""
-        J: Array = self.loads @ self.motion.jacobian
-        return J
+        return self.loads @ self.motion.jacobian
 
     def passed(self, lam: Array) -> TransmittedLoad:
         """Return the load of impulses lam (k,)."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..checks import finite_array
+from ..checks import finite_array, set_fields
 from ..closure.loop_equations import LoopEquations
 from ..connections.connection import Connection
 from ..connections.joints import Joint
@@ -84,9 +84,7 @@ class ImpulseRequest:
                         f"drive {driven[column].name!r} prescribes that velocity; remove the drive, or do not lock it",
                     )
                 given[column] = True
-        object.__setattr__(self, "given", given)
-        object.__setattr__(self, "speeds", speeds)
-        object.__setattr__(self, "loops", LoopEquations.of(model, t=self.t))
+        set_fields(self, given=given, speeds=speeds, loops=LoopEquations.of(model, t=self.t))
 
     @property
     def efforts(self) -> dict[str, list[int]]:

@@ -17,9 +17,10 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text, range_text
+from ..arrays import Array, ComplexArray, IndexArray
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
@@ -32,9 +33,6 @@ from .tangent import Tangent, tangent_space
 from .vibration_modes import damping_ratios, frame_motions
 
 __all__ = ["Campbell", "RootLocus", "campbell", "root_locus", "state_matrices"]
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 
 _COLUMNS, _LINES = 5, 9  # size of tables
@@ -75,8 +73,8 @@ class RootLocus(ArrayAnswer):
 
     parameter: str
     values: Array
-    eigenvalues: Complex
-    vectors: Complex
+    eigenvalues: ComplexArray
+    vectors: ComplexArray
     spaces: tuple[Tangent, ...]
     _arrays: ClassVar = {
         "eigenvalues": (("value", "mode"), "1/s"),
@@ -135,7 +133,7 @@ class RootLocus(ArrayAnswer):
         return f"of {name!r} over {self.parameter!r}: {len(self.values)} values from {low:.6g} to {high:.6g}"
 
     @property
-    def vibrating(self) -> NDArray[np.intp]:
+    def vibrating(self) -> IndexArray:
         """Columns of modes with positive frequency: one of each conjugate pair."""
         return np.flatnonzero(
             np.median(self.eigenvalues.imag, axis=0) > 1e-9 * np.abs(self.eigenvalues).max(initial=1.0)
@@ -453,14 +451,14 @@ def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, 
 # ---- mode tracking
 
 
-def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
+def _match_eigenvalues(matrices: Array) -> tuple[ComplexArray, ComplexArray]:
     """Return eigenvalues (m, n) and eigenvectors (m, n, n) of matrices, columns paired by (1)."""
     from scipy.optimize import linear_sum_assignment
 
     m, n = len(matrices), matrices.shape[1]
     found = np.linalg.eig(matrices) if n else (np.zeros((m, 0)), np.zeros((m, 0, 0)))
-    values: Complex = found[0].astype(np.complex128)
-    vectors: Complex = found[1].astype(np.complex128)
+    values: ComplexArray = found[0].astype(np.complex128)
+    vectors: ComplexArray = found[1].astype(np.complex128)
     first = np.lexsort((values[0].real, -np.sign(values[0].imag), np.abs(values[0].imag).round(9)))
     values[0], vectors[0] = values[0][first], vectors[0][:, first]
     lefts = [_inverse(V) for V in vectors]
@@ -476,7 +474,7 @@ def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
     return values, vectors
 
 
-def _inverse(V: Complex) -> Complex:
+def _inverse(V: ComplexArray) -> ComplexArray:
     """Return left eigenvectors as rows; for defective matrices, the shortest ones."""
     if not len(V):
         return V
@@ -503,7 +501,7 @@ def _axis(space: Tangent, name: str) -> Array:
     return np.asarray(w / (np.linalg.norm(w) or 1.0))
 
 
-def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
+def _whirl(space: Tangent, S: ComplexArray, axis: Array) -> Array:
     """Return the circular share of the orbits of modes (states, n) about the axis, from -1 to 1, (n,)."""
     model, q = space.model, space.state.q
     motions = space.Q @ S[: space.ny]

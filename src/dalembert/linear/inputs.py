@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..closure.named_velocities import named_velocities
 from ..compile.schema import number
 from ..connections.constraints.couplings import CustomCoupling
@@ -33,7 +33,6 @@ from .tangent import Tangent, rate_slopes
 
 __all__ = ["InputEffect", "changes_of", "input_names", "present_inputs"]
 
-Array = NDArray[np.float64]
 
 LEVELS = ("position", "speed", "acceleration")
 DIFFERENCE_STEP = 1e-5  # relative change of a parameter for central differences of rows
@@ -302,14 +301,7 @@ def _target_slopes(drive: Drive, t: float, level: int) -> Array:
     return np.where(np.abs(change) > 1e-9, change, 0.0)
 
 
-def _solved(
-    P: Array,
-    w: Array,
-    active: NDArray[np.bool_],
-    fixed: NDArray[np.bool_],
-    kept: NDArray[np.intp],
-    rows: StateConstraints,
-) -> Array:
+def _solved(P: Array, w: Array, active: BoolArray, fixed: BoolArray, kept: IndexArray, rows: StateConstraints) -> Array:
     """Return the motion (nv,) with P x = w in active rows, and zero fixed and independent velocities."""
     x = np.zeros(P.shape[1])
     loose = ~fixed
@@ -321,13 +313,7 @@ def _solved(
 
 
 def _particular(
-    model: Model,
-    drive: Drive,
-    P: Array,
-    active: NDArray[np.bool_],
-    fixed: NDArray[np.bool_],
-    kept: NDArray[np.intp],
-    rows: StateConstraints,
+    model: Model, drive: Drive, P: Array, active: BoolArray, fixed: BoolArray, kept: IndexArray, rows: StateConstraints
 ) -> Array:
     """Return the motion (nv,) with a unit driven velocity, and zero independent and other driven velocities."""
     if not drive.of_joint:

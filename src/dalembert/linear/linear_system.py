@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer
+from ..arrays import Array, BoolArray, ComplexArray
 from ..errors import MissingPackageError, listed
 from ..model import State
 from .frequency_response import FrequencyResponse, frequency_response
@@ -19,9 +20,6 @@ from .outputs import OutputRows
 from .tangent import Tangent
 
 __all__ = ["LinearSystem"]
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +100,7 @@ class LinearSystem(ArrayAnswer):
         return self.read.D
 
     @property
-    def exact(self) -> NDArray[np.bool_]:
+    def exact(self) -> BoolArray:
         """Mask of outputs with exact rows, (outputs,); others by central differences."""
         return self.read.exact
 
@@ -149,18 +147,18 @@ class LinearSystem(ArrayAnswer):
     # ---- eigenvalues
 
     @cached_property
-    def _eigen(self) -> tuple[Complex, Complex]:
+    def _eigen(self) -> tuple[ComplexArray, ComplexArray]:
         values, vectors = np.linalg.eig(self.A) if len(self.A) else (np.zeros(0), np.zeros((0, 0)))
         order = np.lexsort((values.imag, np.abs(values).round(12)))
         return values[order].astype(complex), vectors[:, order].astype(complex)
 
     @property
-    def eigenvalues(self) -> Complex:
+    def eigenvalues(self) -> ComplexArray:
         """Eigenvalues of A, 1/s, smallest first."""
         return self._eigen[0]
 
     @property
-    def eigenvectors(self) -> Complex:
+    def eigenvectors(self) -> ComplexArray:
         """Eigenvectors of A as columns, in the order of the eigenvalues."""
         return self._eigen[1]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..checks import checked
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import measures_of, ropes_of
@@ -26,7 +26,6 @@ from .tangent import Tangent, smallest_singular_pair, tangent_space
 
 __all__ = ["linearize"]
 
-Array = NDArray[np.float64]
 
 _PROBE_STEP, _STEADY_TOL = (
     1e-4,

@@ -17,14 +17,12 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, ComplexArray
 from .tangent import Tangent
 
 __all__ = ["LargeSystem", "lowest_damped", "lowest_undamped"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 BLOCK_SIZE = 6  # modes computed beyond the requested ones
 MAX_RESTARTS = 30  # of Arnoldi's method; convergence takes at most ten
@@ -171,7 +169,7 @@ def _orthonormal(system: LargeSystem, new: Array, V: Array, MV: Array, rng: np.r
     return new, Mnew
 
 
-def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex] | None:
+def lowest_damped(system: LargeSystem, count: int) -> tuple[ComplexArray, ComplexArray] | None:
     """Return eigenvalues (k,) nearest to the shift, and changes of independent states (size, k).
 
     None if not converged: a long cantilevered chain has a cluster of eigenvalues in place of lowest ones.

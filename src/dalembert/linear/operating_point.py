@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model, SampledControl, State, as_model
@@ -18,8 +18,6 @@ from ..system import System
 from .tangent import Tangent
 
 __all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point", "same_coordinates"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -88,8 +86,8 @@ def operating_point(
         check_conditions(model, conditions, item)
         at.conditions = conditions
         at.model = conditions.model  # with its own inertia and markers
-    at.state, said = _obeying(at, given, given.t if isinstance(state, Result) else time, item)
-    at.notes = [*said, *at.notes]
+    at.state, start_notes = _obeying(at, given, given.t if isinstance(state, Result) else time, item)
+    at.notes = [*start_notes, *at.notes]
     return at
 
 
@@ -149,15 +147,15 @@ def inputs_of(model: Model, state: Any, item: str) -> Array | None:
     return model.input_values(inputs) if inputs else None
 
 
-def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, item: str) -> Conditions | None:
+def _taken_over(at: OperatingPoint, then: Conditions, requested: Conditions | None, item: str) -> Conditions | None:
     """Return the valid conditions: the requested ones, else those of the state, for a model with their parameters.
 
     Raise if model and state have different values of a parameter that both changed.
     """
     model, family = at.model, at.model.family
-    if asked is not None:
-        at.notes += parameter_differences(then.changed_parameters(asked.model, asked.parameters))
-        return asked
+    if requested is not None:
+        at.notes += parameter_differences(then.changed_parameters(requested.model, requested.parameters))
+        return requested
     if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
         if then.is_default:
             return None

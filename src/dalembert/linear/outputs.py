@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
@@ -25,7 +25,6 @@ from .tangent import Tangent
 
 __all__ = ["OutputRows", "read_outputs"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-3  # fourth order: truncation 1e-12 of the output's fifth derivative; round-off 1e-13 of its size
 
@@ -46,7 +45,7 @@ class OutputRows:
     units: tuple[str, ...]
     C: Array
     D: Array
-    exact: NDArray[np.bool_]
+    exact: BoolArray
 
 
 def read_outputs(

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, ArrayAnswer, list_text
+from ..arrays import Array, BoolArray, ComplexArray
 from ..checks import at_least_one, checked, finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 MAX_DEPENDENCE_RATIO = 30.0  # ratio of dependent to independent scaled motions beyond which coordinates are replaced
 STEPS, MAX_STEPS = 32, 4096
@@ -84,13 +82,13 @@ class Floquet(ArrayAnswer):
         return self.space.state_names
 
     @property
-    def multipliers(self) -> Complex:
+    def multipliers(self) -> ComplexArray:
         """Eigenvalues of the monodromy matrix, largest first."""
         values = np.linalg.eigvals(self.monodromy).astype(np.complex128)
         return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
 
     @property
-    def exponents(self) -> Complex:
+    def exponents(self) -> ComplexArray:
         """log(multipliers) / period, 1/s."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.multipliers) / self.period)
@@ -164,7 +162,7 @@ class PeriodicOrbit(Answer):
         return self.floquet.result
 
     @property
-    def multipliers(self) -> Complex:
+    def multipliers(self) -> ComplexArray:
         """Floquet multipliers."""
         return self.floquet.multipliers
 
@@ -426,7 +424,7 @@ def periodic_orbit(
     )
 
 
-def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array, Array, BoolArray]:
     """Return the difference of end and start (n,), scales, and the mask of components that count."""
     model, s = space.model, space.state
     units = np.array(model.compiled.names.speed_units)
@@ -446,7 +444,7 @@ def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array,
 
 
 def _newton(
-    space: Tangent, result: Result, Phi: Array, r: Array, scale: Array, kept: NDArray[np.bool_], seek: bool
+    space: Tangent, result: Result, Phi: Array, r: Array, scale: Array, kept: BoolArray, seek: bool
 ) -> tuple[Array, float]:
     """Solve (2) for the changes of the start (n,) and of the period."""
     model = space.model

@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..rotation import from_rotation_vector
@@ -31,7 +31,6 @@ from .vibration_modes import frame_motions
 
 __all__ = ["in_common_axes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 0.01  # rad; differences of fourth order, truncation and round-off are both near 1e-10
 PROBE_ANGLE = 0.7  # rad: second spin angle at which the equations must agree
@@ -96,20 +95,20 @@ def in_common_axes(
 
 
 def _notes(axes: str, reasons: list[str], change: float) -> tuple[str, ...]:
-    told = []
+    notes = []
     if axes == "rotating":
-        told.append(
+        notes.append(
             f"frequencies refer to axes that rotate with the rotor, not to fixed axes: {reasons[0]}; there loads "
             "fixed in space excite at multiples of the rotor speed, unbalance at frequency 0"
         )
     if axes == "mixed":
-        told.append(
+        notes.append(
             "frequencies could not be converted to fixed or rotating axes, and eigenvalues belong to coefficients that "
             f"may vary with the spin angle: {'; '.join(dict.fromkeys(reasons))}; use da.floquet"
         )
     if change > _ANGLE_CHANGE_TOLS[0]:
-        told.append(f"a change of the equations by up to {100 * change:.2g} % with the spin angle was neglected")
-    return tuple(told)
+        notes.append(f"a change of the equations by up to {100 * change:.2g} % with the spin angle was neglected")
+    return tuple(notes)
 
 
 def _turned(spaces: list[Tangent], matrices: Array, spins: Array, view: _View) -> Array:

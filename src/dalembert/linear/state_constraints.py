@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..closure.loop_equations import LoopEquations
 from ..errors import AssemblyError, ModelError
 from ..model import Conditions, Model, State
@@ -14,8 +14,6 @@ from ..numerics.rank import minimum_norm_solution
 
 __all__ = ["StateConstraints"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 CONSTRAINT_TOL = 1e-6  # scaled residual beyond which a state violates a row
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text, model_axes
+from ..arrays import Array, BoolArray, ComplexArray
 from ..checks import positive
 from ..errors import ModelError, ModesWarning, warn_user
 from ..model import Conditions, Model, State
@@ -24,8 +25,6 @@ from .tangent import Tangent, tangent_space
 
 __all__ = ["BodyShape", "Modes", "modes"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 MAX_DENSE_COORDINATES = 300  # independent coordinates up to which matrices are formed if most modes are requested
 ZERO_TOL = 1e-7  # relative to the largest eigenvalue: a double zero splits by the square root of round-off
@@ -75,7 +74,7 @@ class Modes(ArrayAnswer):
     """
 
     space: Tangent
-    eigenvalues: Complex
+    eigenvalues: ComplexArray
     motions: NDArray[Any]
     changes: NDArray[Any]
     undamped: bool
@@ -115,7 +114,7 @@ class Modes(ArrayAnswer):
         return damping_ratios(self.eigenvalues)
 
     @property
-    def rigid(self) -> NDArray[np.bool_]:
+    def rigid(self) -> BoolArray:
         """Mask of the rigid-body modes, (n,)."""
         return np.asarray(self.eigenvalues == 0.0)
 
@@ -332,10 +331,10 @@ def modes(
         count = int(count)
     found = _modes(system, state, count, t, conditions)
     if found.space.model.flexible_names:
-        said = unfit_modes(found)
-        for note in said:
+        notes = unfit_modes(found)
+        for note in notes:
             warn_user(ModesWarning(note))
-        found = replace(found, notes=(*found.notes, *said))
+        found = replace(found, notes=(*found.notes, *notes))
     return found
 
 
@@ -376,7 +375,7 @@ def modes_of(space: Tangent, A: Array, notes: tuple[str, ...] = (), count: int |
     return _damped(space, values, vectors, notes, count)
 
 
-def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, Complex]:
+def _with_rigid(A: Array, values: ComplexArray, vectors: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Return eigenpairs with those of eigenvalue 0 replaced by the null space of constant changes.
 
     Eigenvalue 0 repeats for the steady motion along each, without an eigenvector, and splits by round-off.
@@ -390,14 +389,14 @@ def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, C
 
 def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
     """Return the lowest modes without forming matrices; None if not converged."""
-    said = (*notes, *note_not_in_equilibrium(space))
+    every = (*notes, *note_not_in_equilibrium(space))
     system = LargeSystem(space)
     system.mu = _shift(system)
     if system.is_undamped():
         lowest = lowest_undamped(system, count)
-        return None if lowest is None else _undamped(space, *lowest, said, count)
+        return None if lowest is None else _undamped(space, *lowest, every, count)
     found = lowest_damped(system, count)
-    return None if found is None else _damped(space, *found, said, count)
+    return None if found is None else _damped(space, *found, every, count)
 
 
 def _shift(system: LargeSystem) -> float:
@@ -428,7 +427,9 @@ def _undamped(space: Tangent, squares: Array, Y: Array, notes: tuple[str, ...], 
     return Modes(space, values, motions, changes, True, len(order) == n, notes)
 
 
-def _damped(space: Tangent, values: Complex, vectors: Complex, notes: tuple[str, ...], count: int | None) -> Modes:
+def _damped(
+    space: Tangent, values: ComplexArray, vectors: ComplexArray, notes: tuple[str, ...], count: int | None
+) -> Modes:
     """Return modes from eigenvalues and eigenvectors of the independent states."""
     size = float(np.abs(values).max(initial=0.0))
     zero = np.abs(values) <= ZERO_TOL * max(size, 1e-300)
@@ -462,7 +463,7 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
     return np.asarray(energy.kinetic)
 
 
-def damping_ratios(eigenvalues: Complex) -> Array:
+def damping_ratios(eigenvalues: ComplexArray) -> Array:
     """Return -Re / |.| of eigenvalues; 0 for zero."""
     size = np.abs(eigenvalues)
     return np.where(size > 0.0, 0.0 - eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..answer import Answer, count_text, list_text
+from ..checks import one_of
 from ..errors import ModelError
 
 if TYPE_CHECKING:
@@ -98,8 +99,7 @@ class SelfStress:
         largest = np.abs(scaled).max(axis=(1, 2), initial=0.0)
         # where only couplings act, joints have no load
         acting = np.abs(self.multipliers).max(axis=1, initial=0.0)
-        result: Array = scaled / np.maximum(largest, 1e-12 * acting)[:, None, None]
-        return result
+        return scaled / np.maximum(largest, 1e-12 * acting)[:, None, None]
 
 
 class ConnectionLoads(Answer, Mapping[str, Array]):
@@ -135,8 +135,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         t: float = 0.0,
         conditions: Conditions | None = None,
     ) -> None:
-        if axes not in ("world", "marker"):
-            raise ModelError("connection_loads", "axes", axes, "use 'world' or 'marker'")
+        one_of("connection_loads", "axes", axes, ("world", "marker"))
         self.axes = axes
         self._model, self._q, self._t, self._conditions = model, q, t, conditions
         if axes == "marker":

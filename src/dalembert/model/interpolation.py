@@ -264,5 +264,4 @@ def _times(q: Array, w: Array) -> Array:
 def _turned(q: Array, x: Array) -> Array:
     """Return the vectors x (n, 3) rotated by unit quaternions q (n, 4)."""
     twice = 2 * np.cross(q[:, 1:], x)
-    turned: Array = x + q[:, :1] * twice + np.cross(q[:, 1:], twice)
-    return turned
+    return x + q[:, :1] * twice + np.cross(q[:, 1:], twice)

@@ -37,13 +37,11 @@ class Factor:
             rows = np.empty(0)
         if rows.ndim not in (1, 2) or rows.shape[-1] != nv or not np.isfinite(rows).all():
             raise ModelError("factor.solve", "x", x, f"give finite numbers of shape ({nv},) or (k, {nv})")
-        result: Array = self._core.solve(rows)
-        return result
+        return self._core.solve(rows)
 
     def pivots(self) -> Array:
         """Return the diagonal (nv,) of D with factored blocks: all positive; det M is their product."""
-        result: Array = self._core.pivots()
-        return result
+        return self._core.pivots()
 
     def logdet(self) -> float:
         """Return the logarithm of the determinant of M."""

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked
+from ..checks import checked, one_of
 from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
-from ..errors import AssemblyError, ModelError, SingularityError
+from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_kinematics import KinematicSweep
 from ..result import Result, Stats, single_period
@@ -100,12 +100,10 @@ def kinematics(
     array([ 0.      , -0.621497, -0.999359])
     """
     began = time.perf_counter()
-    if on_error not in ("raise", "return"):
-        raise ModelError(_ITEM, "on_error", on_error, "use 'raise' or 'return'")
+    one_of(_ITEM, "on_error", on_error, ("raise", "return"))
     own = getattr(system, "kinematics", None)
     if callable(own):  # natural coordinates
-        found: Result = own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
-        return found
+        return own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
     request = make_request(system, times, drive, values, speed)
     model = request.model
     held = undeformed(model)

@@ -43,8 +43,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
             found = replace(found, status="far")
         if found.status != "finished":
             raise _Stop(found, t, here)
-        slope: Array = model.coordinate_rates(here, found.v[0])
-        return slope
+        return model.coordinate_rates(here, found.v[0])
 
     rows = [q]
     status, t_last = "finished", float(times[0])

@@ -274,8 +274,7 @@ class _Part:
             found: Array = (speed_rows(self.dof, moved.q) @ dq)[:, 0]
             return found if self.cut is None else found + moved.of_cut_joint(self.cut)[:, 0]
         J = self.model.jacobian(self.marker, moved.q)
-        change: Array = (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
-        return change
+        return (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
 
 
 def _parts(model: Model, name: str) -> list[_Part]:

@@ -234,8 +234,7 @@ class NaturalEquations:
         if self._known_at is None or self._known_at[0] != t or (third and not self._known_at[1]):
             motions = [driver.motion((t,), third)[0] for driver in self._drivers]
             self._known_at = (t, third, np.concatenate([*motions, np.zeros((4, 0))], axis=1))
-        known: Array = self._known_at[2]
-        return known
+        return self._known_at[2]
 
     def known_over(self, times: Array, *, third: bool = True) -> Array:
         """Return `known` at times (k,) s, (k, 4, driven)."""
@@ -244,8 +243,7 @@ class NaturalEquations:
 
     def start(self) -> Array:
         """Return the described q (nq,)."""
-        q: Array = self._base[self._unknown]
-        return q
+        return self._base[self._unknown]
 
     def all_values(self, q: Array, t: float, *, rate: int = 0) -> Array:
         """Return all coordinates (..., N), fixed and driven ones too, from q (..., nq); or rates from v, a, j."""

@@ -102,8 +102,7 @@ class NaturalMotion(Result):
             return np.array([np.asarray(what(State(q.copy(), v.copy(), t, x)), dtype=float) for t, q, v, x in rows])
         else:
             found = find_output(self, what)
-        values: Array = found.value(self)
-        return values
+        return found.value(self)
 
     def names(self) -> list[str]:
         """Return the names of all outputs, without components and points of bodies."""
@@ -137,8 +136,7 @@ class NaturalMotion(Result):
                 found: Array = self.values[order][:, start : start + len(c.value)]
                 return found if len(c.value) > 1 else found[:, 0]
             if name in c.names:
-                single: Array = self.values[order][:, self.equations.place(c.name, c.names.index(name))]
-                return single
+                return self.values[order][:, self.equations.place(c.name, c.names.index(name))]
         raise ModelError("motion", "name", name, "name a point, a vector, an angle, a distance, or a component: '1.x'")
 
     # -- states between rows

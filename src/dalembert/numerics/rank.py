@@ -61,8 +61,7 @@ def _square(J: Array) -> Array:
 
 def significant(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0) -> BoolArray:
     """Return the mask of singular values, or pivots, s (..., k) that are nonzero by (1)."""
-    counts: BoolArray = s > tolerance * np.maximum(floor, s.max(axis=-1, keepdims=True, initial=0.0))
-    return counts
+    return s > tolerance * np.maximum(floor, s.max(axis=-1, keepdims=True, initial=0.0))
 
 
 def numerical_rank(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0) -> int:
@@ -97,8 +96,7 @@ def truncated_svd(A: Array, tolerance: float, floor: float = 0.0) -> tuple[Array
 def minimum_norm_solution(A: Array, b: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0) -> Array:
     """Return the shortest x (n,) that minimizes |A x - b|."""
     U, s, Vt = truncated_svd(A, tolerance, floor)
-    x: Array = Vt.T @ ((U.T @ b) / s)
-    return x
+    return Vt.T @ ((U.T @ b) / s)
 
 
 def pseudo_inverse(A: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0) -> Array:

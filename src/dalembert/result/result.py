@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..answer import Answer
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
@@ -29,7 +30,6 @@ from .storage.output_metadata import read_output_metadata
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
-Array = NDArray[np.float64]
 Dense = Callable[[Array], tuple[Array, Array, Array]]
 
 _STATUS = ("finished", "event", "interrupted", "failed")
@@ -365,7 +365,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             return read_output_metadata(self.labels, self._kept.get("outputs", {}), what)
         return Output.of(self.model, what)
 
-    def is_determined(self, name: str) -> NDArray[np.bool_]:
+    def is_determined(self, name: str) -> BoolArray:
         """Return a mask of the determined values of an output, (n, ...); loads shared by redundant connections are not.
 
         Examples

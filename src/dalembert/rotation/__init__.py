@@ -94,8 +94,7 @@ def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Mat
     if abs(float(vector @ vector) - 1.0) <= _UNIT:
         return vector  # dividing again would only change its last bits
     vector = vector / largest
-    unit: Matrix = vector / math.sqrt(float(vector @ vector))
-    return unit
+    return vector / math.sqrt(float(vector @ vector))
 
 
 def _is_formula(number: Any) -> bool:
@@ -118,8 +117,7 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
     else:
         angle = finite_number(angle, item="axis_angle", field="angle")
         sine, cosine = math.sin(angle), math.cos(angle)
-    R: Matrix = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
-    return R
+    return np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
 
 
 def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
@@ -202,8 +200,7 @@ def to_quaternion(rotation: Any) -> Matrix:
         ]
     )
     q = table[k] / np.linalg.norm(table[k])
-    unit: Matrix = q if q[0] >= 0 else -q
-    return unit
+    return q if q[0] >= 0 else -q
 
 
 quaternion_from_matrix = to_quaternion
@@ -228,8 +225,7 @@ def quaternion_matrices(quaternions: ArrayLike) -> Matrix:
     q = stacked(quaternions, (4,), item="quaternion_matrices", field="quaternions")
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
     S, identity = skew(q[..., 1:]), np.eye(3)
-    R: Matrix = identity + 2 * q[..., :1, None] * S + 2 * S @ S
-    return R
+    return identity + 2 * q[..., :1, None] * S + 2 * S @ S
 
 
 def _rotations(value: ArrayLike, item: str, field: str) -> Matrix:

@@ -77,8 +77,7 @@ def run_external_solver(method: str, request: SimulationRequest) -> Result:
     except DalembertError as error:
         if request.on_error == "raise" or error.result is None:
             raise
-        partial: Result = error.result
-        return partial
+        return error.result
     if request.on_error != "return":
         defer_interrupt(interrupt)
     return result

@@ -648,8 +648,7 @@ class Run:
 
         def energy(under: Conditions, *states: State) -> Array:
             t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
-            total: Array = self.model.energy(q, v, t=t, x=x, conditions=under).total
-            return total
+            return self.model.energy(q, v, t=t, x=x, conditions=under).total
 
         if conditions is self.conditions:
             return float(np.diff(energy(conditions, before, after))[0])
@@ -664,8 +663,7 @@ class Run:
 
     def total_counts(self) -> NDArray[np.int64]:
         """Return steps, rejected, evaluations, Jacobians, factorizations, projections, noisy and missed so far."""
-        total: NDArray[np.int64] = self.counts + np.array(self.integrator.counts)
-        return total
+        return self.counts + np.array(self.integrator.counts)
 
     def first_missed(self) -> tuple[float, int] | None:
         """Return time, s, and number of the first switching function that changed sign and back in a fixed step."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..errors import IntegrationError
 from ..model import Conditions
 from ..result import Periods
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from .. import _core
 
 __all__ = ["Records", "Segment", "Trajectory"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -180,7 +179,7 @@ class Trajectory:
 
     # ---- conditions
 
-    def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+    def conditions(self, t: Array) -> list[tuple[IndexArray, Conditions]]:
         """Return the conditions at times in order (n,) s, each with the rows at which they hold."""
         if not len(t):
             return []

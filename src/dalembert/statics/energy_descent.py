@@ -17,14 +17,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.scaled_equations import CoordinateMeasure
 from .force_balance import BalanceEvaluation, ForceBalance, flat
 
 __all__ = ["EquilibriumDescent", "descend"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
@@ -72,15 +71,15 @@ def descend(
     stops: Sequence[CoordinateMeasure] = (),
     *,
     most: int = MAX_STEPS,
-    ways: Mapping[CoordinateMeasure, float] | None = None,
+    directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
     """Descend from q (nq,) to a stable equilibrium; along motions without stiffness, return to the start.
 
-    Coordinates in `ways` move in one direction only, 1 or -1: the descent ends if one of them would reverse by more
-    than a step corrects the previous one.
+    Coordinates in `directions` move in one direction only, 1 or -1: the descent ends if one of them would reverse by
+    more than a step corrects the previous one.
     """
-    found = _descended(balance, q, x, stops, most, ways)
-    for _ in range(MAX_RETURNS if found.found and not ways else 0):
+    found = _descended(balance, q, x, stops, most, directions)
+    for _ in range(MAX_RETURNS if found.found and not directions else 0):
         look = found.evaluation
         loose = look.loose
         back = loose @ (loose.T @ balance.closed.difference(look.q, q))
@@ -102,9 +101,9 @@ def _descended(
     x: Array,
     stops: Sequence[CoordinateMeasure],
     most: int,
-    ways: Mapping[CoordinateMeasure, float] | None = None,
+    directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
-    walk = _TrustRegionDescent(balance, q, x, stops, ways or {})
+    walk = _TrustRegionDescent(balance, q, x, stops, directions or {})
     for count in range(most):
         done = walk.step()
         if done is not None:
@@ -124,9 +123,9 @@ class _TrustRegionDescent:
         q: Array,
         x: Array,
         stops: Sequence[CoordinateMeasure],
-        ways: Mapping[CoordinateMeasure, float],
+        directions: Mapping[CoordinateMeasure, float],
     ) -> None:
-        self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
+        self.directions, self.past = directions, {m: float(m.values(q)) for m in directions}
         self.here = dict(self.past)
         self.base, self.start, self.stops = balance, q, stops
         self.radius, self.left, self.still = FIRST_TRUST_RADIUS, False, 0
@@ -197,7 +196,7 @@ class _TrustRegionDescent:
             if good and part == 1.0 and float(np.linalg.norm(s)) > 0.8 * self.radius:
                 self.radius *= 2.0
             self.evaluation = there
-            for measure, sign in self.ways.items():
+            for measure, sign in self.directions.items():
                 now = float(measure.values(there.q))
                 if sign * (now - self.here[measure]) > 0.0:
                     self.past[measure] = self.here[measure]  # position before the last forward step
@@ -254,7 +253,7 @@ class _TrustRegionDescent:
     def _one_way(self, way: Array, part: float) -> tuple[float, CoordinateMeasure | None]:
         """Return the fraction of a scaled step before a coordinate reverses, and that coordinate."""
         q, turned = self.evaluation.q, None
-        for measure, sign in self.ways.items():
+        for measure, sign in self.directions.items():
             rate = float(measure.row(q) @ (way * self.balance.scales))
             room = sign * (self.here[measure] - self.past[measure])  # progress of the last forward step
             if sign * rate < 0.0 and room < -sign * rate * part:

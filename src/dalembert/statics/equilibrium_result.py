@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..compile.names import full_names
 from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
@@ -21,8 +21,6 @@ from .friction import FrictionHold
 from .stability import Stability
 
 __all__ = ["Equilibrium", "EquilibriumState"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)

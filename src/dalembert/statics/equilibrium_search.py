@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import checked
+from ..arrays import Array
+from ..checks import checked, one_of
 from ..closure.loop_equations import LoopEquations
 from ..closure.scaled_equations import CoordinateMeasure
-from ..errors import EquilibriumError, ModelError
+from ..errors import EquilibriumError
 from ..model import Model, State, as_model
 from ..numerics.rank import singular_values
 from ..result import Motion, single_period
@@ -32,69 +32,40 @@ if TYPE_CHECKING:
 
 __all__ = ["equilibrium", "locked", "solved"]
 
-Array = NDArray[np.float64]
 
 TRIAL_FRACTION = 5  # a descent is checked after 1/5 of its steps
 STALLED_TOL = 0.1  # of the unbalanced forces at the start: more left after the trial means no progress
 SINGULAR_TOL = 1e-5  # scaled singular values of loops below this count as zero
 
 
+class _Keywords(TypedDict, total=False):
+    """Arguments of `equilibrium` that do not determine the type of its answer."""
+
+    state: State | Mapping[str, Any] | None
+    t: float
+    hold: str | Iterable[str] | Mapping[str, Any]
+    velocities: Mapping[str, float | None] | None
+    unknown: str | Iterable[str]
+    inputs: Mapping[str, float] | None
+    parameters: Mapping[str, float] | None
+    control: Callable[[State], Any] | None
+    friction: str
+    stable: bool
+    nearest: bool
+    max_iterations: int
+
+
 @overload
 def equilibrium(
-    system: System | Model,
-    *,
-    state: State | Mapping[str, Any] | None = None,
-    t: float = 0.0,
-    hold: str | Iterable[str] | Mapping[str, Any] = (),
-    velocities: Mapping[str, float | None] | None = None,
-    unknown: str | Iterable[str] = (),
-    inputs: Mapping[str, float] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    control: Callable[[State], Any] | None = None,
-    friction: str = "hold",
-    stable: bool = True,
-    nearest: bool = False,
-    find_all: Literal[False] = False,
-    count: None = None,
-    max_iterations: int = 1000,
+    system: System | Model, *, find_all: Literal[False] = False, count: None = None, **more: Unpack[_Keywords]
 ) -> Equilibrium: ...
 @overload
 def equilibrium(
-    system: System | Model,
-    *,
-    state: State | Mapping[str, Any] | None = None,
-    t: float = 0.0,
-    hold: str | Iterable[str] | Mapping[str, Any] = (),
-    velocities: Mapping[str, float | None] | None = None,
-    unknown: str | Iterable[str] = (),
-    inputs: Mapping[str, float] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    control: Callable[[State], Any] | None = None,
-    friction: str = "hold",
-    stable: bool = True,
-    nearest: bool = False,
-    find_all: Literal[True],
-    count: int | None = None,
-    max_iterations: int = 1000,
+    system: System | Model, *, find_all: Literal[True], count: int | None = None, **more: Unpack[_Keywords]
 ) -> Equilibria: ...
 @overload
 def equilibrium(
-    system: System | Model,
-    *,
-    state: State | Mapping[str, Any] | None = None,
-    t: float = 0.0,
-    hold: str | Iterable[str] | Mapping[str, Any] = (),
-    velocities: Mapping[str, float | None] | None = None,
-    unknown: str | Iterable[str] = (),
-    inputs: Mapping[str, float] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    control: Callable[[State], Any] | None = None,
-    friction: str = "hold",
-    stable: bool = True,
-    nearest: bool = False,
-    find_all: bool = False,
-    count: int,
-    max_iterations: int = 1000,
+    system: System | Model, *, find_all: bool = False, count: int, **more: Unpack[_Keywords]
 ) -> Equilibria: ...
 @checked("hold", "velocities", "unknown", "friction", "stable", "nearest", "find_all", "max_iterations")
 def equilibrium(
@@ -174,8 +145,7 @@ def equilibrium(
     (0.443126, stable: potential-energy minimum; some motions are not damped)
     """
     model = as_model(system)
-    if friction not in ("hold", "off"):
-        raise ModelError("equilibrium", "friction", friction, "use 'hold' or 'off'")
+    one_of("equilibrium", "friction", friction, ("hold", "off"))
     how: dict[str, Any] = {"t": t, "hold": hold, "speeds": velocities, "unknown": unknown, "inputs": inputs}
     how |= {"parameters": parameters, "control": control}
     request = make_request(model, state=state, **how)

@@ -22,9 +22,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray, IndexArray
 from ..closure.equations import RelativeEquations
 from ..closure.projection import project
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
@@ -36,8 +36,6 @@ from ..rotation import skew
 
 __all__ = ["BalanceEvaluation", "ForceBalance", "flat", "straight"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _FORCES = _core.report_parts.index("forces")
 FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
@@ -95,7 +93,7 @@ class ForceBalance:
         return ScaledEquations(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
 
     @cached_property
-    def _rolling(self) -> NDArray[np.intp]:
+    def _rolling(self) -> IndexArray:
         """Indices of rows that constrain velocities only."""
         model = self.model
         closing = np.asarray(model.compiled.names.closing, dtype=bool)

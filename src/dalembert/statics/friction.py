@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import CoordinateMeasure, measures_of
 from ..errors import EquilibriumError, ModelError
@@ -29,8 +29,6 @@ from .request import EquilibriumRequest
 
 __all__ = ["FrictionHold", "StaticFriction", "rest_with_friction"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 MAX_ROUNDS = 200  # changes of the set of sliding rows
 RUNAWAY_SLIP = 300.0  # rad or lengths: a row that slid further has no equilibrium
@@ -170,11 +168,13 @@ def _slide(
 ) -> EquilibriumDescent:
     """Let rows slide in their directions to rest; a row that would reverse sticks."""
     while True:
-        ways = {m: sign for m, sign in zip(static_friction.measures, static_friction.sign, strict=True) if sign != 0.0}
-        found = descend(static_friction.balance(friction), q, x, request.stops, most=most, ways=ways)
+        directions = {
+            m: sign for m, sign in zip(static_friction.measures, static_friction.sign, strict=True) if sign != 0.0
+        }
+        found = descend(static_friction.balance(friction), q, x, request.stops, most=most, directions=directions)
         q, x = found.evaluation.q, found.evaluation.x
         static_friction.start = static_friction.coordinate_values(q)
-        if found.turned is None or len(ways) == 1:
+        if found.turned is None or len(directions) == 1:
             return found
         static_friction.sign[static_friction.measures.index(found.turned)] = 0.0
 

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_number
 from ..closure.scaled_equations import CoordinateMeasure
 from ..errors import ModelError
@@ -26,8 +26,6 @@ from .request import with_numbers
 
 __all__ = ["LoadedEquations", "PathLimit", "VariedLoad"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 LOAD_STEP = 1e-5  # relative to the range: differences by the load, used by the predictor only
 DIFFERENCE_STEP = 1e-4  # differences of second derivatives, used to select branches only

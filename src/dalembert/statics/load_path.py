@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text, model_axes
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_number, positive
 from ..closure.continuation.arclength import PathTracer
 from ..closure.continuation.bifurcation import locate_bifurcation
@@ -28,7 +28,6 @@ from .stability import assess_stability, named_motion
 
 __all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
 
-Array = NDArray[np.float64]
 
 LIMIT_POINT_TOL = 1e-4  # load component of the unit tangent below which the load has an extremum
 
@@ -87,7 +86,7 @@ class EquilibriumPath(ArrayAnswer):
     v: Array
     x: Array
     s: Array
-    stable: NDArray[np.bool_]
+    stable: BoolArray
     special: list[PathPoint]
     message: str
     t: float = 0.0
@@ -302,8 +301,8 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
     """Return the equilibrium path of a traced path."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     model, nq = request.model, request.model.nq
-    looks = [loading.evaluate(Q) for Q in way.q]
-    stable = np.array([_stable(request, look) for look in looks])
+    evaluations = [loading.evaluate(Q) for Q in way.q]
+    stable = np.array([_stable(request, look) for look in evaluations])
     special = []
     slope = way.tangents[:, -1]
     for k in np.flatnonzero(slope[:-1] * slope[1:] < 0):
@@ -318,7 +317,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
             before = int(np.argmin(np.linalg.norm(loading.difference(way.q, met.q), axis=1)))
             special.append((float(way.s[before]), _point("bifurcation", loading, met.q)))
     special.sort(key=lambda item: item[0])
-    v = np.array([look.balance.v for look in looks]).reshape(len(way), model.nv)
+    v = np.array([look.balance.v for look in evaluations]).reshape(len(way), model.nv)
     parts = way.q[:, :nq], v, way.q[:, nq:-1]
     return EquilibriumPath(
         model, load.name, way.q[:, -1], *parts, way.s, stable, [point for _, point in special], way.ends[1],

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, count_text
+from ..arrays import Array
 from ..checks import finite_number
 from ..closure.loop_equations import LoopEquations
 from ..closure.loop_solver import LoopSolver
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Equilibria", "find_all_equilibria"]
 
-Array = NDArray[np.float64]
 
 MIN_STARTS = 40  # starts before the search may end
 MAX_IDLE_STARTS = 30  # starts in a row without a new equilibrium that end the search

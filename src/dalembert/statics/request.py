@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import finite_number
 from ..closure.assembly import assemble
 from ..closure.driven.driven_state import driven_positions
@@ -30,8 +30,6 @@ from .force_balance import ForceBalance
 
 __all__ = ["EquilibriumRequest", "make_request"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Names = str | Iterable[str]
 
 
@@ -64,7 +62,7 @@ class EquilibriumRequest:
     stops: list[CoordinateMeasure]
     unknown: tuple[str, ...]
     guesses: Array
-    paced: NDArray[np.intp]
+    paced: IndexArray
     rows: FrictionRows
     notes: list[str] = field(default_factory=list)
 
@@ -149,8 +147,8 @@ def make_request(
         held={} if trims else held,
         trimmed=held if trims else {},
     )
-    balance, said = _idle(balance, q, x)
-    notes += said
+    balance, state_notes = _idle(balance, q, x)
+    notes += state_notes
     equations = RelativeEquations(model)
     known = [*measures_of(equations).values(), *ropes_of(equations)]
     free = [m for m in known if m not in held and (m.column < 0 or not balance.fixed[m.column])]
@@ -188,7 +186,7 @@ def _start(
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start coordinates, element states and velocities, and notes on them."""
     state = state.state() if callable(getattr(state, "state", None)) else state
-    asked = {name: value for name, value in holds.items() if value is not None}
+    targets = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
         q = driven_positions(model, t, model.checked_configuration(item, state.q))
         x = np.array(state.x if len(state.x) else model.element_start_values(), dtype=float)
@@ -199,8 +197,8 @@ def _start(
         v, notes = model.initial_state(starts.initials).v, _missed(model, q, starts, t)
     else:
         raise ModelError(item, "state", state, "give a da.State, start values by name, or leave it out")
-    if asked:
-        fixed = {**asked, **{name: None for d in model.joint_drives for name in d.speed_names}}
+    if targets:
+        fixed = {**targets, **{name: None for d in model.joint_drives for name in d.speed_names}}
         q = assemble(model, q=q, hold=fixed, t=t).q
     return q, x, v, notes
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.loop_equations import LoopEquations
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
@@ -27,7 +27,6 @@ from .request import EquilibriumRequest
 
 __all__ = ["Trim", "trim"]
 
-Array = NDArray[np.float64]
 
 BALANCE_TOL = 1e-9  # residual relative to the largest force
 MAX_STEP_SIZE = 0.4  # rad or lengths

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, list_text, range_text
+from ..arrays import Array
 from ..checks import checked, whole_number
 from ..errors import GradientError, MissingPackageError, ModelError
 from .optimization.design_optimization import make_job
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Uncertainty", "uncertainty"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "uncertainty"
 
@@ -111,12 +110,12 @@ class Uncertainty(Answer):
         lines = [self.table.to_string(float_format=lambda x: f"{x:.6g}")]
         for label, share in self.shares.items():
             if share.ndim == 1:
-                told = ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(self.names, share, strict=True))
-                lines.append(f"{label}, shares of the first-order variance: {told}")
+                shares = ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(self.names, share, strict=True))
+                lines.append(f"{label}, shares of the first-order variance: {shares}")
         for label, total in self.total.items():
             rows = zip(self.names, self.first[label], total, strict=True)
-            told = ", ".join(f"{n} {a:.3f} ({b:.3f})" for n, a, b in rows)
-            lines.append(f"{label}, Sobol indices, first (total): {told}")
+            shares = ", ".join(f"{n} {a:.3f} ({b:.3f})" for n, a, b in rows)
+            lines.append(f"{label}, Sobol indices, first (total): {shares}")
         lines.append(f"{self.data.sizes['sample']} samples, {self.failed} of them failed")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -263,6 +262,6 @@ def _indices(
     for label in labels:
         values = found[label].values
         if values.ndim == 1 and np.ptp(values) > 0:
-            told = sobol.analyze(_problem(names), values, calc_second_order=False, seed=0, num_resamples=2)
-            first[label], total[label] = np.asarray(told["S1"]), np.asarray(told["ST"])
+            analysis = sobol.analyze(_problem(names), values, calc_second_order=False, seed=0, num_resamples=2)
+            first[label], total[label] = np.asarray(analysis["S1"]), np.asarray(analysis["ST"])
     return first, total

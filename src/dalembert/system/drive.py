@@ -95,8 +95,7 @@ def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, le
     if before is not None and before.joint_coordinates == ((modes, number),):
         system.remove(before)
     held = CustomCoupling("ds1" if level else "s1")
-    added: CoordinateConnection = system.connect(name, held, coordinate)
-    return added
+    return system.connect(name, held, coordinate)
 
 
 def _single_drive(system: System, item: str, coordinate: Any, level: int, law: Any) -> Drive:

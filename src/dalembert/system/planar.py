@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
+from ..checks import set_fields
 from ..connections.connection import Connection
 from ..connections.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..errors import ModelError
@@ -111,8 +112,7 @@ def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connectio
             n = normals.check(loop_constraint)
             if type(loop_constraint.element) in _KEPT:
                 twin = copy(loop_constraint.element)
-                object.__setattr__(twin, "plane", n)
-                object.__setattr__(twin, "rows", _KEPT[type(twin)])
+                set_fields(twin, plane=n, rows=_KEPT[type(twin)])
                 loop_constraint = replace(loop_constraint, element=twin)
         found.append(loop_constraint)
     return tuple(found)

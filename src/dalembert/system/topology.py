@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..bodies.dyadics import dyadic
 from ..bodies.markers import Marker
+from ..checks import set_fields
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.constraints.mimic import Mimic
@@ -167,16 +168,9 @@ class Forest:
             for h in joints:
                 normals.add(h.name, h.element, h.inboard, h.outboard, h.reversed)
             loop_constraints = closing_in_plane(normals, loop_constraints)
-        for attribute, value in (
-            ("graph", graph),
-            ("bodies", tuple(names)),
-            ("parent", np.array(parents[1:], dtype=np.int32)),
-            ("joints", tuple(joints)),
-            ("loop_constraints", loop_constraints),
-            ("couplings", couplings),
-            ("number", number),
-        ):
-            object.__setattr__(self, attribute, value)
+        parent_numbers = np.array(parents[1:], dtype=np.int32)
+        set_fields(self, graph=graph, bodies=tuple(names), parent=parent_numbers, joints=tuple(joints), number=number)
+        set_fields(self, loop_constraints=loop_constraints, couplings=couplings)
 
     # ---- arrays of the sources
 
@@ -298,7 +292,7 @@ def with_massless_links(system: System) -> System:
         joint = system.connections[name]
         link = system.body(_unused(system, f"{name}.link"), mass=0.0)
         system.connect(_unused(system, f"{name}.weld"), Fixed(), link.origin, joint.second)
-        object.__setattr__(joint, "second", link.origin)
+        set_fields(joint, second=link.origin)
         missing = _cut_with_coordinate(system)
     return system
 

@@ -174,7 +174,7 @@ def expected_pull(slip: float, rolling: float, bend: float, load: float = LOAD) 
     return float(load * tribology.eyring_traction(fast, film, peak, ETA, 1.85e-8, 5e6) * slip / fast)
 
 
-def test_two_discs() -> None:
+def test_slip_and_rolling_of_two_discs() -> None:
     """Slip and rolling in the frame of the contact: the disc turns at w, the roller about a centre at rest at W."""
     rng = np.random.default_rng(2)
     for _ in range(20):

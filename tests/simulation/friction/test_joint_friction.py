@@ -396,7 +396,7 @@ def test_soft_stops_give_back_what_the_restitution_says(e):
     s = slide(2.0, upper=0.5, restitution=e)
     s.initial("X", speed=1.0)
     soft = da.simulate(s, 1.0, stops="soft")
-    assert soft["X.position"].max() == pytest.approx(0.5, abs=4e-3)
+    assert soft["X.position"].max() == pytest.approx(0.5, abs=4e-3)  # m, compression of the soft stop
     assert soft["X.speed"][-1] == pytest.approx(-max(e, 0.01), rel=1e-4)
     rigid = da.simulate(s, 1.0)
     assert rigid["X.speed"][-1] == pytest.approx(-e, abs=1e-9)

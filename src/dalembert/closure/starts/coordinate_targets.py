@@ -83,16 +83,14 @@ class CutJointTarget:
         sine = float(np.linalg.norm(e[1:]))
         turn = 2 * math.atan2(sine, e[0]) / sine * e[1:] if sine > 0.0 else np.zeros(3)
         shift = first.rotation.T @ (second.position - first.position) - self.position
-        r: Array = self.turns @ turn + self.moves @ shift
-        return r
+        return self.turns @ turn + self.moves @ shift
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return the rows on v, (k, nv); or (B, k, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
         V = relative(model, self.loop_constraint.first, self.loop_constraint.second, q).jacobian
-        J: Array = self.turns @ V[:3] + self.moves @ V[3:]
-        return J
+        return self.turns @ V[:3] + self.moves @ V[3:]
 
 
 CoordinateTarget = CutJointTarget | ChainTarget | HeldLimits

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...bodies.markers import Marker
 from ...connections.joints.joint import frame_with_z
 from ...errors import ModelError
@@ -27,7 +27,6 @@ from .self_crossings import crossings, zone_width
 
 __all__ = ["CouplerCurve", "CurvePoint", "Straightness", "coupler_curve"]
 
-Array = NDArray[np.float64]
 
 STATIONARY_TOL = 1e-5  # of the speed of a body point at that distance; a slower point is at rest
 CUSP_TOL = 1e-3  # relative distance of a path from the line along which it stops; more is a cusp
@@ -265,7 +264,7 @@ class CouplerCurve(KinematicResult):
         return float(np.ptp(self.points, axis=0).max()) or 1e-300
 
     @cached_property
-    def _at_rest(self) -> NDArray[np.bool_]:
+    def _at_rest(self) -> BoolArray:
         return np.asarray(self.speed <= 1e-9 * max(float(self.speed.max(initial=0.0)), 1e-300))
 
     @cached_property

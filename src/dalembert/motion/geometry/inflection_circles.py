@@ -31,9 +31,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import count_text, range_text
+from ...arrays import Array
 from ...checks import finite_array
 from ...errors import ModelError
 from ...result import Result
@@ -42,8 +43,6 @@ from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion, row_of, seen_in_plane
 
 __all__ = ["InflectionCircles", "inflection_circles"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import count_text
+from ...arrays import Array, IndexArray
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
@@ -26,7 +27,6 @@ from .kinematic_result import KinematicResult
 
 __all__ = ["MobilityRange", "mobility_range"]
 
-Array = NDArray[np.float64]
 
 _BATCH_SIZE = 4096
 
@@ -58,10 +58,10 @@ class MobilityRange(KinematicResult):
     """
 
     at: Array
-    mobility: NDArray[np.intp]
+    mobility: IndexArray
     smallest: Array
     drive: tuple[str, ...]
-    driven_mobility: NDArray[np.intp]
+    driven_mobility: IndexArray
     grip: Array
     changes: list[tuple[int, int, int]] = field(default_factory=list)
     axis: Axis = TIME
@@ -173,7 +173,7 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
     return s, q
 
 
-def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
+def _verdict(J: Array) -> tuple[IndexArray, Array]:
     """Return nullity (B,) and smallest nonzero singular value (B,) of J (B, rows, n)."""
     n = J.shape[2]
     if not J.shape[1] or not n:

@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import list_text
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Edge", "Polygon", "acceleration_polygon", "velocity_polygon"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

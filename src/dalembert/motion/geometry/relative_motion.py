@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...result import Result
@@ -16,7 +16,6 @@ from .interpolation import differentiate
 
 __all__ = ["RelativeFrameMotion", "find_frame", "row_of", "seen_from", "seen_in_plane"]
 
-Array = NDArray[np.float64]
 
 PLANAR_TOL = 1e-7  # sine of the angle to the plane, for planar motion
 

@@ -13,18 +13,15 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import count_text
+from ...arrays import Array, BoolArray
 from ...result import Result
 from .interpolation import differentiate
 from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion, seen_from
 
 __all__ = ["ScrewAxes", "screw_axes"]
-
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

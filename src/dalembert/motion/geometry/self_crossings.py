@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.joints.joint import frame_with_z
 from ...model.interpolation import Quintic
 from ...numerics.contours import convex_hull
 
 __all__ = ["crossings", "zone_width"]
-
-Array = NDArray[np.float64]
 
 
 def crossings(t: Array, track: Quintic, normal: Array, size: float) -> list[tuple[float, float]]:

@@ -20,8 +20,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...checks import checked
 from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
 from ...closure.loop_equations import LoopEquations
@@ -37,8 +37,6 @@ from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion
 
 __all__ = ["TransmissionAngle", "balanced_loads", "transmission_angle"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,7 +240,7 @@ def _coordinate(model: Model, name: str, field: str, item: str) -> NamedVelociti
     return found
 
 
-def _driven_rows(model: Model) -> NDArray[np.bool_]:
+def _driven_rows(model: Model) -> BoolArray:
     rows = np.zeros(model.nc, dtype=bool)
     rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
     return rows

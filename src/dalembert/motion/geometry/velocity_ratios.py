@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...result import Output, Result
 from ...result.outputs.frames import turning_axis
@@ -27,8 +27,6 @@ from .kinematic_result import KinematicResult
 from .relative_motion import find_frame
 
 __all__ = ["Ratio", "mechanical_advantage", "rate_pair", "velocity_ratio"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

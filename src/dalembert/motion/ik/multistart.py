@@ -235,8 +235,7 @@ class MultistartSearch:
         J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
         rank = significant(s, _RANK_TOL, 1e-12).sum(1)
-        left: IndexArray = len(reach.columns) - rank
-        return left
+        return len(reach.columns) - rank
 
     def posture(self, found: SearchOutcome, preferred: Array, which: IndexArray) -> None:
         """Minimise the distance from the preferred posture along the targets, where degrees of freedom are left."""

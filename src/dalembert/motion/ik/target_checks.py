@@ -80,5 +80,4 @@ def rotation_hessian(r: Array, part: float) -> Array:
         c = np.where(half < 1e-4, 1.0 - half * half / 3.0, half / np.tan(half))
         n = np.where(angle[:, None] < 1e-12, 0.0, r / angle[:, None])
     c = np.maximum(c, -10.0)[:, None, None]  # unbounded near 180°
-    S: Array = c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]
-    return S
+    return c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]

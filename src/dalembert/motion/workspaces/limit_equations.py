@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...closure.scaled_equations import CoordinateMeasure, ExtendedEquations, ScaledEquations
 
 __all__ = ["with_stops"]
-
-Array = NDArray[np.float64]
 
 
 def with_stops(closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> ExtendedEquations:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...checks import checked
 from ...errors import ModelError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["buckling_factors", "factors_of"]
 
-Array = NDArray[np.float64]
 
 ITEM = "buckling factors"
 RIGID_TOL = 1e-13  # of the largest stiffness: motions with less are rigid

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.couplings import CustomCoupling
 from ...numerics.quadrature import over_intervals
 from .motion import Motion
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["continuous", "work_and_loss"]
 
-Array = NDArray[np.float64]
 
 SIDE_OFFSET = 4e-15  # relative: distance inside an interval at which its ends are evaluated near jumps, ...
 SIDE_FRACTION = 1e-10  # ... and as a fraction of the interval: switching functions are located to rounding of these

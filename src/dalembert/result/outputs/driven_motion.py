@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import ModelError, SingularityError
 from ...model.driven_kinematics import KinematicSweep, rates_at
 from ...numerics.rank import ROW_RANK_TOL, STEP_RANK_TOL, null_space, pseudo_inverse
@@ -22,7 +22,6 @@ from .motion import Motion
 
 __all__ = ["PrescribedMotion"]
 
-Array = NDArray[np.float64]
 
 _FORCES = ("tau", "lam", "loads", "unique", "constraint_effort", "energy")
 
@@ -123,7 +122,7 @@ class PrescribedMotion(Motion):
             found["unique"] = np.broadcast_to(self._determined(driven), loads.shape)
         return found
 
-    def _determined(self, driven: NDArray[np.bool_]) -> Array:
+    def _determined(self, driven: BoolArray) -> Array:
         """Return 1 where a load follows from the motion, 0 where redundant rows share it, at the first state."""
         model, still = self.model, np.zeros(self.model.nv)
         q, t = self.q[0], float(self.t[0])

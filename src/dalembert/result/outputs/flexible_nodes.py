@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.flexible_body import FlexibleBody
 from ...checks import checked
@@ -28,8 +29,6 @@ __all__ = [
     "nodal_motion",
     "nodal_velocities",
 ]
-
-Array = NDArray[np.float64]
 
 
 @checked("result")

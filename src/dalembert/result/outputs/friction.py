@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.joint_elements import SIGN_MODE
 from ...compile.names import full_names
 from ...connections.joints import Joint
@@ -14,7 +14,6 @@ from .output import Output
 
 __all__ = ["FRICTION_QUANTITIES", "friction_output"]
 
-Array = NDArray[np.float64]
 
 FRICTION_QUANTITIES = ("friction", "stuck", "stop")
 AT_STOP_TOL = 1e-8  # rad or m: a locked coordinate this close to a stop is on it

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.connection import Connection
 from ...connections.drive_builder import turns_freely
 from ...connections.joints import Joint
@@ -22,9 +22,7 @@ from .motion import Motion
 from .output import Output, Value
 from .units import effort_unit, joined, rate_unit
 
-__all__ = ["JointOutputs", "joint_of", "joint_output", "joint_quantities"]
-
-Array = NDArray[np.float64]
+__all__ = ["JointOutputs", "jerk_of_joint", "joint_of", "joint_output", "joint_quantities"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +125,26 @@ def joint_output(model: Model, joint: JointOutputs, quantity: str, name: str) ->
     return whole.component(index, name, unit=units[index])
 
 
+def jerk_of_joint(model: Model, joint: JointOutputs, name: str) -> Output | None:
+    """Return the jerk of a joint, cut or not, as an output; None if it has no DOF."""
+    labels = joint.element.speeds
+    if not labels:
+        return None
+    units = [rate_unit(unit, "s3") for unit in joint.element.speed_units]
+    names = model.compiled.names
+
+    def value(m: Motion) -> Array:
+        if joint.cut:
+            span = names.cut_v[joint.name]
+            return m.along(lambda q, v, a: model.cut_motion(q, v, a)[2][:, span])
+        return m.jerk[:, model.v_slice(joint.name)].copy()
+
+    output = Output(
+        name, joined(units), (len(labels),), f"jerk of joint {joint.name!r}", value, labels=labels, needs="dynamics"
+    )
+    return output if len(labels) > 1 else output.component(0, name, unit=units[0])
+
+
 def _attitudes(joint: JointOutputs) -> Attitudes:
     """Return the orientation of a joint's second marker in its first; velocities are in axes of the second."""
     q = joint.element.coordinates.index("qw")
@@ -193,7 +211,7 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
         return output
     span = model.v_slice(joint.name)
 
-    def unique(m: Motion) -> NDArray[np.bool_]:
+    def unique(m: Motion) -> BoolArray:
         states = zip(m.q, m.t.tolist(), strict=True)
         return np.array([~undetermined_efforts(model, q, t)[span] for q, t in states]).reshape(len(m), len(labels))
 

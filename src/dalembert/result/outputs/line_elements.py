@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...connections.elements.built_in import ForceConnection
 from ...model import Model
@@ -13,7 +13,6 @@ from .output import Output, number, vector
 
 __all__ = ["line_output", "line_quantities"]
 
-Array = NDArray[np.float64]
 
 _ALONG = {"length": ("m", "distance between the ends"), "rate": ("m/s", "rate of the distance between the ends"),
           "tension": ("N", "force that pulls the ends together")}  # fmt: skip

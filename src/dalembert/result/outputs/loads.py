@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
@@ -73,7 +73,7 @@ def constraint_output(model: Model, loop_constraint: Connection, quantity: str, 
     meaning = f"effort of the drive of constraint {drive.name!r}, along the driven quantity"
     output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), model.driven_row(drive)
 
-    def unique(m: Motion) -> NDArray[np.bool_]:
+    def unique(m: Motion) -> BoolArray:
         return np.array([not undetermined_multipliers(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])
 
     return replace(output, determined=unique)
@@ -84,7 +84,7 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
     q, v = model.compiled.names.ropes[loop_constraint.name]
     place = model.nv + v
 
-    def stop(m: Motion) -> NDArray[np.float64]:
+    def stop(m: Motion) -> Array:
         value = np.zeros(len(m))
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             value[rows] = float(place in conditions.locked)

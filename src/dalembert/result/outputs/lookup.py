@@ -17,9 +17,8 @@ from ...errors import ModelError
 from ...model import Model
 from .attitude_angles import ANGLES, is_angles
 from .chain_coordinates import inner_quantities
-from .frames import FRAME_OUTPUTS, frame_angles, frame_of, turning_axis
-from .jerks import jerk_of_joint, jerk_of_point
-from .joints import joint_of, joint_output, joint_quantities
+from .frames import FRAME_OUTPUTS, frame_angles, frame_of, jerk_of_point, turning_axis
+from .joints import jerk_of_joint, joint_of, joint_output, joint_quantities
 from .loads import (
     LOAD_PARTS,
     ROPE_QUANTITIES,

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...model import Model
 from .motion import Motion
 from .output import Output, Value
 
 __all__ = ["MODES", "modal_output"]
 
-Array = NDArray[np.float64]
 
 MODES = ("eta", "eta.speed", "eta.acceleration", "strain_energy")
 """Suffixes of the outputs of a flexible body in addition to those of its frame."""

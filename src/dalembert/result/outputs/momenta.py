@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.modal_integrals import modal_integrals, source_integrals
 from ...model import Model
@@ -14,7 +14,6 @@ from .output import Output, vector
 
 __all__ = ["MOMENTA", "body_momentum", "has_momentum"]
 
-Array = NDArray[np.float64]
 
 MOMENTA = ("momentum", "angular_momentum")
 

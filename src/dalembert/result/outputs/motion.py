@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, IndexArray
 from ...bodies.markers import Marker
 from ...connections.constraints.geometric import AxisAngle
 from ...connections.drives import Drive, PoseDrive
@@ -17,8 +18,7 @@ from ...model import Conditions, Dynamics, Energy, Model
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
-Array = NDArray[np.float64]
-ConditionsByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
+ConditionsByTime = Callable[[Array], list[tuple[IndexArray, Conditions]]]
 """From times (n,) to rows and the conditions there."""
 
 
@@ -45,7 +45,7 @@ class Periods:
         )
         return first if same else None
 
-    def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+    def __call__(self, t: Array) -> list[tuple[IndexArray, Conditions]]:
         before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to the period before it
         early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
         place = np.clip(np.where(before, early, late) - 1, 0, None)
@@ -121,7 +121,7 @@ class Motion:
         return len(self.q)
 
     @cached_property
-    def pieces(self) -> list[tuple[NDArray[np.intp], Motion]]:
+    def pieces(self) -> list[tuple[IndexArray, Motion]]:
         """Rows with equal parameter values of the model, and the motion there; none for the model's own values."""
         if self.conditions is None or not len(self):
             return []
@@ -133,7 +133,7 @@ class Motion:
             return []
         return [(rows, self._piece(rows, conditions)) for rows, conditions in found]
 
-    def _piece(self, rows: NDArray[np.intp], conditions: Conditions) -> Motion:
+    def _piece(self, rows: IndexArray, conditions: Conditions) -> Motion:
         t, q, v, x = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
         known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
         return type(self)(conditions.model, t, q, v, x, known, single_period(conditions))

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, BoolArray
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Model, State
 from ...units import factor
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Output", "number", "of_function", "part_name", "vector", "without_unit"]
 
-Array = NDArray[np.float64]
 Value = Callable[[Motion], Array]
 
 
@@ -68,7 +68,7 @@ class Output:
     whole: Output | None = None
     index: int = 0
     history: Callable[[Result], Array] | None = None
-    determined: Callable[[Motion], NDArray[np.bool_]] | None = None
+    determined: Callable[[Motion], BoolArray] | None = None
     base: Output | None = None
     factor: float = 1.0
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...model import Model
 from .motion import Motion
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SYSTEM_OUTPUTS"]
 
-Array = NDArray[np.float64]
 Maker = Callable[[Model, str], Output]
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import Array
 
 if TYPE_CHECKING:
     import xarray
@@ -32,10 +33,10 @@ _MEANINGS = {
 class Source(Protocol):
     """Result with states over time and outputs by name: a `Result`, or an `Ensemble`."""
 
-    t: NDArray[np.float64]
-    q: NDArray[np.float64]
-    v: NDArray[np.float64]
-    x: NDArray[np.float64]
+    t: Array
+    q: Array
+    v: Array
+    x: Array
 
     @property
     def labels(self) -> Labels:
@@ -48,7 +49,7 @@ class Source(Protocol):
     def find_output(self, what: str) -> Output | None:
         """Return unit, shape and meaning of an output, if known."""
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
+    def __getitem__(self, name: str) -> Array:
         """Return an output, (..., n, ...)."""
 
 

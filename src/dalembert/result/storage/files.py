@@ -13,8 +13,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, FileError, ModelError
 from ...model import as_model
 from ...model.fingerprint import fingerprint, first_difference
@@ -22,7 +22,7 @@ from ..outputs.motion import Periods
 from ..records import TIME, Axis, EventRecord, Labels, Stats
 from .columns import column_names, distinct
 from .datasets import variable_name
-from .formats import IndexArray, damaged, read_file, write_file
+from .formats import VariableNames, damaged, read_file, write_file
 from .output_metadata import output_metadata
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_content", "check_model", "load_result", "read_conditions", "result_of", "run_note", "save_result"]
 
-Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
 _DERIVED = ("a", "tau", "lam")
@@ -164,14 +163,14 @@ def run_note(result: Result) -> dict[str, Any]:
     }
 
 
-def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, IndexArray]:
+def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, VariableNames]:
     """Return a Dataset with all arrays, and the variable name of each."""
     states = ("t", "q", "v", "x", *_DERIVED)
     data = result.to_xarray([name for name in arrays if name not in states])
     return data, {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
 
 
-def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], IndexArray]:
+def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], VariableNames]:
     """Return all arrays as flat columns, and the columns of each array."""
     places: dict[str, list[str]] = {}
     columns: dict[str, Array] = {}

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...connections.elements.built_in import ForceConnection
 from ...connections.elements.compound import Compound
 from ...connections.elements.element import Element
@@ -24,7 +24,6 @@ from .snap_through import over_periods
 
 __all__ = ["find_rotation_wrap", "find_rotation_wraps", "rotation_measures"]
 
-Array = NDArray[np.float64]
 
 _LOADS = ("force", "moment")
 JUMP_TOL = 1e-4  # of the load, within a time in which nothing else changes
@@ -72,7 +71,7 @@ class RotationMeasure:
         return over_periods(motion, self.vectors)
 
     @staticmethod
-    def jumps(phi: Array) -> NDArray[np.intp]:
+    def jumps(phi: Array) -> IndexArray:
         """Return the vectors (n, 3) of a motion, by number, after which the vector wraps to its opposite."""
         near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
         return near[[_between(phi[k], phi[k + 1]) < MAX_ROTATION for k in near]] if len(near) else near

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, UserFunctionError
 from ...model import Conditions, Model, SampledControl, State
 from ...model.callbacks import callback_name, joint_forces
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECK_INTERVAL", "SLOW_STEP_COUNT", "find_discontinuity", "find_stateful_control", "missed_discontinuities"]
 
-Array = NDArray[np.float64]
 
 CHECK_INTERVAL = 2_000  # tried steps between two checks of progress
 SLOW_STEP_COUNT = 1e6  # tried steps predicted up to the end: discontinuities are searched

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.flexible_body import FlexibleBody
 from ...errors import BucklingWarning, DeformationWarning, ModesWarning, StiffeningWarning, warn_user
@@ -36,7 +37,6 @@ __all__ = [
     "spin_notes",
 ]
 
-Array = NDArray[np.float64]
 
 CLOSE = 0.1
 """Part of the buckling load above which the loss of stiffness by loads is noted, where the model neglects it."""
@@ -262,7 +262,7 @@ def _largest(flexible: FlexibleBody, eta: Array) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> list[str]:
+def spin_notes(model: Model, q: Array, v: Array) -> list[str]:
     """Return a note for each flexible body that spins too fast at some state (n, nq), (n, nv), and warn.
 
     Modes linear in the deformation lack the stiffening by centrifugal forces (Kane, Ryan and Banerjee 1987): a beam

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.names import full_names
 from ...connections.elements.built_in import ForceConnection
 from ...connections.joints import Joint
@@ -19,7 +19,6 @@ from .flexible_bodies import deformation_notes, flexible_load_notes, spin_notes
 
 __all__ = ["has_checked_parts", "motion_notes"]
 
-Array = NDArray[np.float64]
 
 LIMIT_TOL = 1e-6  # rad or m: a coordinate beyond a limit by less is on it
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Array
 from ...connections.elements.contacts import CONTACTS, contact_depth
 from ...errors import SingularityError
 from ...model import Conditions, Model, State
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_end", "find_result_error", "run_notes", "start_notes"]
 
-Array = NDArray[np.float64]
 
 MAX_NAMED_CONTACTS = 4  # in one note
 MIN_DEPTH = 1e-12  # m: less is rounding

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
 __all__ = ["small_motion_notes"]
 
-Array = NDArray[np.float64]
 
 NEAR_TOLERANCE = 100.0  # tolerances: smaller amplitudes may show the tolerance
 NOISE = 1e-2  # tolerances: smaller amplitudes are rounding

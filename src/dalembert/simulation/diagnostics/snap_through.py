@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array, IndexArray
 from ...connections.elements.compound import Compound
 from ...connections.elements.implicit_laws import slopes_of_unknowns, solved_from, weakest_direction
 from ...connections.elements.signals import Reaction
@@ -27,7 +27,6 @@ from ...rotation import from_rotation_vector
 
 __all__ = ["CompoundNodes", "compound_nodes", "find_snap_through", "fold_message", "over_periods"]
 
-Array = NDArray[np.float64]
 
 JUMP_TOL = 1e-3  # of the range of a node: a larger change is a jump; near a fold a root moves by about 1e-6
 N_HALVINGS = 40  # of a step, down to 1e-12 of it
@@ -171,7 +170,7 @@ def _jumps(result: Result, motion: Result, compound: CompoundNodes) -> list[tupl
     """Return times and messages of the jumps of nodes of a compound in a result."""
     nodes, t = compound.nodes(motion), motion.t
     lost = np.flatnonzero(~np.isfinite(nodes).all(axis=1))
-    if len(lost):  # nothing that moves hangs on it, or the run would have ended there
+    if len(lost):  # no moving body depends on it, or the run would have ended there
         when = float(t[lost[0]])
         if lost[0] == 0:
             return [(when, f"at t = {when:.6g} s element {compound.name!r} finds no inner equilibrium")]
@@ -193,14 +192,14 @@ def _seen(nodes: Array) -> Array:
     return np.asarray(JUMP_TOL * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300))
 
 
-def _uneven(t: Array, nodes: Array, seen: Array) -> NDArray[np.intp]:
+def _uneven(t: Array, nodes: Array, seen: Array) -> IndexArray:
     """Return the steps in which nodes move faster than in the neighbouring steps."""
     h, moved = np.diff(t), np.abs(np.diff(nodes, axis=0))
     rate = np.divide(moved, h[:, None], out=np.zeros_like(moved), where=h[:, None] > 0.0)
-    beside = np.zeros_like(rate)
-    beside[1:] = rate[:-1]
-    beside[:-1] = np.maximum(beside[:-1], rate[1:])
-    return np.flatnonzero(((moved > seen) & (rate > RATE_RATIO * beside)).any(axis=1) & (h > 0.0))
+    neighbours = np.zeros_like(rate)
+    neighbours[1:] = rate[:-1]
+    neighbours[:-1] = np.maximum(neighbours[:-1], rate[1:])
+    return np.flatnonzero(((moved > seen) & (rate > RATE_RATIO * neighbours)).any(axis=1) & (h > 0.0))
 
 
 def _narrowed(result: Result, compound: CompoundNodes, t: Array, nodes: Array) -> list[tuple[float, float]]:

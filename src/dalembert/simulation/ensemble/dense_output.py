@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import IntegrationError
 from ...model import Conditions, State
 from ...model.batched_control import ControlNotBatchable
@@ -21,8 +21,6 @@ from ..request import SimulationRequest
 from .simd_runs import batched_control
 
 __all__ = ["RepeatedSteps"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)

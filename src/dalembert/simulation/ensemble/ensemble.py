@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer
+from ...arrays import Array, IndexArray
 from ...checks import checked
 from ...errors import IntegrationError, ModelError
 from ...model import Conditions, Model, State, as_model
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Ensemble"]
 
-Array = NDArray[np.float64]
 
 _REASONS = {
     "step_underflow": "no step is small enough",
@@ -308,7 +307,7 @@ class Ensemble(Answer):
         run, time = np.nonzero(good)
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
-        def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+        def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
             if self._parameters is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]

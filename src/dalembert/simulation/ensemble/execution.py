@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...errors import DalembertError, ModelError
 from ...model import Conditions, History, Model, SampledControl, SampledForces, State
 from ...result import Motion, Result, Stats, single_period
@@ -30,7 +31,6 @@ from .simd_runs import BatchOutcome, EnsembleRunner
 
 __all__ = ["execute_ensemble"]
 
-Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
 RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
 

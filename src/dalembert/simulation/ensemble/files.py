@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Conditions, Model, State
@@ -34,8 +34,6 @@ __all__ = [
     "loaded_runs",
     "save_ensemble",
 ]
-
-Array = NDArray[np.float64]
 
 
 def ensemble_dataset(ensemble: Ensemble, names: Sequence[str] = ()) -> xarray.Dataset:

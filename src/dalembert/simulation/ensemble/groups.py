@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...model import Conditions, Model, State
 from ...model.conditions import checked_parameter, followed, parameter_place
 from ...model.variants import check_numbers
@@ -25,8 +26,6 @@ from ..start import rows_of, start_states
 
 __all__ = ["BatchGroup", "EnsembleGroups"]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 START_INDEPENDENT_GROUPS = ("gravity", "named")  # no start depends on these; named ones act through others
 INERTIA_GROUPS = ("body", "modes")  # weights of the projection of start velocities
@@ -181,7 +180,7 @@ def _kind(group: Any) -> str:
     return "body" if group.what == "joint" and group.key[1] == "armature" else str(group.what)
 
 
-def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
+def _columns(model: Model, kinds: tuple[str, ...]) -> BoolArray:
     """Return a mask of the model parameters of some kinds."""
     own = model.family.compiled.numbers
     marks = np.zeros(len(own.values), dtype=bool)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array
 from ...model import Conditions, SampledControl
 from ...model.batched_control import BatchedControl, ControlNotBatchable
 from ...model.callbacks import callback_name
@@ -17,8 +17,6 @@ from ..options import Options
 from .groups import BatchGroup, EnsembleGroups
 
 __all__ = ["BatchOutcome", "EnsembleRunner", "batched_control"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -144,8 +144,7 @@ class CrossingSearch:
 
     def _crossings(self, event: int, step: int) -> list[Crossing]:
         def values(s: Array) -> Array:
-            found: Array = self._values(step, s)[event]
-            return found
+            return self._values(step, s)[event]
 
         count = len(NODES) - 1
         nodes = self.finer[step][0] if step in self.finer else NODES
@@ -301,16 +300,14 @@ def _just_after(run: Run, steps: Steps) -> Array:
     first = Steps(*(part[:2] for part in (steps.t, steps.q, steps.v, steps.x)))
     q, v = _inner(run.model, first, np.array([JUST_AFTER]))
     t = first.t[:1] + JUST_AFTER * (first.t[1] - first.t[0])
-    values: Array = run.event_values(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
-    return values
+    return run.event_values(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
 
 
 @lru_cache(64)
 def _cubic(fractions: tuple[float, ...]) -> Array:
     """Return the weights of cubic polynomials at fractions of a step, (6, 1, k, 1): see `CUBIC`."""
     powers: Array = np.array(fractions)[:, None] ** np.arange(4)
-    weights: Array = (powers @ CUBIC).T[:, None, :, None]
-    return weights
+    return (powers @ CUBIC).T[:, None, :, None]
 
 
 def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:

@@ -170,10 +170,7 @@ def jump_sizes(
 def _switching_values(conditions: Conditions, t: float | Array, q: Array, v: Array, x: Array) -> Array:
     """Return all switching functions at one state or several."""
     watched = conditions if conditions.branches else conditions.changed(branches={0: np.nan})
-    found: Array = conditions.model.report(["switching_functions"], t, q, v, x, conditions=watched)[
-        "switching_functions"
-    ]
-    return found
+    return conditions.model.report(["switching_functions"], t, q, v, x, conditions=watched)["switching_functions"]
 
 
 def _slopes(conditions: Conditions, now: EventContext) -> tuple[Array, Array, Array]:

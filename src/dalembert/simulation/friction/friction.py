@@ -295,8 +295,7 @@ class FrictionState:
 
     def _velocities(self, now: EventContext) -> Array:
         """Return the velocities of the rows, (n,) rad/s or m/s."""
-        velocities: Array = self.rows.motion(now.q[None], now.v[None])[1][0]
-        return velocities
+        return self.rows.motion(now.q[None], now.v[None])[1][0]
 
     def _was_sliding(self, modes: Modes, k: int) -> bool:
         return bool(modes.sign[self._with_partners([k])].any())
@@ -361,8 +360,7 @@ class FrictionState:
             stops = movable & (side != 0) & (np.abs(u) <= least)
             self._stop_rows(now, base, np.flatnonzero(barely | stops).tolist())
             u = self._velocities(now)
-        at_rest: BoolArray = movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
-        return at_rest
+        return movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
 
     def _apply_stop_impact(
         self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change

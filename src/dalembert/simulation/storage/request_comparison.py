@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...model import Model, SampledControl, State
 from ...model.callbacks import callback_name
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_model", "check_same_request", "request_record", "times_checksum"]
 
-Array = NDArray[np.float64]
 
 _REMEDY = "give the same, or start a new run from its last state: state=part.final"
 

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import whole_number
 from ...errors import ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
 
 __all__ = ["Variables", "as_bounds", "make_variables", "spread"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

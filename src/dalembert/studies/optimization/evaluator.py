@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import Model
 from ..sensitivities.sensitivity import sensitivity
@@ -19,7 +19,6 @@ from .objectives import Goal, slopes
 
 __all__ = ["Evaluation", "EvaluationRecord", "Evaluator"]
 
-Array = NDArray[np.float64]
 
 _STEPS = {"simulate": 1e-4}  # relative steps of central differences: runs are accurate to 1e-9
 DIFFERENCE_STEP = 1e-5
@@ -206,8 +205,10 @@ class Evaluator:
         own = Evaluator([job], self.variables, self.goal, [])
         low, high = self.variables.lower, self.variables.upper
         steps = _STEPS.get(str(job.task), DIFFERENCE_STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
-        ways = [_way(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]
-        points = np.array([x + factor * h * axis for axis, h, way in _each(ways, steps) for factor, _ in way])
+        stencils = [_stencil(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]
+        points = np.array(
+            [x + factor * h * axis for axis, h, stencil in _each(stencils, steps) for factor, _ in stencil]
+        )
         values = own._outputs(points)
         self.runs += len(points)
         if any(error for _, error in values):
@@ -216,20 +217,20 @@ class Evaluator:
         labels = [label for label in values[0][0] if label not in self.variables.names]
         found: dict[str, list[Array]] = {label: [] for label in labels}
         row = 0
-        for _, h, way in _each(ways, steps):
+        for _, h, stencil in _each(stencils, steps):
             for label in labels:
-                parts = [weight * values[row + j][0][label] for j, (_, weight) in enumerate(way)]
-                rest = -sum(weight for _, weight in way) * here.outputs[label]
+                parts = [weight * values[row + j][0][label] for j, (_, weight) in enumerate(stencil)]
+                rest = -sum(weight for _, weight in stencil) * here.outputs[label]
                 found[label].append((sum(parts) + rest) / h)
-            row += len(way)
+            row += len(stencil)
         return {label: np.stack(columns, axis=-1) for label, columns in found.items()}
 
 
-def _each(ways: list[Any], steps: Array) -> list[tuple[Array, float, Any]]:
-    return list(zip(np.eye(len(ways)), map(float, steps), ways, strict=True))
+def _each(stencils: list[Any], steps: Array) -> list[tuple[Array, float, Any]]:
+    return list(zip(np.eye(len(stencils)), map(float, steps), stencils, strict=True))
 
 
-def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float]]:
+def _stencil(x: float, h: float, low: float, high: float) -> list[tuple[float, float]]:
     """Return (offset in steps, weight) of second-order differences that stay within the bounds."""
     if low <= x - h and x + h <= high:
         return [(1.0, 0.5), (-1.0, -0.5)]

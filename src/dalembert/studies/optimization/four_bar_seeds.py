@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, ComplexArray
 from ...connections.joints import Revolute
 from ...errors import SingularityError
 from ...model import Model
@@ -31,8 +31,6 @@ from .linkage_positions import Positions, TargetPoses
 
 __all__ = ["FourBar", "recognised"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 _BATCH_SIZE = 1000  # random starts per batch
 _MAX_BATCHES = 10  # maximum number of batches
@@ -94,7 +92,7 @@ class FourBar:
         found = _solved(lambda X: _couplers(X, phi, psi), begin)
         return [x for x in found if x[4] > MIN_LINK_LENGTH and np.hypot(x[:4:2], x[1:4:2]).min() > MIN_LINK_LENGTH]
 
-    def _points(self) -> Complex:
+    def _points(self) -> ComplexArray:
         values = self.positions.wanted[0].values
         return np.asarray(values[:, 0] + 1j * values[:, 1])
 
@@ -116,7 +114,7 @@ class FourBar:
         crank = self.positions.model.body_names[self.ends[self.joints[0]][0]]
         return first.name in (f"{crank}.angle", self.joints[0])
 
-    def _joints(self, x: Array) -> Complex:
+    def _joints(self, x: Array) -> ComplexArray:
         """Return the points A, B, C, D at all positions, (4, N)."""
         if self.paths:
             P = self._points()
@@ -141,15 +139,15 @@ class FourBar:
             found.append(complex(place[first], place[second]))
         return found[0], found[1]
 
-    def _passable(self, joints: Complex, drive: str | None) -> bool:
+    def _passable(self, joints: ComplexArray, drive: str | None) -> bool:
         """Return whether a link passes all positions in order and without a dead point in between."""
         A, B, C, D = joints if drive != self.joints[3] else joints[::-1]
         side = np.sign(((C - B).conj() * (D - C)).imag)
         steps = np.angle(np.roll(B - A, -1) / (B - A))
-        ways = [np.mod(sign * steps, 2 * np.pi).sum() for sign in (1, -1)]
-        return bool((side == side[0]).all() and min(ways) < 3 * np.pi)
+        travels = [np.mod(sign * steps, 2 * np.pi).sum() for sign in (1, -1)]
+        return bool((side == side[0]).all() and min(travels) < 3 * np.pi)
 
-    def _numbered(self, joints: Complex, v: Variables, rng: np.random.Generator) -> PositionFit | None:
+    def _numbered(self, joints: ComplexArray, v: Variables, rng: np.random.Generator) -> PositionFit | None:
         """Return the model parameters that put its joints at given points; None if not found."""
         own = self.positions
         at = np.stack([joints.real, joints.imag], axis=-1)
@@ -229,17 +227,17 @@ def _loop(model: Model) -> tuple[tuple[str, str, str, str], tuple[int, int, int]
     return (way[0], way[1], way[2], way[3]), (numbers[0], numbers[1], numbers[2]), ends
 
 
-def _turn(X: Array, d: Complex) -> Complex:
+def _turn(X: Array, d: ComplexArray) -> ComplexArray:
     """Return exp(i theta_j) by (1), (B, N)."""
     C, S, D = _cosines(X, d)
     with np.errstate(all="ignore"):
         return np.asarray((C + 1j * S) / D)
 
 
-def _cosines(X: Array, d: Complex) -> tuple[Array, Array, Array]:
+def _cosines(X: Array, d: ComplexArray) -> tuple[Array, Array, Array]:
     a, z, b, w = (X[:, k : k + 1] + 1j * X[:, k + 1 : k + 2] for k in (0, 2, 4, 6))
 
-    def row(a: Complex, z: Complex) -> tuple[Array, Array, Array]:
+    def row(a: ComplexArray, z: ComplexArray) -> tuple[Array, Array, Array]:
         c = (d - a).conj() * z
         return c.real, -c.imag, 0.5 * np.abs(d) ** 2 - (d.conj() * a).real - (a.conj() * z).real
 
@@ -247,7 +245,7 @@ def _cosines(X: Array, d: Complex) -> tuple[Array, Array, Array]:
     return r * t - u * q, p * u - s * r, p * t - s * q
 
 
-def _dyads(X: Array, d: Complex) -> Array:
+def _dyads(X: Array, d: ComplexArray) -> Array:
     """Return the residuals of (1), (B, N - 1), for a, z, b, w in X (B, 8)."""
     C, S, D = _cosines(X, d)
     return np.asarray(C * C + S * S - D * D)

@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .linkage_positions import Positions
 
 __all__ = ["PositionFit", "fit_positions", "settled"]
 
-Array = NDArray[np.float64]
 
 _INITIAL_DAMPING = 1e-2  # initial damping
 EXACT_TOL = 1e-24  # sum of squares at round-off level

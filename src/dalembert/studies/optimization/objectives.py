@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError, UserFunctionError
 from .design_variables import as_bounds
 
 __all__ = ["Goal", "as_goals", "slopes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = (
     1e-5  # relative, of central differences of functions of outputs: 1e-10 of the third derivative, rounding 1e-11

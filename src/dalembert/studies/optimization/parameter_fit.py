@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, list_text
+from ...arrays import Array
 from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
@@ -28,7 +29,6 @@ from .optimum import Optimum
 
 __all__ = ["ParameterFit", "fit"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "fit"
 _IDENTIFIABLE_TOL = 1e-7  # smallest over largest singular value of J in units of the estimates; below, not identifiable

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer, ArrayAnswer, count_text, list_text
+from ...arrays import Array
 from ...checks import checked
 from ...closure.loop_equations import LoopEquations
 from ...closure.projection import project_batch
@@ -25,7 +25,6 @@ from .linkage_positions import Positions, TargetPoses, as_wanted
 
 __all__ = ["Linkage", "Synthesis", "synthesize"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "synthesize"
 _EXACT_TOL = 1e-9  # error in units of the extent of the targets, below which they are met exactly
@@ -297,9 +296,9 @@ def _linkage(positions: Positions, fit: PositionFit, drive: str | None, defects:
         own = off[:, at : at + w.values.shape[1]]
         at += w.values.shape[1]
         errors[w.name] = np.linalg.norm(own, axis=1) * (positions.length if w.kind == "point" else 1.0)
-    told = find_defects(model, fit.q, drive) if defects else ()
+    texts = find_defects(model, fit.q, drive) if defects else ()
     gaps = float(np.abs(positions.closure(model, fit.q)).max(initial=0.0))
     if gaps > 1e-8:
-        told = (f"closure: loops are open by {gaps:.3g} of the extent", *told)
+        texts = (f"closure: loops are open by {gaps:.3g} of the extent", *texts)
     values = dict(zip(positions.names, map(float, fit.p), strict=True))
-    return Linkage(values, fit.q, errors, told, model, tuple(positions.wanted), positions.plane)
+    return Linkage(values, fit.q, errors, texts, model, tuple(positions.wanted), positions.plane)

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer
-from ...checks import checked, finite_number, random_generator, whole_number
+from ...arrays import Array, IndexArray
+from ...checks import checked, finite_number, one_of, random_generator, whole_number
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Result
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OptimalMotion", "optimal_motion"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "optimal_motion"
 _DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
@@ -163,8 +162,7 @@ def optimal_motion(
     model = as_model(system)
     _check_values(model)
     check_method(_ITEM, method, True)
-    if minimize not in ("time", "effort"):
-        raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
+    one_of(_ITEM, "minimize", minimize, ("time", "effort"))
     steps = whole_number(steps, item=_ITEM, field="steps", least=2)
     begin = start_state(model, dict(state or {}))
     start = np.concatenate([begin.q, begin.v, begin.x])
@@ -254,7 +252,7 @@ def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[i
     return found
 
 
-def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp], Array]:
+def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[IndexArray, Array]:
     if not isinstance(efforts, Mapping) or not efforts:
         raise ModelError(_ITEM, "efforts", efforts, "give joints and bounds: {'A': (-10.0, 10.0)}")
     places = _places(model, efforts, "efforts")

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...linear.small_motions import small_motion_names
 from ...model import Model, State
@@ -31,7 +31,6 @@ __all__ = [
     "small_motion",
 ]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-3  # fourth-order central differences: truncation 1e-12 of the fifth derivative, round-off 1e-13
 FACTORS = (1.0, -1.0, 2.0, -2.0)

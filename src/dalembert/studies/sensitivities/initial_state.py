@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...closure.starts.named_start_values import named_starts
 from ...closure.starts.start_values import StartValues
 from ...errors import GradientError
@@ -25,7 +25,6 @@ from ...numerics.rank import ROW_RANK_TOL
 
 __all__ = ["initial_state_derivatives", "row_slopes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-5  # central differences of rows: truncation 1e-10 of the third derivative, round-off 1e-11
 START_VALUE_TOL = 1e-12  # difference below which a start value is satisfied
@@ -94,8 +93,8 @@ def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[d
                 places = list(range(where.start, where.stop))
             else:
                 continue
-            for place, wish in zip(places, row, strict=False):
-                if np.isfinite(wish) and abs(now[place] - wish) <= START_VALUE_TOL * (1.0 + abs(wish)):
+            for place, target in zip(places, row, strict=False):
+                if np.isfinite(target) and abs(now[place] - target) <= START_VALUE_TOL * (1.0 + abs(target)):
                     to[known[place] + ending] = place
     return coordinates, speeds
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...closure.driven.drive_path import undeformed
 from ...closure.loop_equations import LoopEquations
 from ...errors import GradientError, ModelError
@@ -33,7 +33,6 @@ from .directions import DIFFERENCE_STEP, FACTORS, differences, same_branch
 
 __all__ = ["KinematicDerivatives"]
 
-Array = NDArray[np.float64]
 
 DRIVE_INDEPENDENT_GROUPS = ("body", "marker", "gravity", "modes")  # parameter groups on which drives do not depend
 SINGULAR_TOL = 1e-9  # smallest singular value of scaled rows, relative to the largest
@@ -87,7 +86,7 @@ class KinematicDerivatives:
         self.directions = [self._direction(model, name) for name in names]
         self.t, self.q = np.asarray(self.result.t), np.asarray(self.result.q)
         self.changes = [self._positions(direction) for direction in self.directions]  # dq (k, nv) each
-        self._beside: dict[tuple[int, float], Result] = {}
+        self._perturbed: dict[tuple[int, float], Result] = {}
 
     # ---- directions
 
@@ -118,13 +117,13 @@ class KinematicDerivatives:
         place = model.driven_dof(drive)[0]
         now = float((self.result.v if field == "speed" else self.result.q)[0, place])
 
-        def beside(h: float) -> Model:
+        def perturbed(h: float) -> Model:
             described = model.system.copy()
             given: dict[str, Any] = {field: now + h}
             described.initial(owner, **given)
             return make_request(described.compile(), **self.how).model
 
-        return _Direction(name, max(abs(now), 1.0), beside)
+        return _Direction(name, max(abs(now), 1.0), perturbed)
 
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
         """Return whether driven positions may depend on a parameter: time laws, offsets of driven rows."""
@@ -171,7 +170,7 @@ class KinematicDerivatives:
                 return
         raise ModelError("sensitivity", "by", name, "the driven joint has no single value: name a parameter")
 
-    def _known(self) -> NDArray[np.bool_]:
+    def _known(self) -> BoolArray:
         """Return the mask (nv,) of driven or fixed degrees of freedom."""
         model = self.request.model
         known = np.array(model.driven_speeds(), dtype=bool)
@@ -190,7 +189,7 @@ class KinematicDerivatives:
             q[row, given] = asked_for[given]
         return np.asarray(model.difference(self.q, q))
 
-    def _solved(self, direction: _Direction, known: NDArray[np.bool_], right: Array, given: Array) -> Array:
+    def _solved(self, direction: _Direction, known: BoolArray, right: Array, given: Array) -> Array:
         model = self.request.model
         dq = np.where(known, given, 0.0)
         if not model.nc or known.all():
@@ -245,7 +244,7 @@ class KinematicDerivatives:
 
     def _moved(self, k: int, h: float) -> Result:
         """Return the motion perturbed by h in a direction."""
-        if (k, h) not in self._beside:
+        if (k, h) not in self._perturbed:
             model = self.directions[k].perturbed(h)
             q = model.integrate(self.q, h * self.changes[k])
             held = undeformed(model)
@@ -254,7 +253,7 @@ class KinematicDerivatives:
                 raise GradientError(
                     f"cannot evaluate velocities at the perturbed state for {self.directions[k].name!r}: {found.status}"
                 )
-            self._beside[k, h] = Result(
+            self._perturbed[k, h] = Result(
                 model,
                 self.t,
                 q,
@@ -264,7 +263,7 @@ class KinematicDerivatives:
                 conditions=None if held is None else single_period(held),
                 axis=self.result.axis,
             )
-        return self._beside[k, h]
+        return self._perturbed[k, h]
 
 
 def _integrated(model: Model) -> bool:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import State
 from ...model.conditions import parameter_value
@@ -24,7 +24,6 @@ from .directions import ParameterDirection, slope, small_motion
 
 __all__ = ["EventWindow", "saltation", "windows"]
 
-Array = NDArray[np.float64]
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # event names contain velocities, which may differ
 SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times count as one

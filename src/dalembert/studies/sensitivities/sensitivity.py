@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import Answer, list_text, range_text
+from ...arrays import Array
 from ...checks import checked
 from ...errors import GradientError, IntegrationError, ModelError
 from ...model import Model, SampledControl, as_model
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Sensitivity", "sensitivity"]
 
-Array = NDArray[np.float64]
 
 CHAOS_TOL = 1e-3  # growth times tolerance beyond which a gradient does not predict finite changes
 ADJOINT_RATIO = 8  # directions per output from which on the adjoint method is cheaper
@@ -270,7 +270,7 @@ def _at_rest(
     if t_end is not None:
         raise ModelError("sensitivity", "t_end", t_end, f"{task} has no end: leave it out, or give t=")
     readings = _readings(outputs)
-    asked = {}
+    requested = {}
     for reading in readings:
         if reading.reduce is not None:
             raise ModelError(
@@ -279,8 +279,8 @@ def _at_rest(
                 reading.reduce,
                 "this task has no time axis: leave it out",
             )
-        asked[reading.label] = str(reading.name)
-    result, values, derivatives, units = tasks[task](model, asked, names, settings)
+        requested[reading.label] = str(reading.name)
+    result, values, derivatives, units = tasks[task](model, requested, names, settings)
     return Sensitivity(names, result.t, values, derivatives, units, result, frozenset(), 1.0, [], "implicit")
 
 

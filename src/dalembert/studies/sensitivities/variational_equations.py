@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._core import VariationalSystem
+from ...arrays import Array
 from ...result import Result
 from .jacobians import NODES, blocks_along, whole
 
 __all__ = ["SmoothSegment", "smooth_segment"]
 
-Array = NDArray[np.float64]
 
 _MAX_STEP_ANGLE = 4.0  # rad of the fastest change within a step: limit of guaranteed stability
 MAX_SUBSTEPS = 256  # steps of the variational equations within one step of the run

@@ -11,6 +11,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...checks import whole_number
 from ...errors import ModelError
 
@@ -75,9 +76,7 @@ class Cases(Sequence[Case]):
         Values by name; arrays where all of them are floats.
     """
 
-    def __init__(
-        self, numbers: Sequence[int], columns: Mapping[str, NDArray[np.float64] | list[Any]], seed: int = 0
-    ) -> None:
+    def __init__(self, numbers: Sequence[int], columns: Mapping[str, Array | list[Any]], seed: int = 0) -> None:
         self.numbers, self.columns, self._seed = list(numbers), dict(columns), seed
 
     @classmethod
@@ -114,11 +113,11 @@ class Axis:
         return len(next(iter(self.columns.values())))
 
     @cached_property
-    def floats(self) -> dict[str, NDArray[np.float64]]:
+    def floats(self) -> dict[str, Array]:
         """Columns of floats only, as arrays."""
         return {name: np.array(c) for name, c in self.columns.items() if all(type(value) is float for value in c)}
 
-    def at(self, places: NDArray[np.intp]) -> dict[str, NDArray[np.float64] | list[Any]]:
+    def at(self, places: IndexArray) -> dict[str, Array | list[Any]]:
         """Return the values of its names at given indices."""
         return {
             name: self.floats[name][places] if name in self.floats else [column[k] for k in places.tolist()]
@@ -238,7 +237,7 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
     return columns
 
 
-def _parts(count: int, samples: int, design: str, seed: int) -> NDArray[np.float64]:
+def _parts(count: int, samples: int, design: str, seed: int) -> Array:
     """Return points of the unit cube, (samples, count)."""
     if not count:
         return np.zeros((samples, 0))

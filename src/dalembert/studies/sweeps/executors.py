@@ -214,12 +214,12 @@ class DaskExecutor:
                 try:
                     yield future.result()
                 except KilledWorker:
-                    told = "the workers that ran it, or its block, died"
+                    message = "the workers that ran it, or its block, died"
                     if len(block) > 1:  # to find the failing case
                         for k in range(len(block)):
                             answers.add(send(block[k : k + 1]))
                     else:
-                        yield CaseBlock(block.numbers, [told], {})
+                        yield CaseBlock(block.numbers, [message], {})
                 further = next(waiting, None)
                 if further is not None:
                     answers.add(send(further))

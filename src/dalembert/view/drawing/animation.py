@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -25,7 +26,6 @@ from .system_drawing import configurations, markers_of, new_picture
 
 __all__ = ["Animation", "animate", "animate_configurations", "between", "frame_times", "produce"]
 
-Array = NDArray[np.float64]
 
 _SUFFIXES = (".gif", ".html", ".mp4")
 MAX_GIF_FPS = 50.0  # frames per second: GIF has hundredths of a second, and players slow down a single one

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...checks import finite_array
 from ..scene import solids
@@ -23,7 +24,6 @@ __all__ = [
     "trace_color",
 ]
 
-Array = NDArray[np.float64]
 Picture = PlanarPicture | SpatialPicture
 
 ARROWS = {"forces": ("#B00020", "N"), "velocities": ("#00705A", "m/s"), "accelerations": ("#B85000", "m/s2")}

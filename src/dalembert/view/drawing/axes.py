@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene.projection import View
 from ..style import FAINT, matplotlib
 
 __all__ = ["SYMBOL_SIZE", "page_size", "project", "seen", "set_plane_limits", "set_space_limits", "spread", "to_page"]
 
-Array = NDArray[np.float64]
 
 SYMBOL_SIZE = 6.5  # pt, diameter of a joint where there is space
 _MARGIN = 0.04  # of the size of the system, around it

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...result import Result
 from .. import style
@@ -22,7 +22,6 @@ from .system_drawing import new_picture
 
 __all__ = ["MechanismCanvas", "clipped", "panel_below", "reach_of", "to_world"]
 
-Array = NDArray[np.float64]
 
 MAX_FITTED = 40  # rows that determine the limits
 MIN_HEIGHT = 4.4  # inches, of a panel beside a drawing

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene import solids, symbols
 from ..scene.figures import ARROW_LENGTH, PatchFigure
 from ..scene.line_symbols import color_of, in_plane
@@ -17,7 +17,6 @@ from ..style import FAINT, INK, tint
 
 __all__ = ["PlanarElements"]
 
-Array = NDArray[np.float64]
 
 EDGE_ON_TOL = 0.05  # sine below which a plane is seen edge-on
 

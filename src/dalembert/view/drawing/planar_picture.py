@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene import solids, symbols
 from ..scene.attachments import Attachment
 from ..scene.projection import Placement, View
@@ -17,7 +18,6 @@ from .planar_elements import PlanarElements
 
 __all__ = ["PlanarPicture"]
 
-Array = NDArray[np.float64]
 
 _MIN_SYMBOL_SIZE = 2.0  # pt
 _DOWN, _UP, _LEFT, _RIGHT = (np.array(d, dtype=float) for d in ((0, -1), (0, 1), (-1, 0), (1, 0)))
@@ -131,9 +131,9 @@ class PlanarPicture:
             [self.view.project(p.points(joint.mover.number, local).mean(axis=0)) - point for p in placements]
         )
         length = np.hypot(*centers.T)[:, None]
-        ways = np.where(length > 0.01 * self.symbol * self.point, centers / np.maximum(length, 1e-300), 0.0)
+        directions = np.where(length > 0.01 * self.symbol * self.point, centers / np.maximum(length, 1e-300), 0.0)
         sides = (_DOWN, _UP, _LEFT, _RIGHT)
-        costs = [np.maximum(ways @ side, 0.0).mean() for side in sides]
+        costs = [np.maximum(directions @ side, 0.0).mean() for side in sides]
         return sides[int(np.argmin(np.array(costs) + np.array([0.0, 0.1, 0.2, 0.2])))]
 
     def _rail(self, joint: JointFigure, placements: list[Placement]) -> list[Array]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import finite_number
@@ -26,7 +27,6 @@ from .spatial_picture import SpatialPicture
 
 __all__ = ["configurations", "draw", "draw_motion", "markers_of", "new_picture"]
 
-Array = NDArray[np.float64]
 
 MAX_NAMED_BODIES = 14  # more names would hide the picture
 MAX_FITTED = 60  # placements that determine the limits

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...motion.geometry.relative_motion import row_of
 from ...motion.geometry.screw_axes import ScrewAxes
 from .. import style
@@ -15,7 +15,6 @@ from ..drawing.background import MechanismCanvas, panel_below, reach_of, to_worl
 
 __all__ = ["plot_axodes"]
 
-Array = NDArray[np.float64]
 
 MAX_LINES = 61  # of an axode
 

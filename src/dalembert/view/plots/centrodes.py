@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...motion.geometry.inflection_circles import InflectionCircles
 from ...motion.geometry.instant_centres import Centrodes, InstantCentres
 from ...motion.geometry.relative_motion import row_of
@@ -16,7 +16,6 @@ from ..drawing.background import MechanismCanvas, clipped, reach_of, to_world
 
 __all__ = ["plot_centres", "plot_centrodes", "plot_inflection"]
 
-Array = NDArray[np.float64]
 
 MAX_DISTANCE = 0.5  # of the mechanism's size: points farther away are cut off
 

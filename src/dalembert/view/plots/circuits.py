@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...result import Output
 from .. import style
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_circuits"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 6.4, 3.8  # inches
 

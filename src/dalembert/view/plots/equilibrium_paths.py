@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...errors import ModelError
 from ...result import Output
 from .. import style
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_path"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 6.0, 3.8  # inches
 
@@ -90,7 +89,7 @@ def _draw(axes: Any, found: EquilibriumPath, output: str, color: str, unit: str,
             known.append(name)
 
 
-def _runs(marks: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+def _runs(marks: BoolArray) -> list[IndexArray]:
     """Return the indices of each run of True."""
     places = np.flatnonzero(marks)
     return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]

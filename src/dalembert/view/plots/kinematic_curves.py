@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...motion.geometry.clearance import Clearance
 from ...motion.geometry.mobility_range import MobilityRange
@@ -18,7 +18,6 @@ from ..drawing.background import MechanismCanvas, panel_below, reach_of
 
 __all__ = ["plot_clearance", "plot_mobility", "plot_ratio", "plot_transmission"]
 
-Array = NDArray[np.float64]
 
 MIN_TRANSMISSION_ANGLE = 40.0  # degrees: smaller angles are poor (VDI 2123)
 MAX_RATIO = 8.0  # of the median: larger ratios are cut off

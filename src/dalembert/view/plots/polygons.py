@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...motion.geometry.polygons import Polygon
 from .. import style
@@ -14,8 +14,6 @@ from ..drawing.background import MechanismCanvas
 from ..drawing.labels import Label, write_labels
 
 __all__ = ["plot_polygon"]
-
-Array = NDArray[np.float64]
 
 
 def plot_polygon(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import shape_of
 from ...errors import DalembertError, ModelError
 from ...result import Labels, Output, Result
@@ -17,7 +17,6 @@ from .. import style
 
 __all__ = ["plot", "plot_energy", "plot_runs"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _PANEL = 6.4, 2.3  # inches
 N_FINE = 600  # times at which a curve with dense output is drawn

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ModelError
 from .. import style
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_workspace"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 5.2, 4.2  # inches
 MAX_CONDITION = 100.0  # larger condition numbers have the same colour

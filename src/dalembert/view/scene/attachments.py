@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...model import Model
 from .projection import Placement, node_frames
 from .solids import of_body
 
 __all__ = ["Attachment", "AttachmentMidpoint", "anchor"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.couplings import Coupling
 from ...provenance import constructor_call
 from ...rotation import unit_vector
@@ -17,8 +17,6 @@ from .figures import CurveFigure, PatchFigure
 from .solids import turned_z
 
 __all__ = ["add_coupling", "tie"]
-
-Array = NDArray[np.float64]
 
 
 def add_coupling(sketch: FigureBuilder, coupling: Any) -> None:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .attachments import Attachment, AttachmentMidpoint
 from .projection import Placement
 
 __all__ = ["ARROW_LENGTH", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
 
-Array = NDArray[np.float64]
 
 ARROW_LENGTH = 0.16  # of the largest load, of the size of the picture
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.flexible_body import FlexibleBody
 from ...structures.beam_elements import Beams
 from ...structures.plate_elements import PlateElements
@@ -16,7 +17,6 @@ from ...structures.solid_elements import SolidElements
 
 __all__ = ["NodeMesh", "mesh_of"]
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...bodies.nodal_matrices import carried
 from ...connections.joints import Joint
@@ -29,7 +29,6 @@ __all__ = [
     "plane_normal",
 ]
 
-Array = NDArray[np.float64]
 
 PLANES = ("xy", "xz", "yz", "yx", "zx", "zy")
 PARALLEL_TOL = 1e-6  # sine between axes: far above rounding of an assembled loop, far below an intended tilt

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.colors import color_text
 from ...bodies.flexible_body import FlexibleBody
@@ -36,7 +36,6 @@ from .solids import Solid
 
 __all__ = ["BodyFigure", "JointFigure", "Scene", "connection_figures", "find_marker"]
 
-Array = NDArray[np.float64]
 
 # connections with their own symbols
 LOOKS = frozenset(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..style import INK
 from . import solids
 from .scene import BodyFigure, JointFigure, Scene
@@ -16,7 +17,6 @@ from .symbol_shapes import PATCHES, SIZED, symbol_shape
 
 __all__ = ["STANDING", "SolidPart", "joint_radius", "parts_of"]
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 # joints that have a foot on ground

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...bodies.body import Body
 from ...bodies.colors import Color
 from ...bodies.visuals import Visual, surface_of, visual_of_shape
@@ -30,7 +31,6 @@ __all__ = [
     "wheel",
 ]
 
-Array = NDArray[np.float64]
 
 N_AROUND = 20  # corners of a circle
 MAX_TRIANGLES = 2400  # of a mesh in a drawing
@@ -57,7 +57,7 @@ class Solid:
 
     corners: Array
     faces: NDArray[np.int64]
-    edged: NDArray[np.bool_]
+    edged: BoolArray
     round_about: Array | None = None
     outline: Array | None = None
     color: Color | None = None

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from . import solids
 from .figures import PatchFigure
 
 __all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "SymbolShape", "symbol_shape"]
 
-Array = NDArray[np.float64]
 
 PLANE_SIZE = 1.3  # of the size of the picture
 _TURN = np.linspace(0.0, 2 * np.pi, 37)

@@ -10,13 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .solids import turned_z
 
 __all__ = ["center_of_mass", "dashpot", "frame_block", "ground_pivot", "hatching", "helix", "pyramid", "zigzag"]
 
-Array = NDArray[np.float64]
 
 N_COILS = 6  # of a spring
 LEAD_LENGTH = 0.18  # straight part at either end, of the length of a spring

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
@@ -17,7 +17,6 @@ from .scene_document import SceneBuilder
 
 __all__ = ["DragSession", "frame_of", "slider_ranges"]
 
-Array = NDArray[np.float64]
 
 MAX_LIVE_DOFS = 150  # degrees of freedom: with more, the balance is shown when the pointer is released
 BALANCE_TOL = 1e-6  # rad/s2 or m/s2: smaller accelerations count as equilibrium

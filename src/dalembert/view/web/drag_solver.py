@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, BoolArray
 from ...checks import finite_array, finite_number
 from ...closure.assembly import assemble
 from ...closure.driven.driven_state import start_positions
@@ -18,7 +19,6 @@ from ...numerics.rank import STEP_RANK_TOL, null_space
 
 __all__ = ["DragSolver"]
 
-Array = NDArray[np.float64]
 
 CLOSURE_TOL = 1e-11  # scaled residual of the loops: a hundredth of the guaranteed one
 MAX_ITERATIONS = 30  # of Newton's method
@@ -120,7 +120,7 @@ class DragSolver:
             share *= 0.3
         return None
 
-    def _step(self, J: Array, gap: Array, free: NDArray[np.bool_]) -> Array:
+    def _step(self, J: Array, gap: Array, free: BoolArray) -> Array:
         columns = self._closure.loops.column_scales[free]
         basis = np.eye(len(columns))
         if self.model.nc:
@@ -132,7 +132,7 @@ class DragSolver:
         step[free] = columns * (basis @ y)
         return step
 
-    def _leaving(self, step: Array) -> NDArray[np.bool_]:
+    def _leaving(self, step: Array) -> BoolArray:
         """Return which velocities violate limits that have been reached."""
         values = self._values(self.q)
         slack = 1e-9 * (1 + np.abs(values))

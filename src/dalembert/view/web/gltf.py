@@ -10,13 +10,12 @@ import struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene import solids, symbols
 
 __all__ = ["gltf_of"]
 
-Array = NDArray[np.float64]
 
 _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963

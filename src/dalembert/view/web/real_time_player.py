@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
@@ -18,7 +18,6 @@ from .drag_requests import frame_of, slider_ranges
 
 __all__ = ["RealTimePlayer"]
 
-Array = NDArray[np.float64]
 
 FRAME_RATE = 30.0  # 1/s
 RESPONSE_TIME = 0.25  # s, in which a pulled system follows the pointer

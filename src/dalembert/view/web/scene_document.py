@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...model import Model
@@ -24,7 +24,6 @@ from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
 
 __all__ = ["SceneBuilder"]
 
-Array = NDArray[np.float64]
 
 MAX_TRIANGLES = 8000  # of a mesh
 MAX_FITTED = 60  # configurations that determine the limits

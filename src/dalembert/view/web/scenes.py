@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -22,7 +22,6 @@ from .scene_document import SceneBuilder
 
 __all__ = ["SceneOptions", "scene_of_modes", "scene_of_result", "scene_of_system"]
 
-Array = NDArray[np.float64]
 
 N_PHASES = 32  # of a mode
 MAX_TRACKS = 24  # coordinates that the page can plot in addition to the requested outputs
