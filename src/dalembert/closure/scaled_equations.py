@@ -111,7 +111,7 @@ class CoordinateMeasure:
             values = middle + self.wrapped_error(values, middle)
         return np.asarray(values - np.clip(values, self.lower, self.upper))
 
-    def usual(self, value: float) -> float:
+    def wrap(self, value: float) -> float:
         """Return a value within 180° of zero, if the coordinate is periodic."""
         if not self.period:
             return value
