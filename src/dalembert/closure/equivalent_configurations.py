@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.cache import cached_per_model
 
 __all__ = ["axis_reversal_mask", "loop_constraints_with_axes", "periodic_angles", "reversed_axes", "turning_angles"]
-
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 
 @cached_per_model

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
 from ..model.cache import cached_per_model
 
 __all__ = ["LoopEquations"]
 
-Array = NDArray[np.float64]
 
 MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid
 
