@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_number, one_of
 from ..errors import ModelError, SingularityError, listed
 from ..model import Model, as_model
@@ -38,7 +39,6 @@ from .sample_checks import samples_of
 
 __all__ = ["inverse_dynamics"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "inverse_dynamics"
 MAX_MISSING_FORCE = 1e-8  # part of the needed force that may be missing
