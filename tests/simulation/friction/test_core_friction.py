@@ -117,8 +117,9 @@ def test_a_block_driven_by_a_spring_sticks_and_slips_as_python_determines(in_pyt
 
 def test_events_of_the_user_between_changes_act_as_python_determines(in_python):
     s = random_chain(3)
+    tip = s.bodies["link0"].at(0.3, 0, 0)
     events = [
-        da.Event("half", "J0.position", value=0.0, action=lambda now: now.impulse("J0", 0.05)),
+        da.Event("half", "J0.position", value=0.0, action=lambda now: now.impulse(tip, force=(0, 0, 0.05))),
         da.Event("seen", "J0.speed", value=0.2),
     ]
     assert_same_run(da.simulate(s, 1.0, events=events), in_python(s, 1.0, events=events), rel=1e-5)

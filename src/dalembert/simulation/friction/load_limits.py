@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, BoolArray
 from ...compile.joint_elements import SIGN_MODE
 from ...connections.elements.signals import Reaction, parts_in
 from ...connections.joints import Joint
@@ -79,7 +79,7 @@ def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Ar
 
 
 def with_modes(
-    rows: FrictionRows, base: Conditions, modes: Modes, movable: NDArray[np.bool_], rest: Array
+    rows: FrictionRows, base: Conditions, modes: Modes, movable: BoolArray, rest: Array
 ) -> Conditions:
     """Return conditions with modes; rows that are not movable have friction by the sign of their velocities.
 
