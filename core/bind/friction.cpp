@@ -20,7 +20,9 @@ template <class N> std::vector<N> whole_of(const nb::dict &given, const char *na
   return {values.data(), values.data() + values.size()};
 }
 
-std::vector<unsigned char> marks_of(const nb::dict &given, const char *name) { return whole_of<unsigned char>(given, name); }
+std::vector<unsigned char> marks_of(const nb::dict &given, const char *name) {
+  return whole_of<unsigned char>(given, name);
+}
 
 template <class V> nb::object array_of(const V &values) {
   const std::vector<double> numbers(values.begin(), values.end());
@@ -36,17 +38,19 @@ std::vector<unsigned char> copy_marks(const unsigned char *marks, int count) {
 void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, FrictionRun &f) {
   const std::vector<std::int32_t> indices = whole_of<std::int32_t>(given, "indices");
   const std::vector<double> numbers = numbers_of(given, "numbers");
-  const std::size_t n = indices.size() / 4;
-  if (numbers.size() != 6 * n)
+  const std::size_t n = indices.size() / 6;
+  if (numbers.size() != 7 * n)
     throw nb::value_error("the rows of friction do not fit");
   for (std::size_t k = 0; k < n; ++k) {
-    const std::int32_t *index = indices.data() + 4 * k;
-    const double *number = numbers.data() + 6 * k;
-    if (index[0] < 0 || index[0] >= m.nv + m.cut_nv || index[1] >= m.nq + m.cut_nq || index[2] >= m.parameter_count ||
-        index[3] >= m.parameter_count)
-      throw nb::value_error("a row of friction does not fit the model");
-    f.rows.push_back({index[0], index[1], index[2], index[3], number[0], number[1], number[2], number[3], number[4],
-                      number[5]});
+    const std::int32_t *index = indices.data() + 6 * k;
+    const double *number = numbers.data() + 7 * k;
+    const std::int32_t sizes[6] = {m.nv + m.cut_nv,   m.nq + m.cut_nq,   m.parameter_count,
+                                   m.parameter_count, m.parameter_count, m.signal_count};
+    for (int j = 0; j < 6; ++j)
+      if (index[j] >= sizes[j] || (j == 0 && index[j] < 0))
+        throw nb::value_error("a row of friction does not fit the model");
+    f.rows.push_back({index[0], index[1], index[2], index[3], index[4], index[5], number[0], number[1], number[2],
+                      number[3], number[4], number[5], number[6]});
   }
   const std::vector<std::int32_t> switches = whole_of<std::int32_t>(given, "switches");
   for (std::size_t k = 0; k + 1 < switches.size(); k += 2) {
@@ -71,9 +75,9 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
   f.holding.unbounded_below = marks_of(given, "unbounded_below");
   f.holding.unbounded_above = marks_of(given, "unbounded_above");
   f.holding.coupling = numbers_of(given, "coupling"), f.holding.scale = numbers_of(given, "scale");
-  for (const std::size_t size : {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(),
-                                 f.modes.immobile.size(), f.holding.unbounded_below.size(),
-                                 f.holding.unbounded_above.size(), f.holding.scale.size()})
+  for (const std::size_t size :
+       {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(), f.modes.immobile.size(),
+        f.holding.unbounded_below.size(), f.holding.unbounded_above.size(), f.holding.scale.size()})
     if (size != n)
       throw nb::value_error("the modes of friction do not fit the rows");
   const auto outside = [&](std::int32_t row) { return row < 0 || std::size_t(row) >= n; };

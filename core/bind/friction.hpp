@@ -7,8 +7,8 @@
 
 namespace dalembert::bind {
 
-// Rows, their switching functions and modes of a run, from arrays by name (see `FrictionRun`): `indices` (n, 4),
-// `numbers` (n, 6), `switches` (k, 2), `sign`, `side`, `stuck`, `immobile` (n,), `locked`, `dependent`, `coupling`,
+// Rows, their switching functions and modes of a run, from arrays by name (see `FrictionRun`): `indices` (n, 6),
+// `numbers` (n, 7), `switches` (k, 2), `sign`, `side`, `stuck`, `immobile` (n,), `locked`, `dependent`, `coupling`,
 // `unbounded_below`, `unbounded_above`, `scale`, `change_times`, and numbers `position_tol`, `span`, `weight`,
 // `max_step`, `stuck_step`, `rest_tol_factor`, `undetermined`, `pauses`. The run has the locks of stuck rows in its conditions.
 void fill_friction(const ModelData &m, const Run &run, const nanobind::dict &given, FrictionRun &friction);

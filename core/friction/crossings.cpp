@@ -11,12 +11,12 @@ namespace {
 
 constexpr int node_count = 5;
 constexpr double nodes[node_count] = {0.0, 0.23, 0.5, 0.79, 1.0}; // fractions of the step
-constexpr double just_after = 1e-6;     // fraction of the step that gives the sign of a function that starts at zero
-constexpr double simultaneous = 1e-12;  // fraction of the step: closer crossings are one change
-constexpr double same_root = 2e-16;     // fraction of the step: closer points are one
+constexpr double just_after = 1e-6;    // fraction of the step that gives the sign of a function that starts at zero
+constexpr double simultaneous = 1e-12; // fraction of the step: closer crossings are one change
+constexpr double same_root = 2e-16;    // fraction of the step: closer points are one
 constexpr int max_root_iterations = 100;
-constexpr int max_dips = 8;             // points added where a function nearly touches zero
-constexpr int max_fine_nodes = 4096;    // where the holding efforts change fast
+constexpr int max_dips = 8;                 // points added where a function nearly touches zero
+constexpr int max_fine_nodes = 4096;        // where the holding efforts change fast
 constexpr double interpolation_error = 0.1; // of the range in a step: allowed distance from the line through neighbours
 constexpr double relevant_range = 3.0;      // ranges: functions further away from zero are not refined
 constexpr double max_surprises = 0.2;       // of the points: if more are poorly predicted, points are added
@@ -115,8 +115,8 @@ private:
     const double move = s * s * (3.0 - 2.0 * s), first = s * (1.0 + s * (s - 2.0)), last = s * s * (s - 1.0);
     for (int k = 0; k < m.nv; ++k) {
       work.change[k] = move * displacement[std::size_t(k)] + h * (first * work.v[k] + last * work.v1[k]);
-      work.vs[k] = 6.0 * s * (1.0 - s) * displacement[std::size_t(k)] / h +
-                   (1.0 + s * (3.0 * s - 4.0)) * work.v[k] + s * (3.0 * s - 2.0) * work.v1[k];
+      work.vs[k] = 6.0 * s * (1.0 - s) * displacement[std::size_t(k)] / h + (1.0 + s * (3.0 * s - 4.0)) * work.v[k] +
+                   s * (3.0 * s - 2.0) * work.v1[k];
     }
     integrate<double>(m, work.q, work.change, work.qs);
     copy(s < 0.5 * just_after + just_after ? work.x : work.x1, m.nx, work.xs);

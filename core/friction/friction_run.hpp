@@ -21,11 +21,13 @@
 namespace dalembert {
 
 struct FrictionRow {
-  std::int32_t place;      // index of its velocity: those of the trees, then of cut joints
-  std::int32_t coordinate; // index of its coordinate: those of the trees, then of cut joints; -1: none
-  std::int32_t friction;   // parameter of its friction, N m or N; -1: it has none
-  std::int32_t mode;       // parameter of its mode: the sign of sliding, or 0
+  std::int32_t place;             // index of its velocity: those of the trees, then of cut joints
+  std::int32_t coordinate;        // index of its coordinate: those of the trees, then of cut joints; -1: none
+  std::int32_t friction;          // parameter of its friction, N m or N; -1: it has none
+  std::int32_t mode;              // parameter of its mode: the sign of sliding, or 0
+  std::int32_t coefficient, load; // parameter of its coefficient, and signal of the load that it multiplies; -1: none
   double sliding_friction, static_friction; // as described, N m or N
+  double static_ratio;                      // static coefficient divided by sliding coefficient
   double lower, upper;                      // stops, rad or m; infinite: none
   double restitution;
   double rest_tol; // slower is at rest, rad/s or m/s
@@ -33,11 +35,11 @@ struct FrictionRow {
 
 // Modes of all rows between two changes.
 struct FrictionModes {
-  std::vector<double> sign;             // of the velocity of sliding rows; 0 of others
-  std::vector<double> side;             // -1 on the lower stop, 1 on the upper stop, else 0
-  std::vector<unsigned char> stuck;     // at rest, by friction or by stops
-  std::vector<unsigned char> immobile;  // at rest, and no effort can move it in this configuration
-  std::vector<std::int32_t> locked;     // independent rows among the stuck ones, in order
+  std::vector<double> sign;            // of the velocity of sliding rows; 0 of others
+  std::vector<double> side;            // -1 on the lower stop, 1 on the upper stop, else 0
+  std::vector<unsigned char> stuck;    // at rest, by friction or by stops
+  std::vector<unsigned char> immobile; // at rest, and no effort can move it in this configuration
+  std::vector<std::int32_t> locked;    // independent rows among the stuck ones, in order
 
   void resize(std::size_t n) {
     sign.assign(n, 0.0), side.assign(n, 0.0), stuck.assign(n, 0), immobile.assign(n, 0);
@@ -49,7 +51,7 @@ struct FrictionModes {
 // Limits of the efforts h that hold stuck rows: with lam within the bounds of each row, lam_l + C' lam_r = h, l the
 // locked rows, r those that depend on them, J_r = C J_l.
 struct HoldingLimits {
-  bool holds = false;                                          // there are locked rows
+  bool holds = false; // there are locked rows
   std::vector<std::int32_t> dependent;
   std::vector<unsigned char> unbounded_below, unbounded_above; // rows that a stop pushes
   std::vector<double> coupling;                                // C', locked x dependent
@@ -74,8 +76,8 @@ struct FrictionChange {
   double t;
   bool velocities_jumped;
   std::vector<double> before, after; // states q, v, x
-  FrictionModes modes;           // after it
-  HoldingLimits holding;         // after it
+  FrictionModes modes;               // after it
+  HoldingLimits holding;             // after it
   std::vector<StopImpact> impacts;
   std::vector<std::int32_t> unloaded; // rows on stops whose load is zero within rounding
 };
@@ -87,7 +89,7 @@ struct FrictionRun {
   double position_tol = 0.0;       // a coordinate this far beyond a stop has reached it, rad or m
   double span = 0.0;               // length of the run, s
   double weight = 0.0;             // size of gravity in the metric of the mass matrix
-  double longest_step = 0.0, longest_stuck_step = 0.0; // s: while nothing sticks, and while a row does
+  double longest_step = 0.0, longest_stuck_step = 0.0;  // s: while nothing sticks, and while a row does
   std::vector<unsigned char> prescribed[3], cut_locked; // acceleration, velocity, position (nv); cut joints (cut_nv)
 
   // ---- state
@@ -96,9 +98,9 @@ struct FrictionRun {
   FrictionModes modes;
   HoldingLimits holding;
   double rest_tol_factor = 1.0;
-  std::vector<double> values;        // of the switching functions at the state of the run
-  std::vector<double> change_times;  // of recent changes, s, the latest last
-  std::vector<double> parameters;    // of the elements, with modes
+  std::vector<double> values;       // of the switching functions at the state of the run
+  std::vector<double> change_times; // of recent changes, s, the latest last
+  std::vector<double> parameters;   // of the elements, with modes
   std::vector<unsigned char> current_prescribed[3], current_cut_locked; // with the locks of stuck rows
 
   // ---- reported
@@ -107,10 +109,10 @@ struct FrictionRun {
 
   // ---- workspace
   std::vector<std::int32_t> constraint, part; // of rows of cut joints: the loop constraint, and the velocity in it
-  bool has_cut_rows = false;
+  bool has_cut_rows = false, has_load_friction = false;
   std::vector<unsigned char> movable; // neither driven nor locked by the user
   std::vector<unsigned char> opened;  // zero for each loop constraint: all loops are open
-  std::vector<double> s, u, cut_q, cut_v, cut_a;
+  std::vector<double> s, u, cut_q, cut_v, cut_a, signals;
   std::vector<double> J, D, A, own; // rows x nv, rows x nv, rows x rows, rows: see friction/row_response.hpp
   std::vector<double> accelerations, efforts, nodes, move, state;
   BoundedQp qp;

@@ -6,7 +6,7 @@ namespace dalembert {
 
 namespace {
 
-constexpr double breakaway = 1e-9;     // of the bounds: an effort breaks away beyond this, so that its sign is definite
+constexpr double breakaway = 1e-9; // of the bounds: an effort breaks away beyond this, so that its sign is definite
 constexpr double coupling_floor = 1e-9; // of the largest entry of C': smaller entries are zero
 
 double coupling_size(const HoldingLimits &holding) {

@@ -14,10 +14,13 @@ constexpr double stuck_drift = 100.0; // rest tolerances: faster stuck rows were
 constexpr double short_flight = 10.0; // position tolerances: a row that would leave its stop by less stays on it
 constexpr double barely = 0.1;        // position tolerances: a row that friction stops within this stays at rest
 constexpr double rest_factor = 10.0;  // position tolerances, as a velocity: slower rows are on their stops
-constexpr double zero_acceleration = 1e-9; // of the largest acceleration
-constexpr double rounding = 1e-13;         // of the size of an effort or its acceleration: smaller sums are rounding
-constexpr double min_effort_scale = 1e-3;  // of the size of efforts: scale of margins, so that a release is definite
+constexpr double zero_acceleration = 1e-9;  // of the largest acceleration
+constexpr double rounding = 1e-13;          // of the size of an effort or its acceleration: smaller sums are rounding
+constexpr double min_effort_scale = 1e-3;   // of the size of efforts: scale of margins, so that a release is definite
 constexpr double immobile_response = 1e-12; // of the response of a row without loops: a smaller response is none
+constexpr int max_load_rounds = 30;         // of load-dependent limits
+constexpr double difference_step = 1e-4;    // of efforts, for derivatives of loads
+constexpr double max_gain = 0.9;            // from here on friction and loads may have several solutions, or none
 constexpr int max_stalled_changes = 3;      // changes within min_progress: then modes are not determined here
 constexpr double min_progress = 1e-9;       // of the run: less time between changes is no progress
 
@@ -26,15 +29,27 @@ std::size_t at(int k) { return std::size_t(k); }
 // the parameter of a row's mode; rows that are driven or locked by the user have friction by the sign of the velocity
 constexpr double by_velocity_sign = 2.0;
 
-// sliding and static friction of a row, N m or N; static friction keeps its ratio if the parameter has another value
-double sliding_limit(const FrictionRun &f, const FrictionRow &row) {
-  return row.friction >= 0 ? f.parameters[at(row.friction)] : 0.0;
-}
-double static_limit(const FrictionRun &f, const FrictionRow &row) {
+// Sliding and static friction of a row for signals, N m or N; null: without its part by load. Static friction keeps its
+// ratio to sliding friction if the parameter has another value than described.
+struct FrictionLimits {
+  double sliding, at_rest;
+};
+FrictionLimits friction_limits(const FrictionRun &f, const FrictionRow &row, const double *signals) {
   if (row.friction < 0)
-    return 0.0;
-  const double now = sliding_limit(f, row);
-  return std::max(now, row.static_friction * (row.sliding_friction > 0.0 ? now / row.sliding_friction : 1.0));
+    return {0.0, 0.0};
+  const double now = f.parameters[at(row.friction)];
+  const double ratio = row.sliding_friction > 0.0 ? now / row.sliding_friction : 1.0;
+  const double by_load = row.load >= 0 && signals ? f.parameters[at(row.coefficient)] * signals[row.load] : 0.0;
+  return {now + by_load, std::max(now, ratio * row.static_friction) + row.static_ratio * by_load};
+}
+
+// Evaluates parts of a report under the conditions of the run; false if a callback has failed.
+bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
+                     const Report &out) {
+  ReportWorkspace work;
+  lay_out(i.m, f.report_memory->data, work);
+  ++i.run.counts.evaluations;
+  return report(i.m, i.run.conditions, work, {i.run.interval.clamp(t), q, v, x}, out);
 }
 
 void point_at_marks(Conditions &c, FrictionRun &f) {
@@ -59,7 +74,6 @@ public:
       each->assign(size, 0);
     slow = f.rest_tol_factor;
     least = rest_factor * f.position_tol * f.rest_tol_factor;
-    set_limits();
   }
 
   bool undecided = false, failed = false;
@@ -96,7 +110,7 @@ private:
   const int n;
   FrictionChange &log;
   std::vector<double> s, u, side, sign, free_accelerations, sizes, friction, static_friction;
-  std::vector<unsigned char> at_rest, sliding;
+  std::vector<unsigned char> at_rest, sliding, broke_away;
   double slow, least;
 
   template <class Test> bool any(Test &&test) const {
@@ -108,11 +122,22 @@ private:
   double *q() { return i.work.q; }
   double *v() { return i.work.v; }
 
+  // limits of friction for the loads in f.signals
   void set_limits() {
     for (int k = 0; k < n; ++k) {
-      friction[at(k)] = sliding_limit(f, f.rows[at(k)]);
-      static_friction[at(k)] = static_limit(f, f.rows[at(k)]);
+      const FrictionLimits limits = friction_limits(f, f.rows[at(k)], f.signals.data());
+      friction[at(k)] = limits.sliding, static_friction[at(k)] = limits.at_rest;
     }
+  }
+
+  // Loads under the present conditions; false if friction and loads have no common solution there.
+  bool evaluate_loads() {
+    if (!f.has_load_friction)
+      return true;
+    Report out;
+    out.signals = f.signals.data(), out.a = i.work.a1;
+    failed = failed || !evaluate_report(i, f, i.run.t, q(), v(), i.work.x, out);
+    return !failed && all_finite(f.signals.data(), i.m.signal_count) && all_finite(i.work.a1, i.m.nv);
   }
 
   void read_motion() { row_motion(i, f, i.run.t, q(), v(), s.data(), u.data()); }
@@ -174,6 +199,10 @@ private:
     }
     set_signs(sign);
     failed = failed || !evaluate_rows(i, f, i.run.t, q(), v(), i.work.x, free_accelerations.data());
+    if (!failed && !all_finite(free_accelerations.data(), n)) { // friction and loads have no common solution
+      set_signs(std::vector<double>(at(n), 0.0));
+      failed = !evaluate_rows(i, f, i.run.t, q(), v(), i.work.x, free_accelerations.data());
+    }
     undecided = undecided || !all_finite(free_accelerations.data(), n);
   }
 
@@ -273,6 +302,8 @@ private:
   // Stuck rows that the impact hardly moves are stopped, with the rows that stay on their stops.
   void rest_after_impact() {
     read_motion();
+    undecided = undecided || !evaluate_loads();
+    set_limits();
     std::vector<int> chosen;
     bool some = false;
     for (int k = 0; k < n; ++k) {
@@ -289,8 +320,7 @@ private:
       read_motion();
     }
     for (int k = 0; k < n; ++k)
-      at_rest[at(k)] =
-          f.movable[at(k)] && (at_rest[at(k)] || std::fabs(u[at(k)]) <= f.rows[at(k)].rest_tol * slow);
+      at_rest[at(k)] = f.movable[at(k)] && (at_rest[at(k)] || std::fabs(u[at(k)]) <= f.rows[at(k)].rest_tol * slow);
   }
 
   // rows that would leave their stops by less than the position tolerance stay on them
@@ -358,20 +388,117 @@ private:
     f.holding.holds = false;
     f.holding.dependent.clear();
     f.holding.coupling.clear();
-    if (undecided_rows.empty())
+    if (!undecided_rows.empty()) {
+      respond(i, f, i.run.t, q(), f.prescribed[0]);
+      leave_out_immobile(undecided_rows);
+    }
+    if (undecided || failed)
       return;
-    respond(i, f, i.run.t, q(), f.prescribed[0]);
-    leave_out_immobile(undecided_rows);
-    if (undecided || failed || undecided_rows.empty())
-      return;
-    set_up(undecided_rows);
+    if (f.has_load_friction) {
+      decide_with_loads(undecided_rows);
+    } else if (!undecided_rows.empty()) {
+      set_limits();
+      decide_with_limits(undecided_rows);
+    }
+  }
+
+  // stick or slip with the present limits of friction
+  void decide_with_limits(const std::vector<int> &rows) {
+    set_up(rows);
     if (undecided || failed)
       return;
     undecided = !problem.solve(f.qp, f.independent);
     if (undecided)
       return;
-    note_unloaded_stops(undecided_rows);
-    take_decision(undecided_rows);
+    log.unloaded.clear();
+    note_unloaded_stops(rows);
+    take_decision(rows);
+  }
+
+  // ---- load-dependent limits
+
+  // Limits for the loads of one solution give the next solution, until the modes repeat.
+  void decide_with_loads(const std::vector<int> &rows) {
+    const FrictionModes start = f.modes;
+    problem.resize(int(rows.size()));
+    broke_away.assign(rows.size(), 0);
+    hold_all(rows);
+    apply_modes(i, f);
+    undecided = !evaluate_loads();
+    FrictionModes last;
+    for (int round = 0; round < max_load_rounds && !undecided && !failed; ++round) {
+      if (rows.empty() || (round > 1 && same_modes(f.modes, last)))
+        return check_gain();
+      last = f.modes;
+      f.modes = start;
+      set_limits();
+      release();
+      decide_with_limits(rows);
+      for (std::size_t k = 0; k < rows.size() && !undecided; ++k) // sliding friction for all further loads
+        broke_away[k] = broke_away[k] || problem.broke_away[k];
+      if (undecided || failed)
+        return;
+      apply_modes(i, f);
+      undecided = !evaluate_loads();
+    }
+    undecided = true;
+  }
+
+  // modes in which all rows at rest stick
+  void hold_all(const std::vector<int> &rows) {
+    f.independent.reset(f.A.data(), n);
+    for (const int k : rows) {
+      f.modes.stuck[at(k)] = 1;
+      if (f.independent.append(k))
+        f.modes.locked.push_back(k);
+    }
+  }
+
+  static bool same_modes(const FrictionModes &a, const FrictionModes &b) {
+    return a.stuck == b.stuck && a.side == b.side && a.sign == b.sign;
+  }
+
+  // Friction of sliding rows depends on its own load with the gain K_kj = mu_k dN_k / df_j. The solution is known to be
+  // unique if a norm of K is below one; otherwise modes are not determined here.
+  void check_gain() {
+    std::vector<int> slides;
+    for (int k = 0; k < n; ++k)
+      if (f.modes.sign[at(k)] != 0.0 && f.rows[at(k)].load >= 0)
+        slides.push_back(k);
+    if (slides.empty())
+      return;
+    set_limits();
+    const std::vector<double> kept = f.parameters;
+    double size = 1e-9;
+    for (int k = 0; k < n; ++k)
+      size = std::max(size, std::fabs(friction[at(k)]));
+    const double step = difference_step * size;
+    std::vector<double> sums(slides.size(), 0.0), base;
+    for (int j = -1; j < int(slides.size()); ++j) {
+      fix_friction(kept);
+      if (j >= 0)
+        f.parameters[at(f.rows[at(slides[at(j)])].friction)] += step;
+      undecided = undecided || !evaluate_loads();
+      if (undecided)
+        break;
+      if (j < 0)
+        base = f.signals;
+      for (std::size_t k = 0; j >= 0 && k < slides.size(); ++k) {
+        const FrictionRow &row = f.rows[at(slides[k])];
+        sums[k] += std::fabs(kept[at(row.coefficient)] * (f.signals[at(row.load)] - base[at(row.load)]) / step);
+      }
+    }
+    f.parameters = kept;
+    for (const double sum : sums)
+      undecided = undecided || !(sum < max_gain);
+  }
+
+  // constant friction in place of load-dependent friction, for the present limits
+  void fix_friction(const std::vector<double> &parameters) {
+    f.parameters = parameters;
+    for (int k = 0; k < n; ++k)
+      if (const FrictionRow &row = f.rows[at(k)]; row.load >= 0)
+        f.parameters[at(row.coefficient)] = 0.0, f.parameters[at(row.friction)] = friction[at(k)];
   }
 
   // Rows that no effort can move reverse with the motion of others, or stay at rest with them.
@@ -404,9 +531,13 @@ private:
     const int m = int(rows.size());
     problem.resize(m);
     set_signs(f.modes.sign);
+    const std::vector<double> kept = f.parameters;
+    if (f.has_load_friction)
+      fix_friction(kept);
     failed = failed || !effort_sizes(i, f, i.run.t, q(), v(), i.work.x, sizes.data());
     failed = failed || !evaluate_rows(i, f, i.run.t, q(), v(), i.work.x, free_accelerations.data());
     undecided = undecided || !all_finite(free_accelerations.data(), n) || !all_finite(sizes.data(), n);
+    f.parameters = kept;
     for (int j = 0; j < m; ++j) {
       const int k = rows[at(j)];
       const FrictionRow &row = f.rows[at(k)];
@@ -417,7 +548,8 @@ private:
       problem.noise[at(j)] = rounding * sizes[at(k)] * f.own[at(k)];
       problem.a0[at(j)] = free_accelerations[at(k)];
       problem.friction[at(j)] = friction[at(k)];
-      problem.static_friction[at(j)] = static_friction[at(k)];
+      const bool slips = f.has_load_friction && broke_away[at(j)];
+      problem.static_friction[at(j)] = slips ? friction[at(k)] : static_friction[at(k)];
     }
   }
 
@@ -444,6 +576,7 @@ private:
     FrictionModes &modes = f.modes;
     HoldingLimits &holding = f.holding;
     const int m = problem.count;
+    holding.dependent.clear();
     for (int j = 0; j < m; ++j) {
       const int k = rows[at(j)];
       modes.stuck[at(k)] = !problem.slips[at(j)];
@@ -469,8 +602,8 @@ private:
       const int k = rows[at(j)];
       holding.unbounded_below[at(k)] = problem.unbounded_below(j);
       holding.unbounded_above[at(k)] = problem.unbounded_above(j);
-      holding.scale[at(k)] = std::max(std::max(std::fabs(problem.x[at(j)]), static_friction[at(k)]),
-                                      min_effort_scale * sizes[at(k)]);
+      holding.scale[at(k)] =
+          std::max(std::max(std::fabs(problem.x[at(j)]), static_friction[at(k)]), min_effort_scale * sizes[at(k)]);
       if (!problem.slips[at(j)] && !f.independent.contains(j)) {
         others.push_back(j);
         holding.dependent.push_back(k);
@@ -525,6 +658,8 @@ void prepare_friction(const RunContext &i, FrictionRun &f) {
   f.cut_q.resize(std::size_t(m.cut_nq)), f.cut_v.resize(std::size_t(m.cut_nv)), f.cut_a.resize(std::size_t(m.cut_nv));
   f.s.resize(n), f.u.resize(n), f.own.resize(n), f.A.resize(n * n), f.J.resize(n * nv), f.D.resize(n * nv);
   f.efforts.resize(nv + std::size_t(m.cut_nv));
+  f.signals.assign(std::size_t(m.signal_count), 0.0);
+  f.has_load_friction = std::any_of(f.rows.begin(), f.rows.end(), [](const FrictionRow &row) { return row.load >= 0; });
   f.qp.reserve(int(n)), f.independent.reserve(int(n));
   f.values.resize(std::size_t(f.function_count()), 1.0);
   for (std::vector<unsigned char> *each : {&f.holding.unbounded_below, &f.holding.unbounded_above})
@@ -533,9 +668,9 @@ void prepare_friction(const RunContext &i, FrictionRun &f) {
   f.movable.resize(n);
   for (std::size_t k = 0; k < n; ++k) {
     const int place = f.rows[k].place;
-    f.movable[k] = place < m.nv ? !(std::size_t(place) < f.prescribed[0].size() && f.prescribed[0][std::size_t(place)])
-                                : !(std::size_t(place - m.nv) < f.cut_locked.size() &&
-                                    f.cut_locked[std::size_t(place - m.nv)]);
+    f.movable[k] = place < m.nv
+                       ? !(std::size_t(place) < f.prescribed[0].size() && f.prescribed[0][std::size_t(place)])
+                       : !(std::size_t(place - m.nv) < f.cut_locked.size() && f.cut_locked[std::size_t(place - m.nv)]);
   }
   f.parameters.assign(i.run.conditions.parameters, i.run.conditions.parameters + m.parameter_count);
   for (int k = 0; k < 3; ++k)
@@ -623,12 +758,10 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   values[f.switches.size()] = 1.0;
   if (!f.holding.holds)
     return true;
-  ReportWorkspace work;
-  lay_out(i.m, f.report_memory->data, work);
   Report out;
   out.constraint_effort = f.efforts.data();
-  ++i.run.counts.evaluations;
-  if (!report(i.m, i.run.conditions, work, {i.run.interval.clamp(t), q, v, x}, out))
+  out.signals = f.has_load_friction ? f.signals.data() : nullptr;
+  if (!evaluate_report(i, f, t, q, v, x, out))
     return false;
   std::vector<double> &held = f.accelerations, &limits = f.move;
   held.resize(modes.locked.size());
@@ -636,7 +769,7 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   for (std::size_t k = 0; k < modes.locked.size(); ++k)
     held[k] = f.efforts[std::size_t(f.rows[std::size_t(modes.locked[k])].place)];
   for (std::size_t k = 0; k < f.rows.size(); ++k)
-    limits[k] = static_limit(f, f.rows[k]);
+    limits[k] = friction_limits(f, f.rows[k], out.signals).at_rest;
   values[f.switches.size()] = holding_margin(f.holding, modes, held.data(), limits.data());
   return true;
 }

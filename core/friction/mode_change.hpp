@@ -19,8 +19,8 @@ void prepare_friction(const RunContext &i, FrictionRun &f);
 void apply_modes(const RunContext &i, FrictionRun &f);
 
 enum class ModeChange {
-  made,            // modes and state of the run are those after the change
-  undecided,       // modes cannot be determined here: state and modes are those before
+  made,      // modes and state of the run are those after the change
+  undecided, // modes cannot be determined here: state and modes are those before
   callback_failed,
 };
 

@@ -26,9 +26,9 @@ void row_motion(const RunContext &i, FrictionRun &f, double t, const double *q, 
   }
   for (int k = 0; k < f.count(); ++k) {
     const FrictionRow &row = f.rows[std::size_t(k)];
-    s[k] = row.coordinate < 0        ? std::numeric_limits<double>::quiet_NaN()
+    s[k] = row.coordinate < 0      ? std::numeric_limits<double>::quiet_NaN()
            : row.coordinate < m.nq ? q[row.coordinate]
-                                     : f.cut_q[std::size_t(row.coordinate - m.nq)];
+                                   : f.cut_q[std::size_t(row.coordinate - m.nq)];
     u[k] = row.place < m.nv ? v[row.place] : f.cut_v[std::size_t(row.place - m.nv)];
   }
 }

@@ -21,7 +21,8 @@ void row_accelerations(const RunContext &i, FrictionRun &f, double t, const doub
 
 // J, D (Y'), A and `own`, the response of each row to itself without loops, at a configuration. prescribed: marks (nv)
 // of velocities that do not respond.
-void respond(const RunContext &i, FrictionRun &f, double t, const double *q, const std::vector<unsigned char> &prescribed);
+void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
+             const std::vector<unsigned char> &prescribed);
 
 // Accelerations of the rows under the present conditions, without efforts of the rows that are not sliding; false if a
 // callback has failed. They are not finite where the equations of motion have no solution.

@@ -11,7 +11,7 @@ void RowsAtRest::resize(int m) {
   for (std::vector<double> *each :
        {&side, &noise, &a0, &friction, &static_friction, &x, &direction, &limit, &lower, &upper})
     each->resize(n);
-  for (std::vector<unsigned char> *each : {&pinned, &slips, &bound})
+  for (std::vector<unsigned char> *each : {&pinned, &slips, &bound, &broke_away})
     each->resize(n);
   independent.clear();
 }
@@ -37,6 +37,8 @@ bool RowsAtRest::solve(BoundedQp &qp, FreeSet &set) {
       break;
     limit[std::size_t(first)] = friction[std::size_t(first)]; // it breaks away
   }
+  for (std::size_t k = 0; k < limit.size(); ++k)
+    broke_away[k] = limit[k] < static_friction[k];
   return true;
 }
 

@@ -17,18 +17,19 @@ namespace dalembert {
 struct RowsAtRest {
   // ---- problem
   int count = 0;
-  std::vector<double> A;            // m x m
-  std::vector<double> side;         // closed stop of each row: -1, 0 or 1
+  std::vector<double> A;             // m x m
+  std::vector<double> side;          // closed stop of each row: -1, 0 or 1
   std::vector<unsigned char> pinned; // held in both directions without limits, as between two stops without clearance
-  std::vector<double> noise;        // rounding of the accelerations
-  std::vector<double> a0;           // accelerations without friction and stops of these rows
+  std::vector<double> noise;         // rounding of the accelerations
+  std::vector<double> a0;            // accelerations without friction and stops of these rows
   std::vector<double> friction, static_friction;
 
   // ---- solution
-  std::vector<double> x;             // efforts
+  std::vector<double> x;                 // efforts
   std::vector<std::int32_t> independent; // of the stuck rows
   std::vector<unsigned char> slips;
-  std::vector<double> direction;     // of slip, -1 or 1
+  std::vector<double> direction;         // of slip, -1 or 1
+  std::vector<unsigned char> broke_away; // rows that exceeded their static friction and have sliding friction
 
   void resize(int m);
   bool unbounded_below(int k) const { return side[std::size_t(k)] > 0.0 || pinned[std::size_t(k)]; }

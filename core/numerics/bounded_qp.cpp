@@ -91,7 +91,8 @@ bool BoundedQp::solve(int n, const double *A, const double *b, const double *low
       w[std::size_t(k)] = std::fabs(sum) > least ? sum : 0.0;
       if (free.contains(k) || barred[std::size_t(k)])
         continue;
-      const bool wanting = (sum < -least && x[std::size_t(k)] < upper[k]) || (sum > least && x[std::size_t(k)] > lower[k]);
+      const bool wanting =
+          (sum < -least && x[std::size_t(k)] < upper[k]) || (sum > least && x[std::size_t(k)] > lower[k]);
       const double pull = std::fabs(sum) / std::sqrt(std::max(A[k * n + k], 1e-300));
       if (wanting && pull > most)
         best = k, most = pull;

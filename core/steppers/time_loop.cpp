@@ -233,8 +233,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
     return Outcome::callback_failed;
   if (!rates(loop.at, t, work.q, work.v, work.x, work.a, work.dx))
     return Outcome::callback_failed;
-  if (run.friction &&
-      !switching_values(loop.at, *run.friction, t, work.q, work.v, work.x, run.friction->values.data()))
+  if (run.friction && !switching_values(loop.at, *run.friction, t, work.q, work.v, work.x, run.friction->values.data()))
     return Outcome::callback_failed;
   return restart(loop);
 }

@@ -1,7 +1,8 @@
 """Friction and stops determined by the core: tables of rows and modes for it, and the changes that it reports.
 
-The core locates and makes changes of modes itself while rows have scalar friction that depends on no load, laws are
-continuous, and dependent rows depend on one locked row each. `FrictionState` determines the others.
+The core locates and makes changes of modes itself while rows have scalar friction, laws are continuous, dependent rows
+depend on one locked row each, and friction does not depend on its own load so strongly that accelerations may not be
+unique. `FrictionState` determines the others.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 def is_decided_in_core(friction: FrictionState) -> bool:
     """Return whether the core determines changes of the present modes."""
     rows = friction.rows
-    scalar = rows.has_scalar_friction.all() and not rows.has_load_friction.any()
+    scalar = bool(rows.has_scalar_friction.all())
     separate = friction.holding is None or friction.holding.is_separate
     continuous_laws = not any(kind in ("integer", "sign") for _, kind in friction.model.switching_functions)
-    return bool(scalar) and continuous_laws and separate and not np.isfinite(friction.next_review)
+    return scalar and continuous_laws and separate and not np.isfinite(friction.next_review)
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,9 @@ class CoreFriction:
         none = np.zeros(n, dtype=bool)
         below, above = (none, none) if holding is None else (holding.unbounded_below, holding.unbounded_above)
         integers = {
-            "indices": np.column_stack([rows.indices, rows.coordinates, rows.friction, rows.mode]),
+            "indices": np.column_stack(
+                [rows.indices, rows.coordinates, rows.friction, rows.mode, rows.coefficient, rows.load]
+            ),
             "switches": [(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows],
             "stuck": modes.stuck,
             "immobile": modes.immobile,
@@ -87,9 +90,10 @@ class CoreFriction:
             "unbounded_below": below,
             "unbounded_above": above,
         }
-        limits = rows.sliding_friction, rows.static_friction, rows.lower, rows.upper, rows.restitution
+        friction_data = rows.sliding_friction, rows.static_friction, rows.static_ratio
+        stops = rows.lower, rows.upper, rows.restitution
         numbers = {
-            "numbers": np.column_stack([*limits, friction.rest_tol]),
+            "numbers": np.column_stack([*friction_data, *stops, friction.rest_tol]),
             "sign": modes.sign,
             "side": modes.side,
             "coupling": [] if holding is None else holding.coupling,

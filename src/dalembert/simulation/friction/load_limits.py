@@ -78,9 +78,7 @@ def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Ar
     return conditions.changed(parameters=parameters)
 
 
-def with_modes(
-    rows: FrictionRows, base: Conditions, modes: Modes, movable: BoolArray, rest: Array
-) -> Conditions:
+def with_modes(rows: FrictionRows, base: Conditions, modes: Modes, movable: BoolArray, rest: Array) -> Conditions:
     """Return conditions with modes; rows that are not movable have friction by the sign of their velocities.
 
     Parameters
