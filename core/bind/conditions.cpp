@@ -244,7 +244,7 @@ using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters,
           const std::vector<std::int32_t> &locked, const std::vector<bool> &active, nb::object host, bool gives_forces,
           double damping, double stiffness, nb::object answers, const std::vector<std::int32_t> &sliding,
-          const std::vector<std::int32_t> &branched, const std::vector<double> &branches) {
+          const std::vector<std::int32_t> &branched, const std::vector<double> &branches, nb::object sequence) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -286,12 +286,43 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->answers = answers;
     self->plain.sampled_forces = &forces.plain;
   }
+  if (!sequence.is_none()) {
+    const BoundSequence &control = nb::cast<const BoundSequence &>(sequence);
+    if (control.force.size() != std::size_t(m.data.nv) || control.input.size() != std::size_t(m.data.input_count) ||
+        control.parameter.size() != std::size_t(m.data.parameter_count))
+      throw nb::value_error("the control sequence does not fit the model");
+    self->sequence = sequence;
+    self->plain.sequence = &control.plain;
+  }
   self->settle();
+}
+
+void make_sequence(BoundSequence *self, const Doubles &times, bool linear, const std::vector<std::int32_t> &force,
+                   const std::vector<std::int32_t> &input, const std::vector<std::int32_t> &parameter,
+                   const Doubles &values) {
+  const std::size_t count = times.size() ? times.size() - 1 : 0, channels = values.ndim() == 2 ? values.shape(1) : 0;
+  const auto known = [&](std::int32_t channel) { return channel >= -1 && channel < std::int32_t(channels); };
+  if (!count || values.ndim() != 2 || values.shape(0) != count + (linear ? 1 : 0) ||
+      !std::is_sorted(times.data(), times.data() + times.size()) || !std::all_of(force.begin(), force.end(), known) ||
+      !std::all_of(input.begin(), input.end(), known) || !std::all_of(parameter.begin(), parameter.end(), known))
+    throw nb::value_error("the values of a control sequence do not fit its times and channels");
+  new (self) BoundSequence{{times.data(), times.data() + times.size()},
+                           {values.data(), values.data() + values.size()},
+                           force,
+                           input,
+                           parameter};
+  const bool sets_parameters = std::any_of(parameter.begin(), parameter.end(), [](std::int32_t k) { return k >= 0; });
+  self->plain = {self->times.data(),     std::ptrdiff_t(count), linear,
+                 std::int32_t(channels), self->force.data(),    self->input.data(),
+                 self->parameter.data(), sets_parameters,       self->values.data()};
 }
 
 } // namespace
 
 void add_conditions(nb::module_ &module) {
+  nb::class_<BoundSequence>(module, "ControlSequence")
+      .def("__init__", &make_sequence, nb::arg("times"), nb::arg("linear"), nb::arg("force"), nb::arg("input"),
+           nb::arg("parameter"), nb::arg("values"));
   nb::class_<BoundAnswers>(module, "Answers")
       .def(
           "__init__",
@@ -316,7 +347,8 @@ void add_conditions(nb::module_ &module) {
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"),
            nb::arg("host").none(), nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"),
            nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
-           nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{})
+           nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{},
+           nb::arg("sequence") = nb::none())
       .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.prescribed.acceleration); })
       .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.prescribed.velocity); })
       .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.prescribed.position); });

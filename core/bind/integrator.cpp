@@ -1,6 +1,7 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
 #include "bind/kernel_methods.hpp"
+#include "runs/gradients.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -198,7 +199,8 @@ public:
   // receive many states (`together`). Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
-                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag, nb::object together) {
+                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag, nb::object together,
+                  std::optional<Doubles> sequences) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -208,6 +210,10 @@ public:
       throw nb::value_error("the own numbers do not fit the runs");
     if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
       throw nb::value_error("the breaks do not fit the runs");
+    const ControlSequence *control_shape = run.conditions.sequence;
+    if (sequences && !(control_shape && sequences->size() == n * std::size_t(control_shape->rows()) *
+                                                                 std::size_t(control_shape->channels)))
+      throw nb::value_error("the control sequences do not fit the runs");
     SignalCheck attention(flag);
     const Asked asked(scope, flag);
     PythonControl control(m, scope, together, attention);
@@ -223,6 +229,7 @@ public:
     request.numbers = numbers ? numbers->data() : nullptr;
     request.discontinuities = breaks ? breaks->data() : nullptr;
     request.spans = spans ? spans->data() : nullptr;
+    request.sequences = sequences ? sequences->data() : nullptr;
     request.threads = threads;
     request.control = together.is_none() ? nullptr : &batched;
     request.stop = attention.stop();
@@ -240,6 +247,58 @@ public:
     for (auto &[number, error] : control.errors)
       errors[nb::int_(number)] = error;
     return made.take();
+  }
+
+  // Gradients of an output of each of many runs with fixed steps: (outcomes, by q, v and x at the begin, by the values
+  // of the control, by parameters). q, v, x: states at times; q_bar, v_bar, x_bar: derivatives of the output by them,
+  // those by q along `integrate`. Directions of parameters: see runs/gradients.hpp, the last `wanted` are results.
+  nb::tuple gradients(const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x, const Doubles &q_bar,
+                      const Doubles &v_bar, const Doubles &x_bar, std::optional<Doubles> parameters,
+                      std::optional<Doubles> numbers, const Doubles &sequences, const Doubles &directions, int wanted,
+                      int threads, const Flag *flag) {
+    const ModelData &m = model->data;
+    const std::size_t samples = times.size(), rows = samples && m.nq ? q.size() / std::size_t(m.nq) : 0,
+                      n = samples ? rows / samples : 0, width = std::size_t(m.parameter_count + m.recipes.numbers);
+    const ControlSequence *control = run.conditions.sequence;
+    const std::size_t channels = control ? std::size_t(control->rows()) * std::size_t(control->channels) : 0;
+    check(q, v, x, n * samples);
+    if (q_bar.size() != v.size() || v_bar.size() != v.size() || x_bar.size() != x.size() ||
+        sequences.size() != n * channels || (width && directions.size() % width))
+      throw nb::value_error("the arrays do not fit the runs");
+    GradientRequest request{.count = n,
+                            .samples = {times.data(), std::ptrdiff_t(samples), 0},
+                            .q = q.data(),
+                            .v = v.data(),
+                            .x = x.data(),
+                            .q_bar = q_bar.data(),
+                            .v_bar = v_bar.data(),
+                            .x_bar = x_bar.data()};
+    request.parameters = parameters ? parameters->data() : nullptr;
+    request.numbers = numbers ? numbers->data() : nullptr;
+    request.sequences = sequences.data();
+    request.directions = {directions.data(), int(width ? directions.size() / width : 0)};
+    request.threads = threads;
+    SignalCheck attention(flag);
+    request.stop = attention.stop();
+    const auto zeros = [](std::size_t rows, std::size_t columns) { return std::vector<double>(rows * columns, 0.0); };
+    const std::size_t nv = std::size_t(m.nv), nx = std::size_t(m.nx);
+    std::vector<double> outcomes = zeros(n, 1), by_q = zeros(n, nv), by_v = zeros(n, nv), by_x = zeros(n, nx),
+                        by_control = zeros(n, channels), by_parameters = zeros(n, std::size_t(wanted));
+    const GradientResults results{outcomes.data(),   by_q.data(),          by_v.data(),        by_x.data(),
+                                  by_control.data(), by_parameters.data(), std::size_t(wanted)};
+    const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
+    guarded([&] {
+      run_gradients(best_adjoints(), m, described, run, request, results);
+      return Outcome::reached;
+    });
+    if (attention.raise())
+      throw nb::python_error();
+    const npy_intp count = npy_intp(n);
+    return nb::make_tuple(doubles(outcomes.data(), {count}), doubles(by_q.data(), {count, m.nv}),
+                          doubles(by_v.data(), {count, m.nv}), doubles(by_x.data(), {count, m.nx}),
+                          doubles(by_control.data(), {count, npy_intp(control ? control->rows() : 0),
+                                                      npy_intp(control ? control->channels : 0)}),
+                          doubles(by_parameters.data(), {count, wanted}));
   }
 
   // errors of the control in the last batch, by run
@@ -418,7 +477,11 @@ void add_integrator(nb::module_ &module) {
       .def("batch", Alone<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"),
            nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"),
            nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(), nb::arg("flag") = nb::none(),
-           nb::arg("together") = nb::none())
+           nb::arg("together") = nb::none(), nb::arg("sequences") = nb::none())
+      .def("gradients", Alone<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+           nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
+           nb::arg("numbers").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
+           nb::arg("threads"), nb::arg("flag") = nb::none())
       .def("take_errors", Alone<&Integrator::take_errors, true>::call)
       .def("set_breaks", Alone<&Integrator::set_breaks>::call, nb::arg("times"))
       .def("checkpoint", Alone<&Integrator::checkpoint, true>::call)

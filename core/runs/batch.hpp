@@ -22,6 +22,7 @@ struct BatchRequest {
   const double *discontinuities = nullptr; // of one run after another; null: all have those of the run,
   const std::int64_t *spans = nullptr;     // where those of each begin, and the last end
   int threads = 1;
+  const double *sequences = nullptr; // values of the control sequence of the conditions, of each run; null: of all
   const BatchedControl *control = nullptr; // joint forces of many states in one call; null: none
   Stop stop{};
   void *self = nullptr;

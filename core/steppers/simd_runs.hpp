@@ -26,6 +26,7 @@ struct SimdRunWorkspace {
   P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
+  P *control, *inputs;                                 // nv, input_count: of a control sequence
   P *margins;                                          // switching_count: where the runs begin
   // watch_inputs: what switching functions take at both ends of a step
   P *begin_y, *begin_rate, *end_y, *end_rate;
@@ -76,6 +77,7 @@ private:
   void choose_lengths();
   unsigned load_run();
   void set_lane(int lane);
+  void set_control(SystemState<P> &state);
   void enter(unsigned lanes, unsigned fresh);
   void start_evaluated();
   void probe();

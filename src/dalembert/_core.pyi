@@ -39,6 +39,7 @@ class Conditions:
         sliding: Sequence[int] = (),
         branched: Sequence[int] = (),
         branches: Sequence[float] = (),
+        sequence: ControlSequence | None = None,
     ) -> None: ...
     @property
     def given(self) -> NDArray[np.bool_]: ...
@@ -53,6 +54,17 @@ class Points:
 class Flag:
     set: bool
     def __init__(self) -> None: ...
+
+class ControlSequence:
+    def __init__(
+        self,
+        times: Array,
+        linear: bool,
+        force: Sequence[int],
+        input: Sequence[int],
+        parameter: Sequence[int],
+        values: Array,
+    ) -> None: ...
 
 class Answers:
     def __init__(self, nv: int) -> None: ...
@@ -100,6 +112,24 @@ class Integrator:
         spans: NDArray[np.int64] | None = None,
         flag: Flag | None = None,
         together: Callable[..., dict[int, Any]] | None = None,
+        sequences: Array | None = None,
+    ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
+    def gradients(
+        self,
+        times: Array,
+        q: Array,
+        v: Array,
+        x: Array,
+        q_bar: Array,
+        v_bar: Array,
+        x_bar: Array,
+        parameters: Array | None,
+        numbers: Array | None,
+        sequences: Array,
+        directions: Array,
+        wanted: int,
+        threads: int,
+        flag: Flag | None = None,
     ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
     def take_errors(self) -> dict[int, Exception]: ...
     def checkpoint(self) -> bytes: ...

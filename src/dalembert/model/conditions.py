@@ -16,6 +16,7 @@ from ..connections.constraints.geometric import AxisAngle
 from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .callbacks import CallbackHost
+from .control_sequence import ControlSequence
 from .history import History
 from .sampled_control import HeldControl, SampledControl
 from .variants import make_variant
@@ -49,6 +50,8 @@ class Conditions(_core.Conditions):
         Results of a sampled control, in a run.
     history : History or None
         States of a run, for delayed inputs.
+    sequence : ControlSequence or None
+        Joint forces and inputs of elements over time.
     sliding : frozenset of int
         Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float
@@ -84,6 +87,7 @@ class Conditions(_core.Conditions):
         answers: HeldControl | None = None,
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
+        sequence: ControlSequence | None = None,
     ) -> None:
         parameters = np.atleast_1d(np.ascontiguousarray(parameters, dtype=float))
         count = model.n_element_parameters
@@ -111,14 +115,16 @@ class Conditions(_core.Conditions):
             sorted(sliding),
             list(branches or ()),
             list((branches or {}).values()),
+            sequence,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
         self.host, self.sliding, self.branches = host, sliding, dict(branches or {})
+        self.sequence = sequence
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "answers", "sliding", "branches")
+        names = ("control", "history", "stabilization", "answers", "sliding", "branches", "sequence")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -152,6 +158,7 @@ class Conditions(_core.Conditions):
         """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
+        plain = plain and self.sequence is None
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
     def changed_parameters(
