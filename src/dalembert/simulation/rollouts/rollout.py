@@ -320,12 +320,10 @@ def _execute_separately(
 
 def _name_bad_values(ends: list[str], channels: Channels, values: Array, times: Array, reached: Array) -> None:
     """Replace the outcome of runs that failed at a control value that is not finite by a message."""
-    for run, end in enumerate(ends):
-        if end in ("reached", "stopped"):
-            continue
-        bad = np.argwhere(~np.isfinite(values[run]))
-        if len(bad) and times[max(bad[0, 0] - channels.linear, 0)] <= reached[run] + 1e-12 * abs(reached[run]):
-            row, column = bad[0]
+    finite = np.isfinite(values).all(axis=(1, 2))
+    for run in np.flatnonzero(~finite).tolist():
+        row, column = np.argwhere(~np.isfinite(values[run]))[0]
+        if ends[run] not in ("reached", "stopped") and times[max(row - channels.linear, 0)] <= reached[run] + 1e-12:
             ends[run] = (
                 f"control {channels.names[column]!r} of run {run} is {values[run, row, column]} at "
                 f"t = {times[row]:.6g} s"
