@@ -38,7 +38,8 @@ except ImportError:
     mujoco = None
 
 RUNS, INTERVALS, DT = 1024, 50, 0.02
-THEIRS = 64  # runs of the other engine, which takes them one by one
+SEARCHED = 64  # runs by which step lengths are chosen, and all runs of the other engine, which takes them one by one
+SUBSTEPS = (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64)  # of an interval
 GOALS = (1e-3, 1e-6)  # rad
 Array = np.ndarray
 Call = Callable[[], object]
@@ -74,13 +75,15 @@ def error(found: Array, exact: Array) -> float:
     return float(np.median(np.abs(found - exact).max(axis=1)))
 
 
-def coarsest(calls: dict[str, Callable[[], da.Rollout]], exact: Array, goal: float) -> tuple[str, Call, float]:
-    """Return the first call that reaches an error."""
-    for title, call in calls.items():
-        reached = error(call().q[:, -1], exact)
+def coarsest(
+    settings: dict[str, dict[str, object]], model: da.Model, state: da.State, u: Array, exact: Array, goal: float
+) -> tuple[str, dict[str, object], float]:
+    """Return the first settings of ours that reach an error."""
+    for title, how in settings.items():
+        reached = error(da.rollout(model, state, u, DT, **how).q[:, -1], exact)
         if reached <= goal:
-            break
-    return title, call, reached
+            return title, how, reached
+    raise SystemExit(f"no settings reach {goal:g}")
 
 
 def theirs(system: da.System, state: da.State, u: Array, exact: Array, goal: float) -> tuple[str, Call, float]:
@@ -93,7 +96,7 @@ def theirs(system: da.System, state: da.State, u: Array, exact: Array, goal: flo
     spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_SENSOR)
     forces = int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
     names = list(system.compile().joint_names)
-    for parts in (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64):
+    for parts in SUBSTEPS:
         spec.option.timestep = DT / parts
         model = spec.compile()
         places = np.array([int(model.jnt_qposadr[model.joint(name).id]) for name in names])
@@ -120,29 +123,27 @@ def main() -> None:
     rounds = 3 if options.quick else 9
     system = arm()
     model, (state, u) = system.compile(), problem()
-    exact = da.rollout(model, state, u, DT, method="dop853", rtol=1e-12, atol=1e-12).q[:, -1]
+    few = da.State(q=state.q[:SEARCHED], v=state.v[:SEARCHED]), u[:SEARCHED]
+    exact = da.rollout(model, *few, DT, method="dop853", rtol=1e-12, atol=1e-12).q[:, -1]
     rows: list[Row] = []
     for goal in GOALS:
-        fixed = {
-            f"dalembert, rk4, {n} substeps": lambda n=n: da.rollout(model, state, u, DT, substeps=n)
-            for n in (1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64)
-        }
+        fixed = {f"dalembert, rk4, {n} substeps": {"substeps": n} for n in SUBSTEPS}
         adaptive = {
-            f"dalembert, dop853, rtol {rtol:.0e}": lambda rtol=rtol: da.rollout(
-                model, state, u, DT, method="dop853", rtol=rtol, atol=rtol
-            )
+            f"dalembert, dop853, rtol {rtol:.0e}": {"method": "dop853", "rtol": rtol, "atol": rtol}
             for rtol in 10.0 ** np.arange(-3, -11.1, -0.5)
         }
-        found = [coarsest(calls, exact, goal) for calls in (fixed, adaptive)]
+        found: list[tuple[str, Call, float]] = []
+        for settings in (fixed, adaptive):
+            title, how, reached = coarsest(settings, model, *few, exact, goal)
+            found.append((title, lambda how=how: da.rollout(model, state, u, DT, **how), reached))
         r = found[0][1]()
         seed = np.zeros(r.q.shape[1:])
         seed[-1] = 1.0
         found.append((f"gradients of {found[0][0].partition(', ')[2]}", lambda r=r, seed=seed: r.vjp(q=seed), 0.0))
         counts = {title: RUNS for title, _, _ in found}
         if mujoco is not None:
-            few = da.State(q=state.q[:THEIRS], v=state.v[:THEIRS])
-            found.append(theirs(system, few, u[:THEIRS], exact[:THEIRS], goal))
-            counts[found[-1][0]] = THEIRS
+            found.append(theirs(system, *few, exact, goal))
+            counts[found[-1][0]] = SEARCHED
         times = timing.race(
             {title: call for title, call, _ in found}, rounds=rounds, slice_time=0.0, clock=process_time_ns
         )

@@ -216,7 +216,7 @@ public:
       throw nb::value_error("the control sequences do not fit the runs");
     SignalCheck attention(flag);
     const Asked asked(scope, flag);
-    PythonControl control(m, scope, together, attention);
+    PythonControl control(m, scope, together, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.host, attention);
     const BatchedControl batched = control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
@@ -234,6 +234,7 @@ public:
     request.control = together.is_none() ? nullptr : &batched;
     request.stop = attention.stop();
     request.self = &control;
+    request.starting = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->start(run); };
     request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
     const BatchArrays made(m, n, times.size());
     const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;

@@ -330,6 +330,8 @@ void Batch::run_scalar(Block &work, std::size_t k) {
   clear(k);
   if (request.stop()) // samples of a SIMD batch, if there are any, are kept
     return report(k, Outcome::stopped, std::max(to.reached[k], request.begin), one.run.counts);
+  if (run.conditions.callbacks && request.starting)
+    request.starting(request.self, k);
   work.open();
   std::memset(work.data, 0, work.size);
   Outcome outcome = integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq),

@@ -26,6 +26,7 @@ struct BatchRequest {
   const BatchedControl *control = nullptr; // joint forces of many states in one call; null: none
   Stop stop{};
   void *self = nullptr;
+  void (*starting)(void *self, std::size_t run) = nullptr; // a run begins by itself, with callbacks; null: not reported
   void (*failed)(void *self, std::size_t run) = nullptr; // a callback has failed in a run; null: not reported
 };
 

@@ -52,6 +52,8 @@ class Conditions(_core.Conditions):
         States of a run, for delayed inputs.
     sequence : ControlSequence or None
         Joint forces and inputs of elements over time.
+    run : int
+        Number of the run in its ensemble, which a control is told.
     sliding : frozenset of int
         Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float
@@ -88,6 +90,7 @@ class Conditions(_core.Conditions):
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
         sequence: ControlSequence | None = None,
+        run: int = 0,
     ) -> None:
         parameters = np.atleast_1d(np.ascontiguousarray(parameters, dtype=float))
         count = model.n_element_parameters
@@ -102,7 +105,7 @@ class Conditions(_core.Conditions):
             answers = HeldControl(model.nv) if answers is None else answers
         function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = CallbackHost(model, function, history) if function is not None or model.family.hosted else None
+        host = CallbackHost(model, function, history, run) if function is not None or model.family.hosted else None
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
@@ -120,11 +123,11 @@ class Conditions(_core.Conditions):
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
         self.host, self.sliding, self.branches = host, sliding, dict(branches or {})
-        self.sequence = sequence
+        self.sequence, self.run = sequence, run
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "answers", "sliding", "branches", "sequence")
+        names = ("control", "history", "stabilization", "answers", "sliding", "branches", "sequence", "run")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:

@@ -319,7 +319,7 @@ class Ensemble(Answer):
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
         def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
-            if self._parameters is None:
+            if self._parameters is None and self._conditions.control is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
 

@@ -84,6 +84,8 @@ class EnsembleGroups:
         changes: dict[str, Any] = {} if self.numbers is None else {"parameters": self.numbers[run]}
         if self.sequences is not None and self.conditions.sequence is not None:
             changes["sequence"] = self.conditions.sequence.with_values(self.sequences[run])
+        if self.conditions.control is not None and run:
+            changes["run"] = int(run)
         return self.conditions.changed(**changes) if changes else self.conditions
 
     @cached_property

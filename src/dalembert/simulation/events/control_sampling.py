@@ -27,6 +27,7 @@ class ControlSampler:
         control, answers = conditions.control, conditions.answers
         assert isinstance(control, SampledControl) and answers is not None
         self.control, self.answers, self.model = control, answers, conditions.model
+        self.run = conditions.run
 
     @property
     def next(self) -> float:
@@ -39,6 +40,8 @@ class ControlSampler:
             self.answers.begin = state.t
         while state.t >= self.next:
             number = len(self.answers)
-            tau = joint_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
+            measured = self.control.measured(self.model, state, number)
+            measured.run = self.run
+            tau = joint_forces(self.model, self.control.control, measured)
             record_effort_excess(self.model, state.t, tau, self.answers.asked)
             self.answers.add(self.control.acts(self.answers.begin, number), tau)
