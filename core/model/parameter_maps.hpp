@@ -195,6 +195,7 @@ template <class S> inline S &scalar_place(const ScalarMap &recipe, ParameterTabl
   case ScalarTarget::coupled:
     return n.support_factor[recipe.row];
   case ScalarTarget::law:
+  case ScalarTarget::law_term:
     return n.law_numbers[recipe.row];
   case ScalarTarget::offset:
     return n.offsets[recipe.row];
@@ -230,8 +231,10 @@ template <class S> inline void apply_parameter_maps(const ModelData &m, const S 
   }
   for (int k = 0; k < all.scalars; ++k) {
     const ScalarMap &recipe = all.scalar[k];
-    const S value = recipe.factor * p[recipe.number];
-    scalar_place(recipe, n) = recipe.second < 0 ? value : value * p[recipe.second];
+    const S value =
+        recipe.second < 0 ? recipe.factor * p[recipe.number] : recipe.factor * p[recipe.number] * p[recipe.second];
+    S &place = scalar_place(recipe, n);
+    place = recipe.target == ScalarTarget::law_term ? place + value : value;
   }
 }
 

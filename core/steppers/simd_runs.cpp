@@ -76,9 +76,13 @@ void SimdRuns::evaluate(const P *control) {
 // joint forces and inputs of the control sequences of all lanes, each at its own time
 void SimdRuns::set_control(SystemState<P> &state) {
   const ControlSequence &control = *run.conditions.sequence;
-  for (int lane = 0; lane < W; ++lane)
-    set_lane_control(m, ControlValues(control, runs[lane].control, state.t[lane]), lane, work.control, work.inputs,
-                     work.parameters);
+  for (int lane = 0; lane < W; ++lane) {
+    if (!control.linear && control.is_in(control_row[lane], state.t[lane]))
+      continue;
+    const ControlValues now(control, runs[lane].control, state.t[lane]);
+    control_row[lane] = now.interval;
+    set_lane_control(m, now, lane, work.control, work.inputs, work.parameters);
+  }
   state.control = work.control, state.inputs = work.inputs;
 }
 
@@ -121,6 +125,7 @@ void SimdRuns::set_lane(int lane) {
   LaneState{work.q, work.v, work.x, work.parameters, work.own, work.one}.take(mine, lane, m, run.conditions);
   broken |= mine.discontinuities.count > 0;
   interval[lane] = SmoothInterval::around(mine.discontinuities, from);
+  control_row[lane] = -1;
   t[lane] = from, h[lane] = 0.0, old_error[lane] = 1e-4, rejected[lane] = accepted[lane] = false, next[lane] = 0;
   stiffness[lane] = {};
   stagnation[lane] = StagnationMonitor{0, from};

@@ -129,6 +129,7 @@ private:
   StiffnessCounter stiffness[W];
   double usual_min_pivot[W];
   SmoothInterval interval[W];
+  std::ptrdiff_t control_row[W]; // interval of the control sequence whose values stand in the workspace; -1: none
   StagnationMonitor stagnation[W];
   Counts counts[W];
   bool broken = false;              // there are breaks

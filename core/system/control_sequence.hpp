@@ -28,6 +28,8 @@ struct ControlSequence {
     const std::ptrdiff_t found = std::upper_bound(times, times + count + 1, t) - times - 1;
     return std::clamp<std::ptrdiff_t>(found, 0, count - 1);
   }
+  // whether a time lies in interval k
+  bool is_in(std::ptrdiff_t k, double t) const { return k >= 0 && times[k] <= t && t < times[k + 1]; }
   // Position of a time in an interval, from 0 to 1.
   double fraction(std::ptrdiff_t k, double t) const {
     return std::clamp((t - times[k]) / (times[k + 1] - times[k]), 0.0, 1.0);

@@ -48,8 +48,8 @@ class ControlSequence(_core.ControlSequence):
 
     def with_values(self, values: Array) -> ControlSequence:
         """Return the sequence with other values."""
-        _, (*same, _) = self.__reduce__()
-        return ControlSequence(*same, np.ascontiguousarray(values))
+        own = np.ascontiguousarray(values)
+        return ControlSequence(self.times, self.linear, self.force, self.input, self.parameter, own)
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return ControlSequence, (self.times, self.linear, self.force, self.input, self.parameter, self.values)

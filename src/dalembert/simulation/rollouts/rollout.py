@@ -130,7 +130,7 @@ def rollout(
     if stops == "soft":
         model = with_soft_stops(model, state, begin)
     channels = control_channels(model, controls, inputs, hold)
-    times = begin + length * np.arange(channels.n_intervals + 1)
+    times: Array = begin + length * np.arange(channels.n_intervals + 1, dtype=float)
     step = _fixed_step(method, substeps, fixed_step, length)
     if threads is not None and threads < 1:
         raise ModelError("rollout", "threads", threads, "give 1 or more")

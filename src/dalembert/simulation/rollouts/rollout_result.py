@@ -13,7 +13,7 @@ from ...answer import ArrayAnswer
 from ...checks import checked
 from ...errors import IntegrationError
 from ...model import Conditions, Model
-from ...result import Motion, Output, Result, Stats, single_period
+from ...result import Labels, Motion, Output, Result, Stats, single_period
 from ...result.outputs.output import value_of
 from ..ensemble.groups import EnsembleGroups
 from ..request import SimulationRequest
@@ -121,6 +121,15 @@ class Rollout(ArrayAnswer):
     def __getitem__(self, what: int | str) -> Any:
         """Return one run as a `Result`; or, by name, an output of all runs, (B, K + 1, ...)."""
         return self.output(what) if isinstance(what, str) else self.run(what)
+
+    @property
+    def labels(self) -> Labels:
+        """Names and units of coordinates, velocities and constraint rows."""
+        return Labels.of(self.model)
+
+    def about(self, what: Any) -> Output:
+        """Return unit, shape and meaning of an output."""
+        return Output.of(self.model, what)
 
     @checked("number")
     def run(self, number: int) -> Result:
