@@ -22,7 +22,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 import dalembert as da
 from dalembert import _core
-from dalembert.formulations.operation_counts import crossover
+from dalembert.formulations.flop_counts import crossover
 from dalembert.model import Model
 
 BODIES = (1, 2, 3, 4, 8, 16, 30, 100, 300, 1000)

@@ -27,8 +27,7 @@ from loops import state as four_bar_state
 from stepper import make_stepper
 
 import dalembert as da
-from dalembert.library import chain
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import chain, windows
 
 WAYS = ("chosen", "fronts", "dense")
 LARGEST_DENSE = 600  # degrees of freedom up to which the dense way is timed

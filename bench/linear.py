@@ -20,7 +20,7 @@ import report
 import timing
 
 import dalembert as da
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import windows
 from dalembert.library.open_chains import chain
 from dalembert.linear import tangent_space
 

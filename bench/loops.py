@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import windows
 
 SIZES = (1, 3, 10, 40, 100, 300, 1000)
 PINOCCHIO_SIZES = (1, 3, 10, 40, 100)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ellipj, ellipk
 
 import dalembert as da
-from dalembert.library import chain
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import chain, windows
 from dalembert.library.mechanisms import andrews, bricard, governor
 
 __all__ = ["Problem", "problems"]

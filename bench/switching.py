@@ -43,7 +43,7 @@ def print_switching(rounds: int) -> None:
         steps = {name: da.simulate(model, 1.0, method="dop853").stats.steps for name, model in models.items()}
         runs = {}
         for name, model in models.items():
-            begin = da.simulate(model, 1e-3, method="dop853").final
+            begin = da.simulate(model, 1e-3, method="dop853").final_state
             state = da.State(q=np.tile(begin.q, (8, 1)), v=np.tile(begin.v, (8, 1)))
             runs[name] = lambda model=model: da.simulate(model, 1.0, method="dop853", times=[0.0, 1.0])
             runs[f"{name}, batch"] = lambda model=model, state=state: da.simulate(

@@ -24,4 +24,4 @@ if __name__ == "__main__":
     for name, angle, exact in zip(names, angles, reference, strict=True):
         print(f"{name:>3} {angle:20.15f} rad, off by {angle - exact:8.1e}")
     print(f"{result.stats.steps} steps in {1e3 * result.stats.wall_time:.1f} ms")
-    system.draw(result.final.q, path="andrews.png")
+    system.draw(result.final_state.q, path="andrews.png")

@@ -13,6 +13,7 @@
 #endif
 #include <algorithm>
 #include <cmath>
+#include <nanobind/nanobind.h>
 #include <numpy/arrayobject.h>
 
 namespace dalembert::bind {
@@ -36,6 +37,23 @@ struct Reference {
     return o;
   }
 };
+
+// an array of any numbers
+inline nanobind::object new_array(std::initializer_list<npy_intp> shape, int type = NPY_DOUBLE) {
+  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), type);
+  if (!array)
+    throw nanobind::python_error();
+  return nanobind::steal(array);
+}
+inline nanobind::object zeros(std::initializer_list<npy_intp> shape) {
+  PyObject *array = PyArray_ZEROS(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE, 0);
+  if (!array)
+    throw nanobind::python_error();
+  return nanobind::steal(array);
+}
+template <class S = double> S *data_of(const nanobind::object &array) {
+  return static_cast<S *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
+}
 
 // true if every number is finite: 0 x is 0 for those and NaN for the others
 inline bool all_finite(const double *x, std::ptrdiff_t n) {

@@ -59,7 +59,7 @@ nb::tuple BatchArrays::take() const {
 bool PythonControl::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
                              const double *v, const double *x, double *tau, unsigned char *failed) {
   const Acquired acquired;
-  if (scope.failed() || signals.asked())
+  if (scope.failed() || signals.stop_requested())
     return false;
   try {
     npy_intp count = rows, shape[2] = {rows, npy_intp(nv)};

@@ -12,7 +12,7 @@ namespace dalembert::bind {
 
 struct BoundModel {
   Tables tables;
-  VariantTables own;       // of a model with other table parameters than described
+  VariantTables own;       // of a model with other mapped parameters than described
   nanobind::object family; // the model as described, which it shares all else with; none: itself
   ModelData data{};
   ModelData bare{};                           // without elements and drives
@@ -41,7 +41,7 @@ struct BoundModel {
 // the C++ object behind a Python model
 BoundModel *bound(PyObject *self);
 
-// whether two models differ in table parameters only
+// whether two models differ in mapped parameters only
 inline bool of_one_family(const BoundModel &a, const BoundModel &b) {
   const auto first = [](const BoundModel &m) { return m.family.is_valid() ? bound(m.family.ptr()) : &m; };
   return first(a) == first(b);

@@ -34,20 +34,20 @@ void PythonCallbacks::take_functions(const nb::list &list, const nb::object &siz
 }
 
 int PythonCallbacks::visit(visitproc visit, void *arg) const {
-  Py_VISIT(host.ptr());
+  Py_VISIT(callback.ptr());
   for (const Function &f : functions)
     Py_VISIT(f.callable.ptr());
   return 0;
 }
 
-void PythonCallbacks::let_go() {
-  host.reset();
+void PythonCallbacks::clear() {
+  callback.reset();
   functions.clear();
 }
 
 // ---- conditions
 
-void BoundConditions::settle() {
+void BoundConditions::update_plain() {
   const auto pointer = [](const std::vector<unsigned char> &marks) { return marks.empty() ? nullptr : marks.data(); };
   plain.parameters = parameters.data();
   plain.acceleration_prescribed = pointer(prescribed.acceleration),
@@ -61,37 +61,29 @@ void BoundConditions::settle() {
 
 // ---- one call
 
-static nb::object zeros(npy_intp rows, npy_intp columns) {
-  npy_intp dims[2] = {rows, columns};
-  PyObject *array = columns ? PyArray_ZEROS(2, dims, NPY_DOUBLE, 0) : PyArray_ZEROS(1, dims, NPY_DOUBLE, 0);
-  if (!array)
-    throw nb::python_error();
-  return nb::steal(array);
-}
-
 Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     : conditions(bound.plain), model(m), code(bound.code), persistent(persistent) {
   if (!code.functions.empty()) {
-    hosted.reserve(code.functions.size());
+    python_laws.reserve(code.functions.size());
     for (const PythonCallbacks::Function &function : code.functions) {
       if (function.plain) {
         using Plain = void (*)(const double *, double *);
         calls.push_back([](void *self, const double *in, double *out) { reinterpret_cast<Plain>(self)(in, out); });
         selves.push_back(reinterpret_cast<void *>(function.plain));
       } else {
-        hosted.push_back({this, &function});
+        python_laws.push_back({this, &function});
         calls.push_back(&Scope::call);
-        selves.push_back(&hosted.back());
+        selves.push_back(&python_laws.back());
       }
     }
     conditions.functions = {calls.data(), selves.data()};
   }
-  if (code.host.is_valid()) {
-    host = {&Scope::call_python, this, code.gives_forces, code.looks};
-    conditions.callbacks = &host;
-    laws = zeros(m.hosted_laws, 3);
-    tau = zeros(m.nv, 0);
-    loads = zeros(m.users, 6);
+  if (code.callback.is_valid()) {
+    callbacks = {&Scope::call_python, this, code.gives_forces, code.depends_on_state};
+    conditions.callbacks = &callbacks;
+    laws = zeros({m.callback_law_count, 3});
+    tau = zeros({m.nv});
+    loads = zeros({m.users, 6});
   }
 }
 
@@ -129,7 +121,7 @@ void Scope::keep_error() {
 
 // a law in Python: f(*inputs) -> a number, or several
 void Scope::call(void *self, const double *in, double *out) {
-  const Hosted &law = *static_cast<Hosted *>(self);
+  const PythonLaw &law = *static_cast<PythonLaw *>(self);
   const int inputs = law.function->inputs, outputs = law.function->outputs;
   const Acquired acquired;
   for (int k = 0; k < outputs; ++k)
@@ -189,8 +181,8 @@ bool Scope::call_python(void *self, double t, const double *q, const double *v, 
         me.loads};
     PyObject *arguments[std::size(given)];
     std::transform(std::begin(given), std::end(given), arguments, [](const nb::object &each) { return each.ptr(); });
-    PyObject *done =
-        acquire_or_block([&] { return PyObject_Vectorcall(me.code.host.ptr(), arguments, std::size(given), nullptr); });
+    PyObject *done = acquire_or_block(
+        [&] { return PyObject_Vectorcall(me.code.callback.ptr(), arguments, std::size(given), nullptr); });
     if (!done)
       throw nb::python_error();
     Py_DECREF(done);
@@ -211,6 +203,8 @@ bool Scope::call_python(void *self, double t, const double *q, const double *v, 
 
 namespace {
 
+PyTypeObject *bound_conditions_type;
+
 int traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   return nb::inst_ready(self) ? nb::inst_ptr<BoundConditions>(self)->code.visit(visit, arg) : 0;
@@ -218,7 +212,7 @@ int traverse(PyObject *self, visitproc visit, void *arg) {
 
 int clear(PyObject *self) {
   if (nb::inst_ready(self))
-    nb::inst_ptr<BoundConditions>(self)->code.let_go();
+    nb::inst_ptr<BoundConditions>(self)->code.clear();
   return 0;
 }
 
@@ -229,7 +223,7 @@ PyType_Slot slots[] = {
 };
 
 // one for each degree of freedom
-nb::object marks(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
+nb::object mask(const BoundConditions &conditions, const std::vector<unsigned char> &which) {
   npy_intp size = conditions.owner->data.nv;
   PyObject *array = PyArray_ZEROS(1, &size, NPY_BOOL, 0);
   if (!array)
@@ -242,9 +236,10 @@ nb::object marks(const BoundConditions &conditions, const std::vector<unsigned c
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 
 void make(BoundConditions *self, const nb::object &model, std::optional<Doubles> parameters,
-          const std::vector<std::int32_t> &locked, const std::vector<bool> &active, nb::object host, bool gives_forces,
-          double damping, double stiffness, nb::object answers, const std::vector<std::int32_t> &sliding,
-          const std::vector<std::int32_t> &branched, const std::vector<double> &branches, nb::object sequence) {
+          const std::vector<std::int32_t> &locked, const std::vector<bool> &active, nb::object callback,
+          bool gives_forces, double damping, double stiffness, nb::object sampled_forces,
+          const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &fixed_functions,
+          const std::vector<double> &fixed_branches, nb::object sequence) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -257,33 +252,33 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
   self->prescribed = prescribed_dofs(m.data, locked);
   if (!active.empty()) {
     if (active.size() != std::size_t(m.data.loop_constraint_count))
-      throw nb::value_error("the marks do not fit the chords");
+      throw nb::value_error("the mask does not fit the loop constraints");
     self->active.assign(active.begin(), active.end());
   }
-  if (!host.is_none()) {
-    self->code.host = host;
+  if (!callback.is_none()) {
+    self->code.callback = callback;
     self->code.gives_forces = gives_forces;
-    self->code.looks = nb::cast<bool>(host.attr("looks"));
+    self->code.depends_on_state = nb::cast<bool>(callback.attr("depends_on_state"));
   }
   self->sides.clear();
   const auto hold = [&](std::int32_t k, double side) {
     if (k < 0 || k >= m.data.switching_count)
-      throw nb::value_error("there is no such threshold");
+      throw nb::value_error("there is no such switching function");
     self->sides.resize(std::size_t(m.data.switching_count), std::numeric_limits<double>::quiet_NaN());
     self->sides[std::size_t(k)] = side;
   };
-  if (branched.size() != branches.size())
-    throw nb::value_error("the branches do not fit the thresholds");
+  if (fixed_functions.size() != fixed_branches.size())
+    throw nb::value_error("the branches do not fit the switching functions");
   for (const std::int32_t k : sliding)
     hold(k, 0.0);
-  for (std::size_t j = 0; j < branched.size(); ++j)
-    hold(branched[j], branches[j]);
+  for (std::size_t j = 0; j < fixed_functions.size(); ++j)
+    hold(fixed_functions[j], fixed_branches[j]);
   self->stabilization[0] = damping, self->stabilization[1] = stiffness;
-  if (!answers.is_none()) {
-    const BoundAnswers &forces = nb::cast<const BoundAnswers &>(answers);
+  if (!sampled_forces.is_none()) {
+    const BoundSampledForces &forces = nb::cast<const BoundSampledForces &>(sampled_forces);
     if (forces.nv != std::size_t(m.data.nv))
-      throw nb::value_error("the answers of the control do not fit the model");
-    self->answers = answers;
+      throw nb::value_error("the sampled forces do not fit the model");
+    self->sampled_forces = sampled_forces;
     self->plain.sampled_forces = &forces.plain;
   }
   if (!sequence.is_none()) {
@@ -294,7 +289,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->sequence = sequence;
     self->plain.sequence = &control.plain;
   }
-  self->settle();
+  self->update_plain();
 }
 
 void make_sequence(BoundSequence *self, const Doubles &times, bool linear, const std::vector<std::int32_t> &force,
@@ -319,39 +314,44 @@ void make_sequence(BoundSequence *self, const Doubles &times, bool linear, const
 
 } // namespace
 
+PyTypeObject *conditions_type() { return bound_conditions_type; }
+
 void add_conditions(nb::module_ &module) {
   nb::class_<BoundSequence>(module, "ControlSequence")
       .def("__init__", &make_sequence, nb::arg("times"), nb::arg("linear"), nb::arg("force"), nb::arg("input"),
            nb::arg("parameter"), nb::arg("values"));
-  nb::class_<BoundAnswers>(module, "Answers")
+  nb::class_<BoundSampledForces>(module, "SampledForces")
       .def(
           "__init__",
-          [](BoundAnswers *self, std::size_t nv) {
-            new (self) BoundAnswers{nv, {}, {}, {}};
+          [](BoundSampledForces *self, std::size_t nv) {
+            new (self) BoundSampledForces{nv, {}, {}, {}};
           },
           nb::arg("nv"))
       .def(
           "add",
-          [](BoundAnswers &self, double t, const Doubles &tau) {
+          [](BoundSampledForces &self, double t, const Doubles &tau) {
             if (tau.size() != self.nv)
               throw nb::value_error("the forces do not fit the model");
             self.add(t, tau.data());
           },
           nb::arg("t"), nb::arg("tau"))
-      .def("__len__", [](const BoundAnswers &self) { return self.times.size(); })
-      .def("rows", [](const BoundAnswers &self) {
+      .def("__len__", [](const BoundSampledForces &self) { return self.times.size(); })
+      .def("samples", [](const BoundSampledForces &self) {
         return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())),
                               copy_of(self.tau.data(), npy_intp(self.tau.size())));
       });
-  nb::class_<BoundConditions>(module, "Conditions", nb::type_slots(slots))
+  nb::class_<BoundConditions> conditions(module, "Conditions", nb::type_slots(slots));
+  bound_conditions_type = reinterpret_cast<PyTypeObject *>(conditions.ptr());
+  conditions
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"),
-           nb::arg("host").none(), nb::arg("pushes"), nb::arg("damping"), nb::arg("stiffness"),
-           nb::arg("answers").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
-           nb::arg("branched") = std::vector<std::int32_t>{}, nb::arg("branches") = std::vector<double>{},
+           nb::arg("callback").none(), nb::arg("gives_forces"), nb::arg("damping"), nb::arg("stiffness"),
+           nb::arg("sampled_forces").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
+           nb::arg("fixed_functions") = std::vector<std::int32_t>{}, nb::arg("fixed_branches") = std::vector<double>{},
            nb::arg("sequence") = nb::none())
-      .def_prop_ro("given", [](const BoundConditions &c) { return marks(c, c.prescribed.acceleration); })
-      .def_prop_ro("paced", [](const BoundConditions &c) { return marks(c, c.prescribed.velocity); })
-      .def_prop_ro("placed", [](const BoundConditions &c) { return marks(c, c.prescribed.position); });
+      .def_prop_ro("acceleration_prescribed",
+                   [](const BoundConditions &c) { return mask(c, c.prescribed.acceleration); })
+      .def_prop_ro("velocity_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.velocity); })
+      .def_prop_ro("position_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.position); });
 }
 
 } // namespace dalembert::bind

@@ -21,11 +21,11 @@ struct PythonCallbacks {
     int inputs = 0, outputs = 0;
   };
   std::vector<Function> functions;
-  nb::object host; // function(t, q, v, x, laws, tau, loads) fills the last three
-  bool gives_forces = false, looks = false;
+  nb::object callback; // function(t, q, v, x, laws, tau, loads) fills the last three
+  bool gives_forces = false, depends_on_state = false;
 
-  bool any() const { return host.is_valid() || hosted(); }
-  bool hosted() const {
+  bool any() const { return callback.is_valid() || has_python_laws(); }
+  bool has_python_laws() const {
     for (const Function &f : functions)
       if (!f.plain)
         return true;
@@ -33,11 +33,11 @@ struct PythonCallbacks {
   }
   void take_functions(const nb::list &list, const nb::object &sizes);
   int visit(visitproc visit, void *arg) const;
-  void let_go();
+  void clear();
 };
 
 // joint forces that are held, as they come
-struct BoundAnswers {
+struct BoundSampledForces {
   std::size_t nv;
   std::vector<double> times, tau;
   SampledForces plain{};
@@ -61,8 +61,8 @@ struct BoundConditions {
   PrescribedDofs prescribed;
   std::vector<unsigned char> active; // empty: all
   PythonCallbacks code;
-  nb::object answers;  // a BoundAnswers, or none
-  nb::object sequence; // a BoundSequence, or none
+  nb::object sampled_forces; // a BoundSampledForces, or none
+  nb::object sequence;       // a BoundSequence, or none
   // of switching functions: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
   std::vector<double> sides;
   double stabilization[2] = {0.0, 0.0};
@@ -70,9 +70,9 @@ struct BoundConditions {
   Conditions plain;                  // what kernels take, without any code in Python
 
   // fills `plain`; after the last change
-  void settle();
+  void update_plain();
   // whether anything is evaluated outside the core, compiled elsewhere or in Python
-  bool has_callbacks() const { return !code.functions.empty() || code.host.is_valid(); }
+  bool has_callbacks() const { return !code.functions.empty() || code.callback.is_valid(); }
 };
 
 // Conditions for one call, or one simulation: functions and callbacks with a place for the first error that Python
@@ -88,7 +88,7 @@ public:
   Conditions conditions;
   const Flag *flag = nullptr; // once it is set, callbacks are not called any more
 
-  // raises in Python what a function or the callbacks has raised; false if nothing was
+  // raises in Python what a function or the callback has raised; false if nothing was
   bool raise();
   // The same with the GIL, where a run of many has failed by it: what it has raised, unless it is none that a run can
   // have.
@@ -98,7 +98,7 @@ public:
   void keep_error();
 
 private:
-  struct Hosted {
+  struct PythonLaw {
     Scope *scope;
     const PythonCallbacks::Function *function;
   };
@@ -109,11 +109,11 @@ private:
   const ModelData &model;
   const PythonCallbacks &code;
   const bool persistent;
-  Callbacks host{};
-  std::vector<Hosted> hosted;
+  Callbacks callbacks{};
+  std::vector<PythonLaw> python_laws;
   std::vector<void (*)(void *, const double *, double *)> calls;
   std::vector<void *> selves;
-  nb::object laws, tau, loads; // what the callbacks fills
+  nb::object laws, tau, loads; // what the callback fills
   PyObject *raised = nullptr;
 };
 

@@ -7,7 +7,7 @@ constexpr const char *forward_dynamics =
     R"(forward_dynamics($self, q, v, tau=None, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
 --
 
-Return the accelerations of the system as described under given hinge forces; O(nb) for trees, articulated bodies.
+Return the accelerations of the system as described under given joint forces; O(nb) for trees, articulated bodies.
 
 Elements, dampers, drives and loops act as they do in a simulation.
 
@@ -16,7 +16,7 @@ Parameters
 q : (nq,) or (B, nq) rad or m
 v : (nv,) or (B, nv) rad/s or m/s
 tau : (nv,) or (B, nv) N m or N
-    Further hinge forces; zero if left out.
+    Further joint forces; zero if left out.
 loads : (nb, 6) or (B, nb, 6) N m and N
     [moment; force] on each body, at the origin of its frame, in world axes.
 t : float or (B,) s
@@ -42,7 +42,7 @@ Raises
 ModelError
     If an array has the wrong shape or type, or holds a number that is not finite.
 SingularityError
-    If a hinge has no inertia to accelerate at this configuration.
+    If a joint has no inertia to accelerate at this configuration.
 
 Examples
 --------
@@ -62,7 +62,7 @@ constexpr const char *dynamics =
     R"(dynamics($self, t, q, v, x=None, *, tau=None, loads=None, inputs=None, a=None, conditions=None, bare=False)
 --
 
-Return everything that the equations of motion give, of the system as described: what is integrated.
+Return the results of the equations of motion of the system as described, as they are integrated.
 
 Parameters
 ----------
@@ -72,13 +72,13 @@ v : (nv,) or (B, nv) rad/s or m/s
 x : (nx,) or (B, nx)
     Element states; their start values if left out.
 tau : (nv,) or (B, nv) N m or N
-    Further hinge forces.
+    Further joint forces.
 loads : (nb, 6) or (B, nb, 6) N m and N
     Further loads, [moment; force] on each body at its origin, world axes.
 inputs : (n,) or (B, n)
     In place of the laws that inputs of elements come from (``Model.input_values``).
 a : (nv,) or (B, nv) rad/s2 or m/s2
-    Accelerations of freedoms that are driven or locked, in place of those that their drives demand.
+    Accelerations of degrees of freedom that are driven or locked, in place of those that their drives demand.
 conditions : Conditions
     Other parameters, locks or switches than described.
 bare : bool
@@ -87,13 +87,13 @@ bare : bool
 Returns
 -------
 Dynamics
-    Accelerations `a`, hinge forces `tau` (what drives supply included), multipliers `lam` of least norm, rates `dx`.
+    Accelerations `a`, joint forces `tau` (what drives supply included), multipliers `lam` of least norm, rates `dx`.
 )";
 
 constexpr const char *constraint_residual = R"(constraint_residual($self, q, *, t=None, out=None)
 --
 
-Return how far each row of the closed loops is from closing; zero in an assembled configuration.
+Return the residual of each row of the closed loops; zero in an assembled configuration.
 
 Parameters
 ----------
@@ -129,7 +129,7 @@ drift : (nc,) or (B, nc) m/s or rad/s
 constexpr const char *constraint_jacobian = R"(constraint_jacobian($self, q, *, t=None, out=None)
 --
 
-Return P with residual' = P v, for the hinges that close loops.
+Return P with residual' = P v, for the cut joints that close loops.
 
 Parameters
 ----------
@@ -165,7 +165,7 @@ constexpr const char *inverse_dynamics =
     R"(inverse_dynamics($self, q, v, a, *, loads=None, t=0.0, x=None, inputs=None, conditions=None, bare=False, out=None)
 --
 
-Return the hinge forces that a given motion needs beside what elements give; O(nb), recursive Newton-Euler.
+Return the joint forces that a given motion needs beside what elements give; O(nb), recursive Newton-Euler.
 
 For open systems; with closed loops use ``da.inverse_dynamics``.
 
@@ -235,7 +235,7 @@ Parameters
 ----------
 q : (nq,) or (B, nq) rad or m
 v : (nv,) or (B, nv) rad or m
-    A speed times a time.
+    A velocity times a time.
 out : ndarray
 
 Returns
@@ -246,7 +246,7 @@ q : (nq,) or (B, nq) rad or m
 constexpr const char *difference = R"(difference($self, q0, q1, *, out=None)
 --
 
-Return the step v with ``integrate(q0, v)`` equal to q1; attitudes by the shorter way.
+Return the step v with ``integrate(q0, v)`` equal to q1; orientations by the shorter rotation.
 
 Parameters
 ----------

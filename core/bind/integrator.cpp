@@ -60,7 +60,7 @@ struct Records {
 class Integrator {
 public:
   Integrator(nb::object owner, nb::object conditions, int method, double rtol, const Doubles &atol, double max_step,
-             double fixed_step, double spectral_radius, bool project, bool watch)
+             double fixed_step, double spectral_radius, bool project, bool detect_stiffness)
       : owner(owner), chosen(conditions), model(checked(owner, conditions, method)),
         scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true),
         memory(model->integrators->bytes(model->data, method)), records{std::size_t(model->data.nq),
@@ -84,7 +84,7 @@ public:
     run.fixed_step = fixed_step;
     run.spectral_radius = spectral_radius;
     run.project = project;
-    run.detect_stiffness = watch;
+    run.detect_stiffness = detect_stiffness;
     run.conditions = scope.conditions;
     run.fixed_branches = scope.conditions.law_branches;
   }
@@ -107,15 +107,15 @@ public:
     Samples samples{nullptr, 0, 0};
     if (times)
       samples = {times->data(), std::ptrdiff_t(times->size()), 0};
-    SignalCheck attention(flag);
-    Recorder recorder{&Records::record, &records, attention.stop(), &Records::switched, &Records::stepped};
-    const Asked asked(scope, flag);
+    SignalCheck signals(flag);
+    Recorder recorder{&Records::record, &records, signals.stop(), &Records::switched, &Records::stepped};
+    const CallbackFlag callback_flag(scope, flag);
     const int outcome = guarded([&] {
       const Outcome found =
           model->integrators->advance(model->data, run, memory.data, until, max_steps, samples, recorder);
-      return found == Outcome::callback_failed && attention.asked() ? Outcome::stopped : found;
+      return found == Outcome::callback_failed && signals.stop_requested() ? Outcome::stopped : found;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     return outcome;
   }
@@ -129,7 +129,7 @@ public:
   }
 
   // times (n,) and from each on the sides of switching functions, (n, switching_count): those at starts too
-  nb::tuple take_switches() {
+  nb::tuple take_branches() {
     const npy_intp n = npy_intp(records.switch_times.size());
     nb::tuple result = nb::make_tuple(doubles(records.switch_times.data(), {n}),
                                       doubles(records.switch_sides.data(), {n, model->data.switching_count}));
@@ -139,10 +139,10 @@ public:
   }
 
   // the sides that switching functions have in steps that are taken again, from times on
-  void set_switches(const Doubles &times, const Doubles &sides) {
+  void set_branches(const Doubles &times, const Doubles &sides) {
     if (!std::is_sorted(times.data(), times.data() + times.size()) ||
         sides.size() != times.size() * std::size_t(model->data.switching_count))
-      throw nb::value_error("the sides of thresholds do not fit");
+      throw nb::value_error("the branches do not fit the switching functions");
     known_times.assign(times.data(), times.data() + times.size());
     known_sides.assign(sides.data(), sides.data() + sides.size());
   }
@@ -168,10 +168,10 @@ public:
       throw nb::value_error("the rows do not fit");
     Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
     Recorder recorder{&Records::record, &found};
-    SignalCheck attention;
+    SignalCheck signals;
     guarded([&] {
       Outcome outcome = Outcome::reached;
-      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !attention.asked();
+      for (std::size_t first = 0, last; first < wanted && outcome == Outcome::reached && !signals.stop_requested();
            first = last) {
         const std::size_t k = std::size_t(rows.data()[first]);
         for (last = first; last < wanted && rows.data()[last] == rows.data()[first];)
@@ -187,36 +187,36 @@ public:
       }
       return outcome;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     nb::tuple taken = found.take();
     return nb::make_tuple(taken[1], taken[2], taken[3]);
   }
 
   // Runs from many states, sampled at times: (outcomes, times reached, counts, q, v, x), a row per run. Parameters of
-  // elements and table parameters: none, or a row per run. Those that lanes can hold run in lanes; others, and those
+  // elements and mapped parameters: none, or a row per run. Those that lanes can hold run in lanes; others, and those
   // that cannot go on there, one by one; both on threads. With a control, runs are in SIMD batches if one call can
   // receive many states (`together`). Once the flag is set, runs end where they are, `stopped`.
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
-                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag, nb::object together,
-                  std::optional<Doubles> sequences) {
+                  std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag,
+                  nb::object batched_control, std::optional<Doubles> sequences) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
     if (parameters && parameters->size() != n * std::size_t(m.parameter_count))
       throw nb::value_error("the parameters do not fit the runs");
-    if (numbers && numbers->size() != n * std::size_t(m.recipes.numbers))
-      throw nb::value_error("the own numbers do not fit the runs");
+    if (numbers && numbers->size() != n * std::size_t(m.parameter_maps.count))
+      throw nb::value_error("the mapped parameters do not fit the runs");
     if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
-      throw nb::value_error("the breaks do not fit the runs");
+      throw nb::value_error("the discontinuity times do not fit the runs");
     const ControlSequence *control_shape = run.conditions.sequence;
     if (sequences && !(control_shape && sequences->size() == n * std::size_t(control_shape->rows()) *
                                                                  std::size_t(control_shape->channels)))
       throw nb::value_error("the control sequences do not fit the runs");
-    SignalCheck attention(flag);
-    const Asked asked(scope, flag);
-    PythonControl control(m, scope, together, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.host, attention);
+    SignalCheck signals(flag);
+    const CallbackFlag callback_flag(scope, flag);
+    PythonControl control(m, scope, batched_control, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.callback, signals);
     const BatchedControl batched = control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
@@ -231,8 +231,8 @@ public:
     request.spans = spans ? spans->data() : nullptr;
     request.sequences = sequences ? sequences->data() : nullptr;
     request.threads = threads;
-    request.control = together.is_none() ? nullptr : &batched;
-    request.stop = attention.stop();
+    request.control = batched_control.is_none() ? nullptr : &batched;
+    request.stop = signals.stop();
     request.self = &control;
     request.starting = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->start(run); };
     request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
@@ -242,7 +242,7 @@ public:
       run_batch(*model->integrators, m, described, run, request, made.results());
       return Outcome::reached;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     errors.clear();
     for (auto &[number, error] : control.errors)
@@ -259,7 +259,7 @@ public:
                       int threads, const Flag *flag) {
     const ModelData &m = model->data;
     const std::size_t samples = times.size(), rows = samples && m.nq ? q.size() / std::size_t(m.nq) : 0,
-                      n = samples ? rows / samples : 0, width = std::size_t(m.parameter_count + m.recipes.numbers);
+                      n = samples ? rows / samples : 0, width = std::size_t(m.parameter_count + m.parameter_maps.count);
     const ControlSequence *control = run.conditions.sequence;
     const std::size_t channels = control ? std::size_t(control->rows()) * std::size_t(control->channels) : 0;
     check(q, v, x, n * samples);
@@ -279,8 +279,8 @@ public:
     request.sequences = sequences.data();
     request.directions = {directions.data(), int(width ? directions.size() / width : 0)};
     request.threads = threads;
-    SignalCheck attention(flag);
-    request.stop = attention.stop();
+    SignalCheck signals(flag);
+    request.stop = signals.stop();
     const auto zeros = [](std::size_t rows, std::size_t columns) { return std::vector<double>(rows * columns, 0.0); };
     const std::size_t nv = std::size_t(m.nv), nx = std::size_t(m.nx);
     std::vector<double> outcomes = zeros(n, 1), by_q = zeros(n, nv), by_v = zeros(n, nv), by_x = zeros(n, nx),
@@ -292,7 +292,7 @@ public:
       run_gradients(best_adjoints(), m, described, run, request, results);
       return Outcome::reached;
     });
-    if (attention.raise())
+    if (signals.raise())
       throw nb::python_error();
     const npy_intp count = npy_intp(n);
     return nb::make_tuple(doubles(outcomes.data(), {count}), doubles(by_q.data(), {count, m.nv}),
@@ -331,9 +331,9 @@ public:
   }
 
   // where steps have to end; before the run has come to the first that was not among them
-  void set_breaks(const Doubles &times) {
+  void set_discontinuities(const Doubles &times) {
     if (!std::is_sorted(times.data(), times.data() + times.size()))
-      throw nb::value_error("breaks come in order");
+      throw nb::value_error("discontinuity times come in order");
     breaks.assign(times.data(), times.data() + times.size());
     run.discontinuities = {breaks.data(), std::ptrdiff_t(breaks.size())};
     if (!run.arrived)
@@ -360,11 +360,11 @@ private:
   std::vector<double> tolerances; // absolute ones
   nb::dict errors;
 
-  // the callbacks looks at a flag while this lasts
-  struct Asked {
+  // the callbacks reads_only at a flag while this lasts
+  struct CallbackFlag {
     Scope &scope;
-    Asked(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
-    ~Asked() { scope.flag = nullptr; }
+    CallbackFlag(Scope &scope, const Flag *flag) : scope(scope) { scope.flag = flag; }
+    ~CallbackFlag() { scope.flag = nullptr; }
   };
   std::vector<double> breaks;
   std::vector<double> known_times, known_sides;
@@ -386,7 +386,7 @@ private:
     const BoundConditions *chosen = nb::inst_ptr<BoundConditions>(conditions.ptr());
     if (!of_one_family(*chosen->owner, *model))
       throw nb::value_error("the conditions belong to another model");
-    model = chosen->owner; // with the table parameters of the conditions
+    model = chosen->owner; // with the mapped parameters of the conditions
     if (!model->integrators->name(method))
       throw nb::value_error("there is no such method");
     return model;
@@ -410,36 +410,37 @@ private:
 
 // An integrator belongs to one call at a time. Others are refused, for they would work in the same memory; from a
 // callback in Python, the thread of the call may read it.
-class Use {
+class ExclusiveUse {
 public:
-  Use(Integrator &integrator, bool looks) : user(integrator.user) {
+  ExclusiveUse(Integrator &integrator, bool reads_only) : user(integrator.user) {
     std::thread::id found{};
     mine = user.compare_exchange_strong(found, std::this_thread::get_id(), std::memory_order_acq_rel);
-    if (!mine && !(looks && found == std::this_thread::get_id()))
+    if (!mine && !(reads_only && found == std::this_thread::get_id()))
       throw std::runtime_error("the integrator is at work in another call; every thread needs one of its own");
   }
-  ~Use() {
+  ~ExclusiveUse() {
     if (mine)
       user.store({}, std::memory_order_release);
   }
-  Use(const Use &) = delete;
+  ExclusiveUse(const ExclusiveUse &) = delete;
 
 private:
   std::atomic<std::thread::id> &user;
   bool mine;
 };
 
-template <auto method, bool looks, class R, class... A> R alone(Integrator &integrator, A... arguments) {
-  const Use use(integrator, looks);
+template <auto method, bool reads_only, class R, class... A>
+R call_exclusively(Integrator &integrator, A... arguments) {
+  const ExclusiveUse use(integrator, reads_only);
   return (integrator.*method)(static_cast<A &&>(arguments)...);
 }
 // a method for one call at a time, as a function that can be bound
-template <auto method, bool looks = false> struct Alone {
+template <auto method, bool reads_only = false> struct Exclusive {
   template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...)) {
-    return &alone<method, looks, R, A...>;
+    return &call_exclusively<method, reads_only, R, A...>;
   }
   template <class R, class... A> static constexpr auto of(R (Integrator::*)(A...) const) {
-    return &alone<method, looks, R, A...>;
+    return &call_exclusively<method, reads_only, R, A...>;
   }
   static constexpr auto call = of(method);
 };
@@ -464,49 +465,51 @@ void add_integrator(nb::module_ &module) {
   nb::class_<Integrator>(module, "Integrator", nb::type_slots(slots))
       .def(nb::init<nb::object, nb::object, int, double, const Doubles &, double, double, double, bool, bool>(),
            nb::arg("model"), nb::arg("conditions"), nb::arg("method"), nb::arg("rtol"), nb::arg("atol"),
-           nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("project"), nb::arg("watch"))
-      .def("start", Alone<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
-      .def("advance", Alone<&Integrator::advance>::call, nb::arg("until"), nb::arg("most_steps"),
+           nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("project"),
+           nb::arg("detect_stiffness"))
+      .def("start", Exclusive<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("advance", Exclusive<&Integrator::advance>::call, nb::arg("until"), nb::arg("max_steps"),
            nb::arg("times") = nb::none(), nb::arg("flag") = nb::none())
-      .def("take", Alone<&Integrator::take, true>::call)
-      .def("take_steps", Alone<&Integrator::take_steps, true>::call)
-      .def("take_switches", Alone<&Integrator::take_switches, true>::call)
-      .def("set_switches", Alone<&Integrator::set_switches>::call, nb::arg("times"), nb::arg("sides"))
-      .def("state", Alone<&Integrator::state, true>::call)
-      .def("dense", Alone<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+      .def("take_records", Exclusive<&Integrator::take, true>::call)
+      .def("take_steps", Exclusive<&Integrator::take_steps, true>::call)
+      .def("take_branches", Exclusive<&Integrator::take_branches, true>::call)
+      .def("set_branches", Exclusive<&Integrator::set_branches>::call, nb::arg("times"), nb::arg("branches"))
+      .def("state", Exclusive<&Integrator::state, true>::call)
+      .def("dense_output", Exclusive<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("rows"), nb::arg("fractions"))
-      .def("batch", Alone<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"), nb::arg("q"),
-           nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("numbers").none(), nb::arg("threads"),
-           nb::arg("breaks") = nb::none(), nb::arg("spans") = nb::none(), nb::arg("flag") = nb::none(),
-           nb::arg("together") = nb::none(), nb::arg("sequences") = nb::none())
-      .def("gradients", Alone<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
+      .def("run_batch", Exclusive<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),
+           nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
+           nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
+           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(),
+           nb::arg("sequences") = nb::none())
+      .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
-           nb::arg("numbers").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
+           nb::arg("mapped_parameters").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
            nb::arg("threads"), nb::arg("flag") = nb::none())
-      .def("take_errors", Alone<&Integrator::take_errors, true>::call)
-      .def("set_breaks", Alone<&Integrator::set_breaks>::call, nb::arg("times"))
-      .def("checkpoint", Alone<&Integrator::checkpoint, true>::call)
-      .def("restore", Alone<&Integrator::restore>::call, nb::arg("blob"))
+      .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
+      .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
+      .def("checkpoint", Exclusive<&Integrator::checkpoint, true>::call)
+      .def("restore", Exclusive<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
       .def_prop_rw(
           "step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
       .def(
-          "first_step",
+          "set_first_step",
           [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; },
           nb::arg("step"))
       .def_prop_rw(
-          "usual_slack", [](const Integrator &i) { return i.run.usual_min_pivot; },
+          "usual_min_pivot", [](const Integrator &i) { return i.run.usual_min_pivot; },
           [](Integrator &i, double slack) { i.run.usual_min_pivot = slack; })
-      .def_prop_ro("worst", [](const Integrator &i) { return std::make_pair(i.run.worst_dof, i.run.worst); })
+      .def_prop_ro("worst_error", [](const Integrator &i) { return std::make_pair(i.run.worst_dof, i.run.worst); })
       .def_prop_ro("counts",
                    [](const Integrator &i) {
                      const Counts &c = i.run.counts;
                      return nb::make_tuple(c.steps, c.rejected, c.evaluations, c.jacobians, c.factorizations,
                                            c.projections, c.noisy, c.missed);
                    })
-      .def_prop_ro("missed",
+      .def_prop_ro("missed_crossing",
                    [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_function); })
-      .def_prop_ro("let_go",
+      .def_prop_ro("release",
                    [](const Integrator &i) { return std::make_pair(i.run.release_time, i.run.released_function - 1); });
   nb::list methods;
   for (int k = 0; const char *name = best_integrators().name(k); ++k)
@@ -515,14 +518,14 @@ void add_integrator(nb::module_ &module) {
   nb::dict outcomes;
   for (const auto &[name, outcome] : {std::pair{"reached", Outcome::reached},
                                       {"paused", Outcome::paused},
-                                      {"underflow", Outcome::underflow},
+                                      {"step_underflow", Outcome::underflow},
                                       {"not_finite", Outcome::not_finite},
-                                      {"host", Outcome::callback_failed},
-                                      {"apart", Outcome::loops_open},
+                                      {"callback_failed", Outcome::callback_failed},
+                                      {"loops_open", Outcome::loops_open},
                                       {"stiff", Outcome::stiff},
                                       {"stopped", Outcome::stopped},
-                                      {"unsolved", Outcome::newton_failed},
-                                      {"crawls", Outcome::stagnated}})
+                                      {"newton_failed", Outcome::newton_failed},
+                                      {"stagnated", Outcome::stagnated}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

@@ -5,6 +5,6 @@
 
 namespace dalembert::bind {
 
-void add_reach(nanobind::module_ &module);
+void add_inverse_kinematics(nanobind::module_ &module);
 
 } // namespace dalembert::bind

@@ -46,7 +46,7 @@ constexpr KernelSignature specs[] = {
      .results = {E::v, E::v, E::rows, E::x},
      .outputs = 4,
      .described = true,
-     .named = true,
+     .returns_named_tuple = true,
      .bare = Kernel::dynamics,
      .doc = docs::dynamics},
     {.kernel = Kernel::required_forces,
@@ -56,11 +56,11 @@ constexpr KernelSignature specs[] = {
      .results = {E::v},
      .outputs = 1,
      .described = true,
-     .open = true,
+     .trees_only = true,
      .bare = Kernel::inverse_dynamics,
      .doc = docs::inverse_dynamics},
     {.kernel = Kernel::required_forces,
-     .name = "_supplied",
+     .name = "_required_forces",
      .arguments = {q, v, a, loads, t, x, inputs, lam},
      .inputs = 8,
      .results = {E::v},
@@ -101,15 +101,15 @@ constexpr KernelSignature specs[] = {
                  E::ports_six,
                  E::bodies_six,
                  E::signals,
-                 E::taken,
+                 E::law_inputs,
                  E::v,
                  E::six,
-                 E::asked,
+                 E::actuators,
                  E::switching_functions},
      .outputs = int(ReportPart::count),
      .described = true,
-     .chosen = true,
-     .judged = false},
+     .selects_results = true,
+     .checks_results = false},
     {.kernel = Kernel::d_dynamics,
      .name = "_d_dynamics",
      .arguments = {q, v, more_tau, loads, t, x, inputs, prescribed},
@@ -119,10 +119,10 @@ constexpr KernelSignature specs[] = {
                  E::rows_inputs, E::v,      E::x,      E::rows,   E::v_parameters, E::x_parameters, E::rows_parameters},
      .outputs = 21,
      .described = true,
-     .chosen = true,
-     .along = true},
-    {.kernel = Kernel::d_supplied,
-     .name = "_d_supplied",
+     .selects_results = true,
+     .takes_directions = true},
+    {.kernel = Kernel::d_required_forces,
+     .name = "_d_required_forces",
      .arguments = {q, v, a, loads, t, x, inputs},
      .inputs = 7,
      .results = {E::matrix, E::matrix, E::matrix},
@@ -136,7 +136,7 @@ constexpr KernelSignature specs[] = {
      .results = {E::v, E::v, E::x},
      .outputs = 3,
      .described = true,
-     .judged = false},
+     .checks_results = false},
     // trees
     {.kernel = Kernel::bias_forces,
      .name = "_bias_forces",
@@ -330,7 +330,7 @@ bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject 
   const char *titles[max_arguments + 6];
   int count = 0;
   const auto add = [&](PyObject *&place, const char *title) { places[count] = &place, titles[count++] = title; };
-  if (spec.points || spec.chosen)
+  if (spec.points || spec.selects_results)
     add(spec.points ? given.points : given.chosen, spec.points ? "points" : "parts");
   for (int k = 0; k < spec.inputs; ++k)
     add(given.inputs[k], spec.arguments[std::size_t(k)].name);
@@ -338,7 +338,7 @@ bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject 
     add(given.out, "out");
   if (spec.described)
     add(given.conditions, "conditions");
-  if (spec.along)
+  if (spec.takes_directions)
     add(given.directions, "directions");
   if (spec.described && spec.bare != Kernel::report)
     add(given.bare, "bare");
@@ -363,7 +363,7 @@ bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject 
 // sorts positional and keyword arguments; false with TypeError set
 bool sort_arguments(const KernelSignature &spec, PyObject *const *args, Py_ssize_t positional, PyObject *names,
                     Given &given) {
-  const int first = spec.points || spec.chosen; // points, or the parts that are wanted, come before arrays
+  const int first = spec.points || spec.selects_results; // points, or the parts that are wanted, come before arrays
   const int most = first + spec.positional();
   if (positional > most) {
     PyErr_Format(PyExc_TypeError, "%s() takes %d positional arguments but %zd were given", spec.name, most, positional);
@@ -414,7 +414,7 @@ struct Work {
   Reference holders[max_arguments], zeros, along;
   PyObject *results[max_outputs]; // as many as the kernel has; null: not wanted, or not made yet
   std::ptrdiff_t points = 0;
-  std::optional<SignalCheck> attention; // while it works without the GIL
+  std::optional<SignalCheck> signals; // while it works without the GIL
 
   Work(const KernelSignature &spec, PyObject *self) : spec(spec), self(self), model(*bound(self)), data(&model.data) {
     call.kernel = spec.kernel;
@@ -451,7 +451,7 @@ struct Work {
     if (given.conditions &&
         (!is_made(given.conditions, conditions_type()) || !of_one_family(*conditions().owner, model)))
       return refuse("conditions", given.conditions) != nullptr;
-    if (given.conditions) // of the model with other table parameters
+    if (given.conditions) // of the model with other mapped parameters
       data = &conditions().owner->data;
     return true;
   }
@@ -500,13 +500,13 @@ struct Work {
     return true;
   }
 
-  // directions of parameters: rows, one number for each parameter of the elements, then for each table parameter
+  // directions of parameters: rows, one number for each parameter of the elements, then for each mapped parameter
   bool read_directions() {
     if (!given.directions)
       return true;
     PyArrayObject *array = as_doubles(given.directions, along);
-    if (!array || PyArray_NDIM(array) != 2 || PyArray_DIM(array, 1) != data->parameter_count + data->recipes.numbers ||
-        !PyArray_ISCARRAY_RO(array))
+    if (!array || PyArray_NDIM(array) != 2 ||
+        PyArray_DIM(array, 1) != data->parameter_count + data->parameter_maps.count || !PyArray_ISCARRAY_RO(array))
       return refuse("directions", given.directions) != nullptr;
     call.directions = static_cast<const double *>(PyArray_DATA(array));
     call.direction_count = int(PyArray_DIM(array, 0));
@@ -517,8 +517,8 @@ struct Work {
   // which results are wanted; all, unless they are chosen
   bool choose_results(bool *wanted) {
     for (int k = 0; k < spec.outputs; ++k)
-      wanted[k] = !spec.chosen;
-    if (!spec.chosen)
+      wanted[k] = !spec.selects_results;
+    if (!spec.selects_results)
       return true;
     Reference parts(PySequence_Fast(given.chosen, "give the numbers of the parts that are wanted"));
     if (!parts.object)
@@ -572,10 +572,10 @@ struct Work {
       return model.run_one(*data, call);
     if (count == 0)
       return 0;
-    attention.emplace();
+    signals.emplace();
     const Released released;
     return count < 0 ? model.run_one(*data, call)
-                     : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *attention);
+                     : model.run_batch(*data, call, count, on_threads ? thread_count() : 1, *signals);
   }
 
   // with code outside the core; what Python evaluates has one thread
@@ -583,7 +583,7 @@ struct Work {
     Scope scope(*data, chosen);
     call.conditions = &scope.conditions;
     found = run_states(!chosen.code.any());
-    return !scope.raise() && !(attention && attention->raise());
+    return !scope.raise() && !(signals && signals->raise());
   }
 
   // runs the kernel; false with an exception set
@@ -595,7 +595,7 @@ struct Work {
         return run_scoped(conditions(), found);
       call.conditions = described ? &conditions().plain : &none;
       found = run_states(true);
-      return !(attention && attention->raise());
+      return !(signals && signals->raise());
     } catch (const std::bad_alloc &) {
       PyErr_NoMemory();
     } catch (nanobind::python_error &error) {
@@ -607,14 +607,14 @@ struct Work {
   }
 
   // what went wrong with numbers; true: nothing
-  bool note_numbers(unsigned found) {
+  bool check_numbers(unsigned found) {
     if (found & bad_input)
       for (int k = 0; k < spec.inputs; ++k) {
         const Input &input = call.take(spec.arguments[std::size_t(k)].take);
         if (input.data && input.stride && !all_finite(input.data, count * input.size))
           return refuse(spec.arguments[std::size_t(k)].name, given.inputs[k]) != nullptr;
       }
-    if (!spec.judged)
+    if (!spec.checks_results)
       return true;
     if (count < 0)
       for (int k = 0; k < spec.outputs; ++k)
@@ -634,7 +634,8 @@ struct Work {
     int size = 0;
     for (int k = 0; k < spec.outputs; ++k)
       size += results[k] != nullptr;
-    PyObject *tuple = spec.named && named_type ? named_type->tp_alloc(named_type, size) : PyTuple_New(size);
+    PyObject *tuple =
+        spec.returns_named_tuple && named_type ? named_type->tp_alloc(named_type, size) : PyTuple_New(size);
     for (int k = 0, place = 0; tuple && k < spec.outputs; ++k)
       if (results[k])
         PyTuple_SET_ITEM(tuple, place++, std::exchange(results[k], nullptr));
@@ -651,7 +652,7 @@ PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *con
   Work work(spec, self);
   if (!sort_arguments(spec, args, positional, names, work.given))
     return nullptr;
-  if (work.model.data.nc && spec.open)
+  if (work.model.data.nc && spec.trees_only)
     return raise_through(self, "_refuse_loop_constraints", spec.name, "", nullptr);
   bool wanted[max_outputs];
   if (!work.choose_model() || !work.read_inputs() || (spec.points && !work.read_points()) || !work.read_directions() ||
@@ -661,7 +662,7 @@ PyObject *call_kernel(const KernelSignature &spec, PyObject *self, PyObject *con
     if (wanted[k] && !work.make_result(k))
       return nullptr;
   unsigned found = 0;
-  if (!work.run(found) || !work.note_numbers(found))
+  if (!work.run(found) || !work.check_numbers(found))
     return nullptr;
   return work.take_results();
 }

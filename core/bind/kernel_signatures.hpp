@@ -33,8 +33,8 @@ enum class Extent {
   elements,
   ports_six,
   signals,
-  taken,
-  asked,
+  law_inputs,
+  actuators,
   switching_functions,
   v_x,
   v_inputs,
@@ -105,9 +105,9 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {2, m.port_count, 6};
   case Extent::signals:
     return {1, m.signal_count, 1};
-  case Extent::taken:
-    return {1, m.taken_count, 1};
-  case Extent::asked:
+  case Extent::law_inputs:
+    return {1, m.law_input_count, 1};
+  case Extent::actuators:
     return {1, m.actuator_count, 1};
   case Extent::switching_functions:
     return {1, m.switching_count, 1};
@@ -154,14 +154,14 @@ struct KernelSignature {
   int inputs;
   std::array<Extent, max_outputs> results;
   int outputs;
-  bool described = false;       // of the system as described: takes conditions
-  bool chosen = false;          // first positional argument: numbers of the results that are wanted
-  bool named = false;           // gives a tuple with names
-  bool along = false;           // takes directions of parameters
-  bool points = false;          // first positional argument is an object Points
-  bool open = false;            // holds for open systems only
-  bool judged = true;           // results that are not finite are refused here
-  Kernel bare = Kernel::report; // of described ones: the kernel of the bare tree; report: there is none
+  bool described = false;           // of the system as described: takes conditions
+  bool selects_results = false;     // first positional argument: numbers of the results that are wanted
+  bool returns_named_tuple = false; // gives a tuple with names
+  bool takes_directions = false;    // takes directions of parameters
+  bool points = false;              // first positional argument is an object Points
+  bool trees_only = false;          // holds for open systems only
+  bool checks_results = true;       // results that are not finite are refused here
+  Kernel bare = Kernel::report;     // of described ones: the kernel of the bare tree; report: there is none
   const char *doc = nullptr;
 
   // arrays that can be given by position; those given by keyword alone come after them

@@ -89,16 +89,6 @@ void make_rows(Rows *self, int count, const Doubles &base, const Places &column,
   new (self) Rows(std::move(rows));
 }
 
-nb::object array_of(std::initializer_list<npy_intp> shape) {
-  PyObject *array = PyArray_SimpleNew(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE);
-  if (!array)
-    throw nb::python_error();
-  return nb::steal(array);
-}
-double *data_of(const nb::object &array) {
-  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
-}
-
 void fit(const Rows &rows, std::initializer_list<const Doubles *> vectors, const Doubles &known) {
   for (const Doubles *x : vectors)
     if (x->ndim() != 1 || x->shape(0) != std::size_t(rows.n))
@@ -110,7 +100,7 @@ void fit(const Rows &rows, std::initializer_list<const Doubles *> vectors, const
 nb::object residual(const Rows &rows, const Doubles &q, const Doubles &known) {
   fit(rows, {&q}, known);
   Scratch scratch(rows);
-  nb::object result = array_of({rows.count});
+  nb::object result = new_array({rows.count});
   natural::residual(rows, scratch, q.data(), known.data(), data_of(result));
   return result;
 }
@@ -118,7 +108,7 @@ nb::object residual(const Rows &rows, const Doubles &q, const Doubles &known) {
 nb::object jacobian(const Rows &rows, const Doubles &q, const Doubles &known) {
   fit(rows, {&q}, known);
   Scratch scratch(rows);
-  nb::object result = array_of({rows.count, rows.n});
+  nb::object result = new_array({rows.count, rows.n});
   natural::jacobian(rows, scratch, q.data(), known.data(), data_of(result));
   return result;
 }
@@ -126,7 +116,7 @@ nb::object jacobian(const Rows &rows, const Doubles &q, const Doubles &known) {
 nb::object velocity_terms(const Rows &rows, const Doubles &q, const Doubles &known) {
   fit(rows, {&q}, known);
   Scratch scratch(rows);
-  nb::object result = array_of({rows.count});
+  nb::object result = new_array({rows.count});
   natural::velocity_terms(rows, scratch, q.data(), known.data(), data_of(result));
   return result;
 }
@@ -134,7 +124,7 @@ nb::object velocity_terms(const Rows &rows, const Doubles &q, const Doubles &kno
 nb::object acceleration_terms(const Rows &rows, const Doubles &q, const Doubles &v, const Doubles &known) {
   fit(rows, {&q, &v}, known);
   Scratch scratch(rows);
-  nb::object result = array_of({rows.count});
+  nb::object result = new_array({rows.count});
   natural::acceleration_terms(rows, scratch, q.data(), v.data(), known.data(), data_of(result));
   return result;
 }
@@ -142,7 +132,7 @@ nb::object acceleration_terms(const Rows &rows, const Doubles &q, const Doubles 
 nb::object jerk_terms(const Rows &rows, const Doubles &q, const Doubles &v, const Doubles &a, const Doubles &known) {
   fit(rows, {&q, &v, &a}, known);
   Scratch scratch(rows);
-  nb::object result = array_of({rows.count});
+  nb::object result = new_array({rows.count});
   natural::jerk_terms(rows, scratch, q.data(), v.data(), a.data(), known.data(), data_of(result));
   return result;
 }
@@ -154,8 +144,8 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
   if (!k || q.size() != std::size_t(n) || driven.size() != std::size_t(4 * k * rows.driven) ||
       row_scale.size() != std::size_t(rows.count) || column_scale.size() != std::size_t(n))
     throw nb::value_error("the arrays do not fit the rows");
-  nb::object qs = array_of({k, n}), vs = array_of({k, n}), as = array_of({k, n}), slack = array_of({k});
-  nb::object js = jerk ? array_of({k, n}) : nb::none(), q_last = array_of({n}), v_last = array_of({n});
+  nb::object qs = new_array({k, n}), vs = new_array({k, n}), as = new_array({k, n}), slack = new_array({k});
+  nb::object js = jerk ? new_array({k, n}) : nb::none(), q_last = new_array({n}), v_last = new_array({n});
   std::copy_n(q.data(), n, data_of(qs));
   std::copy_n(q.data(), n, data_of(q_last));
   std::fill_n(data_of(v_last), n, 0.0);
@@ -165,14 +155,14 @@ nb::tuple sweep(const Rows &rows, const Doubles &times, const Doubles &q, const 
   call.slack = data_of(slack);
   call.q_last = data_of(q_last), call.v_last = data_of(v_last), call.t_last = times.data()[0];
   call.most = most;
-  SignalCheck attention;
-  call.stop = attention.stop();
+  SignalCheck signals;
+  call.stop = signals.stop();
   SweepStatus status;
   {
     nb::gil_scoped_release release;
     status = natural::sweep_rows(rows, driven.data(), row_scale.data(), column_scale.data(), floor, call);
   }
-  if (attention.raise())
+  if (signals.raise())
     throw nb::python_error();
   return nb::make_tuple(qs, vs, as, js, slack, q_last, v_last, call.t_last, int(status), call.done, call.steps,
                         call.corrections, call.crossings);

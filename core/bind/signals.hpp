@@ -27,7 +27,7 @@ public:
   SignalCheck &operator=(const SignalCheck &) = delete;
 
   // whether to stop; called without the GIL, by any of the threads
-  bool asked() {
+  bool stop_requested() {
     if (broken.load(std::memory_order_relaxed) || (flag && flag->set.load(std::memory_order_relaxed)))
       return true;
     if (std::this_thread::get_id() != caller)
@@ -41,7 +41,7 @@ public:
   }
 
   Stop stop() {
-    return {[](void *self) { return static_cast<SignalCheck *>(self)->asked(); }, this};
+    return {[](void *self) { return static_cast<SignalCheck *>(self)->stop_requested(); }, this};
   }
 
   // with the GIL: raises in Python what a handler has raised; false if nothing was

@@ -85,7 +85,7 @@ void add_schema(nb::module_ &module) {
   DALEMBERT_ISA::ConstraintLibrary::for_each(
       [&](auto constraint, int number) { constraints[decltype(constraint)::name] = number; });
   module.attr("tables") = tables;
-  module.attr("numbers") = numbers;
+  module.attr("enumerations") = numbers;
   module.attr("joints") = joints;
   module.attr("constraints") = constraints;
 }

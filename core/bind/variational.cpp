@@ -16,26 +16,16 @@ namespace {
 using Doubles = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Places = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
 
-nb::object zeros(std::initializer_list<npy_intp> shape) {
-  PyObject *array = PyArray_ZEROS(int(shape.size()), const_cast<npy_intp *>(shape.begin()), NPY_DOUBLE, 0);
-  if (!array)
-    throw nb::python_error();
-  return nb::steal(array);
-}
-double *data_of(const nb::object &array) {
-  return static_cast<double *>(PyArray_DATA(reinterpret_cast<PyArrayObject *>(array.ptr())));
-}
-
 // matrices (blocks, s, rows, n + numbers) at places (s,) of blocks (blocks, 2); steps (k, 2) from a time on for a
 // length, their blocks (k,), and where their ends are kept (k,), or -1
-struct Along {
+struct BoundVariationalSystem {
   Doubles matrices, places, blocks, steps;
   Places block, keep;
   Variations all;
   std::ptrdiff_t kept = 0;
 
-  Along(int n, int split, const Doubles &matrices, const Doubles &places, const Doubles &blocks, const Doubles &steps,
-        const Places &block, const Places &keep)
+  BoundVariationalSystem(int n, int split, const Doubles &matrices, const Doubles &places, const Doubles &blocks,
+                         const Doubles &steps, const Places &block, const Places &keep)
       : matrices(matrices), places(places), blocks(blocks), steps(steps), block(block), keep(keep) {
     const std::size_t count = blocks.shape(0), k = block.size();
     if (matrices.ndim() != 4 || blocks.ndim() != 2 || blocks.shape(1) != 2 || matrices.shape(0) != count ||
@@ -69,7 +59,7 @@ struct Along {
            lengths.data(),
            keep.data()};
   }
-  Along(const Along &) = delete;
+  BoundVariationalSystem(const BoundVariationalSystem &) = delete;
 
   nb::tuple forward(const Doubles &y0, const Doubles &judged_by, double rtol) const {
     const int judged = int(judged_by.size());
@@ -107,8 +97,8 @@ private:
 
 // values (k, c) at times t (k,) by polynomials through values and rates (j, c) at the ends of steps (j,), so many at
 // once
-nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubles &rates, const Doubles &t,
-                         int points) {
+nb::object interpolate_steps(const Doubles &ends, const Doubles &values, const Doubles &rates, const Doubles &t,
+                             int points) {
   if (ends.ndim() != 1 || values.ndim() != 2 || rates.ndim() != 2 || t.ndim() != 1 || values.shape(0) != ends.size() ||
       rates.shape(0) != ends.size() || rates.shape(1) != values.shape(1) || points < 2 || points > max_ends ||
       std::size_t(points) > ends.size())
@@ -126,15 +116,15 @@ nb::object between_steps(const Doubles &ends, const Doubles &values, const Doubl
 } // namespace
 
 void add_variations(nb::module_ &module) {
-  nb::class_<Along>(module, "Along")
+  nb::class_<BoundVariationalSystem>(module, "VariationalSystem")
       .def(nb::init<int, int, const Doubles &, const Doubles &, const Doubles &, const Doubles &, const Places &,
                     const Places &>(),
            nb::arg("n"), nb::arg("split"), nb::arg("matrices"), nb::arg("places"), nb::arg("blocks"), nb::arg("steps"),
            nb::arg("block"), nb::arg("keep"))
-      .def("forward", &Along::forward, nb::arg("y0"), nb::arg("weights"), nb::arg("rtol"))
-      .def("backward", &Along::backward, nb::arg("seeds"));
-  module.def("between_steps", &between_steps, nb::arg("ends"), nb::arg("values"), nb::arg("rates"), nb::arg("t"),
-             nb::arg("points"));
+      .def("forward", &BoundVariationalSystem::forward, nb::arg("y0"), nb::arg("weights"), nb::arg("rtol"))
+      .def("backward", &BoundVariationalSystem::backward, nb::arg("seeds"));
+  module.def("interpolate_steps", &interpolate_steps, nb::arg("ends"), nb::arg("values"), nb::arg("rates"),
+             nb::arg("t"), nb::arg("points"));
 }
 
 } // namespace dalembert::bind

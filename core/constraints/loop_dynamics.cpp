@@ -11,7 +11,7 @@ namespace dalembert::DALEMBERT_ISA {
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopWorkspace<T> &work) {
   Arena arena{base};
   arena.skip(lay_out(m, base, work.ws));
-  work.ws.lent = m.lent;
+  work.ws.regularizing_inertia = m.regularizing_inertia;
   if constexpr (std::is_same_v<T, Dual>) // rows are varied, not solved for
     return arena.used;
   const std::size_t nv = std::size_t(m.nv), nc = std::size_t(m.nc);
@@ -28,7 +28,7 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   o.R = arena.take<T>(orthogonal ? nc * nc : 0);
   for (T **each : {&o.place, &o.size, &o.left, &o.taken, &o.z})
     *each = arena.take<T>(orthogonal ? nc : 0);
-  work.change = arena.take<T>(m.lent ? nv : 0);
+  work.change = arena.take<T>(m.regularizing_inertia ? nv : 0);
   work.kept = arena.take<T>(std::is_same_v<T, Pack> ? nv + nc : 0);
   work.last = arena.take<Factored>(1);
   work.opening = T(0.0);
@@ -36,15 +36,15 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   return arena.used;
 }
 
-// lean rows; returns the lanes in which they do not do
+// independent rows; returns the lanes in which they do not do
 template <class T> static unsigned factor_lean(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *given) {
   for (int k = 0; k < m.loop_constraint_count; ++k)
     respond(m, work, m.loop_constraints[k], given, true);
-  couple(m, work, m.lean_rows);
-  return factor_envelope(work, m.lean_rows);
+  couple(m, work, m.independent_rows);
+  return factor_envelope(work, m.independent_rows);
 }
 
-// all rows, where the lean ones do not do
+// all rows, where the independent ones do not do
 static Factored factor_all(const ModelData &m, LoopWorkspace<double> &work, const unsigned char *given) {
   if (m.nc <= max_orthogonal)
     return {Envelope::none, orthogonalize(m, work, given), 1, 0};
@@ -56,14 +56,14 @@ static Factored factor_all(const ModelData &m, LoopWorkspace<double> &work, cons
 }
 static Factored factor_all(const ModelData &m, LoopWorkspace<Pack> &work, const unsigned char *given, unsigned lanes) {
   if (m.nc > max_in_lanes)
-    return {Envelope::lean, 0, 0, lanes};
-  return {lanes == every_lane ? Envelope::none : Envelope::lean, orthogonalize(m, work, given), lanes, 0};
+    return {Envelope::independent, 0, 0, lanes};
+  return {lanes == every_lane ? Envelope::none : Envelope::independent, orthogonalize(m, work, given), lanes, 0};
 }
 
 template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *marks) {
   const unsigned doubts = factor_lean(m, work, marks);
   if (!doubts)
-    return {Envelope::lean, 0, 0, 0};
+    return {Envelope::independent, 0, 0, 0};
   if constexpr (std::is_same_v<T, double>)
     return factor_all(m, work, marks);
   else
@@ -111,7 +111,7 @@ Factored factored_last(const LoopWorkspace<double> &work) { return *work.last; }
 template <class T> static T answer_loan(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored,
                                         const unsigned char *given, T *d, T *lambda) {
   for (int f = 0; f < m.nv; ++f)
-    work.x[f] = given && given[f] ? Pack(0.0) : Pack(m.lent[f] * d[f]);
+    work.x[f] = given && given[f] ? Pack(0.0) : Pack(m.regularizing_inertia[f] * d[f]);
   solve(m, work.ws, work.side, work.x, work.x, 1, m.nb, given);
   for (int f = 0; f < m.nv; ++f)
     d[f] = carried<T>(work.x[f], 0);
@@ -135,7 +135,7 @@ template <class T> void correct_for_regularization(const ModelData &m, LoopWorks
                                                    const unsigned char *given, T *a, T *lambda) {
   constexpr int max_rounds = 12;
   constexpr double settled = 1e-15, lost = 1e-9; // of the accelerations
-  if (!m.lent)
+  if (!m.regularizing_inertia)
     return;
   const T half(0.5);
   T size(0.0), left(0.0), open(1.0); // lanes that are not settled yet: those alone change
@@ -172,7 +172,7 @@ template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<double>
     lambda[i] = 0.0;
   double largest = 0.0;
   for (int pass = 0, last = 1; pass <= last; ++pass) { // (1) or (2), then the refinement
-    if (residual_rates(m, work, a, largest) && pass == 1 && factored.envelope == Envelope::lean) {
+    if (residual_rates(m, work, a, largest) && pass == 1 && factored.envelope == Envelope::independent) {
       factored = factor_all(m, work, given); // a row that was left out or dropped is needed here
       ++last;
     }

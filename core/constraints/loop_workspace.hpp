@@ -38,7 +38,7 @@ template <class T> struct OrthogonalWorkspace {
 };
 
 // which rows stand in an envelope
-enum class Envelope : std::int32_t { none, lean, all };
+enum class Envelope : std::int32_t { none, independent, all };
 
 // how the rows were taken, in lanes: in an envelope, or by (2)
 struct Factored {
@@ -48,7 +48,7 @@ struct Factored {
   std::uint32_t alone;      // lanes in which neither did
 };
 inline const RowElimination &order_of(const ModelData &m, const Factored &factored) {
-  return factored.envelope == Envelope::all ? m.all_rows : m.lean_rows;
+  return factored.envelope == Envelope::all ? m.all_rows : m.independent_rows;
 }
 
 template <class T> struct LoopWorkspace {
@@ -66,7 +66,7 @@ template <class T> struct LoopWorkspace {
   T *y;        // nc
   OrthogonalWorkspace<T> orthogonal;
   T *kept;        // nv + nc: of packs, what lanes in an envelope have got
-  T *change;      // nv, where inertia is lent: what taking it back changes
+  T *change;      // nv, where inertia is added: what taking it back changes
   Factored *last; // how rows were taken last
   T opening;
   // smallest pivot met, as a part of its diagonal, or square of a leverage; to be set back by the caller
@@ -141,13 +141,13 @@ template <class T> DALEMBERT_INLINE T carried(const Pack &x, int l) {
     return x[l];
 }
 
-// Y of one loop constraint: of its lean rows, or of all
+// Y of one loop constraint: of its independent rows, or of all
 template <class T> inline void respond(const ModelData &m, LoopWorkspace<T> &work, const LoopConstraintData &constraint,
-                                       const unsigned char *given, bool lean) {
+                                       const unsigned char *given, bool independent) {
   const int size = reach_size(m, constraint);
   T *Y = work.response + constraint.reach;
   carry_rows(
-      m, work, constraint, [&](int row) { return !lean || m.lean[row]; },
+      m, work, constraint, [&](int row) { return !independent || m.independent[row]; },
       [&](const TreeReach &r) { solve(m, work.ws, work.side, work.x, work.x, r.root, m.bodies[r.root].last, given); },
       [&](const TreeReach &r, int l, int row) {
         for (int f = r.begin; f < r.end; ++f)

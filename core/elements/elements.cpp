@@ -21,7 +21,7 @@ template <class T> static T input_value(const ModelData &m, Workspace<T> &ws, co
                                         const InputData &input, const T *q, const T *v) {
   switch (input.source) {
   case Source::law: {
-    const T by_law = law_at(m, input.place, at.t, at.hosted).value;
+    const T by_law = law_at(m, input.place, at.t, at.callback_laws).value;
     return at.inputs ? set_input(at.inputs[input.part], by_law) : by_law;
   }
   case Source::state:
@@ -113,7 +113,7 @@ template <class T> static LawBranches<T> branches_of(const EvaluationContext<T> 
   if (!e.switching_functions || !branches.held)
     return {};
   branches.held += e.first_switching;
-  branches.margins = branches.margins ? branches.margins + e.first_switching : nullptr;
+  branches.switching_values = branches.switching_values ? branches.switching_values + e.first_switching : nullptr;
   return branches;
 }
 
@@ -125,7 +125,7 @@ template <class T> static void run_mixed(const ModelData &m, const ProgramData &
   const SwitchingFunctionData *function = m.switching_functions + e.first_switching;
   while (k < e.switching_functions && !is_mixed(function[k], sides[k]))
     ++k;
-  LawBranches<T> mine{sides, 0, branches.margins};
+  LawBranches<T> mine{sides, 0, branches.switching_values};
   if (k == e.switching_functions)
     return run_program(m, m.programs, program, in, values, outputs, mine, last);
   T other[max_law_outputs];
@@ -174,13 +174,13 @@ static void answer(const ModelData &m, const EvaluationContext<T> &at, const Ele
     outputs[0] = given.force, outputs[1] = given.energy;
     return;
   }
-  case LawForm::dry:
+  case LawForm::dry_friction:
     friction_law(in, e.measures, e.inputs > 0, outputs);
     outputs[e.measures] = T(0.0);
     return;
   case LawForm::bushing:
     return bushing_law(in, unsigned(e.law), outputs);
-  case LawForm::given:
+  case LawForm::inputs:
     for (int k = 0; k < e.measures; ++k)
       outputs[k] = in[1 + 2 * e.measures + k];
     outputs[e.measures] = T(0.0);
@@ -202,7 +202,7 @@ template <class T> DALEMBERT_INLINE void keep(const EvaluationContext<T> &at, co
 template <class T> static void start_sums(const ModelData &m, const EvaluationContext<T> &at) {
   for (int k = 0; k < m.actuator_count; ++k) {
     const int dof = m.ports[m.actuators[k].port].dof;
-    at.asked[k] = at.control && dof >= 0 ? at.control[dof] : T(0.0);
+    at.requested_effort[k] = at.control && dof >= 0 ? at.control[dof] : T(0.0);
   }
 }
 
@@ -216,8 +216,8 @@ static inline void for_actuators(const ModelData &m, const ElementData &e, T *ou
 
 template <class T> static T within(const T &x, double bound) { return -larger(T(-bound), -larger(T(-bound), x)); }
 
-double delivered_fraction(const ActuatorData &actuator, double asked) {
-  const double size = std::fabs(asked);
+double delivered_fraction(const ActuatorData &actuator, double requested) {
+  const double size = std::fabs(requested);
   return size > actuator.bound ? actuator.bound / size : 1.0;
 }
 
@@ -234,10 +234,10 @@ static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Evaluatio
 // calls act(element, measured, inputs, their number, outputs) for one element after the other
 template <Want want, class T, class Act> static inline void for_elements(const ModelData &m, Workspace<T> &ws,
                                                                          const EvaluationContext<T> &at, const T *q,
-                                                                         const T *v, bool quiet, Act &&act) {
+                                                                         const T *v, bool report, Act &&act) {
   for (int k = 0; k < m.element_count; ++k) {
     const ElementData &e = m.elements[k];
-    if (e.quiet && !quiet)
+    if (e.report_only && !report)
       continue;
     Measured<T> measured[max_ports];
     T in[max_law_inputs], outputs[max_law_outputs];
@@ -294,11 +294,12 @@ template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, con
       m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
         distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
         if (e.bounded)
-          for_actuators(m, e, outputs, [&](int k, const T &output) { at.asked[k] = at.asked[k] + output; });
+          for_actuators(m, e, outputs,
+                        [&](int k, const T &output) { at.requested_effort[k] = at.requested_effort[k] + output; });
       });
   for (int k = 0; k < m.actuator_count; ++k) { // what is beyond the bound is taken back
     const PortData &port = m.ports[m.actuators[k].port];
-    const T beyond = within(at.asked[k], m.actuators[k].bound) - at.asked[k];
+    const T beyond = within(at.requested_effort[k], m.actuators[k].bound) - at.requested_effort[k];
     Measured<T> measured{};
     if (port.constraint >= 0)
       measure(m, ws, port, q, v, measured, false);
@@ -308,17 +309,17 @@ template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, con
 
 template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
                                        const unsigned char *active, const T *q, const T *v, T *y) {
-  const WatchedData *next = m.watched, *last = m.watched + m.watched_count;
+  const MonitoredElementData *next = m.monitored, *last = m.monitored + m.monitored_count;
   for (int k = 0; k < m.element_count && next != last; ++k) {
     const ElementData &e = m.elements[k];
-    const bool watched = next->element == k;
-    const WatchedData *mine = watched ? next++ : nullptr;
-    if ((!watched || (active && !active[mine - m.watched])) && (!e.signals || e.quiet))
+    const bool monitored = next->element == k;
+    const MonitoredElementData *mine = monitored ? next++ : nullptr;
+    if ((!monitored || (active && !active[mine - m.monitored])) && (!e.signals || e.report_only))
       continue;
     Measured<T> measured[max_ports];
     T in[max_law_inputs], outputs[max_law_outputs];
     const int n = gather<Want::forces>(m, ws, at, e, q, v, measured, in);
-    if (watched)
+    if (monitored)
       std::copy_n(in, n, y + mine->first);
     if (!e.signals)
       continue;
@@ -366,7 +367,7 @@ static double energy_rate(const ModelData &m, const EvaluationContext<double> &a
     return linear_law(in).rate;
   if (e.form == LawForm::limits)
     return limits_law(in).rate;
-  if (e.form == LawForm::given || e.form == LawForm::dry)
+  if (e.form == LawForm::inputs || e.form == LawForm::dry_friction)
     return 0.0;
   Dual moving[max_law_inputs], answers[max_law_outputs];
   for (int k = 0; k < n; ++k)
@@ -381,7 +382,7 @@ static double energy_rate(const ModelData &m, const EvaluationContext<double> &a
   }
   for (int k = 0; k < e.states; ++k)
     moving[1 + 2 * e.measures + k].slope.set(0, outputs[e.measures + k]);
-  EvaluationContext<Dual> then{Dual(at.t), at.parameters, at.hosted};
+  EvaluationContext<Dual> then{Dual(at.t), at.parameters, at.callback_laws};
   then.values = values;
   then.numbers = at.numbers;
   then.functions = at.functions;
@@ -437,8 +438,8 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
     cut[f] = 0.0;
   for (int k = 0; records.loads && k < 6 * m.users; ++k)
     records.loads[k] = 0.0;
-  for (int k = 0; records.ends && k < 6 * m.port_count; ++k) // at joints, and of sensors, there is none
-    records.ends[k] = 0.0;
+  for (int k = 0; records.port_loads && k < 6 * m.port_count; ++k) // at joints, and of sensors, there is none
+    records.port_loads[k] = 0.0;
   const auto apply_force = [&](int body, const Load<double> &load) {
     if (records.loads)
       add_user_load(m, ws, body, load, records.loads);
@@ -448,14 +449,15 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
     for_elements<Want::forces>(
         m, ws, at, q, v, false,
         [&](const ElementData &e, const Measured<double> *, const double *, int, double *outputs) {
-          for_actuators(m, e, outputs, [&](int k, double output) { at.asked[k] += output; });
+          for_actuators(m, e, outputs, [&](int k, double output) { at.requested_effort[k] += output; });
         });
   for_elements<Want::all>(
       m, ws, at, q, v, true,
       [&](const ElementData &e, const Measured<double> *measured, const double *in, int n, double *outputs) {
         if (e.bounded)
-          for_actuators(m, e, outputs,
-                        [&](int k, double &output) { output *= delivered_fraction(m.actuators[k], at.asked[k]); });
+          for_actuators(m, e, outputs, [&](int k, double &output) {
+            output *= delivered_fraction(m.actuators[k], at.requested_effort[k]);
+          });
         distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
         for (int k = 0; k < e.measures; ++k) {
           if (records.measures)
@@ -465,10 +467,10 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
           if (records.forces)
             records.forces[e.measured + k] = outputs[k];
         }
-        for (int k = 0; records.taken && k < e.inputs; ++k)
-          records.taken[e.input + k] = in[n - e.inputs + k];
-        if (records.ends)
-          record_ends(m, e, measured, outputs, records.ends);
+        for (int k = 0; records.law_inputs && k < e.inputs; ++k)
+          records.law_inputs[e.input + k] = in[n - e.inputs + k];
+        if (records.port_loads)
+          record_ends(m, e, measured, outputs, records.port_loads);
         if (records.energies)
           record_energy(m, at, duals, e, measured, in, n, outputs, records);
       });

@@ -9,7 +9,7 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// All elements once, after the frames have been placed and moved, in the world too if ModelData::looks_at_bodies:
+// All elements once, after the frames have been placed and moved, in the world too if ModelData::needs_body_motion:
 // efforts at joints of the trees are added to tau (nv), those at cut joints to `cut` (ModelData::cut_nv; may be null),
 // loads on bodies taken from p_A. Rates of states, signals and demands on actuators are stored as the evaluation
 // context specifies.
@@ -22,24 +22,24 @@ template <class T> void evaluate_element(const ModelData &m, Workspace<T> &ws, c
                                          int element, const T *q, const T *v, Load<T> *ends);
 
 // the fraction of the demand on the actuators at a joint that they deliver
-double delivered_fraction(const ActuatorData &actuator, double asked);
+double delivered_fraction(const ActuatorData &actuator, double requested);
 
 // What elements measure and do, of all of them in a row; null where it is not wanted.
 struct ElementRecords {
   double *measures = nullptr, *rates = nullptr, *forces = nullptr; // ModelData::measure_count each
   double *energies = nullptr, *losses = nullptr, *gains = nullptr; // ModelData::element_count each: J, W, W
   double *loads = nullptr; // users x 6: [moment; force] on the user's bodies at the origins of their frames, world axes
-  double *taken = nullptr; // ModelData::taken_count: further inputs of laws
+  double *law_inputs = nullptr; // ModelData::law_input_count: further inputs of laws
   // ModelData::port_count x 6: [moment; force] on the end B of each port, at its origin, world axes
-  double *ends = nullptr;
+  double *port_loads = nullptr;
 };
 
 // The same with a record of it all; tau and cut are set, p_A is left alone. duals: space for programs.
 void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals,
                      const double *q, const double *v, double *tau, double *cut, const ElementRecords &records);
 
-// What the laws of watched elements take (ModelData::watched), one element after the other, of those that are active
-// (null: all); signals are found on the way.
+// What the laws of monitored elements take (ModelData::monitored), one element after the other, of those that are
+// active (null: all); signals are found on the way.
 template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
                                        const unsigned char *active, const T *q, const T *v, T *y);
 

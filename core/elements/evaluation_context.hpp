@@ -8,8 +8,8 @@ namespace dalembert::DALEMBERT_ISA {
 
 template <class T> struct EvaluationContext {
   T t;
-  const double *parameters;  // of the elements
-  const double *hosted;      // laws given from outside: see law_at
+  const double *parameters;    // of the elements
+  const double *callback_laws; // laws given from outside: see law_at
   std::ptrdiff_t apart = 0;  // of packs: numbers between the parameters of one lane and the next; 0: all have the same
   const T *x = nullptr;      // states of elements
   T *dx = nullptr;           // their rates, where they are wanted
@@ -20,9 +20,10 @@ template <class T> struct EvaluationContext {
   const T *feedback = nullptr; // loads that connections transmit
   const T *inputs = nullptr;   // in place of the laws that they come from; null: those laws
   const T *control = nullptr;  // nv: joint forces from outside that actuators give; null: none
-  T *asked = nullptr;          // ModelData::actuator_count: demand on the actuators at each bounded joint, all together
-  LawBranches<T> branches{};   // of all elements
-  const T *varied = nullptr;   // parameters with slopes, in place of `parameters`; null: these are constant
+  T *requested_effort =
+      nullptr;               // ModelData::actuator_count: demand on the actuators at each bounded joint, all together
+  LawBranches<T> branches{}; // of all elements
+  const T *varied = nullptr; // parameters with slopes, in place of `parameters`; null: these are constant
 };
 
 // parameter k; in a pack, that of each lane

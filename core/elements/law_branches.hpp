@@ -21,14 +21,14 @@ inline bool is_mixed(const SwitchingFunctionData &function, double side) {
 }
 
 template <class T> struct LawBranches {
-  const double *held = nullptr; // of each switching function; null: none are held
-  std::ptrdiff_t stride = 0;    // of packs: numbers between the held of one lane and the next
-  T *margins = nullptr;         // where the numbers that decide are left; null: not wanted
+  const double *held = nullptr;  // of each switching function; null: none are held
+  std::ptrdiff_t stride = 0;     // of packs: numbers between the held of one lane and the next
+  T *switching_values = nullptr; // where the numbers that decide are left; null: not wanted
 
   // the switching function's number, or, where a side is held, that
   T switching_value(int k, const T &margin) const {
-    if (margins)
-      margins[k] = margin;
+    if (switching_values)
+      switching_values[k] = margin;
     if constexpr (requires { margin[0]; }) {
       T side;
       for (int lane = 0; lane < T::lanes; ++lane) {
@@ -43,8 +43,8 @@ template <class T> struct LawBranches {
 
   // the pieces of a table that are held, from switching function k on one for each variable
   const double *pieces(int k, const T *at, int variables) const {
-    for (int j = 0; margins && j < variables; ++j)
-      margins[k + j] = at[j];
+    for (int j = 0; switching_values && j < variables; ++j)
+      switching_values[k + j] = at[j];
     return held + k;
   }
 

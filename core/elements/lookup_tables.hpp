@@ -29,7 +29,7 @@ struct TableBreaks {
 
   TableBreaks(const ModelData &m, const TableData &table, int variable, double low, double high)
       : at(m.table_breaks + table.breaks[variable]), count(table.break_counts[variable]),
-        period(table.beyond == Extrapolation::repeat ? high - low : 0.0) {}
+        period(table.extrapolation == Extrapolation::repeat ? high - low : 0.0) {}
 
   double piece_of(double x) const {
     if (!count)
@@ -74,22 +74,22 @@ inline TablePlace place_in(const ModelData &m, const TableData &table, int varia
                     std::min(x, std::nextafter(breaks.end(held), -std::numeric_limits<double>::infinity())));
   }
   double shift = 0.0;
-  if (table.beyond == Extrapolation::repeat && !(seen >= low && seen <= high)) {
+  if (table.extrapolation == Extrapolation::repeat && !(seen >= low && seen <= high)) {
     shift = (high - low) * std::floor((seen - low) / (high - low));
     seen = std::min(high, std::max(low, seen - shift)); // but for rounding
   }
   const bool beyond = !(seen >= low && seen <= high);
-  if (beyond && (table.beyond == Extrapolation::refuse || x != x))
+  if (beyond && (table.extrapolation == Extrapolation::refuse || x != x))
     return {0, std::numeric_limits<double>::quiet_NaN(), true, false};
   const double at = beyond ? (seen < low ? low : high) : x - shift;
   const int cell = cell_of(knots, cells, beyond ? at : seen);
-  return {cell, at - knots[cell], !beyond, beyond && table.beyond == Extrapolation::zero};
+  return {cell, at - knots[cell], !beyond, beyond && table.extrapolation == Extrapolation::zero};
 }
 
 // value at x, and slopes; held: null, or the piece that counts along each variable
 inline double interpolate_table(const ModelData &m, const TableData &table, const double *x, const double *held,
                                 double *slopes) {
-  const double *knots = m.table_numbers + table.first;
+  const double *knots = m.table_values + table.first;
   const int order = table.degree + 1;
   double power[3][4] = {{1.0}, {1.0}, {1.0}}, slope[3][4] = {};
   std::ptrdiff_t cell = 0, size = 1;
@@ -127,7 +127,7 @@ inline double interpolate_table(const ModelData &m, const TableData &table, cons
 // Bounds of a table on intervals of its variables: of the cells that they reach, or, if these are many, of all.
 inline Interval interpolate_table(const ModelData &m, const TableData &table, const Interval *x, const double *held) {
   constexpr std::ptrdiff_t max_cells = 64;
-  const double *knots = m.table_numbers + table.first, *axis[3] = {};
+  const double *knots = m.table_values + table.first, *axis[3] = {};
   const int order = table.degree + 1;
   int first[3] = {}, last[3] = {};
   Interval range[3] = {0.0, 0.0, 0.0};
@@ -138,9 +138,9 @@ inline Interval interpolate_table(const ModelData &m, const TableData &table, co
     const double low = knots[0], high = knots[table.cells[k]],
                  mine = held ? held[k] : std::numeric_limits<double>::quiet_NaN();
     Interval at = x[k];
-    if (!at.is_finite() || (table.beyond == Extrapolation::repeat && !(at.high - at.low < high - low)))
+    if (!at.is_finite() || (table.extrapolation == Extrapolation::repeat && !(at.high - at.low < high - low)))
       return {table.low, table.high};
-    if (mine != mine && table.beyond != Extrapolation::repeat) {
+    if (mine != mine && table.extrapolation != Extrapolation::repeat) {
       outside |= !(at.low >= low && at.high <= high);
       at = {std::min(high, std::max(low, at.low)), std::min(high, std::max(low, at.high))};
     }
@@ -156,7 +156,7 @@ inline Interval interpolate_table(const ModelData &m, const TableData &table, co
   }
   if (reached > max_cells)
     return {table.low, table.high};
-  Interval all = outside && table.beyond == Extrapolation::zero ? Interval(0.0) : Interval(1.0, -1.0);
+  Interval all = outside && table.extrapolation == Extrapolation::zero ? Interval(0.0) : Interval(1.0, -1.0);
   for (int i = first[0]; i <= last[0]; ++i)
     for (int j = first[1]; j <= last[1]; ++j)
       for (int l = first[2]; l <= last[2]; ++l) {

@@ -105,14 +105,14 @@ template <class T, class S> inline LawValue<T> formula(const LawData &law, const
   }
 }
 
-// hosted: three numbers for each law that is given from outside, value, rate and second rate
-template <class T> inline LawValue<T> law_at(const ModelData &m, int number, const T &t, const double *hosted) {
+// callback_laws: three numbers for each law that is given from outside, value, rate and second rate
+template <class T> inline LawValue<T> law_at(const ModelData &m, int number, const T &t, const double *callback_laws) {
   const LawData &law = m.laws[number];
-  const double *c = m.law_numbers + law.first;
+  const double *c = m.law_values + law.first;
   if constexpr (requires { t[0]; })
     if (law.kind == LawKind::table) { // each lane in a piece of its own
       LawValue<T> all;
-      const T *own = m.varied ? parameters_of<T>(m)->law_numbers + law.first + law.count + 1 : nullptr;
+      const T *own = m.varied ? parameters_of<T>(m)->law_values + law.first + law.count + 1 : nullptr;
       for (int lane = 0; lane < T::lanes; ++lane) {
         const LawValue<double> one =
             own ? table_of_lane(law, c, own, lane, t[lane]) : table(law, c, c + law.count + 1, t[lane]);
@@ -127,18 +127,18 @@ template <class T> inline LawValue<T> law_at(const ModelData &m, int number, con
   case LawKind::ramp:
     if constexpr (varies<T>)
       if (m.varied)
-        return formula(law, parameters_of<T>(m)->law_numbers + law.first, t);
+        return formula(law, parameters_of<T>(m)->law_values + law.first, t);
     return formula(law, c, t);
   case LawKind::table:
     if constexpr (!requires { t[0]; }) {
       if constexpr (varies<T>)
         if (m.varied)
-          return table(law, c, parameters_of<T>(m)->law_numbers + law.first + law.count + 1, t);
+          return table(law, c, parameters_of<T>(m)->law_values + law.first + law.count + 1, t);
       return table(law, c, c + law.count + 1, t);
     }
     break;
-  case LawKind::hosted: {
-    const double *h = hosted + 3 * law.first;
+  case LawKind::callback: {
+    const double *h = callback_laws + 3 * law.first;
     LawValue<T> given{T(h[0]), T(h[1]), T(h[2])};
     if constexpr (requires { t.slope; })
       given.value.slope = t.slope * h[1], given.rate.slope = t.slope * h[2];

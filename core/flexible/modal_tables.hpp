@@ -1,4 +1,4 @@
-// The numbers of a flexible body, as they stand in ModelData::modal_numbers; flexible/body.hpp has the equations.
+// The numbers of a flexible body, as they stand in ModelData::modal_values; flexible/body.hpp has the equations.
 #pragma once
 
 #include "scalar/spatial_inertia.hpp"
@@ -20,7 +20,7 @@ struct ModalTables {
 };
 
 DALEMBERT_INLINE ModalTables modal_tables(const ModelData &m, const ModalData &body) {
-  const double *at = m.modal_numbers + body.table;
+  const double *at = m.modal_values + body.table;
   const std::ptrdiff_t n = body.modes;
   const auto take = [&at](std::ptrdiff_t count) {
     const double *begin = at;
@@ -29,7 +29,7 @@ DALEMBERT_INLINE ModalTables modal_tables(const ModelData &m, const ModalData &b
   };
   ModalTables t{};
   t.n = body.modes;
-  t.stiffness = m.modal_numbers + body.elastic, t.damping = t.stiffness + n * n;
+  t.stiffness = m.modal_values + body.elastic, t.damping = t.stiffness + n * n;
   t.mass = take(1), t.h0 = take(3), t.J0 = take(6);
   t.E0 = take(3 * n), t.F0 = take(3 * n), t.J1 = take(6 * n);
   t.G = take(n * n);

@@ -39,7 +39,7 @@ struct NodeShapes {
 };
 DALEMBERT_INLINE NodeShapes node_shapes(const ModelData &m, const BodyData &b) {
   const ModalData &body = m.modal[b.modal];
-  const double *at = m.modal_numbers + b.shape;
+  const double *at = m.modal_values + b.shape;
   return {at, at + 3, body.second ? at + 3 + 6 * body.modes : nullptr};
 }
 
@@ -131,7 +131,7 @@ DALEMBERT_INLINE void modal_position(const ModelData &m, const BodyData &b, Work
   Pose<T> &X = ws.X[i];
   if (!b.moves) { // clamped at d
     X.R = lift<T>(as_mat(b.R_PJ));
-    X.p = lift<T>(as_vec(b.p_PJ)) - mul(X.R, as_vec(m.modal_numbers + b.shape));
+    X.p = lift<T>(as_vec(b.p_PJ)) - mul(X.R, as_vec(m.modal_values + b.shape));
     return;
   }
   Motion<T> *H = ws.H + b.H;

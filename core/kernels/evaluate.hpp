@@ -82,7 +82,8 @@ inline Family family_of(Kernel kernel) {
     return Family::closure;
   if (kernel == Kernel::report)
     return Family::report;
-  const bool derivative = kernel == Kernel::d_dynamics || kernel == Kernel::d_supplied || kernel == Kernel::newton_step;
+  const bool derivative =
+      kernel == Kernel::d_dynamics || kernel == Kernel::d_required_forces || kernel == Kernel::newton_step;
   return derivative ? Family::system_derivative : Family::system;
 }
 

@@ -35,7 +35,7 @@ const KernelSet kernels{DALEMBERT_ISA_NAME,
                         law_equations,
                         bytes_sweep,
                         sweep_model,
-                        bytes_reach,
+                        bytes_ik,
                         rows_of_reach,
                         descend};
 

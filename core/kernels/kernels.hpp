@@ -43,13 +43,13 @@ enum class Kernel {
   cut_motion,          // q v a -> coordinates, velocities and accelerations of joints that close loops
   row_pivots,          // q -> pivot of each row as a part of its diagonal, constraint by constraint
   // the system as described, under conditions; t, x, tau, loads and inputs may be left out
-  motion,          // q v -> a
-  dynamics,        // q v -> a, tau (those of drives too), lambda (of least norm), x'
-  required_forces, // q v a [lambda] -> tau beside what elements give
-  d_supplied,      // q v a -> its derivatives by q and v, and M
-  loads_of_motion, // q v a [lambda] -> loads of all connections
-  report,          // q v -> whatever has an array: see ReportPart
-  d_dynamics,      // q v -> derivatives: see DerivativePart
+  motion,            // q v -> a
+  dynamics,          // q v -> a, tau (those of drives too), lambda (of least norm), x'
+  required_forces,   // q v a [lambda] -> tau beside what elements give
+  d_required_forces, // q v a -> its derivatives by q and v, and M
+  loads_of_motion,   // q v a [lambda] -> loads of all connections
+  report,            // q v -> whatever has an array: see ReportPart
+  d_dynamics,        // q v -> derivatives: see DerivativePart
   // q v, r1 (a), r2 (tau), r3 (other), mu (lambda) -> dxi, dv, dx of (2) of steppers/methods/radau.hpp, by fronts
   newton_step,
 };
@@ -61,12 +61,15 @@ constexpr int take_count = int(ArgumentKind::count);
 // parts of a report, in the order of Call::out
 // clang-format off
 enum class ReportPart {
-  a, dx, tau, lambda, loads, unique, cut_q, cut_v, cut_a, cut_effort, held, residual, rate,
-  measures, rates, forces, energies, losses, gains, ends, body_loads, signals, taken, applied, energy, asked, margins, count
+  a, dx, tau, lambda, loads, unique, cut_q, cut_v, cut_a, cut_effort, constraint_effort, residual, residual_rate,
+  measures, rates, forces, energies, losses, gains, port_loads, body_loads, signals, law_inputs, applied, energy,
+  requested_effort, switching_functions, count
 };
 constexpr const char *report_names[] = {
-  "a", "dx", "tau", "lam", "loads", "unique", "cut_q", "cut_v", "cut_a", "cut_effort", "held", "residual", "rate",
-  "measures", "rates", "forces", "energies", "losses", "gains", "ends", "body_loads", "signals", "taken", "applied", "energy", "asked", "margins"
+  "a", "dx", "tau", "lam", "loads", "unique", "cut_q",
+  "cut_v", "cut_a", "cut_effort", "constraint_effort", "residual", "residual_rate", "measures",
+  "rates", "forces", "energies", "losses", "gains", "port_loads", "body_loads",
+  "signals", "law_inputs", "applied", "energy", "requested_effort", "switching_functions"
 };
 // clang-format on
 static_assert(sizeof report_names / sizeof *report_names == std::size_t(ReportPart::count));
@@ -104,7 +107,7 @@ struct Call {
 };
 
 // what a range of states showed, as bits
-enum KernelStatus : unsigned { bad_input = 1, bad_output = 2, host_failed = 4 };
+enum KernelStatus : unsigned { bad_input = 1, bad_output = 2, callback_failed = 4 };
 
 struct KernelSet {
   const char *isa;
@@ -138,9 +141,9 @@ struct KernelSet {
   SweepStatus (*sweep)(const ModelData &, std::byte *workspace, const Conditions &, const double *row_scale,
                        double floor, SweepCall &);
   // inverse kinematics: kinematics/ik_problem.hpp
-  std::size_t (*bytes_reach)(const ModelData &, const IkProblem &);
-  void (*reach_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin,
-                     std::ptrdiff_t end);
+  std::size_t (*bytes_ik)(const ModelData &, const IkProblem &);
+  void (*ik_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin,
+                  std::ptrdiff_t end);
   void (*descend)(const ModelData &, std::byte *workspace, const IkProblem &, const DescentCall &);
 };
 

@@ -115,11 +115,11 @@ unsigned system_of_one(const ModelData &m, std::byte *memory, const Call &call, 
   SystemState<double> s = state_of(at);
   SystemWorkspace<double> &system = work.system;
   if (call.kernel == Kernel::required_forces)
-    return required_forces(m, c, work, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
+    return required_forces(m, c, work, motion_of(at), at.out[0]) ? 0u : unsigned(callback_failed);
   if (call.kernel == Kernel::loads_of_motion)
-    return loads_of_motion(m, c, work, motion_of(at), at.out[0]) ? 0u : unsigned(host_failed);
+    return loads_of_motion(m, c, work, motion_of(at), at.out[0]) ? 0u : unsigned(callback_failed);
   if (!dynamics(m, c, work, s, at.out[0], call.kernel == Kernel::dynamics ? at.out[3] : system.unused))
-    return host_failed;
+    return callback_failed;
   if (call.kernel == Kernel::motion)
     return 0;
   if (m.nc) // multipliers of least norm
@@ -144,15 +144,16 @@ unsigned report_of_one(const ModelData &m, std::byte *memory, const Call &call, 
   out.lambda = part(ReportPart::lambda);
   out.loads = part(ReportPart::loads), out.unique = part(ReportPart::unique);
   out.cut_q = part(ReportPart::cut_q), out.cut_v = part(ReportPart::cut_v), out.cut_a = part(ReportPart::cut_a);
-  out.cut_effort = part(ReportPart::cut_effort), out.held = part(ReportPart::held);
-  out.residual = part(ReportPart::residual), out.rate = part(ReportPart::rate);
-  out.elements = {part(ReportPart::measures),   part(ReportPart::rates),  part(ReportPart::forces),
-                  part(ReportPart::energies),   part(ReportPart::losses), part(ReportPart::gains),
-                  part(ReportPart::body_loads), part(ReportPart::taken),  part(ReportPart::ends)};
+  out.cut_effort = part(ReportPart::cut_effort), out.constraint_effort = part(ReportPart::constraint_effort);
+  out.residual = part(ReportPart::residual), out.residual_rate = part(ReportPart::residual_rate);
+  out.elements = {part(ReportPart::measures),   part(ReportPart::rates),      part(ReportPart::forces),
+                  part(ReportPart::energies),   part(ReportPart::losses),     part(ReportPart::gains),
+                  part(ReportPart::body_loads), part(ReportPart::law_inputs), part(ReportPart::port_loads)};
   out.signals = part(ReportPart::signals), out.applied = part(ReportPart::applied),
   out.energy = part(ReportPart::energy);
-  out.asked = part(ReportPart::asked), out.margins = part(ReportPart::margins);
-  return report(m, conditions_of(call, state), work, state_of(at), out) ? 0u : unsigned(host_failed);
+  out.requested_effort = part(ReportPart::requested_effort),
+  out.switching_values = part(ReportPart::switching_functions);
+  return report(m, conditions_of(call, state), work, state_of(at), out) ? 0u : unsigned(callback_failed);
 }
 
 struct SystemDerivativeMemory {
@@ -184,7 +185,7 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   SystemState<double> s = state_of(at);
   s.tau = s.prescribed = nullptr;
   if (!dynamics(m, c, d.motion, s, d.a, d.motion.system.unused))
-    return unsigned(host_failed);
+    return unsigned(callback_failed);
   const StepRates<double> rates{mu, mu * mu, s.v};
   bool solved = use_frontal_solver(m, c, true);
   if (solved) {
@@ -208,10 +209,10 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
     return newton_step_of_one(m, conditions_of(call, state), d, at);
-  if (call.kernel == Kernel::d_supplied)
-    return d_supplied(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out)
+  if (call.kernel == Kernel::d_required_forces)
+    return d_required_forces(m, conditions_of(call, state), d.motion, d.derivatives, motion_of(at), at.out)
                ? 0u
-               : unsigned(host_failed);
+               : unsigned(callback_failed);
   d.derivatives.along = {call.directions, call.direction_count};
   if (first)
     clear_directions(d.derivatives);
@@ -222,7 +223,7 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   }
   return derivatives(m, conditions_of(call, state), d.motion, d.derivatives, state_of(at), d.a, blocks)
              ? 0u
-             : unsigned(host_failed);
+             : unsigned(callback_failed);
 }
 
 } // namespace
@@ -305,7 +306,7 @@ unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call,
                         std::ptrdiff_t end) {
   double seen_in = 0.0, seen_out = 0.0;
   unsigned found = 0;
-  for (std::ptrdiff_t state = begin; state < end && !(found & host_failed); ++state) {
+  for (std::ptrdiff_t state = begin; state < end && !(found & callback_failed); ++state) {
     for (int k = 0; k < take_count; ++k)
       for (std::ptrdiff_t j = 0; call.in[k].data && k != int(ArgumentKind::inputs) && j < call.in[k].size; ++j)
         seen_in += 0.0 * call.in[k].data[state * call.in[k].stride + j];

@@ -199,6 +199,17 @@ Pack square(const IkProblem &problem, DescentWorkspace &work) {
   return 0.5 * f;
 }
 
+// limits of coordinates as bounds of the step
+void set_step_bounds(const IkProblem &problem, DescentWorkspace &work) {
+  for (int k = 0; k < problem.columns; ++k) {
+    const int place = problem.place[k];
+    const Pack at = place >= 0 ? work.q[place] : Pack(0.0);
+    const double inverse = 1.0 / problem.metric[k];
+    work.least[k] = (problem.lower[k] - at) * inverse;
+    work.most[k] = (problem.upper[k] - at) * inverse;
+  }
+}
+
 // a descent in a lane
 struct Lane {
   std::ptrdiff_t number = -1;
@@ -213,6 +224,7 @@ struct Lanes {
   DescentWorkspace &work;
   Lane lane[W];
   bool fresh[W] = {}; // lanes whose trial is a start
+  bool more = true;   // starts are left
 
   // the next start into a lane; one that is not there repeats what stands in it
   bool begin(int l) {
@@ -239,6 +251,64 @@ struct Lanes {
     call.done[number] = done;
     call.steps[number] = lane[l].step;
     lane[l].number = -1;
+  }
+  // a start into every lane, evaluated; false if there is none
+  bool begin_all() {
+    for (int l = 0; l < W; ++l) {
+      more = more && begin(l);
+      if (l == 0 && !more)
+        return false;
+      if (more)
+        continue;
+      // lanes without a start repeat the first
+      for (int k = 0; k < m.nq; ++k)
+        work.trial[k].set(l, work.trial[k][0]);
+      for (int i = 0; i < problem.rows(); ++i)
+        work.shift[i].set(l, work.shift[i][0]);
+      aim(problem, work.rows, l, call.which[lane[0].number]);
+      lane[l].number = -1;
+    }
+    // positions of lanes that never begin are numbers too
+    for (int k = 0; k < m.nq; ++k)
+      work.q[k] = work.trial[k];
+    ik_rows<Pack>(m, problem, work.rows, work.trial, work.r_trial, work.J_trial);
+    take(Pack(1.0));
+    for (int l = 0; l < W; ++l)
+      fresh[l] = false;
+    return true;
+  }
+  // new starts into lanes whose descent has ended; whether there was one
+  bool refill() {
+    bool any = false;
+    for (int l = 0; l < W; ++l)
+      if (lane[l].number < 0 && more) {
+        more = begin(l);
+        any = any || more;
+      }
+    return any;
+  }
+  // gradients of the descents under way; whether there is one
+  bool store_gradients() {
+    const int n = problem.columns;
+    bool live = false;
+    for (int l = 0; l < W; ++l) {
+      if (lane[l].number < 0)
+        continue;
+      live = true;
+      for (int k = 0; k < n; ++k)
+        call.gradient[lane[l].number * n + k] = work.g[k][l];
+    }
+    return live;
+  }
+  // of Levenberg and Marquardt, at half the sum of squares f
+  Pack damping(const Pack &f) const {
+    const int n = problem.columns;
+    Pack largest(1e-12), factor(0.1);
+    for (int k = 0; k < n; ++k)
+      largest = larger(largest, work.H[k * n + k]);
+    for (int l = 0; l < W; ++l)
+      factor.set(l, lane[l].damping);
+    return factor * select(less(2.0 * f, largest), 2.0 * f, largest) + 1e-13 * largest;
   }
   // takes trials over in lanes of which the bit is set
   void take(const Pack &good) {
@@ -297,7 +367,7 @@ struct Lanes {
 
 } // namespace
 
-std::size_t bytes_reach(const ModelData &m, const IkProblem &problem) {
+std::size_t bytes_ik(const ModelData &m, const IkProblem &problem) {
   DescentWorkspace work;
   return lay_out(m, problem, nullptr, work);
 }
@@ -315,7 +385,7 @@ void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &probl
         work.q[k].set(l, call.q[state * m.nq + k]);
       aim(problem, work.rows, l, call.which[state]);
     }
-    reach_rows<Pack>(m, problem, work.rows, work.q, work.r, call.J ? work.J : nullptr);
+    ik_rows<Pack>(m, problem, work.rows, work.q, work.r, call.J ? work.J : nullptr);
     for (int l = 0; l < count; ++l) {
       for (std::ptrdiff_t i = 0; i < rows; ++i)
         call.r[(first + l) * rows + i] = work.r[i][l];
@@ -328,63 +398,21 @@ void rows_of_reach(const ModelData &m, std::byte *memory, const IkProblem &probl
 void descend(const ModelData &m, std::byte *memory, const IkProblem &problem, const DescentCall &call) {
   DescentWorkspace work;
   lay_out(m, problem, memory, work);
-  const int n = problem.columns;
   Lanes lanes{m, problem, call, work, {}, {}};
-  bool more = true;
-  for (int l = 0; l < W; ++l) {
-    more = more && lanes.begin(l);
-    if (l == 0 && !more)
-      return;
-    if (more)
-      continue;
-    // lanes without a start repeat the first
-    for (int k = 0; k < m.nq; ++k)
-      work.trial[k].set(l, work.trial[k][0]);
-    for (int i = 0; i < problem.rows(); ++i)
-      work.shift[i].set(l, work.shift[i][0]);
-    aim(problem, work.rows, l, call.which[lanes.lane[0].number]);
-    lanes.lane[l].number = -1;
-  }
-  // positions of lanes that never begin are numbers too
-  for (int k = 0; k < m.nq; ++k)
-    work.q[k] = work.trial[k];
-  Pack f(0.0), sound(1.0), good(1.0);
-  reach_rows<Pack>(m, problem, work.rows, work.trial, work.r_trial, work.J_trial);
-  lanes.take(Pack(1.0));
-  for (int l = 0; l < W; ++l)
-    lanes.fresh[l] = false;
+  if (!lanes.begin_all())
+    return;
+  Pack good(1.0);
   for (;;) {
     lanes.look(half_square(problem, work, work.r));
-    f = square(problem, work);
-    Pack largest(1e-12), damping(0.1);
-    for (int k = 0; k < n; ++k)
-      largest = larger(largest, work.H[k * n + k]);
-    bool live = false;
-    for (int l = 0; l < W; ++l) {
-      damping.set(l, lanes.lane[l].damping);
-      if (lanes.lane[l].number < 0)
-        continue;
-      live = true;
-      for (int k = 0; k < n; ++k)
-        call.gradient[lanes.lane[l].number * n + k] = work.g[k][l];
-    }
-    for (int k = 0; k < n; ++k) {
-      const int place = problem.place[k];
-      const Pack at = place >= 0 ? work.q[place] : Pack(0.0);
-      const double inverse = 1.0 / problem.metric[k];
-      work.least[k] = (problem.lower[k] - at) * inverse;
-      work.most[k] = (problem.upper[k] - at) * inverse;
-    }
-    sound = bounded_step(n, work, damping * select(less(2.0 * f, largest), 2.0 * f, largest) + 1e-13 * largest);
+    const Pack f = square(problem, work);
+    bool live = lanes.store_gradients();
+    set_step_bounds(problem, work);
+    const Pack sound = bounded_step(problem.columns, work, lanes.damping(f));
     make_step(m, problem, work);
-    for (int l = 0; l < W; ++l) // what has ended makes workspace
-      if (lanes.lane[l].number < 0 && more) {
-        more = lanes.begin(l);
-        live = live || more;
-      }
+    live = lanes.refill() || live;
     if (!live)
       return;
-    reach_rows<Pack>(m, problem, work.rows, work.trial, work.r_trial, work.J_trial);
+    ik_rows<Pack>(m, problem, work.rows, work.trial, work.r_trial, work.J_trial);
     lanes.judge(f, sound, good);
     lanes.take(good);
   }

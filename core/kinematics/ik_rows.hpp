@@ -252,7 +252,7 @@ inline void hard_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<
 
 // r (m) and, unless null, J (m x columns) at q; targets stand in the workspace
 template <class T>
-inline void reach_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
+inline void ik_rows(const ModelData &m, const IkProblem &problem, IkWorkspace<T> &work, const T *q, T *r, T *J) {
   work.ws.t = T(problem.t);
   if (problem.hard())
     hard_rows(m, problem, work, q, r, J);

@@ -24,13 +24,13 @@ struct RelativeForm {
 
   // workspace
   Workspace<double> ws;
-  double *values;                            // blocks of J
-  double *drift;                             // nc: rates of the rows while nothing moves
-  double *targets;                           // 3 x nc
-  double *hosted, *laws_ahead, *laws_behind; // 3 per hosted law
-  double *unused;                            // nv + users x 6: forces of callbacks of which only laws are used
-  double *still;                             // nq + nv: state that callbacks receive
-  double *x;                                 // nx
+  double *values;                                   // blocks of J
+  double *drift;                                    // nc: rates of the rows while nothing moves
+  double *targets;                                  // 3 x nc
+  double *callback_laws, *laws_ahead, *laws_behind; // 3 per callback law
+  double *unused;                                   // nv + users x 6: forces of callbacks of which only laws are used
+  double *still;                                    // nq + nv: state that callbacks receive
+  double *x;                                        // nx
   Workspace<Dual> dual_ws;
   Dual *dual_q, *dual_v, *dual_values, *dual_bias, *dual_targets, *dual_a;
 
@@ -41,14 +41,14 @@ struct RelativeForm {
   bool look(double time) {
     t = time;
     ws.t = time;
-    if (!ask(time, hosted))
+    if (!ask(time, callback_laws))
       return false;
-    set_targets<double>(m, time, hosted, targets);
+    set_targets<double>(m, time, callback_laws, targets);
     return true;
   }
-  void place(double *q) { impose_drives<double>(m, t, hosted, q, nullptr); }
-  void pace(double *v) { impose_drives<double>(m, t, hosted, nullptr, v); }
-  void press(double *a) { prescribe<double>(m, c.acceleration_prescribed, t, hosted, a); }
+  void place(double *q) { impose_drives<double>(m, t, callback_laws, q, nullptr); }
+  void pace(double *v) { impose_drives<double>(m, t, callback_laws, nullptr, v); }
+  void press(double *a) { prescribe<double>(m, c.acceleration_prescribed, t, callback_laws, a); }
   void spread(const double *blocks, double *J) {
     for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(rows) * nv; ++k)
       J[k] = 0.0;
@@ -111,8 +111,8 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
   evaluate_loop_constraints<Dual>(
       m, dual_ws, dual_q, dual_v,
       {.bias = dual_bias, .values = dual_values, .active = c.constraint_active, .held = c.cut_velocity_locked});
-  set_targets<Dual>(m, time, hosted, dual_targets);
-  prescribe<Dual>(m, c.acceleration_prescribed, time, hosted, dual_a);
+  set_targets<Dual>(m, time, callback_laws, dual_targets);
+  prescribe<Dual>(m, c.acceleration_prescribed, time, callback_laws, dual_a);
   for (int i = 0; i < rows; ++i)
     d[i] = dual_targets[2 * rows + i].slope[0] - dual_bias[i].slope[0];
   for (int k = 0; k < m.loop_constraint_count; ++k) {
@@ -124,7 +124,7 @@ bool RelativeForm::thirds(const double *q, const double *v, const double *a, dou
   }
   for (int f = 0; f < nv; ++f)
     j[f] = known[f] && c.acceleration_prescribed[f] ? dual_a[f].slope[0] : 0.0;
-  if (!m.hosted_laws)
+  if (!m.callback_law_count)
     return true;
   // third rates of functions in Python: differences of the second
   const double e = 1e-4 * (1.0 + std::fabs(t));
@@ -170,8 +170,9 @@ std::size_t lay_out(std::byte *base, bool jerk, bool placed, RelativeForm &form,
   form.values = arena.take<double>(blocks);
   form.drift = arena.take<double>(nc);
   form.targets = arena.take<double>(3 * nc);
-  form.hosted = arena.take<double>(9 * std::size_t(m.hosted_laws));
-  form.laws_ahead = form.hosted + 3 * m.hosted_laws, form.laws_behind = form.laws_ahead + 3 * m.hosted_laws;
+  form.callback_laws = arena.take<double>(9 * std::size_t(m.callback_law_count));
+  form.laws_ahead = form.callback_laws + 3 * m.callback_law_count,
+  form.laws_behind = form.laws_ahead + 3 * m.callback_law_count;
   form.unused = arena.take<double>(nv + 6 * std::size_t(m.users));
   form.still = arena.take<double>(std::size_t(m.nq) + nv);
   form.x = arena.take<double>(std::size_t(m.nx));

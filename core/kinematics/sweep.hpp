@@ -3,15 +3,15 @@
 //
 // The closure equations Phi(q, t) = 0 of any form of coordinates, J = Phi_q, are solved level by level with one matrix:
 //
-//     J dq = -Phi        J v = b        J a = c        J j = d                                                         (1)
+//     J dq = -Phi        J v = b        J a = c        J j = d                                                      (1)
 //
 // (Garcia de Jalon and Bayo 1994, (3.4)-(3.8), the last as corrected; Sol 1983, section 8.3). From one time to the next
 //
-//     q_p = q (+) (h v + h^2/2 a)                                                                                      (2)
+//     q_p = q (+) (h v + h^2/2 a)                                                                                   (2)
 //
 // predicts, Newton corrects, and the way is judged by Hermite's formula, which two points of one smooth branch obey:
 //
-//     e = q_1 (-) q_0 - h/2 (v_0 + v_1) - h^2/12 (a_0 - a_1)                                                           (3)
+//     e = q_1 (-) q_0 - h/2 (v_0 + v_1) - h^2/12 (a_0 - a_1)                                                        (3)
 //
 // Where Newton does not converge, corrects by more than a part of the way, or (3) is more than a part of it, the way is
 // taken in halves; so it is where a pivot of J changes its sign: it would have to vanish in between, as it does on the
@@ -40,13 +40,13 @@ namespace dalembert {
 
 enum class SweepStatus : std::int32_t {
   finished,
-  ended,        // no way of any length leads on
-  open,         // the first position does not close
-  undetermined, // drives leave degrees of freedom
-  contradicted, // rows cannot have the rates that drives ask for
-  host,         // a law failed
-  far,          // more steps from one time to the next than are taken
-  stopped       // on request
+  ended,           // no way of any length leads on
+  open,            // the first position does not close
+  undetermined,    // drives leave degrees of freedom
+  contradicted,    // rows cannot have the rates that drives ask for
+  callback_failed, // a law failed
+  far,             // more steps from one time to the next than are taken
+  stopped          // on request
 };
 
 struct SweepCall {
@@ -305,13 +305,13 @@ template <class Form> void extrapolate(Form &form, SweepWorkspace &work, double 
   }
 }
 
-enum class SweepOutcome { reached, failed, host, contradicted, too_long };
+enum class SweepOutcome { reached, failed, callback_failed, contradicted, too_long };
 
 // from `here` to t into `next`
 template <class Form> SweepOutcome sweep_to(Form &form, SweepWorkspace &work, double t, double floor, SweepCall &call) {
   const double h = t - work.here.t;
   if (!form.look(t))
-    return SweepOutcome::host;
+    return SweepOutcome::callback_failed;
   copy(form, work.here, work.next);
   work.next.t = t;
   for (int f = 0; f < form.nv; ++f) {
@@ -370,7 +370,7 @@ SweepStatus begin(Form &form, SweepWorkspace &work, double t, const double *q, d
   Point &at = work.next;
   at.t = t;
   if (!form.look(t))
-    return SweepStatus::host;
+    return SweepStatus::callback_failed;
   for (int k = 0; k < form.nq; ++k)
     at.q[k] = q[k];
   for (int f = 0; f < form.nv; ++f)
@@ -410,7 +410,7 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &
       if (status != SweepStatus::finished)
         return status;
       if (!finish(row))
-        return SweepStatus::host;
+        return SweepStatus::callback_failed;
       continue;
     }
     const double begin_at = work.here.t, whole = call.times[row] - begin_at;
@@ -424,8 +424,8 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &
       const bool arrives = std::fabs(h) >= std::fabs(rest) * (1.0 - 1e-9);
       const SweepOutcome outcome = sweep_to(form, work, arrives ? call.times[row] : work.here.t + h, floor, call);
       ++call.steps;
-      if (outcome == SweepOutcome::host)
-        return SweepStatus::host;
+      if (outcome == SweepOutcome::callback_failed)
+        return SweepStatus::callback_failed;
       if (outcome == SweepOutcome::reached) {
         call.crossings += work.factors.rank < work.count;
         if (arrives)
@@ -447,7 +447,7 @@ template <class Form> SweepStatus sweep(Form &form, kinematics::SweepWorkspace &
                                                      : SweepStatus::ended;
     }
     if (!finish(row))
-      return SweepStatus::host;
+      return SweepStatus::callback_failed;
   }
   return SweepStatus::finished;
 }

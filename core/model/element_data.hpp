@@ -53,9 +53,10 @@ enum class LawForm : std::int32_t {
   function, // outside
   linear,   // parameters stiffness, damping, rest: -k (s - rest) - c s'
   limits,   // parameters lower, upper, stiffness, damping: beyond them, never pulling
-  given,    // forces are the inputs
-  dry,      // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
-  bushing,  // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
+  inputs,   // forces are the inputs
+  // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
+  dry_friction,
+  bushing, // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
 };
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs,
@@ -71,10 +72,10 @@ struct ElementData {
   std::int32_t input, inputs;
   std::int32_t signal, signals;
   std::int32_t unknowns;
-  std::int32_t active;   // what it does not store counts as brought from outside, not as lost
-  std::int32_t measured; // where its measures stand among those of all elements
-  std::int32_t quiet;    // gives signals that nothing else takes: evaluated for the record only
-  std::int32_t bounded;  // some port is that of an actuator
+  std::int32_t active;      // what it does not store counts as brought from outside, not as lost
+  std::int32_t measured;    // where its measures stand among those of all elements
+  std::int32_t report_only; // gives signals that nothing else takes: evaluated for the record only
+  std::int32_t bounded;     // some port is that of an actuator
   // where its law changes branches: places in ModelData::switching functions
   std::int32_t first_switching, switching_functions;
 };
@@ -92,10 +93,10 @@ constexpr std::int32_t follow_branch = 1 << 20;
 
 // An element that the monitor of switching functions looks at (system/switching.hpp): it has some, or gives signals to
 // one that has.
-struct WatchedData {
+struct MonitoredElementData {
   std::int32_t element;
   std::int32_t first, count;      // its inputs among those of all
-  std::int32_t support, supports; // angles that move its frames: places in ModelData::watch_support
+  std::int32_t support, supports; // angles that move its frames: places in ModelData::monitor_support
 };
 constexpr int max_law_inputs = 192, max_law_outputs = 768, max_ports = 8, max_unknowns = 24; // of a law
 

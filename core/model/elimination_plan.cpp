@@ -106,99 +106,121 @@ struct Planner {
       std::fill_n(owner_of_signal.begin() + e.signal, e.signals, k);
       if (e.states)
         out.states_of[std::size_t(k)] = add_label(LabelKind::states, k, e.states);
-      if (e.signals && !e.quiet)
+      if (e.signals && !e.report_only)
         signals_of[std::size_t(k)] = add_label(LabelKind::signals, k, e.signals);
     }
     for (Int k = 0; k < m.element_count; ++k)
-      stamp_element(k);
+      plan_element(k);
   }
 
-  void stamp_element(Int k) {
-    const ElementData &e = m.elements[k];
-    if (e.quiet)
-      return;
+  // What the law of an element depends on: bodies that its ports are on, and dofs, states and signals.
+  struct Dependences {
     std::set<Int> bodies;
-    std::set<std::pair<Int, Int>> seen; // kind and place
-    const auto note_port = [&](const PortData &port) {
+    std::set<std::pair<Int, Int>> scalars; // kind and index
+  };
+
+  Dependences dependences_of(const ElementData &e) const {
+    Dependences found;
+    const auto add_port = [&](const PortData &port) {
       if (at_joint(port)) {
-        seen.insert({Int(ElementDependence::dof), port.dof});
+        found.scalars.insert({Int(ElementDependence::dof), port.dof});
         return;
       }
       const auto [a, b] = ends(port);
-      bodies.insert(a), bodies.insert(b);
+      found.bodies.insert(a), found.bodies.insert(b);
     };
     for (Int p = e.port; p < e.port + e.ports; ++p)
-      note_port(m.ports[p]);
+      add_port(m.ports[p]);
     for (Int s = 0; s < e.states; ++s)
-      seen.insert({Int(ElementDependence::state), e.state + s});
+      found.scalars.insert({Int(ElementDependence::state), e.state + s});
     for (Int i = e.input; i < e.input + e.inputs; ++i) {
       const InputData &input = m.inputs[i];
       if (input.source == Source::port)
-        note_port(m.ports[input.place]);
+        add_port(m.ports[input.place]);
       else if (input.source == Source::state)
-        seen.insert({Int(ElementDependence::state), input.place});
+        found.scalars.insert({Int(ElementDependence::state), input.place});
       else if (input.source == Source::signal)
-        seen.insert({Int(ElementDependence::signal), input.place});
+        found.scalars.insert({Int(ElementDependence::signal), input.place});
     }
-    bodies.erase(0);
-    ElementAssembly stamp{k,
-                          0,
-                          count_of(out.bodies.size()),
-                          count_of(bodies.size()),
-                          count_of(out.sources.size()),
-                          count_of(seen.size()),
-                          count_of(out.acted.size()),
-                          0,
-                          count_of(out.entries.size())};
-    stamp.alone = bodies.size() <= 1 && seen.empty() && signals_of[std::size_t(k)] < 0;
-    out.bodies.insert(out.bodies.end(), bodies.begin(), bodies.end());
-    std::vector<Int> rows, columns; // labels
-    for (const auto &[kind, place] : seen) {
-      const ElementDependence sight = static_cast<ElementDependence>(kind);
+    found.bodies.erase(0);
+    return found;
+  }
+
+  // adds the scalars that a law depends on; returns their labels
+  std::vector<Int> add_sources(const std::set<std::pair<Int, Int>> &scalars) {
+    std::vector<Int> labels;
+    for (const auto &[number, index] : scalars) {
+      const ElementDependence kind = static_cast<ElementDependence>(number);
       Int label, column;
-      if (sight == ElementDependence::dof)
-        label = label_of_dof(place), column = place - m.bodies[body_of[std::size_t(place)]].v;
-      else if (sight == ElementDependence::state)
-        label = out.states_of[std::size_t(owner_of_state[std::size_t(place)])],
-        column = place - m.elements[owner_of_state[std::size_t(place)]].state;
+      if (kind == ElementDependence::dof)
+        label = label_of_dof(index), column = index - m.bodies[body_of[std::size_t(index)]].v;
+      else if (kind == ElementDependence::state)
+        label = out.states_of[std::size_t(owner_of_state[std::size_t(index)])],
+        column = index - m.elements[owner_of_state[std::size_t(index)]].state;
       else
-        label = signals_of[std::size_t(owner_of_signal[std::size_t(place)])],
-        column = place - m.elements[owner_of_signal[std::size_t(place)]].signal;
-      out.sources.push_back({sight, place, column});
-      columns.push_back(label);
+        label = signals_of[std::size_t(owner_of_signal[std::size_t(index)])],
+        column = index - m.elements[owner_of_signal[std::size_t(index)]].signal;
+      out.sources.push_back({kind, index, column});
+      labels.push_back(label);
     }
-    const auto act = [&](LabelKind kind, Int port, Int row, Int label) {
+    return labels;
+  }
+
+  // adds the equations that an element contributes to; returns their labels
+  std::vector<Int> add_equations(Int k, bool alone) {
+    const ElementData &e = m.elements[k];
+    std::vector<Int> labels;
+    const auto add = [&](LabelKind kind, Int port, Int row, Int label) {
       out.acted.push_back({kind, port, row});
-      rows.push_back(label);
+      labels.push_back(label);
     };
     for (Int p = 0; p < e.ports; ++p) {
       const PortData &port = m.ports[e.port + p];
       if (at_joint(port)) {
-        act(LabelKind::dofs, p, port.dof - m.bodies[body_of[std::size_t(port.dof)]].v, label_of_dof(port.dof));
+        add(LabelKind::dofs, p, port.dof - m.bodies[body_of[std::size_t(port.dof)]].v, label_of_dof(port.dof));
         continue;
       }
       const auto [a, b] = ends(port);
       if (!a && !b)
         continue;
       Int label = -1;
-      if (!stamp.alone) {
+      if (!alone) {
         label = port_label[std::size_t(e.port + p)] = add_label(LabelKind::port, e.port + p, 6);
         tap(label, a), tap(label, b);
       }
-      act(LabelKind::port, p, 0, label);
+      add(LabelKind::port, p, 0, label);
     }
     if (e.states)
-      act(LabelKind::states, 0, 0, out.states_of[std::size_t(k)]);
+      add(LabelKind::states, 0, 0, out.states_of[std::size_t(k)]);
     if (signals_of[std::size_t(k)] >= 0)
-      act(LabelKind::signals, 0, 0, signals_of[std::size_t(k)]);
-    stamp.rows = count_of(rows.size());
+      add(LabelKind::signals, 0, 0, signals_of[std::size_t(k)]);
+    return labels;
+  }
+
+  void plan_element(Int k) {
+    if (m.elements[k].report_only)
+      return;
+    const Dependences seen = dependences_of(m.elements[k]);
+    ElementAssembly plan{k,
+                         0,
+                         count_of(out.bodies.size()),
+                         count_of(seen.bodies.size()),
+                         count_of(out.sources.size()),
+                         count_of(seen.scalars.size()),
+                         count_of(out.acted.size()),
+                         0,
+                         count_of(out.entries.size())};
+    plan.alone = seen.bodies.size() <= 1 && seen.scalars.empty() && signals_of[std::size_t(k)] < 0;
+    out.bodies.insert(out.bodies.end(), seen.bodies.begin(), seen.bodies.end());
+    const std::vector<Int> columns = add_sources(seen.scalars), rows = add_equations(k, plan.alone);
+    plan.rows = count_of(rows.size());
     for (const Int row : rows)
-      for (const Int body : bodies)
-        out.entries.push_back(stamp.alone ? -1 : tap(row, body));
+      for (const Int body : seen.bodies)
+        out.entries.push_back(plan.alone ? -1 : tap(row, body));
     for (const Int row : rows)
       for (const Int column : columns)
         out.entries.push_back(link(row, column));
-    out.stamps.push_back(stamp);
+    out.stamps.push_back(plan);
   }
 
   void label_loop_constraints() {

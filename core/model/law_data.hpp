@@ -5,14 +5,14 @@
 
 namespace dalembert {
 
-// a function of time with two derivatives; its numbers stand in ModelData::law_numbers from `first`
+// a function of time with two derivatives; its numbers stand in ModelData::law_values from `first`
 enum class LawKind : std::int32_t {
   constant,   // value
   polynomial, // count coefficients, from the constant upwards
   harmonic,   // amplitude, frequency, phase, offset
   ramp,       // start, end, duration, begin
   table,      // count pieces of degree `degree`: their ends (count + 1), then each piece's coefficients from its begin
-  hosted,     // given from outside at every evaluation: `first` is its place among those
+  callback,   // given from outside at every evaluation: `first` is its place among those
 };
 struct LawData {
   LawKind kind;
@@ -20,7 +20,7 @@ struct LawData {
 };
 
 // One operation of a program; its result is the value of that number. Values a, b, c, d are results before it, or for
-// `constant` and `input` a place. A constant with a branch is a table parameter: its value may change.
+// `constant` and `input` a place. A constant with a branch is a mapped parameter: its value may change.
 // clang-format off
 enum class Operation : std::int32_t {
   constant, input,
@@ -61,7 +61,7 @@ struct ProgramTable {
 };
 
 // A table of one to three variables: polynomials of degree 1 or 3 in each, cell by cell. Its knots stand in
-// ModelData::table_numbers, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers
+// ModelData::table_values, axis by axis, then the coefficients of the cells, highest axis running fastest, of powers
 // of the distances from the cell's lower corner.
 // the ends: not a number, as at the end, nothing, all again
 enum class Extrapolation : std::int32_t { refuse, hold, zero, repeat };
@@ -69,7 +69,7 @@ struct TableData {
   std::int32_t variables, degree;
   std::int32_t cells[3];
   std::int32_t first; // of its numbers
-  Extrapolation beyond;
+  Extrapolation extrapolation;
   // along each variable, where value or slope jump: places in ModelData::table_breaks
   std::int32_t breaks[3], break_counts[3];
   double low, high; // bounds of its values

@@ -32,13 +32,13 @@ struct ModelData {
   const BodyData *bodies; // nb + 1; entry 0 is ground
   const double *armature; // nv: inertia of drive trains, seen at the degrees of freedom
   // nv, or null: inertia that loops are solved with and that is taken back (constraints/loop_dynamics.hpp)
-  const double *lent;
+  const double *regularizing_inertia;
   const std::int32_t *coordinate; // of each degree of freedom, where it has one of its own; else -1
   const JointMarkerData *markers; // users: second markers of the joints
   // flexible bodies
   std::int32_t modal_count, max_modes;
   const ModalData *modal;
-  const double *modal_numbers;
+  const double *modal_values;
   std::int64_t modal_loads, modal_squares, modal_factors; // numbers that all modal bodies need
   // closures
   std::int32_t loop_constraint_count, nc; // loop constraints and their rows
@@ -56,44 +56,44 @@ struct ModelData {
   const unsigned char *holonomic;         // of each row: binds positions too
   const double *row_scale, *column_scale; // of rows and degrees of freedom: make both parts of the system's size
   double length;                          // characteristic length of the system, m
-  std::int32_t spare_rows;                // rows that are not among the lean ones
+  std::int32_t spare_rows;                // rows that are not among the independent ones
   std::int64_t spare_loads;               // connections that states of self-stress load, all together
   RowElimination all_rows;                // every row
   // without those that repeat others of their loop constraint in every configuration
-  RowElimination lean_rows;
-  const unsigned char *lean; // of each row: it is among the lean ones
+  RowElimination independent_rows;
+  const unsigned char *independent; // of each row: it is among the independent ones
   // joints by programs
   ProgramTable joints;
   std::int32_t custom_joints; // how many the trees have
   const double *inner_starts; // of chains
   // elements, laws, drives
-  std::int32_t drive_count, hosted_laws, parameter_count;
+  std::int32_t drive_count, callback_law_count, parameter_count;
   std::int32_t element_count, port_count, measure_count, signal_count, feedback_count;
-  std::int32_t taken_count; // rows of `inputs`
-  std::int32_t input_count; // those of them that laws of time give: they may be set from outside
+  std::int32_t law_input_count; // rows of `inputs`
+  std::int32_t input_count;     // those of them that laws of time give: they may be set from outside
   std::int32_t actuator_count;
-  bool looks_at_bodies; // some element needs poses and velocities in the world
+  bool needs_body_motion; // some element needs poses and velocities in the world
   const ElementData *elements;
   const SwitchingFunctionData *switching_functions;
   std::int32_t switching_count;
-  const WatchedData *watched;
-  const std::int32_t *watch_support;        // degrees of freedom
-  std::int32_t watched_count, watch_inputs; // elements, and the inputs of all of them
-  bool watch_hosted;                        // some of these are laws given from outside
+  const MonitoredElementData *monitored;
+  const std::int32_t *monitor_support;          // degrees of freedom
+  std::int32_t monitored_count, monitor_inputs; // elements, and the inputs of all of them
+  bool monitors_callbacks;                      // some of these are laws given from outside
   const double *table_breaks;
   const PortData *ports;
   const InputData *inputs;
   const FeedbackData *feedbacks;
   const ActuatorData *actuators;
   const TableData *tables;
-  const double *table_numbers;
+  const double *table_values;
   ProgramTable programs;
   const DriveData *drives;
   const LawData *laws;
-  const double *law_numbers;
+  const double *law_values;
   FrontTables fronts; // of the Newton systems of implicit steps
-  ParameterMaps recipes;
-  std::int64_t law_number_count, support_count, modal_number_count, joint_constant_count; // sizes of tables
+  ParameterMaps parameter_maps;
+  std::int64_t law_value_count, support_count, modal_value_count, joint_constant_count; // sizes of tables
   // numbers in place of those of the tables, dual ones or those of each lane (model/parameter_maps.hpp); null: as they
   // stand
   const void *varied;
@@ -105,7 +105,7 @@ struct PointsData {
   std::int32_t count;
   // count x 12: axes (9) and origin (3) in F; of points of a flexible body in the frame of the node
   const double *frames;
-  const double *nodes; // null, or of each point its shapes as in ModelData::modal_numbers, `width` numbers
+  const double *nodes; // null, or of each point its shapes as in ModelData::modal_values, `width` numbers
   std::ptrdiff_t width;
 };
 

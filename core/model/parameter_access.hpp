@@ -25,7 +25,7 @@ template <class S> struct ParameterTables {
   LoopConstraintParameters<S> *loop_constraints;
   EndpointParameters<S> *ports;
   MarkerParameters<S> *markers;
-  S *armature, *support_factor, *law_numbers, *offsets;
+  S *armature, *support_factor, *law_values, *offsets;
   S *joint_constants;       // of the programs of joints
   S *elastic;               // of each flexible body stiffness, then damping, n x n each
   S *gravity;               // 3
@@ -38,12 +38,12 @@ inline std::size_t elastic_count(const ModelData &m) {
     count += 2 * std::size_t(m.modal[k].modes) * std::size_t(m.modal[k].modes);
   return count;
 }
-// where the stiffness of a flexible body stands in ModelData::modal_numbers (flexible/body.hpp); its damping follows
+// where the stiffness of a flexible body stands in ModelData::modal_values (flexible/body.hpp); its damping follows
 inline std::int64_t elastic_place(const ModalData &body) { return body.elastic; }
 
 template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *base, ParameterTables<S> &n) {
   Arena arena{base};
-  if (!m.recipes.numbers)
+  if (!m.parameter_maps.count)
     return 0;
   n.bodies = arena.take<BodyParameters<S>>(std::size_t(m.nb) + 1);
   n.loop_constraints = arena.take<LoopConstraintParameters<S>>(std::size_t(m.loop_constraint_count));
@@ -51,12 +51,12 @@ template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   n.markers = arena.take<MarkerParameters<S>>(std::size_t(m.users));
   n.armature = arena.take<S>(m.armature ? std::size_t(m.nv) : 0);
   n.support_factor = arena.take<S>(std::size_t(m.support_count));
-  n.law_numbers = arena.take<S>(std::size_t(m.law_number_count));
+  n.law_values = arena.take<S>(std::size_t(m.law_value_count));
   n.offsets = arena.take<S>(std::size_t(m.drive_count));
   n.joint_constants = arena.take<S>(std::size_t(m.joint_constant_count));
   n.elastic = arena.take<S>(elastic_count(m));
   n.gravity = arena.take<S>(3);
-  n.marked = arena.take<Pose<S>>(std::size_t(m.recipes.markers));
+  n.marked = arena.take<Pose<S>>(std::size_t(m.parameter_maps.markers));
   n.framed = arena.take<Pose<S>>(std::size_t(m.users) + 1);
   return arena.used;
 }

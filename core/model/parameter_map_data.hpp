@@ -6,7 +6,7 @@
 
 namespace dalembert {
 
-// A marker on a body of the user: its pose in the user's frame, constant or by table parameters: place (3), rotation
+// A marker on a body of the user: its pose in the user's frame, constant or by mapped parameters: place (3), rotation
 // vector (3).
 struct MarkerMap {
   double R[9], p[3];
@@ -19,7 +19,7 @@ struct FrameMap {
 };
 // mass, centre of mass (3) and inertia about it (xx xy xz yy yz zz), axes of the user's frame
 struct InertiaMap {
-  std::int32_t body, user, number; // place in the list; the user's number; the first table parameter
+  std::int32_t body, user, number; // place in the list; the user's number; the first mapped parameter
 };
 // a marker turned by constant axes, seen from F
 enum class PoseTarget : std::int32_t {
@@ -39,7 +39,7 @@ struct PoseMap {
   PoseTarget target;
   std::int32_t row; // of that table
 };
-// factor times one table parameter, or times two; law_term: added to what the entry of a law is already
+// factor times one mapped parameter, or times two; law_term: added to what the entry of a law is already
 enum class ScalarTarget : std::int32_t {
   pitch,
   armature,
@@ -62,9 +62,9 @@ struct ScalarMap {
 };
 
 struct ParameterMaps {
-  std::int32_t numbers, markers, inertias, poses, scalars;
-  // table parameters, as they are and as poses of markers stand in their parameter maps
-  const double *number, *described;
+  std::int32_t count, markers, inertias, poses, scalars;
+  // mapped parameters, as they are and as poses of markers stand in their parameter maps
+  const double *values, *described;
   const MarkerMap *marker;
   const FrameMap *frame; // one for each body of the user
   const InertiaMap *inertia;

@@ -1,14 +1,14 @@
-// Numbers of the tables that table parameters of the description give: from these, in any scalar, to the entries that
+// Numbers of the tables that mapped parameters of the description give: from these, in any scalar, to the entries that
 // follow.
 //
 // Frame F of a body k is where the marker M_k is that its joint carries, turned by constant axes Z_k. With X_M the pose
 // of a marker in the user's frame B of its body,
 //
-//     X_FB = (X_M Z)^-1        any marker seen from F: X_FB X_M Z                                                     (1)
-//     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                      (2)
+//     X_FB = (X_M Z)^-1        any marker seen from F: X_FB X_M Z                                                   (1)
+//     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                    (2)
 //
-// Run on numbers these fill the tables of a model with other table parameters; run on dual numbers they stand in place
-// of its tables (ModelData::varied), so that what kernels give has exact slopes by table parameters. Tables of several
+// Run on numbers these fill the tables of a model with other mapped parameters; run on dual numbers they stand in place
+// of its tables (ModelData::varied), so that what kernels give has exact slopes by mapped parameters. Tables of several
 // models, one in each lane, stand there for runs of a SIMD batch that differ in them. Kernels read them by
 // model/parameter_access.hpp.
 #pragma once
@@ -52,7 +52,7 @@ template <class S> inline void start_numbers(const ModelData &m, ParameterTables
   };
   lift_each(m.armature, m.armature ? m.nv : 0, n.armature);
   lift_each(m.support_factor, m.support_count, n.support_factor);
-  lift_each(m.law_numbers, m.law_number_count, n.law_numbers);
+  lift_each(m.law_values, m.law_value_count, n.law_values);
   lift_each(m.joints.constants, m.joint_constant_count, n.joint_constants);
   for (int k = 0; k < m.drive_count; ++k)
     n.offsets[k] = S(m.drives[k].offset);
@@ -60,7 +60,7 @@ template <class S> inline void start_numbers(const ModelData &m, ParameterTables
   S *elastic = n.elastic;
   for (int k = 0; k < m.modal_count; ++k) {
     const int count = 2 * m.modal[k].modes * m.modal[k].modes;
-    lift_each(m.modal_numbers + elastic_place(m.modal[k]), count, elastic);
+    lift_each(m.modal_values + elastic_place(m.modal[k]), count, elastic);
     elastic += count;
   }
 }
@@ -83,14 +83,14 @@ inline void set_lane_parameters(const ModelData &m, const ParameterTables<double
   put(from.markers, to.markers, std::size_t(m.users));
   put(from.armature, to.armature, m.armature ? std::size_t(m.nv) : 0);
   put(from.support_factor, to.support_factor, std::size_t(m.support_count));
-  put(from.law_numbers, to.law_numbers, std::size_t(m.law_number_count));
+  put(from.law_values, to.law_values, std::size_t(m.law_value_count));
   put(from.offsets, to.offsets, std::size_t(m.drive_count));
   put(from.joint_constants, to.joint_constants, std::size_t(m.joint_constant_count));
   put(from.elastic, to.elastic, elastic_count(m));
   put(from.gravity, to.gravity, 3);
 }
 
-// ---- what follows from table parameters
+// ---- what follows from mapped parameters
 
 // exp(r~) = 1 + a r~ + b r~^2
 template <class S> inline Mat3<S> turned_by(const Vec3<S> &r) {
@@ -124,15 +124,15 @@ template <class S> DALEMBERT_INLINE void put_mat(const Mat3<S> &R, S *to) {
 }
 template <class S> DALEMBERT_INLINE void put_vec(const Vec3<S> &p, S *to) { to[0] = p.x, to[1] = p.y, to[2] = p.z; }
 
-// described: table parameters that the constant poses of markers belong to
-template <class S> inline void place_marker(const MarkerMap &recipe, const double *described, const S *p, Pose<S> &to) {
-  to = {mat_from<S>(recipe.R), {S(recipe.p[0]), S(recipe.p[1]), S(recipe.p[2])}};
-  if (recipe.number < 0)
+// described: mapped parameters that the constant poses of markers belong to
+template <class S> inline void place_marker(const MarkerMap &map, const double *described, const S *p, Pose<S> &to) {
+  to = {mat_from<S>(map.R), {S(map.p[0]), S(map.p[1]), S(map.p[2])}};
+  if (map.number < 0)
     return;
-  const S *own = p + recipe.number;
+  const S *own = p + map.number;
   to.p = {own[0], own[1], own[2]};
   if constexpr (std::is_same_v<S, double>)
-    if (std::equal(own + 3, own + 6, described + recipe.number + 3))
+    if (std::equal(own + 3, own + 6, described + map.number + 3))
       return; // the attitude as described, to the last digit
   to.R = turned_by(Vec3<S>{own[3], own[4], own[5]});
 }
@@ -151,32 +151,32 @@ template <class S> inline void place_inertia(const S *own, const Pose<S> &X, Bod
   std::copy(all, all + 6, to.J);
 }
 
-template <class S> inline void put_pose(const PoseMap &recipe, const Pose<S> &X, ParameterTables<S> &n) {
+template <class S> inline void put_pose(const PoseMap &map, const Pose<S> &X, ParameterTables<S> &n) {
   S *R = nullptr, *p = nullptr;
-  switch (recipe.target) {
+  switch (map.target) {
   case PoseTarget::joint:
-    R = n.bodies[recipe.row].R_PJ, p = n.bodies[recipe.row].p_PJ;
+    R = n.bodies[map.row].R_PJ, p = n.bodies[map.row].p_PJ;
     break;
   case PoseTarget::body:
-    R = n.bodies[recipe.row].R_FB, p = n.bodies[recipe.row].p_FB;
+    R = n.bodies[map.row].R_FB, p = n.bodies[map.row].p_FB;
     break;
   case PoseTarget::constraint_a:
-    R = n.loop_constraints[recipe.row].R_FA, p = n.loop_constraints[recipe.row].p_FA;
+    R = n.loop_constraints[map.row].R_FA, p = n.loop_constraints[map.row].p_FA;
     break;
   case PoseTarget::constraint_b:
-    R = n.loop_constraints[recipe.row].R_FB, p = n.loop_constraints[recipe.row].p_FB;
+    R = n.loop_constraints[map.row].R_FB, p = n.loop_constraints[map.row].p_FB;
     break;
   case PoseTarget::constraint_marker:
-    R = n.loop_constraints[recipe.row].R_FM;
+    R = n.loop_constraints[map.row].R_FM;
     break;
   case PoseTarget::port_a:
-    R = n.ports[recipe.row].R_FA, p = n.ports[recipe.row].p_FA;
+    R = n.ports[map.row].R_FA, p = n.ports[map.row].p_FA;
     break;
   case PoseTarget::port_b:
-    R = n.ports[recipe.row].R_FB, p = n.ports[recipe.row].p_FB;
+    R = n.ports[map.row].R_FB, p = n.ports[map.row].p_FB;
     break;
   case PoseTarget::marker:
-    R = n.markers[recipe.row].R_FM, p = n.markers[recipe.row].p_FM;
+    R = n.markers[map.row].R_FM, p = n.markers[map.row].p_FM;
     break;
   }
   put_mat(X.R, R);
@@ -184,34 +184,34 @@ template <class S> inline void put_pose(const PoseMap &recipe, const Pose<S> &X,
     put_vec(X.p, p);
 }
 
-template <class S> inline S &scalar_place(const ScalarMap &recipe, ParameterTables<S> &n) {
-  switch (recipe.target) {
+template <class S> inline S &scalar_place(const ScalarMap &map, ParameterTables<S> &n) {
+  switch (map.target) {
   case ScalarTarget::pitch:
-    return n.bodies[recipe.row].pitch;
+    return n.bodies[map.row].pitch;
   case ScalarTarget::armature:
-    return n.armature[recipe.row];
+    return n.armature[map.row];
   case ScalarTarget::constraint:
-    return n.loop_constraints[recipe.row].parameter;
+    return n.loop_constraints[map.row].parameter;
   case ScalarTarget::coupled:
-    return n.support_factor[recipe.row];
+    return n.support_factor[map.row];
   case ScalarTarget::law:
   case ScalarTarget::law_term:
-    return n.law_numbers[recipe.row];
+    return n.law_values[map.row];
   case ScalarTarget::offset:
-    return n.offsets[recipe.row];
+    return n.offsets[map.row];
   case ScalarTarget::elastic:
-    return n.elastic[recipe.row];
+    return n.elastic[map.row];
   case ScalarTarget::joint:
-    return n.joint_constants[recipe.row];
+    return n.joint_constants[map.row];
   case ScalarTarget::gravity:
     break;
   }
-  return n.gravity[recipe.row];
+  return n.gravity[map.row];
 }
 
-// all entries that follow from table parameters p; the others stand there
+// all entries that follow from mapped parameters p; the others stand there
 template <class S> inline void apply_parameter_maps(const ModelData &m, const S *p, ParameterTables<S> &n) {
-  const ParameterMaps &all = m.recipes;
+  const ParameterMaps &all = m.parameter_maps;
   for (int k = 0; k < all.markers; ++k)
     place_marker(all.marker[k], all.described, p, n.marked[k]);
   n.framed[0] = {mat_from<S>(std::initializer_list<double>{1, 0, 0, 0, 1, 0, 0, 0, 1}.begin()), zero3<S>()};
@@ -224,17 +224,17 @@ template <class S> inline void apply_parameter_maps(const ModelData &m, const S 
   for (int k = 0; k < all.inertias; ++k)
     place_inertia(p + all.inertia[k].number, n.framed[all.inertia[k].user], n.bodies[all.inertia[k].body]);
   for (int k = 0; k < all.poses; ++k) {
-    const PoseMap &recipe = all.pose[k];
-    Pose<S> X = recipe.marker < 0 ? n.framed[0] : n.marked[recipe.marker];
-    X.R = mul(X.R, mat_from<S>(recipe.axes));
-    put_pose(recipe, recipe.base < 0 ? X : compose(n.framed[recipe.base], X), n);
+    const PoseMap &map = all.pose[k];
+    Pose<S> X = map.marker < 0 ? n.framed[0] : n.marked[map.marker];
+    X.R = mul(X.R, mat_from<S>(map.axes));
+    put_pose(map, map.base < 0 ? X : compose(n.framed[map.base], X), n);
   }
   for (int k = 0; k < all.scalars; ++k) {
-    const ScalarMap &recipe = all.scalar[k];
+    const ScalarMap &map = all.scalar[k];
     const S value =
-        recipe.second < 0 ? recipe.factor * p[recipe.number] : recipe.factor * p[recipe.number] * p[recipe.second];
-    S &place = scalar_place(recipe, n);
-    place = recipe.target == ScalarTarget::law_term ? place + value : value;
+        map.second < 0 ? map.factor * p[map.number] : map.factor * p[map.number] * p[map.second];
+    S &place = scalar_place(map, n);
+    place = map.target == ScalarTarget::law_term ? place + value : value;
   }
 }
 

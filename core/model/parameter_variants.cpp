@@ -33,9 +33,9 @@ void take(const ModelData &m, const ParameterTables<double> &n, VariantTables &o
   for (std::size_t k = 0; k < own.drives.size(); ++k)
     own.drives[k].offset = n.offsets[k];
   const double *elastic = n.elastic;
-  for (int k = 0; !own.modal_numbers.empty() && k < m.modal_count; ++k) {
+  for (int k = 0; !own.modal_values.empty() && k < m.modal_count; ++k) {
     const std::ptrdiff_t count = 2 * std::ptrdiff_t(m.modal[k].modes) * m.modal[k].modes;
-    std::copy(elastic, elastic + count, own.modal_numbers.begin() + DALEMBERT_ISA::elastic_place(m.modal[k]));
+    std::copy(elastic, elastic + count, own.modal_values.begin() + DALEMBERT_ISA::elastic_place(m.modal[k]));
     elastic += count;
   }
 }
@@ -48,7 +48,7 @@ ModelData with_parameters(const ModelData &m, const double *numbers, VariantTabl
     to.assign(from, from + (from ? count : 0));
     return to.empty() ? nullptr : to.data();
   };
-  varied.recipes.number = copied(own.numbers, numbers, std::size_t(m.recipes.numbers));
+  varied.parameter_maps.values = copied(own.numbers, numbers, std::size_t(m.parameter_maps.count));
   varied.bodies = copied(own.bodies, m.bodies, std::size_t(m.nb) + 1);
   varied.markers = copied(own.markers, m.markers, std::size_t(m.users));
   varied.loop_constraints = copied(own.loop_constraints, m.loop_constraints, std::size_t(m.loop_constraint_count));
@@ -56,19 +56,18 @@ ModelData with_parameters(const ModelData &m, const double *numbers, VariantTabl
   varied.drives = copied(own.drives, m.drives, std::size_t(m.drive_count));
   varied.armature = copied(own.armature, m.armature, std::size_t(m.nv));
   varied.support_factor = copied(own.support_factor, m.support_factor, std::size_t(m.support_count));
-  varied.law_numbers = copied(own.law_numbers, m.law_numbers, std::size_t(m.law_number_count));
+  varied.law_values = copied(own.law_values, m.law_values, std::size_t(m.law_value_count));
   varied.joints.constants = copied(own.joint_constants, m.joints.constants, std::size_t(m.joint_constant_count));
-  const bool elastic = std::any_of(m.recipes.scalar, m.recipes.scalar + m.recipes.scalars,
-                                   [](const ScalarMap &recipe) { return recipe.target == ScalarTarget::elastic; });
+  const bool elastic = std::any_of(m.parameter_maps.scalar, m.parameter_maps.scalar + m.parameter_maps.scalars,
+                                   [](const ScalarMap &map) { return map.target == ScalarTarget::elastic; });
   if (elastic)
-    varied.modal_numbers = copied(own.modal_numbers, m.modal_numbers, std::size_t(m.modal_number_count));
+    varied.modal_values = copied(own.modal_values, m.modal_values, std::size_t(m.modal_value_count));
   ParameterTables<double> n;
   std::vector<double> memory(DALEMBERT_ISA::lay_out(m, nullptr, n) / sizeof(double) + 8);
   DALEMBERT_ISA::lay_out(m, reinterpret_cast<std::byte *>(memory.data()), n);
   // these stand in the new tables themselves
   n.joint_constants = own.joint_constants.data();
-  n.armature = own.armature.data(), n.support_factor = own.support_factor.data(),
-  n.law_numbers = own.law_numbers.data();
+  n.armature = own.armature.data(), n.support_factor = own.support_factor.data(), n.law_values = own.law_values.data();
   DALEMBERT_ISA::start_numbers(m, n);
   DALEMBERT_ISA::apply_parameter_maps(m, numbers, n);
   take(m, n, own);

@@ -84,11 +84,14 @@ template <> inline std::vector<Field> fields<Instruction>() {
 }
 template <> inline std::vector<Field> fields<ElementData>() {
   using S = ElementData;
-  return {field("port", &S::port),     field("ports", &S::ports),         field("form", &S::form),
-          field("law", &S::law),       field("parameter", &S::parameter), field("parameters", &S::parameters),
-          field("state", &S::state),   field("states", &S::states),       field("input", &S::input),
-          field("inputs", &S::inputs), field("signals", &S::signals),     field("unknowns", &S::unknowns),
-          field("active", &S::active), field("quiet", &S::quiet),         field("bounded", &S::bounded)};
+  return {field("port", &S::port),           field("ports", &S::ports),
+          field("form", &S::form),           field("law", &S::law),
+          field("parameter", &S::parameter), field("parameters", &S::parameters),
+          field("state", &S::state),         field("states", &S::states),
+          field("input", &S::input),         field("inputs", &S::inputs),
+          field("signals", &S::signals),     field("unknowns", &S::unknowns),
+          field("active", &S::active),       field("report_only", &S::report_only),
+          field("bounded", &S::bounded)};
 }
 template <> inline std::vector<Field> fields<PortData>() {
   using S = PortData;
@@ -120,7 +123,7 @@ template <> inline std::vector<Field> fields<ActuatorData>() {
 template <> inline std::vector<Field> fields<TableData>() {
   using S = TableData;
   return {field("variables", &S::variables), field("degree", &S::degree), field("cells", &S::cells),
-          field("first", &S::first), field("beyond", &S::beyond)};
+          field("first", &S::first), field("extrapolation", &S::extrapolation)};
 }
 template <> inline std::vector<Field> fields<DriveData>() {
   using S = DriveData;
@@ -159,26 +162,26 @@ template <> inline std::vector<Field> fields<ScalarMap>() {
 
 // calls visit(name, rows) for every table that is filled in
 template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
-  visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature), visit("lent", t.lent);
-  visit("modal", t.modal), visit("modal_numbers", t.modal_numbers);
-  visit("loop_constraints", t.loop_constraints), visit("coupled", t.coupled), visit("curves", t.curves),
-      visit("pieces", t.pieces);
+  visit("bodies", t.bodies), visit("markers", t.markers), visit("armature", t.armature),
+      visit("regularizing_inertia", t.regularizing_inertia);
+  visit("modal", t.modal), visit("modal_values", t.modal_values);
+  visit("loop_constraints", t.loop_constraints), visit("coupling_terms", t.coupling_terms), visit("curves", t.curves),
+      visit("curve_pieces", t.pieces);
   visit("joint_programs", t.joints.programs), visit("joint_instructions", t.joints.instructions);
   visit("joint_constants", t.joints.constants), visit("joint_outputs", t.joints.outputs),
       visit("inner_starts", t.inner_starts);
-  visit("all_rows", t.all_rows), visit("lean_rows", t.lean_rows), visit("holonomic", t.holonomic);
+  visit("all_rows", t.all_rows), visit("independent_rows", t.independent_rows), visit("holonomic", t.holonomic);
   visit("row_scale", t.row_scale), visit("column_scale", t.column_scale);
   visit("elements", t.elements), visit("ports", t.ports), visit("inputs", t.inputs), visit("feedbacks", t.feedbacks);
   visit("actuators", t.actuators);
   visit("programs", t.laws_of_elements.programs), visit("instructions", t.laws_of_elements.instructions);
   visit("constants", t.laws_of_elements.constants), visit("outputs", t.laws_of_elements.outputs);
-  visit("tables", t.tables), visit("table_numbers", t.table_numbers);
-  visit("drives", t.drives), visit("laws", t.laws), visit("law_numbers", t.law_numbers),
+  visit("tables", t.tables), visit("table_values", t.table_values);
+  visit("drives", t.drives), visit("laws", t.laws), visit("law_values", t.law_values),
       visit("parameters", t.parameters);
-  visit("gravity", t.gravity), visit("length", t.length), visit("numbers", t.numbers);
-  visit("marker_recipes", t.marker_recipes), visit("frame_recipes", t.frame_recipes),
-      visit("inertia_recipes", t.inertia_recipes);
-  visit("pose_recipes", t.pose_recipes), visit("scalar_recipes", t.scalar_recipes);
+  visit("gravity", t.gravity), visit("length", t.length), visit("mapped_parameters", t.mapped_parameters);
+  visit("marker_maps", t.marker_maps), visit("frame_maps", t.frame_maps), visit("inertia_maps", t.inertia_maps);
+  visit("pose_maps", t.pose_maps), visit("scalar_maps", t.scalar_maps);
 }
 
 // names of numbers
@@ -204,7 +207,7 @@ inline std::vector<Enumeration> enumerations() {
   using P = PoseTarget;
   using N = ScalarTarget;
   return {
-      {"form",
+      {"joint_form",
        {named("none", F::none), named("about_z", F::about_z), named("along_z", F::along_z),
         named("columns", F::columns), named("custom", F::custom), named("modal", F::modal), named("node", F::node)}},
       {"loop_constraint_form",
@@ -218,10 +221,11 @@ inline std::vector<Enumeration> enumerations() {
         named("feedback", S::feedback)}},
       {"law_form",
        {named("program", G::program), named("function", G::function), named("linear", G::linear),
-        named("limits", G::limits), named("given", G::given), named("dry", G::dry), named("bushing", G::bushing)}},
+        named("limits", G::limits), named("inputs", G::inputs), named("dry_friction", G::dry_friction),
+        named("bushing", G::bushing)}},
       {"law",
        {named("constant", K::constant), named("polynomial", K::polynomial), named("harmonic", K::harmonic),
-        named("ramp", K::ramp), named("table", K::table), named("hosted", K::hosted)}},
+        named("ramp", K::ramp), named("table", K::table), named("callback", K::callback)}},
       {"operation",
        {named("constant", O::constant),
         named("input", O::input),
@@ -245,7 +249,7 @@ inline std::vector<Enumeration> enumerations() {
         named("less", O::less),
         named("lookup", O::lookup),
         named("floor", O::floor)}},
-      {"beyond",
+      {"extrapolation",
        {named("refuse", B::refuse), named("hold", B::hold), named("zero", B::zero), named("repeat", B::repeat)}},
       {"pose_target",
        {named("joint", P::joint), named("body", P::body), named("loop_constraint_a", P::constraint_a),

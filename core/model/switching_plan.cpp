@@ -81,8 +81,8 @@ struct Axis {
   bool breaks_off(int cell, bool end, double size) const {
     bool found = false;
     at_side(cell, end, [&](double value, double slope) {
-      found |=
-          std::fabs(slope) > 1e-9 * size || (table.beyond == Extrapolation::zero && std::fabs(value) > 1e-9 * size);
+      found |= std::fabs(slope) > 1e-9 * size ||
+               (table.extrapolation == Extrapolation::zero && std::fabs(value) > 1e-9 * size);
     });
     return found;
   }
@@ -105,7 +105,7 @@ void find_bounds(TableData &table, const double *numbers) {
     cells *= table.cells[k];
   }
   const int order = table.degree + 1, n1 = table.variables > 1 ? order : 1, n2 = table.variables > 2 ? order : 1;
-  table.low = table.beyond == Extrapolation::zero ? 0.0 : INFINITY, table.high = -table.low;
+  table.low = table.extrapolation == Extrapolation::zero ? 0.0 : INFINITY, table.high = -table.low;
   for (std::ptrdiff_t cell = 0; cell < cells; ++cell) {
     double width[3] = {};
     std::ptrdiff_t rest = cell;
@@ -129,15 +129,16 @@ void find_bounds(TableData &table, const double *numbers) {
 void find_table_breaks(Tables &t, ModelData &m) {
   t.table_breaks.clear();
   for (TableData &table : t.tables) {
-    find_bounds(table, t.table_numbers.data());
+    find_bounds(table, t.table_values.data());
     const double size = std::max(std::fabs(table.low), std::fabs(table.high));
     for (int k = 0; k < 3; ++k) {
       table.breaks[k] = size_of(t.table_breaks), table.break_counts[k] = 0;
       if (k >= table.variables)
         continue;
-      const Axis axis(table, t.table_numbers.data(), k);
+      const Axis axis(table, t.table_values.data(), k);
       const int cells = table.cells[k];
-      const bool refuses = table.beyond == Extrapolation::refuse, repeats = table.beyond == Extrapolation::repeat;
+      const bool refuses = table.extrapolation == Extrapolation::refuse,
+                 repeats = table.extrapolation == Extrapolation::repeat;
       if (refuses || (repeats ? axis.breaks(cells - 1, 0, size) : axis.breaks_off(0, false, size)))
         t.table_breaks.push_back(axis.knots[0]);
       for (int j = 1; j < cells; ++j)
@@ -179,7 +180,7 @@ void find_switching_functions(Tables &t, ModelData &m) {
     };
     if (e.form == LawForm::limits)
       add(2);
-    if (e.form != LawForm::program || e.quiet)
+    if (e.form != LawForm::program || e.report_only)
       continue;
     const ProgramData &program = t.laws_of_elements.programs[std::size_t(e.law)];
     for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
@@ -202,7 +203,7 @@ void find_switching_functions(Tables &t, ModelData &m) {
   m.switching_count = size_of(t.switching_functions);
 }
 
-// ---- the elements that are watched
+// ---- the elements that are monitored
 
 namespace {
 
@@ -253,8 +254,8 @@ void find_watched(Tables &t, ModelData &m) {
       }
     }
   }
-  t.watched.clear(), t.watch_support.clear();
-  m.watch_inputs = 0, m.watch_hosted = false;
+  t.monitored.clear(), t.monitor_support.clear();
+  m.monitor_inputs = 0, m.monitors_callbacks = false;
   for (std::size_t k = 0; k < t.elements.size(); ++k) {
     if (!marked[k])
       continue;
@@ -273,16 +274,16 @@ void find_watched(Tables &t, ModelData &m) {
       const InputData &input = t.inputs[std::size_t(e.input + j)];
       if (input.source == Source::port)
         add_port(t.ports[std::size_t(input.place)]);
-      m.watch_hosted |= input.source == Source::law && t.laws[std::size_t(input.place)].kind == LawKind::hosted;
+      m.monitors_callbacks |= input.source == Source::law && t.laws[std::size_t(input.place)].kind == LawKind::callback;
     }
     const std::int32_t count = 1 + 2 * e.measures + e.states + e.parameters + e.inputs;
-    t.watched.push_back({std::int32_t(k), m.watch_inputs, count, size_of(t.watch_support), size_of(angles)});
-    t.watch_support.insert(t.watch_support.end(), angles.begin(), angles.end());
-    m.watch_inputs += count;
+    t.monitored.push_back({std::int32_t(k), m.monitor_inputs, count, size_of(t.monitor_support), size_of(angles)});
+    t.monitor_support.insert(t.monitor_support.end(), angles.begin(), angles.end());
+    m.monitor_inputs += count;
   }
-  m.watched = pointer(t.watched);
-  m.watched_count = size_of(t.watched);
-  m.watch_support = pointer(t.watch_support);
+  m.monitored = pointer(t.monitored);
+  m.monitored_count = size_of(t.monitored);
+  m.monitor_support = pointer(t.monitor_support);
 }
 
 } // namespace dalembert

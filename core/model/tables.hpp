@@ -19,51 +19,51 @@ struct Tables {
   // filled in, row by row (model/schema.hpp)
   std::vector<BodyData> bodies; // ground is not among them
   std::vector<JointMarkerData> markers;
-  std::vector<double> armature; // nv; none: all zero
-  std::vector<double> lent;     // nv; none: all zero
+  std::vector<double> armature;             // nv; none: all zero
+  std::vector<double> regularizing_inertia; // nv; none: all zero
   std::vector<ModalData> modal;
-  std::vector<double> modal_numbers;
+  std::vector<double> modal_values;
   std::vector<LoopConstraintData> loop_constraints;
-  std::vector<CouplingTermData> coupled;
+  std::vector<CouplingTermData> coupling_terms;
   std::vector<CurveData> curves;
   std::vector<CurvePiece> pieces;
   ProgramRows joints, laws_of_elements;
   std::vector<double> inner_starts;
-  std::vector<std::int32_t> all_rows, lean_rows; // orders of elimination; none: as they stand
+  std::vector<std::int32_t> all_rows, independent_rows; // orders of elimination; none: as they stand
   std::vector<std::int32_t> holonomic;
   std::vector<double> row_scale, column_scale;
   std::vector<ElementData> elements;
   std::vector<SwitchingFunctionData> switching_functions; // what follows from elements
-  std::vector<WatchedData> watched;
-  std::vector<std::int32_t> watch_support;
+  std::vector<MonitoredElementData> monitored;
+  std::vector<std::int32_t> monitor_support;
   std::vector<double> table_breaks;
   std::vector<PortData> ports;
   std::vector<InputData> inputs;
   std::vector<FeedbackData> feedbacks;
   std::vector<ActuatorData> actuators;
   std::vector<TableData> tables;
-  std::vector<double> table_numbers;
+  std::vector<double> table_values;
   std::vector<DriveData> drives;
   std::vector<LawData> laws;
-  std::vector<double> law_numbers;
-  std::vector<double> parameters; // of the elements, as described
-  std::vector<double> gravity;    // 3
-  std::vector<double> length;     // 1: characteristic length of the system
-  std::vector<double> numbers;    // table parameters, as described
-  std::vector<MarkerMap> marker_recipes;
-  std::vector<FrameMap> frame_recipes;
-  std::vector<InertiaMap> inertia_recipes;
-  std::vector<PoseMap> pose_recipes;
-  std::vector<ScalarMap> scalar_recipes;
+  std::vector<double> law_values;
+  std::vector<double> parameters;        // of the elements, as described
+  std::vector<double> gravity;           // 3
+  std::vector<double> length;            // 1: characteristic length of the system
+  std::vector<double> mapped_parameters; // mapped parameters, as described
+  std::vector<MarkerMap> marker_maps;
+  std::vector<FrameMap> frame_maps;
+  std::vector<InertiaMap> inertia_maps;
+  std::vector<PoseMap> pose_maps;
+  std::vector<ScalarMap> scalar_maps;
 
   // what follows
   struct Order {
     std::vector<std::int32_t> row, constraint, first;
     std::vector<std::int64_t> start;
-  } all, lean;
-  std::vector<std::int32_t> support, tree, coordinate, coupled_place;
+  } all, independent;
+  std::vector<std::int32_t> support, tree, coordinate, coupling_index;
   std::vector<double> support_factor;
-  std::vector<unsigned char> is_holonomic, is_lean;
+  std::vector<unsigned char> is_holonomic, is_independent;
   struct Fronts {
     std::vector<LabelData> labels;
     std::vector<LabelAtBodyData> taps;
@@ -81,9 +81,9 @@ struct Tables {
 // The part of `complete` that plans the elimination of implicit steps (model/elimination_plan.hpp).
 void complete_fronts(Tables &tables, ModelData &m);
 
-// The tables of a model that table parameters have entries in.
+// The tables of a model that mapped parameters have entries in.
 struct VariantTables {
-  std::vector<double> numbers, armature, support_factor, law_numbers, modal_numbers, joint_constants;
+  std::vector<double> numbers, armature, support_factor, law_values, modal_values, joint_constants;
   std::vector<BodyData> bodies;
   std::vector<JointMarkerData> markers;
   std::vector<LoopConstraintData> loop_constraints;
@@ -91,7 +91,7 @@ struct VariantTables {
   std::vector<DriveData> drives;
 };
 
-// The model with other table parameters (ParameterMaps::numbers of them): tables in `own`, everything else shared.
+// The model with other mapped parameters (ParameterMaps::numbers of them): tables in `own`, everything else shared.
 ModelData with_parameters(const ModelData &m, const double *numbers, VariantTables &own);
 
 // Works out what follows, and points a model at it all. Throws std::invalid_argument where rows do not fit each other.

@@ -32,22 +32,22 @@ struct BodyData {
   JointForm form;
   MotionMapDependence series;
   std::int32_t parent;
-  std::int32_t reversed;  // the outboard marker is the user's first
-  std::int32_t nq, nv;    // sizes of this joint
-  std::int32_t q, v;      // offsets of its coordinates and velocities
-  std::int32_t v_end;     // velocities of the subtree of this body: [v, v_end)
-  std::int32_t last;      // last body of its subtree
-  std::int32_t H;         // offset of its motion map in the workspace, in columns
-  std::int32_t program;   // custom: of its pose and motion map among ModelData::joints; that of its bias follows
-  std::int32_t moves, by; // columns of its motion map, and offset of the velocities they go with
-  std::int32_t user;      // the user's number of the body whose frame this is, from 1; 0: none
-  std::int32_t owner;     // the user's number of the body it belongs to
-  std::int32_t joint;     // the user's number of the body whose joint this is; 0: none
-  std::int32_t modal;     // of modal bodies and nodes: place in ModelData::modal
-  std::int32_t ordinal;   // of nodes that carry something: their number among those of their body
-  std::int32_t armature;  // some degree of freedom of it has an inertia of its own
-  std::int32_t lent;      // some degree of freedom of it has inertia from its loop alone
-  std::int64_t shape;     // of modal bodies and nodes: where the shapes of the node stand in ModelData::modal_numbers
+  std::int32_t reversed;       // the outboard marker is the user's first
+  std::int32_t nq, nv;         // sizes of this joint
+  std::int32_t q, v;           // offsets of its coordinates and velocities
+  std::int32_t v_end;          // velocities of the subtree of this body: [v, v_end)
+  std::int32_t last;           // last body of its subtree
+  std::int32_t H;              // offset of its motion map in the workspace, in columns
+  std::int32_t program;        // custom: of its pose and motion map among ModelData::joints; that of its bias follows
+  std::int32_t moves, by;      // columns of its motion map, and offset of the velocities they go with
+  std::int32_t user;           // the user's number of the body whose frame this is, from 1; 0: none
+  std::int32_t owner;          // the user's number of the body it belongs to
+  std::int32_t joint;          // the user's number of the body whose joint this is; 0: none
+  std::int32_t modal;          // of modal bodies and nodes: place in ModelData::modal
+  std::int32_t ordinal;        // of nodes that carry something: their number among those of their body
+  std::int32_t armature;       // some degree of freedom of it has an inertia of its own
+  std::int32_t is_regularized; // some degree of freedom of it has inertia from its loop alone
+  std::int64_t shape; // of modal bodies and nodes: where the shapes of the node stand in ModelData::modal_values
 };
 
 // A flexible body; see flexible/body.hpp for what the numbers are.
@@ -57,7 +57,7 @@ struct ModalData {
   std::int32_t second;     // displacements have a part of second order (geometric stiffening)
   // tables of Jain & Rodriguez 1990, appendix B, beside the consistent ones; slopes are velocities
   std::int32_t source;
-  std::int64_t table;   // where its integrals stand in ModelData::modal_numbers; equal bodies share them
+  std::int64_t table;   // where its integrals stand in ModelData::modal_values; equal bodies share them
   std::int64_t elastic; // where its stiffness stands there, n x n, and its damping after it
   // rows of what its modes carry, where they are few (flexible/low_rank_modes.hpp); 0: dense factors
   std::int32_t rank;

@@ -1,4 +1,5 @@
 #include "natural/rows.hpp"
+#include "scalar/vec.hpp"
 #include <algorithm>
 #include <cmath>
 
@@ -6,24 +7,16 @@ namespace dalembert::natural {
 
 namespace {
 
-struct Vector {
-  double x[3];
-};
+using Vector = DALEMBERT_ISA::Vec3<double>;
 
-Vector between(const double *X, std::int32_t i, std::int32_t j, int size) {
-  Vector d{};
-  for (int k = 0; k < size; ++k)
-    d.x[k] = X[i + k] - X[j + k];
-  return d;
+// X[i] - X[j], of two or three components
+Vector difference(const double *X, std::int32_t i, std::int32_t j, int size) {
+  return {X[i] - X[j], size > 1 ? X[i + 1] - X[j + 1] : 0.0, size > 2 ? X[i + 2] - X[j + 2] : 0.0};
 }
-Vector first(const Term &term, const double *X, int size) { return between(X, term.at[0], term.at[1], size); }
-Vector second(const Term &term, const double *X, int size) { return between(X, term.at[2], term.at[3], size); }
-Vector third(const Term &term, const double *X) { return between(X, term.at[4], term.at[5], 3); }
-
-double dot(const Vector &a, const Vector &b) { return a.x[0] * b.x[0] + a.x[1] * b.x[1] + a.x[2] * b.x[2]; }
-Vector cross(const Vector &a, const Vector &b) {
-  return {{a.x[1] * b.x[2] - a.x[2] * b.x[1], a.x[2] * b.x[0] - a.x[0] * b.x[2], a.x[0] * b.x[1] - a.x[1] * b.x[0]}};
-}
+Vector first(const Term &term, const double *X, int size) { return difference(X, term.at[0], term.at[1], size); }
+Vector second(const Term &term, const double *X, int size) { return difference(X, term.at[2], term.at[3], size); }
+Vector third(const Term &term, const double *X) { return difference(X, term.at[4], term.at[5], 3); }
+void store(const Vector &a, double *to) { to[0] = a.x, to[1] = a.y, to[2] = a.z; }
 
 // component c of a cross product has A[i] B[j] - A[j] B[i]; in the plane, c = 2
 struct Pair {
@@ -63,12 +56,13 @@ template <typename Add> void differentiate(const Term &term, const double *X, Ad
   case Kind::linear:
     return add(p[0], k);
   case Kind::dot: {
-    const Vector A = first(term, X, term.part), B = second(term, X, term.part);
+    double A[3], B[3];
+    store(first(term, X, term.part), A), store(second(term, X, term.part), B);
     for (int c = 0; c < term.part; ++c) {
-      add(p[0] + c, k * B.x[c]);
-      add(p[1] + c, -k * B.x[c]);
-      add(p[2] + c, k * A.x[c]);
-      add(p[3] + c, -k * A.x[c]);
+      add(p[0] + c, k * B[c]);
+      add(p[1] + c, -k * B[c]);
+      add(p[2] + c, k * A[c]);
+      add(p[3] + c, -k * A[c]);
     }
     return;
   }
@@ -88,14 +82,15 @@ template <typename Add> void differentiate(const Term &term, const double *X, Ad
   }
   case Kind::triple: {
     const Vector A = first(term, X, 3), B = second(term, X, 3), E = third(term, X);
-    const Vector byA = cross(B, E), byB = cross(E, A), byE = cross(A, B);
+    double by_A[3], by_B[3], by_E[3];
+    store(cross(B, E), by_A), store(cross(E, A), by_B), store(cross(A, B), by_E);
     for (int c = 0; c < 3; ++c) {
-      add(p[0] + c, k * byA.x[c]);
-      add(p[1] + c, -k * byA.x[c]);
-      add(p[2] + c, k * byB.x[c]);
-      add(p[3] + c, -k * byB.x[c]);
-      add(p[4] + c, k * byE.x[c]);
-      add(p[5] + c, -k * byE.x[c]);
+      add(p[0] + c, k * by_A[c]);
+      add(p[1] + c, -k * by_A[c]);
+      add(p[2] + c, k * by_B[c]);
+      add(p[3] + c, -k * by_B[c]);
+      add(p[4] + c, k * by_E[c]);
+      add(p[5] + c, -k * by_E[c]);
     }
     return;
   }

@@ -184,7 +184,8 @@ RunQueue Batch::Queue::plain() {
     all.clear(k);
     one.number = std::ptrdiff_t(k);
     one.q = row_of(request.q, k, all.nq), one.v = row_of(request.v, k, all.nv), one.x = row_of(request.x, k, all.nx);
-    const std::size_t numbers = std::size_t(all.m.recipes.numbers), parameters = std::size_t(all.m.parameter_count);
+    const std::size_t numbers = std::size_t(all.m.parameter_maps.count),
+                      parameters = std::size_t(all.m.parameter_count);
     one.variant = request.numbers ? &queue.own.made(all.described, row_of(request.numbers, k, numbers)) : nullptr;
     const ControlSequence *control = all.run.conditions.sequence;
     one.parameters = request.parameters                    ? row_of(request.parameters, k, parameters)
@@ -308,7 +309,7 @@ Outcome Batch::continue_implicitly(ScalarRun &one, const Block &work) const {
 void Batch::run_scalar(Block &work, std::size_t k) {
   RunVariant own;
   const ModelData &mine =
-      request.numbers ? own.made(described, row_of(request.numbers, k, std::size_t(m.recipes.numbers))) : m;
+      request.numbers ? own.made(described, row_of(request.numbers, k, std::size_t(m.parameter_maps.count))) : m;
   Row row{*this, k, 0};
   const auto record = [](void *self, double, const double *q, const double *v, const double *x, const double *) {
     Row &place = *static_cast<Row *>(self);

@@ -22,7 +22,7 @@ struct Gradients {
                       first = k * std::size_t(request.samples.count);
     RunVariant own;
     const ModelData &mine =
-        request.numbers ? own.made(described, request.numbers + k * std::size_t(m.recipes.numbers)) : m;
+        request.numbers ? own.made(described, request.numbers + k * std::size_t(m.parameter_maps.count)) : m;
     Run one = run;
     if (request.parameters)
       one.conditions.parameters = request.parameters + k * std::size_t(m.parameter_count);

@@ -8,7 +8,7 @@
 #define DALEMBERT_LANES 2
 #endif
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__)
 #define DALEMBERT_INLINE inline __attribute__((always_inline))
 #define DALEMBERT_RESTRICT __restrict__
 #else

@@ -341,7 +341,7 @@ private:
   void add_forces(double t) {
     for (int k = 0; has_forces && k < m.actuator_count; ++k) // what is clipped does not vary
       if (const int f = m.ports[m.actuators[k].port].dof;
-          f >= 0 && delivered_fraction(m.actuators[k], here().motion.system.asked[k]) < 1.0)
+          f >= 0 && delivered_fraction(m.actuators[k], here().motion.system.requested_effort[k]) < 1.0)
         slopes[std::size_t(f)] = 0.0;
     for (int f = 0; has_forces && f < m.nv; ++f)
       if (const int channel = run.conditions.sequence->force[f]; channel >= 0)
@@ -407,7 +407,7 @@ private:
     constexpr double settled = 1e-9;
     time = run.interval.clamp(time);
     loops.ws.t = time;
-    set_targets(m, time, system.hosted, system.targets);
+    set_targets(m, time, system.callback_laws, system.targets);
     rounds.clear();
     q_r.assign(q, q + m.nq);
     for (int round = 0; round < max_rounds; ++round) {

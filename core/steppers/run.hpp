@@ -157,7 +157,7 @@ struct Samples {
 struct SimdRunInput {
   std::ptrdiff_t number = -1; // among all
   const double *q = nullptr, *v = nullptr, *x = nullptr;
-  // its model, where runs differ in table parameters; null: the same for all
+  // its model, where runs differ in mapped parameters; null: the same for all
   const ModelData *variant = nullptr;
   // of its elements, where runs differ in them; null: those of the conditions
   const double *parameters = nullptr;
@@ -201,7 +201,7 @@ struct IntegratorSet {
   // that cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it
   // receives the states of all of them at once; without one there is one register.
   int lanes;
-  bool (*supports_simd_batch)(const ModelData &, const Run &, bool own); // own: with table parameters in each lane
+  bool (*supports_simd_batch)(const ModelData &, const Run &, bool own); // own: with mapped parameters in each lane
   std::size_t (*simd_batch_bytes)(const ModelData &, int packs);
   void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &,
                          const RunQueue &, int packs, const BatchedControl *control);

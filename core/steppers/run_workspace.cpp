@@ -45,9 +45,9 @@ bool impose_drives(const RunContext &i, double t, double *q, double *v, const do
   if (!i.m.drive_count)
     return true;
   t = i.run.interval.clamp(t);
-  if (i.m.hosted_laws && !evaluate_callbacks(i.m, i.run.conditions, i.work.motion.system, {t, q, v, x}))
+  if (i.m.callback_law_count && !evaluate_callbacks(i.m, i.run.conditions, i.work.motion.system, {t, q, v, x}))
     return false;
-  impose_drives(i.m, t, i.work.motion.system.hosted, q, v);
+  impose_drives(i.m, t, i.work.motion.system.callback_laws, q, v);
   return true;
 }
 
@@ -68,7 +68,7 @@ Outcome project_onto_constraints(const RunContext &i, double t, double *q, doubl
   SystemWorkspace<double> &system = i.work.motion.system;
   t = i.run.interval.clamp(t);
   system.loops.ws.t = t;
-  set_targets(m, t, system.hosted, system.targets);
+  set_targets(m, t, system.callback_laws, system.targets);
   if (!project_positions(m, i.run.conditions, system, q, i.work.change, i.run.counts.projections))
     return Outcome::loops_open;
   project_velocities(m, i.run.conditions, system, q, v, i.work.change, i.run.conditions.velocity_prescribed);

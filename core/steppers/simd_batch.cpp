@@ -128,8 +128,9 @@ bool supports_simd_batch(const ModelData &m, const Run &run, bool own) {
   const bool searched =
       std::any_of(m.loop_constraints, m.loop_constraints + m.loop_constraint_count,
                   [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
-  const bool hosted = run.conditions.callbacks && m.hosted_laws; // only a control may receive many states at once
-  return !m.feedback_count && !hosted && !run.conditions.sampled_forces && !run.conditions.constraint_active &&
+  const bool callback_laws =
+      run.conditions.callbacks && m.callback_law_count; // only a control may receive many states at once
+  return !m.feedback_count && !callback_laws && !run.conditions.sampled_forces && !run.conditions.constraint_active &&
          !(own && searched);
 }
 

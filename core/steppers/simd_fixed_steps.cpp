@@ -122,7 +122,7 @@ private:
 
   // the state and its rates where a run begins, or after a discontinuity
   void enter() {
-    impose_drives(m, P(interval.clamp(t)), work.system.hosted, work.q, work.v);
+    impose_drives(m, P(interval.clamp(t)), work.system.callback_laws, work.q, work.v);
     project(t, work.q, work.v);
     rates(t, work.q, work.v, work.x, work.a, work.dx);
     P zero(0.0);
@@ -184,14 +184,14 @@ private:
       v[f] = work.v[f] + work.z[m.nv + f];
     for (int k = 0; k < m.nx; ++k)
       x[k] = work.x[k] + work.z[2 * m.nv + k];
-    impose_drives(m, P(interval.clamp(time)), work.system.hosted, q, v);
+    impose_drives(m, P(interval.clamp(time)), work.system.callback_laws, q, v);
   }
 
   void project(double time, P *q, P *v) {
     if (!m.nc || !run.project)
       return;
     work.system.loops.ws.t = P(interval.clamp(time));
-    set_targets(m, work.system.loops.ws.t, work.system.hosted, work.system.targets);
+    set_targets(m, work.system.loops.ws.t, work.system.callback_laws, work.system.targets);
     alone |= project_simd(m, run.conditions, work.system, q, v, work.change);
   }
 

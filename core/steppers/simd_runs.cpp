@@ -34,9 +34,9 @@ std::size_t lay_out_pack(const ModelData &m, std::byte *base, SimdRunWorkspace &
   work.e = arena.take<P>(n);
   work.K = arena.take<P>(16 * n);
   work.D = arena.take<P>(7 * n);
-  work.margins = arena.take<P>(std::size_t(m.switching_count));
+  work.switching_values = arena.take<P>(std::size_t(m.switching_count));
   for (P **each : {&work.begin_y, &work.begin_rate, &work.end_y, &work.end_rate})
-    *each = arena.take<P>(std::size_t(m.watch_inputs));
+    *each = arena.take<P>(std::size_t(m.monitor_inputs));
   work.sides = arena.take<double>(std::size_t(m.switching_count));
   work.parameters = arena.take<double>(std::size_t(W) * std::size_t(m.parameter_count));
   arena.skip(lay_out(m, arena.here(), work.own));
@@ -132,7 +132,7 @@ void SimdRuns::set_lane(int lane) {
   usual_min_pivot[lane] = 0.0;
   counts[lane] = Counts{};
   alone &= ~(1u << lane);
-  watched &= ~(1u << lane);
+  monitored &= ~(1u << lane);
   unclear[lane] = 0;
 }
 
@@ -160,7 +160,7 @@ unsigned SimdRuns::load_run() {
 // Requests rates at the states of some lanes, after drives and constraints have been imposed.
 void SimdRuns::enter(unsigned lanes, unsigned beginning) {
   fresh = beginning;
-  watched &= ~lanes;
+  monitored &= ~lanes;
   for (int k = 0; k < m.nq; ++k)
     work.qs[k] = work.q[k];
   if (fresh) {
@@ -175,7 +175,7 @@ void SimdRuns::enter(unsigned lanes, unsigned beginning) {
   for (int f = 0; f < m.nv; ++f)
     work.vs[f] = work.v[f];
   const P now = packed(t);
-  impose_drives(m, clamped(now), work.system.hosted, work.qs, work.vs);
+  impose_drives(m, clamped(now), work.system.callback_laws, work.qs, work.vs);
   if (m.nc && run.project)
     alone |= project_onto_constraints(now, work.qs, work.vs) & lanes;
   request(RunRequest::entering, lanes, now, work.qs, work.vs, work.x, work.K + m.nv, work.K + 2 * m.nv);
@@ -197,7 +197,7 @@ void SimdRuns::start_evaluated() {
     if (!on(fresh, lane))
       continue;
     for (int k = 0; k < m.switching_count; ++k)
-      work.margins[k].set(lane, work.system.margins[k][lane]);
+      work.switching_values[k].set(lane, work.system.switching_values[k][lane]);
     if (samples.count && samples.times[0] <= from) {
       put(lane, work.q, work.v, work.x);
       next[lane] = 1;
@@ -381,7 +381,7 @@ void SimdRuns::advance_state() {
       work.x[k].set(lane, work.x1[k][lane]);
       work.dx[k].set(lane, end()[2 * m.nv + k][lane]);
     }
-    for (int k = 0; k < m.watch_inputs; ++k) {
+    for (int k = 0; k < m.monitor_inputs; ++k) {
       work.begin_y[k].set(lane, work.end_y[k][lane]);
       work.begin_rate[k].set(lane, work.end_rate[k][lane]);
     }
@@ -423,7 +423,7 @@ Pack SimdRuns::packed(const double *numbers) const {
 // the branches that are held are those that fit.
 void SimdRuns::check_branches(unsigned lanes) {
   for (int k = 0; k < m.switching_count; ++k) {
-    const P &now = work.system.margins[k], &then = work.margins[k];
+    const P &now = work.system.switching_values[k], &then = work.switching_values[k];
     if (!m.switching_functions[k].whole)
       alone |= lanes & bits(opposite(less(P(0.0), now * then)));
     else
@@ -455,15 +455,15 @@ void SimdRuns::monitor() {
   P length;
   for (int lane = 0; lane < W; ++lane)
     length.set(lane, on(passed, lane) ? h[lane] : 1.0); // elsewhere it has no effect
-  if (passed & ~watched) {
+  if (passed & ~monitored) {
     look(packed(t), work.q, work.v, work.x, work.a, work.dx, little * length, work.end_y, work.end_rate);
-    for (int k = 0; k < m.watch_inputs; ++k)
+    for (int k = 0; k < m.monitor_inputs; ++k)
       for (int lane = 0; lane < W; ++lane)
-        if (on(passed & ~watched, lane)) {
+        if (on(passed & ~monitored, lane)) {
           work.begin_y[k].set(lane, work.end_y[k][lane]);
           work.begin_rate[k].set(lane, work.end_rate[k][lane]);
         }
-    watched |= passed;
+    monitored |= passed;
   }
   look(packed(t1), work.q1, work.v1, work.x1, end() + m.nv, end() + 2 * m.nv, -little * length, work.end_y,
        work.end_rate);
@@ -478,12 +478,12 @@ void SimdRuns::monitor() {
 
 bool SimdRuns::stays_inside(int lane) {
   SwitchingWorkspace &mine = work.switching;
-  for (int k = 0; k < m.watch_inputs; ++k) {
+  for (int k = 0; k < m.monitor_inputs; ++k) {
     mine.begin.y[k] = work.begin_y[k][lane], mine.begin.rate[k] = work.begin_rate[k][lane];
     mine.end.y[k] = work.end_y[k][lane], mine.end.rate[k] = work.end_rate[k][lane];
   }
   for (int k = 0; k < m.switching_count; ++k)
-    mine.margins[k] = work.margins[k][lane];
+    mine.switching_values[k] = work.switching_values[k][lane];
   const auto turn = [&](int f) { return h[lane] * std::max(std::fabs(work.v[f][lane]), std::fabs(work.v1[f][lane])); };
   return max_turn_of(m, turn) <= max_turn && keeps_sides(m, mine, work.sides, h[lane]);
 }
@@ -491,7 +491,7 @@ bool SimdRuns::stays_inside(int lane) {
 // positions and velocities onto the loops; returns the lanes in which that fails
 unsigned SimdRuns::project_onto_constraints(const P &time, P *q, P *v) {
   work.system.loops.ws.t = clamped(time);
-  set_targets(m, work.system.loops.ws.t, work.system.hosted, work.system.targets);
+  set_targets(m, work.system.loops.ws.t, work.system.callback_laws, work.system.targets);
   return project_simd(m, run.conditions, work.system, q, v, work.change);
 }
 
@@ -512,7 +512,7 @@ void SimdRuns::displace(const P &time, const P *z, P *q, P *v, P *x) const {
     x[k] = work.x[k] + z[2 * m.nv + k];
   for (int f = 0; f < m.nv; ++f)
     v[f] = work.v[f] + z[m.nv + f];
-  impose_drives(m, clamped(time), work.system.hosted, q, v);
+  impose_drives(m, clamped(time), work.system.callback_laws, q, v);
 }
 
 // norm of increments in units of the tolerance

@@ -10,7 +10,8 @@
 // (`request_now`), the caller has them evaluated (`evaluate`), and `continue_run` proceeds to the next request. So many
 // registers can advance side by side, and one call of a control receives the states of all of them.
 //
-//     entering -> probe -> stage 1 ... 11 -> end [-> closed] [-> dense 13 ... 15] -> stage 1 ... or entering, or nothing
+//     entering -> probe -> stage 1 ... 11 -> end [-> closed] [-> dense 13 ... 15] -> stage 1 ... or entering, or
+//     nothing
 #pragma once
 
 #include "model/parameter_maps.hpp"
@@ -27,8 +28,8 @@ struct SimdRunWorkspace {
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
   P *control, *inputs;                                 // nv, input_count: of a control sequence
-  P *margins;                                          // switching_count: where the runs begin
-  // watch_inputs: what switching functions take at both ends of a step
+  P *switching_values;                                 // switching_count: where the runs begin
+  // monitor_inputs: what switching functions take at both ends of a step
   P *begin_y, *begin_rate, *end_y, *end_rate;
   SwitchingWorkspace switching; // of one lane
   double *sides;                // switching_count: none are held
@@ -134,7 +135,7 @@ private:
   Counts counts[W];
   bool broken = false;              // there are breaks
   bool filled = false, dry = false; // there is a run in every lane; there are no more runs
-  unsigned watched = 0;             // lanes: `begin_y` is known
+  unsigned monitored = 0;           // lanes: `begin_y` is known
   // lanes: at work; that begin; with samples within the step; that have to go by themselves
   unsigned running = 0, fresh = 0, inner = 0, alone = 0;
 };

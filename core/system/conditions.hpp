@@ -9,7 +9,7 @@
 namespace dalembert {
 
 // Laws and forces that callbacks evaluate; `evaluate` returns false to stop.
-//   laws (3 per hosted law), tau (nv), loads (users x 6: [moment; force] at the origin of each body, world axes)
+//   laws (3 per callback law), tau (nv), loads (users x 6: [moment; force] at the origin of each body, world axes)
 struct Callbacks {
   bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau,
                    double *loads);

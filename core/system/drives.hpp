@@ -9,8 +9,8 @@ namespace dalembert::DALEMBERT_ISA {
 // position, velocity and acceleration of a driven coordinate, or residual and rates of a driven row; only from the
 // drive's level on
 template <class T>
-inline LawValue<T> drive_demand(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
-  const LawValue<T> law = law_at(m, drive.law, t, hosted);
+inline LawValue<T> drive_demand(const ModelData &m, const DriveData &drive, const T &t, const double *callback_laws) {
+  const LawValue<T> law = law_at(m, drive.law, t, callback_laws);
   const T nothing(0.0);
   if (drive.level == 1)
     return {nothing, law.value, law.rate};
@@ -64,12 +64,12 @@ template <class T> inline Turning<T> after(const Turning<T> &a, const Turning<T>
 // Coordinates, velocities and accelerations of a joint whose attitude, and place, laws prescribe: with p a quaternion
 // of any length, and place c in axes of the first marker,
 //
-//     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                          (1)
-//     u = C^T c'                      u' = C^T c'' - omega x u                                                          (2)
+//     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                      (1)
+//     u = C^T c'                      u' = C^T c'' - omega x u                                                      (2)
 template <class T> struct DrivenJoint { T q[7], v[6], a[6]; };
-template <class T>
-inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, const T &t, const double *hosted) {
-  const auto law = [&](int k) { return law_at(m, drive.law + k, t, hosted); };
+template <class T> inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, const T &t,
+                                                      const double *callback_laws) {
+  const auto law = [&](int k) { return law_at(m, drive.law + k, t, callback_laws); };
   Turning<T> e;
   if (drive.turns == 3) {
     e = after(after(turning_about(drive.axes[0], law(0)), turning_about(drive.axes[1], law(1))),
@@ -109,20 +109,20 @@ inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, c
 }
 
 // positions and velocities of driven joints, as their laws have them; null where not wanted
-template <class T> inline void impose_drives(const ModelData &m, const T &t, const double *hosted, T *q, T *v) {
+template <class T> inline void impose_drives(const ModelData &m, const T &t, const double *callback_laws, T *q, T *v) {
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.row >= 0 || drive.level > 1)
       continue;
     if (drive.turns) {
-      const DrivenJoint<T> joint = driven_joint(m, drive, t, hosted);
+      const DrivenJoint<T> joint = driven_joint(m, drive, t, callback_laws);
       for (int j = 0; q && j < 4 + drive.moves; ++j)
         q[drive.coordinate + j] = joint.q[j];
       for (int j = 0; v && j < 3 + drive.moves; ++j)
         v[drive.dof + j] = joint.v[j];
       continue;
     }
-    const LawValue<T> wanted = drive_demand(m, drive, t, hosted);
+    const LawValue<T> wanted = drive_demand(m, drive, t, callback_laws);
     if (q && drive.level == 0)
       q[drive.coordinate] = wanted.value;
     if (v)
@@ -132,31 +132,31 @@ template <class T> inline void impose_drives(const ModelData &m, const T &t, con
 
 // accelerations of driven joints; zero where a degree of freedom is locked
 template <class T>
-inline void prescribe(const ModelData &m, const unsigned char *given, const T &t, const double *hosted, T *a) {
+inline void prescribe(const ModelData &m, const unsigned char *given, const T &t, const double *callback_laws, T *a) {
   for (int f = 0; given && f < m.nv; ++f)
     if (given[f])
       a[f] = T(0.0);
   for (int k = 0; given && k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.turns) {
-      const DrivenJoint<T> joint = driven_joint(m, drive, t, hosted);
+      const DrivenJoint<T> joint = driven_joint(m, drive, t, callback_laws);
       for (int j = 0; j < 3 + drive.moves; ++j)
         a[drive.dof + j] = joint.a[j];
     } else if (drive.row < 0) {
-      a[drive.dof] = drive_demand(m, drive, t, hosted).second;
+      a[drive.dof] = drive_demand(m, drive, t, callback_laws).second;
     }
   }
 }
 
 // targets, 3 x nc: residual, rate and second rate demanded of every row
-template <class T> inline void set_targets(const ModelData &m, const T &t, const double *hosted, T *targets) {
+template <class T> inline void set_targets(const ModelData &m, const T &t, const double *callback_laws, T *targets) {
   for (int i = 0; i < 3 * m.nc; ++i)
     targets[i] = T(0.0);
   for (int k = 0; k < m.drive_count; ++k) {
     const DriveData &drive = m.drives[k];
     if (drive.row < 0)
       continue;
-    const LawValue<T> wanted = drive_demand(m, drive, t, hosted);
+    const LawValue<T> wanted = drive_demand(m, drive, t, callback_laws);
     targets[drive.row] = wanted.value;
     targets[m.nc + drive.row] = wanted.rate;
     targets[2 * m.nc + drive.row] = wanted.second;

@@ -18,7 +18,7 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
     *each = arena.take<T>(nv);
   work.inputs = arena.take<T>(std::size_t(m.input_count));
   work.parameters = arena.take<double>(std::size_t(m.parameter_count));
-  work.asked = arena.take<T>(std::size_t(m.actuator_count));
+  work.requested_effort = arena.take<T>(std::size_t(m.actuator_count));
   work.cut = arena.take<T>(std::size_t(m.cut_nv));
   work.targets = arena.take<T>(3 * std::size_t(m.nc));
   work.lambda = arena.take<T>(std::size_t(m.nc));
@@ -26,10 +26,10 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
   work.signals = arena.take<T>(std::size_t(m.signal_count));
   work.unused = arena.take<T>(std::size_t(m.nx));
   work.feedback = arena.take<T>(std::size_t(m.feedback_count));
-  work.margins = arena.take<T>(std::size_t(m.switching_count));
+  work.switching_values = arena.take<T>(std::size_t(m.switching_count));
   work.sides = arena.take<double>(std::size_t(m.switching_count));
   work.numbers = arena.take<double>(std::size_t(m.programs.max_values));
-  work.hosted = arena.take<double>(3 * std::size_t(m.hosted_laws));
+  work.callback_laws = arena.take<double>(3 * std::size_t(m.callback_law_count));
   work.loads = arena.take<double>(6 * std::size_t(m.users));
   return arena.used;
 }
@@ -40,7 +40,7 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
   for (int f = 0; !pushed && f < m.nv; ++f)
     work.efforts[f] = 0.0;
   if (c.callbacks &&
-      !c.callbacks->evaluate(c.callbacks->self, s.t, s.q, s.v, s.x, work.hosted, work.efforts, work.loads))
+      !c.callbacks->evaluate(c.callbacks->self, s.t, s.q, s.v, s.x, work.callback_laws, work.efforts, work.loads))
     return false;
   if (c.sampled_forces) {
     const std::ptrdiff_t row =
@@ -79,7 +79,7 @@ template <class T> static void apply_loads(const ModelData &m, const Conditions 
     work.cut[f] = T(0.0);
   if (!m.element_count && !m.actuator_count)
     return;
-  if (m.looks_at_bodies && !in_world) {
+  if (m.needs_body_motion && !in_world) {
     place_in_world(m, ws);
     move_in_world(m, ws, s.v);
   }
@@ -114,7 +114,7 @@ static void evaluate_rows(const ModelData &m, const Conditions &c, SystemWorkspa
   LoopWorkspace<T> &loops = work.loops;
   const bool stabilized = c.stabilization[0] != 0.0 || c.stabilization[1] != 0.0;
   loops.ws.t = s.t;
-  set_targets(m, s.t, work.hosted, work.targets);
+  set_targets(m, s.t, work.callback_laws, work.targets);
   evaluate_loop_constraints<T>(m, loops.ws, s.q, s.v,
                                {.residual = stabilized ? loops.rhs : nullptr,
                                 .bias = loops.gamma,
@@ -133,7 +133,7 @@ static void evaluate_rows(const ModelData &m, const Conditions &c, SystemWorkspa
 template <class T> unsigned solve_accelerations(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
                                                 const SystemState<T> &s, T *a, T *dx) {
   Workspace<T> &ws = work.loops.ws;
-  prescribe(m, c.acceleration_prescribed, s.t, work.hosted, a);
+  prescribe(m, c.acceleration_prescribed, s.t, work.callback_laws, a);
   for (int f = 0; s.prescribed && c.acceleration_prescribed && f < m.nv; ++f)
     if (c.acceleration_prescribed[f])
       a[f] = s.prescribed[f];

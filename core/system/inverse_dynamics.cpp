@@ -93,8 +93,8 @@ static bool by_differences(const ModelData &m, const Conditions &c, MotionWorksp
   return true;
 }
 
-bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives,
-                const PrescribedMotion &motion, double *const by[3]) {
+bool d_required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work,
+                       DerivativesWorkspace &derivatives, const PrescribedMotion &motion, double *const by[3]) {
   if (m.feedback_count || (c.callbacks && c.callbacks->depends_on_state))
     return by_differences(m, c, work, derivatives, motion, by);
   SystemWorkspace<double> &system = work.system;

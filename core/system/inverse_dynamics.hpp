@@ -21,7 +21,7 @@ bool required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &w
 bool loads_of_motion(const ModelData &m, const Conditions &c, MotionWorkspace &work, const PrescribedMotion &motion,
                      double *loads);
 // derivatives of tau by positions, velocities and accelerations, nv x nv each; for open systems
-bool d_supplied(const ModelData &m, const Conditions &c, MotionWorkspace &work, DerivativesWorkspace &derivatives,
-                const PrescribedMotion &motion, double *const by[3]);
+bool d_required_forces(const ModelData &m, const Conditions &c, MotionWorkspace &work,
+                       DerivativesWorkspace &derivatives, const PrescribedMotion &motion, double *const by[3]);
 
 } // namespace dalembert::DALEMBERT_ISA

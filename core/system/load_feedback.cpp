@@ -43,7 +43,7 @@ double size_of(const double *u, int n) {
   return largest;
 }
 
-// z - g(z)
+// r(z) = z - g(z)
 struct LoadEquation {
   const ModelData &m;
   const Conditions &c;
@@ -51,12 +51,19 @@ struct LoadEquation {
   const SystemState<double> &s;
   double *a, *dx;
 
-  void look() {
+  void evaluate() {
     double *z = work.system.feedback, *found = work.feedback.found;
     solve_accelerations(m, c, work.system, s, a, dx);
     transmitted_loads(m, c, work, s, a, found);
     for (int k = 0; k < m.feedback_count; ++k)
       work.feedback.residual[k] = z[k] - found[k];
+  }
+
+  // z := g(z)
+  void substitute() {
+    for (int k = 0; k < m.feedback_count; ++k)
+      work.system.feedback[k] = work.feedback.found[k];
+    evaluate();
   }
 
   // by differences of size h
@@ -68,7 +75,7 @@ struct LoadEquation {
     for (int j = 0; j < n; ++j) {
       const double before = z[j];
       z[j] = before + h;
-      look();
+      evaluate();
       z[j] = before;
       for (int i = 0; i < n; ++i)
         work.feedback.broyden[i * n + j] = (r[i] - kept[i]) / h;
@@ -76,72 +83,80 @@ struct LoadEquation {
     for (int k = 0; k < n; ++k)
       r[k] = kept[k];
   }
+
+  // moves z by the Newton step of the Jacobian; returns the square of the step, NaN if the Jacobian is singular
+  double newton_step() {
+    const int n = m.feedback_count;
+    double *z = work.system.feedback, *r = work.feedback.residual, *step = work.feedback.step, *lu = work.feedback.lu;
+    for (int k = 0; k < n * n; ++k)
+      lu[k] = work.feedback.broyden[k];
+    if (!factor_lu(lu, work.feedback.exchange, n))
+      return std::numeric_limits<double>::quiet_NaN();
+    for (int k = 0; k < n; ++k)
+      step[k] = -r[k];
+    solve_lu(lu, work.feedback.exchange, n, step);
+    double square = 0.0;
+    for (int k = 0; k < n; ++k) {
+      z[k] += step[k];
+      square += step[k] * step[k];
+    }
+    return square;
+  }
+
+  // Broyden's update: adds the residual that the step has not explained, r_new = J step + r_old + rest
+  void update_jacobian(double square) {
+    const int n = m.feedback_count;
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j)
+        work.feedback.broyden[i * n + j] += work.feedback.residual[i] * work.feedback.step[j] / square;
+  }
 };
 
 } // namespace
 
 // Finds the loads that fit; false if there are none.
 static bool solve_feedback(LoadEquation &equation) {
-  const ModelData &m = equation.m;
   LoadFeedbackWorkspace &work = equation.work.feedback;
-  constexpr int max_rounds = 40, fresh = 8;
+  constexpr int max_rounds = 40, jacobian_period = 8;
   constexpr double precise = 1e-13, near = 1e-10, far = 1e8;
-  const int n = m.feedback_count;
-  double *z = equation.work.system.feedback, *found = work.found, *r = work.residual, *step = work.step,
-         *J = work.broyden;
+  const int n = equation.m.feedback_count;
+  double *z = equation.work.system.feedback, *found = work.found, *r = work.residual;
   for (int k = 0; k < n; ++k)
     z[k] = 0.0;
-  equation.look();
-  for (int k = 0; k < n; ++k)
-    z[k] = found[k];
-  equation.look();
+  equation.evaluate();
+  equation.substitute();
   // without the forces, and with them
   const double usual = size_of(z, n) > size_of(found, n) ? size_of(z, n) : size_of(found, n);
-  double reach = 0.0, last = std::numeric_limits<double>::infinity(), before = size_of(z, n);
-  int fresh_at = 0;    // the round in which a Jacobian is due
-  bool follows = true; // found loads follow so little that taking them leads on
+  double largest = 0.0, last = std::numeric_limits<double>::infinity(), before = size_of(z, n);
+  int jacobian_round = 0;  // the round in which a Jacobian is due
+  bool contractive = true; // g depends on z so weakly that substitution converges
   for (int round = 0; round < max_rounds; ++round) {
     const double open = size_of(r, n);
-    reach = size_of(z, n) > reach ? size_of(z, n) : reach;
-    if (open <= precise * reach || open == 0.0)
+    largest = size_of(z, n) > largest ? size_of(z, n) : largest;
+    if (open <= precise * largest || open == 0.0)
       return true;
     // loads of flexible bodies are differences of large ones, and as rough
-    if (open <= near * reach && open > 0.5 * last)
+    if (open <= near * largest && open > 0.5 * last)
       return true;
     last = open;
     const double ratio = open / before;
-    follows = follows && ratio < 0.5 && std::log(precise) > (n + 3) * std::log(ratio);
+    contractive = contractive && ratio < 0.5 && std::log(precise) > (n + 3) * std::log(ratio);
     before = open;
-    if (follows) {
-      for (int k = 0; k < n; ++k)
-        z[k] = found[k];
-      equation.look();
-      fresh_at = round + 1;
+    if (contractive) {
+      equation.substitute();
+      jacobian_round = round + 1;
       continue;
     }
-    if ((round - fresh_at) % fresh == 0)
-      equation.jacobian(1e-6 * (reach > open ? reach : open));
-    for (int k = 0; k < n * n; ++k)
-      work.lu[k] = J[k];
-    if (!factor_lu(work.lu, work.exchange, n))
+    if ((round - jacobian_round) % jacobian_period == 0)
+      equation.jacobian(1e-6 * (largest > open ? largest : open));
+    const double square = equation.newton_step();
+    if (square != square || !(size_of(z, n) <= far * usual)) // there is no solution near
       return false;
-    for (int k = 0; k < n; ++k)
-      step[k] = -r[k];
-    solve_lu(work.lu, work.exchange, n, step);
-    double square = 0.0;
-    for (int k = 0; k < n; ++k) {
-      z[k] += step[k];
-      square += step[k] * step[k];
-    }
-    if (!(size_of(z, n) <= far * usual)) // there is no solution near
-      return false;
-    equation.look();
+    equation.evaluate();
     if (!(square > 0.0))
       return true;
-    for (int i = 0; i < n; ++i) // Broyden: what the step has not explained, r_new = J step + r_old + rest
-      for (int j = 0; j < n; ++j)
-        J[i * n + j] += r[i] * step[j] / square;
-    if (size_of(step, n) <= precise * reach) // rounding is all that is left
+    equation.update_jacobian(square);
+    if (size_of(work.step, n) <= precise * largest) // rounding is all that is left
       return true;
   }
   return false;

@@ -31,7 +31,7 @@ static void put_rows(const ModelData &m, const Conditions &c, SystemWorkspace<do
                      const SystemState<double> &s, const Report &out) {
   LoopWorkspace<double> &loops = system.loops;
   loops.ws.t = s.t;
-  set_targets(m, s.t, system.hosted, system.targets);
+  set_targets(m, s.t, system.callback_laws, system.targets);
   evaluate_loop_constraints<double>(m, loops.ws, s.q, nullptr,
                                     {.residual = loops.rhs,
                                      .values = loops.values,
@@ -48,8 +48,8 @@ static void put_rows(const ModelData &m, const Conditions &c, SystemWorkspace<do
         rate += loops.values[constraint.values + j * constraint.supports + i] * s.v[m.support[constraint.support + i]];
       if (out.residual)
         out.residual[row] = holds && m.holonomic[row] ? loops.rhs[row] - system.targets[row] : 0.0;
-      if (out.rate)
-        out.rate[row] = holds ? rate : 0.0;
+      if (out.residual_rate)
+        out.residual_rate[row] = holds ? rate : 0.0;
     }
   }
   if (out.residual)
@@ -62,7 +62,7 @@ static bool rows_move(const ModelData &m, const Conditions &c, SystemWorkspace<d
   double *drift = system.loops.drift;
   bool any = false;
   system.loops.ws.t = s.t;
-  set_targets(m, s.t, system.hosted, system.targets);
+  set_targets(m, s.t, system.callback_laws, system.targets);
   evaluate_loop_constraints<double>(m, system.loops.ws, s.q, nullptr,
                                     {.drift = drift, .active = c.constraint_active, .held = c.cut_velocity_locked});
   for (int i = 0; i < m.nc; ++i) {
@@ -85,7 +85,7 @@ static double outside_power(const ModelData &m, const Conditions &c, ReportWorks
   for (int k = 0; k < m.actuator_count; ++k) // what actuators could not give
     if (const int f = m.ports[m.actuators[k].port].dof;
         f >= 0 && !(c.acceleration_prescribed && c.acceleration_prescribed[f]))
-      power -= (1.0 - delivered_fraction(m.actuators[k], system.asked[k])) * system.control[f] * s.v[f];
+      power -= (1.0 - delivered_fraction(m.actuators[k], system.requested_effort[k])) * system.control[f] * s.v[f];
   const double *pushed = c.callbacks && c.callbacks->gives_forces ? system.loads : nullptr;
   for (const double *loads : {pushed, s.loads})
     for (int i = 1; loads && i <= m.nb; ++i) {
@@ -112,12 +112,12 @@ struct ReportRequirements {
 
   ReportRequirements(const ModelData &m, const Conditions &c, const Report &out) {
     const ElementRecords &e = out.elements;
-    elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.taken || e.ends ||
-               out.signals || out.asked || out.applied || out.cut_effort || out.energy;
+    elements = e.measures || e.rates || e.forces || e.energies || e.losses || e.gains || e.loads || e.law_inputs ||
+               e.port_loads || out.signals || out.requested_effort || out.applied || out.cut_effort || out.energy;
     passes = out.loads || out.unique || out.cut_a || (out.lambda && m.nc) ||
-             (out.held && (c.acceleration_prescribed || c.cut_velocity_locked)) ||
+             (out.constraint_effort && (c.acceleration_prescribed || c.cut_velocity_locked)) ||
              ((out.tau || out.energy) && c.acceleration_prescribed);
-    moves = out.a || out.dx || out.tau || out.held || out.margins || passes ||
+    moves = out.a || out.dx || out.tau || out.constraint_effort || out.switching_values || passes ||
             (elements && (m.feedback_count || c.law_branches));
     placed = elements || out.cut_q || out.cut_v;
   }
@@ -125,15 +125,16 @@ struct ReportRequirements {
 
 } // namespace
 
-static void put_held(const ModelData &m, const Conditions &c, const ReportWorkspace &work, double *held) {
+static void put_constraint_effort(const ModelData &m, const Conditions &c, const ReportWorkspace &work,
+                                  double *effort) {
   const SystemWorkspace<double> &system = work.motion.system;
   for (int f = 0; f < m.nv; ++f)
-    held[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - system.tau[f] : 0.0;
+    effort[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] - system.tau[f] : 0.0;
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; j < constraint.nv; ++j) {
       const bool holds = constraint.held && c.cut_velocity_locked && c.cut_velocity_locked[constraint.v + j];
-      held[m.nv + constraint.v + j] =
+      effort[m.nv + constraint.v + j] =
           holds ? work.motion.loads.lambda[constraint.row + constraint.rows - constraint.nv + j] : 0.0;
     }
   }
@@ -145,10 +146,10 @@ static void put_motion(const ModelData &m, const Conditions &c, ReportWorkspace 
   for (int f = 0; f < m.nv; ++f)
     work.tau[f] = c.acceleration_prescribed && c.acceleration_prescribed[f] ? system.passed[f] : system.tau[f];
   copy(work.tau, m.nv, out.tau);
-  for (int k = 0; out.margins && k < m.switching_count; ++k)
-    out.margins[k] = c.law_branches ? system.margins[k] : 0.0;
-  if (out.held)
-    put_held(m, c, work, out.held);
+  for (int k = 0; out.switching_values && k < m.switching_count; ++k)
+    out.switching_values[k] = c.law_branches ? system.switching_values[k] : 0.0;
+  if (out.constraint_effort)
+    put_constraint_effort(m, c, work, out.constraint_effort);
   if (!need.passes)
     return;
   copy(work.motion.loads.lambda, m.nc, out.lambda);
@@ -175,7 +176,7 @@ static void put_elements(const ModelData &m, const Conditions &c, ReportWorkspac
   copy(work.applied, m.nv, out.applied);
   copy(work.cut, m.cut_nv, out.cut_effort);
   copy(system.signals, m.signal_count, out.signals);
-  copy(system.asked, m.actuator_count, out.asked);
+  copy(system.requested_effort, m.actuator_count, out.requested_effort);
   if (!out.energy)
     return;
   double stored = 0.0, lost = modal_loss(m, s.v), brought = 0.0;
@@ -199,7 +200,7 @@ bool report(const ModelData &m, const Conditions &c, ReportWorkspace &work, cons
   }
   if (need.moves && !dynamics(m, c, work.motion, s, a, out.dx ? out.dx : system.unused))
     return false;
-  if (!need.moves && (need.elements || out.residual || out.rate) && !evaluate_callbacks(m, c, system, s))
+  if (!need.moves && (need.elements || out.residual || out.residual_rate) && !evaluate_callbacks(m, c, system, s))
     return false;
   if (need.passes) // leaves the frames in the world
     connection_loads(m, c, system, work.motion.loads, s, a);
@@ -211,7 +212,7 @@ bool report(const ModelData &m, const Conditions &c, ReportWorkspace &work, cons
     cut_joints(m, system.loops.ws, out.cut_q, out.cut_v, out.cut_a);
   if (need.elements)
     put_elements(m, c, work, s, out);
-  if (out.residual || out.rate)
+  if (out.residual || out.residual_rate)
     put_rows(m, c, system, s, out);
   return true;
 }

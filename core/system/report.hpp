@@ -21,13 +21,14 @@ struct Report {
   double *cut_q = nullptr, *cut_v = nullptr, *cut_a = nullptr; // coordinates of cut joints, velocities, accelerations
   double *cut_effort = nullptr;                                // cut_nv: of elements there
   // nv + cut_nv: what holds locked and driven degrees of freedom, of the trees and of cut joints; else zero
-  double *held = nullptr;
-  double *residual = nullptr, *rate = nullptr; // nc: by how much rows and their rates are missed
+  double *constraint_effort = nullptr;
+  double *residual = nullptr, *residual_rate = nullptr; // nc: by how much rows and their rates are missed
   // elements
   ElementRecords elements;
-  double *signals = nullptr; // signal_count
-  double *asked = nullptr;   // actuator_count: demands on actuators at bounded joints, all together
-  double *margins = nullptr; // switching_count: what decides between branches of laws, if some are held; else zero
+  double *signals = nullptr;          // signal_count
+  double *requested_effort = nullptr; // actuator_count: demands on actuators at bounded joints, all together
+  double *switching_values =
+      nullptr;               // switching_count: what decides between branches of laws, if some are held; else zero
   double *applied = nullptr; // nv: joint forces of the elements
   // energies (J) and powers (W): kinetic, potential, stored in elements, lost, brought by elements, put in from outside
   // by drives, joint forces, loads and rows that depend on time

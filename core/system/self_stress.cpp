@@ -128,9 +128,9 @@ static void load_state(const ModelData &m, SystemWorkspace<double> &system, Self
 
 // ---- states
 
-// the weights of lean rows (count of them, on n degrees of freedom) in another row of their loop constraint: least
-// squares by Cholesky
-static void weights_of(const double *P, int n, const int *lean, int count, int spare, double *weight) {
+// the weights of independent rows (count of them, on n degrees of freedom) in another row of their loop constraint:
+// least squares by Cholesky
+static void weights_of(const double *P, int n, const int *independent, int count, int spare, double *weight) {
   const auto product_of = [&](int i, int j) {
     double sum = 0.0;
     for (int s = 0; s < n; ++s)
@@ -139,14 +139,14 @@ static void weights_of(const double *P, int n, const int *lean, int count, int s
   };
   double L[6][6];
   for (int i = 0; i < count; ++i) {
-    const double own = product_of(lean[i], lean[i]);
+    const double own = product_of(independent[i], independent[i]);
     for (int j = 0; j <= i; ++j) {
-      double sum = i == j ? own : product_of(lean[i], lean[j]);
+      double sum = i == j ? own : product_of(independent[i], independent[j]);
       for (int k = 0; k < j; ++k)
         sum -= L[i][k] * L[j][k];
       L[i][j] = i == j ? std::sqrt(sum > 1e-24 * own ? sum : 0.0) : L[j][j] > 0.0 ? sum / L[j][j] : 0.0;
     }
-    weight[i] = product_of(spare, lean[i]);
+    weight[i] = product_of(spare, independent[i]);
     for (int k = 0; k < i; ++k)
       weight[i] -= L[i][k] * weight[k];
     weight[i] = L[i][i] > 0.0 ? weight[i] / L[i][i] : 0.0;
@@ -159,24 +159,24 @@ static void weights_of(const double *P, int n, const int *lean, int count, int s
 }
 
 // Begins the state of a row that its loop constraint repeats in every configuration: that row less its parts along the
-// lean ones. False if it holds something by itself, as it may close to a singular position.
+// independent ones. False if it holds something by itself, as it may close to a singular position.
 static bool begin_repeat(const ModelData &m, const LoopWorkspace<double> &loops, const LoopConstraintData &constraint,
                          int spare, SelfStressWorkspace &work) {
   constexpr double nothing = 1e-6;   // of the largest entry of the loop constraint's rows
   constexpr double rounding = 1e-11; // of an entry that demands something, scaled
   const int n = constraint.supports;
   const double *P = loops.values + constraint.values;
-  int lean[6], count = 0;
+  int independent[6], count = 0;
   for (int j = 0; j < constraint.rows; ++j)
-    if (m.lean[constraint.row + j])
-      lean[count++] = j;
+    if (m.independent[constraint.row + j])
+      independent[count++] = j;
   double weight[6], left = 0.0, most = 0.0;
-  weights_of(P, n, lean, count, spare, weight);
+  weights_of(P, n, independent, count, spare, weight);
   for (int s = 0; s < n; ++s) {
     const double column = m.column_scale[m.support[constraint.support + s]];
     double rest = P[spare * n + s];
     for (int i = 0; i < count; ++i)
-      rest -= weight[i] * P[lean[i] * n + s];
+      rest -= weight[i] * P[independent[i] * n + s];
     left = std::max(left, std::fabs(rest) * m.row_scale[constraint.row + spare] * column);
     for (int j = 0; j < constraint.rows; ++j)
       most = std::max(most, std::fabs(P[j * n + s]) * m.row_scale[constraint.row + j] * column);
@@ -187,7 +187,7 @@ static bool begin_repeat(const ModelData &m, const LoopWorkspace<double> &loops,
   for (int j = 0, i = 0; j < constraint.rows; ++j) {
     if (j == spare) {
       add_row(work, constraint.row + j, 1.0);
-    } else if (i < count && lean[i] == j) {
+    } else if (i < count && independent[i] == j) {
       if (std::fabs(weight[i]) > 1e-8)
         add_row(work, constraint.row + j, -weight[i]);
       ++i;
@@ -201,7 +201,7 @@ static void find_repeats(const ModelData &m, const Conditions &c, SystemWorkspac
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; (!c.constraint_active || c.constraint_active[k]) && j < constraint.rows; ++j)
-      if (!m.lean[constraint.row + j] && begin_repeat(m, system.loops, constraint, j, work))
+      if (!m.independent[constraint.row + j] && begin_repeat(m, system.loops, constraint, j, work))
         load_state(m, system, work);
   }
 }
@@ -316,7 +316,7 @@ int find_self_stress(const ModelData &m, const Conditions &c, SystemWorkspace<do
   work.states = 0;
   if (!m.nc)
     return 0;
-  if (factored_last(system.loops).envelope == Envelope::lean || !work.J)
+  if (factored_last(system.loops).envelope == Envelope::independent || !work.J)
     find_repeats(m, c, system, work);
   else
     find_dependences(m, c, system, work, still);

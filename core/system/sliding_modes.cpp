@@ -23,8 +23,8 @@ static double largest(std::initializer_list<std::pair<const double *, int>> all)
   return most;
 }
 
-void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
-                  const SystemState<double> &s, const double *a, const double *dx, double *rates) {
+void switching_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
+                     const SystemState<double> &s, const double *a, const double *dx, double *rates) {
   // a time in which the state moves by a small part of its size
   const double size = 1.0 + largest({{s.q, m.nq}, {s.v, m.nv}, {s.x, m.nx}}),
                pace = largest({{s.v, m.nv}, {a, m.nv}, {dx, m.nx}});
@@ -41,7 +41,7 @@ void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<doubl
     SystemState<double> beside = s;
     beside.t = s.t + time, beside.q = work.q, beside.v = work.v, beside.x = work.x;
     evaluate_switching_functions(m, c, system, beside);
-    std::copy_n(system.margins, m.switching_count, sign < 0.0 ? work.below : work.above);
+    std::copy_n(system.switching_values, m.switching_count, sign < 0.0 ? work.below : work.above);
   }
   for (int k = 0; k < m.switching_count; ++k)
     rates[k] = (work.above[k] - work.below[k]) / (2.0 * h);

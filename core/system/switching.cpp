@@ -11,7 +11,7 @@ namespace dalembert::DALEMBERT_ISA {
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &work) {
   Arena arena{base};
-  const std::size_t inputs = std::size_t(m.watch_inputs), functions = std::size_t(m.switching_count);
+  const std::size_t inputs = std::size_t(m.monitor_inputs), functions = std::size_t(m.switching_count);
   const std::size_t values = functions ? std::size_t(m.programs.max_values) : 0,
                     signals = functions ? std::size_t(m.signal_count) : 0;
   for (SwitchingPoint *each : {&work.begin, &work.end, work.parts, work.parts + 1, work.parts + 2}) {
@@ -25,8 +25,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &wor
   work.bounds = arena.take<Interval>(functions);
   work.numbers = arena.take<double>(values);
   work.given = arena.take<double>(signals);
-  work.active = arena.take<unsigned char>(functions ? std::size_t(m.watched_count) : 0);
-  for (double **each : {&work.margins, &work.beyond, &work.size, &work.base})
+  work.active = arena.take<unsigned char>(functions ? std::size_t(m.monitored_count) : 0);
+  for (double **each : {&work.switching_values, &work.beyond, &work.size, &work.base})
     *each = arena.take<double>(functions);
   return arena.used;
 }
@@ -35,10 +35,10 @@ template <class T> bool look_at_watched(const ModelData &m, const Conditions &c,
                                         const SystemState<T> &s, const unsigned char *active, T *y) {
   Workspace<T> &ws = work.loops.ws;
   if constexpr (std::is_same_v<T, double>)
-    if (m.watch_hosted && !evaluate_callbacks(m, c, work, s))
+    if (m.monitors_callbacks && !evaluate_callbacks(m, c, work, s))
       return false;
   ws.t = s.t;
-  if (m.looks_at_bodies)
+  if (m.needs_body_motion)
     place_and_move(m, ws, s.q, s.v);
   gather_watched(m, ws, evaluation_context(c, work, s, static_cast<T *>(nullptr)), active, s.q, s.v, y);
   return true;
@@ -50,12 +50,12 @@ static bool is_known(const Interval &x) { return x.low <= x.high; }
 template <class T> void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active,
                                                   const T *y, T *values, T *signals, T *found) {
   std::fill_n(signals, m.signal_count, T(std::numeric_limits<double>::quiet_NaN()));
-  for (int k = 0; k < m.watched_count; ++k) {
+  for (int k = 0; k < m.monitored_count; ++k) {
     if (active && !active[k])
       continue;
-    const WatchedData &watched = m.watched[k];
-    const ElementData &e = m.elements[watched.element];
-    const T *in = y + watched.first;
+    const MonitoredElementData &monitored = m.monitored[k];
+    const ElementData &e = m.elements[monitored.element];
+    const T *in = y + monitored.first;
     if (e.form == LawForm::limits) {
       found[e.first_switching] = in[1] - in[3];
       found[e.first_switching + 1] = in[1] - in[4];
@@ -63,13 +63,13 @@ template <class T> void switching_function_values(const ModelData &m, const doub
     }
     const ProgramData &program = m.programs.programs[e.law];
     for (int j = 0; j < program.inputs; ++j)
-      values[j] = j < watched.count ? in[j] : T(0.0); // no switching function hangs on unknowns
+      values[j] = j < monitored.count ? in[j] : T(0.0); // no switching function hangs on unknowns
     for (int j = 0; j < program.constants; ++j)
       values[program.inputs + j] = T(m.programs.constants[program.constant + j]);
     for (int j = 0; j < e.inputs; ++j) // bounds of what programs give are those of the programs
       if (const InputData &input = m.inputs[e.input + j];
           input.source == Source::signal && is_known(signals[input.place]))
-        values[watched.count - e.inputs + j] = signals[input.place];
+        values[monitored.count - e.inputs + j] = signals[input.place];
     const LawBranches<T> branches{sides + e.first_switching, 0, found + e.first_switching};
     run_parts(m, m.programs, program, ProgramPart::known, e.unknowns ? ProgramPart::known : ProgramPart::results,
               values, branches);
@@ -85,7 +85,7 @@ static Interval hermite_range(double y0, double rate0, double y1, double rate1, 
 
 void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, Interval *range) {
   constexpr double widened = 0.25;
-  for (int k = 0; k < m.watch_inputs; ++k) {
+  for (int k = 0; k < m.monitor_inputs; ++k) {
     const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
     const double more = widened * (r.high - r.low);
     range[k] = {r.low - more, r.high + more};
@@ -94,9 +94,9 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
 
 void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &middle, const SwitchingPoint &b,
                    double h, const unsigned char *active, Interval *range) {
-  for (int watched = 0; watched < m.watched_count; ++watched)
-    for (int k = m.watched[watched].first; active[watched] && k < m.watched[watched].first + m.watched[watched].count;
-         ++k) {
+  for (int monitored = 0; monitored < m.monitored_count; ++monitored)
+    for (int k = m.monitored[monitored].first;
+         active[monitored] && k < m.monitored[monitored].first + m.monitored[monitored].count; ++k) {
       const double half = 0.5 * (a.y[k] + b.y[k]) + 0.125 * h * (a.rate[k] - b.rate[k]),
                    more = 1.5 * std::fabs(middle.y[k] - half);
       const Interval r = hermite_range(a.y[k], a.rate[k], b.y[k], b.rate[k], h);
@@ -107,7 +107,7 @@ void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingP
 // the ends of a table along the variable that a switching function is of
 static Interval ends_of(const ModelData &m, const SwitchingFunctionData &function) {
   const TableData &table = m.tables[function.table];
-  const double *knots = m.table_numbers + table.first;
+  const double *knots = m.table_values + table.first;
   for (int k = 0; k < function.axis; ++k)
     knots += table.cells[k] + 1;
   return {knots[0], knots[table.cells[function.axis]]};
@@ -147,7 +147,7 @@ bool keeps_sides(const ModelData &m, SwitchingWorkspace &work, const double *sid
   for (int k = 0; k < m.switching_count; ++k) {
     const SwitchingFunctionData &function = m.switching_functions[k];
     const Interval &bounds = work.bounds[k];
-    if (!(inside(m, function, side_of(m, function, work.margins[k]), bounds) >= 0.0) ||
+    if (!(inside(m, function, side_of(m, function, work.switching_values[k]), bounds) >= 0.0) ||
         bounds.high - bounds.low > 1.5 * max_move(m, function))
       return false;
   }

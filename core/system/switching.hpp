@@ -5,7 +5,7 @@
 // it there. What elements take moves as smoothly as the system does: between two points of a step it is held by the
 // four control points of the cubic through its values and rates (Hermite's, in Bernstein's form),
 //
-//     y0,  y0 + h y0'/3,  y1 - h y1'/3,  y1                                                                          (1)
+//     y0,  y0 + h y0'/3,  y1 - h y1'/3,  y1                                                                         (1)
 //
 // widened by what the cubic misses at a point between. However fast the law itself varies, intervals see it.
 #pragma once
@@ -18,28 +18,28 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-// what watched elements take at a point, and its rates
+// what monitored elements take at a point, and its rates
 struct SwitchingPoint {
-  double *y, *rate; // ModelData::watch_inputs
+  double *y, *rate; // ModelData::monitor_inputs
 };
 
 struct SwitchingWorkspace {
   SwitchingPoint begin, end;           // of a step
   SwitchingPoint parts[3];             // beginning, middle and end of a part of it
-  double *beside;                      // watch_inputs: a little further on
-  Interval *range;                     // watch_inputs
+  double *beside;                      // monitor_inputs: a little further on
+  Interval *range;                     // monitor_inputs
   Interval *values, *signals, *bounds; // of a program; of all elements; switching_count
   double *numbers, *given;             // the first two for numbers
-  double *margins, *beyond;            // switching_count: values at a point, and a little further on
+  double *switching_values, *beyond;   // switching_count: values at a point, and a little further on
   double *size;                        // switching_count: the larger of both ends of the step
-  unsigned char *active;               // watched_count: elements that are looked at within a step
+  unsigned char *active;               // monitored_count: elements that are looked at within a step
   // switching_count: sides that a step must not leave unseen; not a number: of no concern
   double *base;
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, SwitchingWorkspace &work);
 
-// What watched elements take at a state; of those that are active, null: of all. False: what is evaluated outside has
+// What monitored elements take at a state; of those that are active, null: of all. False: what is evaluated outside has
 // failed. Of packs nothing is outside.
 template <class T> bool look_at_watched(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work,
                                         const SystemState<T> &s, const unsigned char *active, T *y);
@@ -65,17 +65,17 @@ template <class T, class Clamp> bool look_with_rates(const ModelData &m, const C
   if (!look_at_watched(m, c, work, {clamp(t), q, v, x}, nullptr, y) ||
       !look_at_watched(m, c, work, {clamp(t + later), beside.q, beside.v, beside.x}, nullptr, rate))
     return false;
-  for (int k = 0; k < m.watch_inputs; ++k)
+  for (int k = 0; k < m.monitor_inputs; ++k)
     rate[k] = (rate[k] - y[k]) / later;
   return true;
 }
 
-// Switching functions (switching_count) for what watched elements take, on branches that are held; values: space for a
-// program, signals: of all elements. active: as above.
+// Switching functions (switching_count) for what monitored elements take, on branches that are held; values: space for
+// a program, signals: of all elements. active: as above.
 template <class T> void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active,
                                                   const T *y, T *values, T *signals, T *found);
 
-// (1): the range of what watched elements take between two points, h apart, about whose middle nothing is known;
+// (1): the range of what monitored elements take between two points, h apart, about whose middle nothing is known;
 // widened by a quarter of its width
 void range_between(const ModelData &m, const SwitchingPoint &a, const SwitchingPoint &b, double h, Interval *range);
 
@@ -93,24 +93,24 @@ double max_move(const ModelData &m, const SwitchingFunctionData &function);
 // How far inside a side a switching function is, at least; less than zero beyond its end.
 double inside(const ModelData &m, const SwitchingFunctionData &function, double side, const Interval &margin);
 
-// Frames of watched elements may turn so far, all angles between them together, between two points about whose middle
+// Frames of monitored elements may turn so far, all angles between them together, between two points about whose middle
 // nothing is known: a shaft may make many turns in a step, whose ends would look alike. rad
 constexpr double max_turn = 0.5236;
 
 // the largest angle between frames of an element; turn(f): that of one angle
 template <class Turn> inline double max_turn_of(const ModelData &m, Turn &&turn) {
   double most = 0.0;
-  for (int k = 0; k < m.watched_count; ++k) {
+  for (int k = 0; k < m.monitored_count; ++k) {
     double sum = 0.0;
-    for (int j = 0; j < m.watched[k].supports; ++j)
-      sum += turn(m.watch_support[m.watched[k].support + j]);
+    for (int j = 0; j < m.monitored[k].supports; ++j)
+      sum += turn(m.monitor_support[m.monitored[k].support + j]);
     most = std::max(most, sum);
   }
   return most;
 }
 
 // Whether bounds from both ends of a step of length h show that switching functions stay on the sides of
-// `work.margins`, and that tables are seen; sides: those that are held.
+// `work.switching_values`, and that tables are seen; sides: those that are held.
 bool keeps_sides(const ModelData &m, SwitchingWorkspace &work, const double *sides, double h);
 
 } // namespace dalembert::DALEMBERT_ISA

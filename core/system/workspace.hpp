@@ -9,25 +9,25 @@ namespace dalembert::DALEMBERT_ISA {
 
 template <class T> struct SystemWorkspace {
   LoopWorkspace<T> loops;
-  T *tau;               // nv: all joint forces but those of drives
-  T *efforts;           // nv: those of them that no element gives
-  T *control;           // nv: those of them that actuators give
-  T *inputs;            // input_count: set by a control sequence, if there is one
-  double *parameters;   // parameter_count: numbers of the elements, if there is a control sequence
-  T *asked;             // actuator_count: demands on actuators
-  T *cut;               // cut_nv: efforts at cut joints
-  T *targets;           // 3 x nc: residual, rate and second rate that drives demand of the rows
-  T *lambda;            // nc
-  T *values;            // space for programs
-  T *signals, *unused;  // of the elements; nx: rates of states that not wanted for
-  T *feedback;          // loads that connections transmit
-  T *passed;            // nv: joint forces that go with a motion
-  T *margins;           // switching_count: the numbers that decide between branches, where sides are held
-  double *sides;        // switching_count: those of the conditions, with the mixtures found
-  bool sliding = false; // `sides` count, not those of the conditions
-  double *numbers;      // space for programs
-  double *hosted;       // 3 per hosted law
-  double *loads;        // users x 6: from outside
+  T *tau;                // nv: all joint forces but those of drives
+  T *efforts;            // nv: those of them that no element gives
+  T *control;            // nv: those of them that actuators give
+  T *inputs;             // input_count: set by a control sequence, if there is one
+  double *parameters;    // parameter_count: numbers of the elements, if there is a control sequence
+  T *requested_effort;   // actuator_count: demands on actuators
+  T *cut;                // cut_nv: efforts at cut joints
+  T *targets;            // 3 x nc: residual, rate and second rate that drives demand of the rows
+  T *lambda;             // nc
+  T *values;             // space for programs
+  T *signals, *unused;   // of the elements; nx: rates of states that not wanted for
+  T *feedback;           // loads that connections transmit
+  T *passed;             // nv: joint forces that go with a motion
+  T *switching_values;   // switching_count: the numbers that decide between branches, where sides are held
+  double *sides;         // switching_count: those of the conditions, with the mixtures found
+  bool sliding = false;  // `sides` count, not those of the conditions
+  double *numbers;       // space for programs
+  double *callback_laws; // 3 per callback law
+  double *loads;         // users x 6: from outside
 };
 
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, SystemWorkspace<T> &work);
@@ -35,7 +35,7 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
 // what the evaluation of elements needs besides positions and velocities
 template <class T> inline EvaluationContext<T> evaluation_context(const Conditions &c, const SystemWorkspace<T> &work,
                                                                   const SystemState<T> &s, T *dx) {
-  EvaluationContext<T> at{s.t, c.parameters, work.hosted, c.parameter_stride};
+  EvaluationContext<T> at{s.t, c.parameters, work.callback_laws, c.parameter_stride};
   at.x = s.x;
   at.dx = dx;
   at.values = work.values;
@@ -53,9 +53,9 @@ template <class T> inline EvaluationContext<T> evaluation_context(const Conditio
     at.control = s.control;
   else
     at.control = work.control;
-  at.asked = work.asked;
+  at.requested_effort = work.requested_effort;
   if (c.law_branches)
-    at.branches = {work.sliding ? work.sides : c.law_branches, c.law_branch_stride, work.margins};
+    at.branches = {work.sliding ? work.sides : c.law_branches, c.law_branch_stride, work.switching_values};
   return at;
 }
 

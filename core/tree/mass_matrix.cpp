@@ -29,6 +29,63 @@ template <class T> inline void add_row(const Motion<T> &h, const T *F, int nv, i
                      h.v.y * F[4 * nv + j] + h.v.z * F[5 * nv + j]);
 }
 
+// rows of the modes at a node: composite inertia there, moved by them
+template <class T> DALEMBERT_INLINE void node_rows(const ModelData &m, Workspace<T> &ws, int i, T *M) {
+  const BodyData &b = m.bodies[i];
+  hand_over(m, ws, ws.I_C[i], i);
+  for (int k = 0; k < b.moves; ++k)
+    add_row(ws.H[b.H + k], ws.columns, m.nv, b.v, b.v_end, M + std::ptrdiff_t(b.by + k) * m.nv);
+}
+
+// columns and rows of the modes of a flexible body
+template <class T> DALEMBERT_INLINE void modal_rows(const ModelData &m, Workspace<T> &ws, int i, T *M) {
+  const int nv = m.nv;
+  const BodyData &b = m.bodies[i];
+  const ModalData &body = m.modal[b.modal];
+  complete_modal(m, ws, ws.I_C[i], i);
+  for (int k = 0; k < b.nv; ++k) {
+    put_column(ws.modal_load[body.loads + k], ws.columns + b.v + k, nv);
+    T *row = M + std::ptrdiff_t(b.v + k) * nv;
+    if (b.moves)
+      add_row(ws.H[b.H + k], ws.columns, nv, b.v + b.nv, b.v_end, row);
+    for (int j = k; j < b.nv; ++j)
+      row[b.v + j] = ws.modal_square[body.squares + j * b.nv + k];
+  }
+}
+
+// columns of a joint: composite inertia times its motion map
+template <class T>
+DALEMBERT_INLINE void joint_columns(const BodyData &b, const RigidInertia<T> &I, const Motion<T> *H, T *F, int nv) {
+  for (int k = 0; k < b.nv; ++k) {
+    Load<T> L;
+    if (b.form == JointForm::about_z)
+      L = {{I.J.xz, I.J.yz, I.J.zz}, {-I.h.y, I.h.x, T(0.0)}};
+    else if (b.form == JointForm::along_z)
+      L = {{I.h.y, -I.h.x, T(0.0)}, {T(0.0), T(0.0), I.m}};
+    else
+      L = mul(I, H[k].w, H[k].v);
+    put_column(L, F + b.v + k, nv);
+  }
+}
+
+// rows of a joint: its motion map times the columns of its subtree
+template <class T> DALEMBERT_INLINE void joint_rows(const BodyData &b, const Motion<T> *H, const T *F, int nv, T *M) {
+  for (int k = 0; k < b.nv; ++k) {
+    const int row = b.v + k;
+    T *to = M + std::ptrdiff_t(row) * nv;
+    if (b.form == JointForm::about_z || b.form == JointForm::along_z) {
+      const T *from = F + (b.form == JointForm::about_z ? 2 : 5) * nv;
+      for (int j = row; j < b.v_end; ++j)
+        to[j] = from[j];
+    } else {
+      const Motion<T> h = H[k];
+      for (int j = row; j < b.v_end; ++j)
+        to[j] = h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] +
+                h.v.y * F[4 * nv + j] + h.v.z * F[5 * nv + j];
+    }
+  }
+}
+
 // M: nv x nv, full
 template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const T *q, T *M) {
   const int nv = m.nv;
@@ -40,51 +97,16 @@ template <class T> void mass_matrix(const ModelData &m, Workspace<T> &ws, const 
     start_composite(m, ws, q, i);
   for (int i = m.nb; i > 0; --i) {
     const BodyData &b = m.bodies[i];
-    const RigidInertia<T> &I = ws.I_C[i];
-    const Motion<T> *H = ws.H + b.H;
-    if (b.form == JointForm::node) { // rows of the modes: what is carried here, moved by them
-      hand_over(m, ws, I, i);
-      for (int k = 0; k < b.moves; ++k)
-        add_row(H[k], F, nv, b.v, b.v_end, M + std::ptrdiff_t(b.by + k) * nv);
-    }
+    if (b.form == JointForm::node)
+      node_rows(m, ws, i, M);
     if (b.form == JointForm::modal) {
-      complete_modal(m, ws, I, i);
-      const ModalData &body = m.modal[b.modal];
-      for (int k = 0; k < b.nv; ++k) {
-        put_column(ws.modal_load[body.loads + k], F + b.v + k, nv);
-        T *row = M + std::ptrdiff_t(b.v + k) * nv;
-        if (b.moves)
-          add_row(H[k], F, nv, b.v + b.nv, b.v_end, row);
-        for (int j = k; j < b.nv; ++j)
-          row[b.v + j] = ws.modal_square[body.squares + j * b.nv + k];
-      }
-    }
-    for (int k = 0; k < b.nv && b.form != JointForm::modal; ++k) {
-      Load<T> L;
-      if (b.form == JointForm::about_z)
-        L = {{I.J.xz, I.J.yz, I.J.zz}, {-I.h.y, I.h.x, T(0.0)}};
-      else if (b.form == JointForm::along_z)
-        L = {{I.h.y, -I.h.x, T(0.0)}, {T(0.0), T(0.0), I.m}};
-      else
-        L = mul(I, H[k].w, H[k].v);
-      put_column(L, F + b.v + k, nv);
-    }
-    for (int k = 0; k < b.nv && b.form != JointForm::modal; ++k) {
-      const int row = b.v + k;
-      T *to = M + std::ptrdiff_t(row) * nv;
-      if (b.form == JointForm::about_z || b.form == JointForm::along_z) {
-        const T *from = F + (b.form == JointForm::about_z ? 2 : 5) * nv;
-        for (int j = row; j < b.v_end; ++j)
-          to[j] = from[j];
-      } else {
-        const Motion<T> h = H[k];
-        for (int j = row; j < b.v_end; ++j)
-          to[j] = h.w.x * F[j] + h.w.y * F[nv + j] + h.w.z * F[2 * nv + j] + h.v.x * F[3 * nv + j] +
-                  h.v.y * F[4 * nv + j] + h.v.z * F[5 * nv + j];
-      }
+      modal_rows(m, ws, i, M);
+    } else {
+      joint_columns(b, ws.I_C[i], ws.H + b.H, F, nv);
+      joint_rows(b, ws.H + b.H, F, nv, M);
     }
     if (b.parent) {
-      add_to_parent(ws.X[i], I, ws.I_C[b.parent]);
+      add_to_parent(ws.X[i], ws.I_C[i], ws.I_C[b.parent]);
       move_columns(ws.X[i], F, nv, b.v, b.v_end);
     }
   }

@@ -108,7 +108,7 @@ template <class T, class Take> inline void for_points(const ModelData &m, Worksp
     int place = points.body;
     if (points.nodes) {
       ModelData with_node = m;
-      with_node.modal_numbers = points.nodes + k * points.width;
+      with_node.modal_values = points.nodes + k * points.width;
       place = m.nb + 1;
       follow(with_node, extra_node(m, points.body), ws, stage, q, v, a, place);
     }

@@ -52,7 +52,8 @@ template <class T> struct Workspace {
   T *joint_q;                // nv: coordinates of custom joints, for their bias                position
   T t;                       // time, s: for rows that depend on it
   const unsigned char *held; // of each velocity of cut joints: it is held; null if none is
-  const double *lent; // of each degree of freedom: inertia that stands in its pivot for a while; null if there is none
+  // of each degree of freedom: inertia that is added to its pivot for a while; null: none
+  const double *regularizing_inertia;
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;
@@ -84,7 +85,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.joint_q = arena.take<T>(m.custom_joints ? nv : 0);
   ws.t = T(0.0);
   ws.held = nullptr;
-  ws.lent = nullptr;
+  ws.regularizing_inertia = nullptr;
   ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_bend = arena.take<Sym3<T>>(std::size_t(m.modal_loads));
   ws.modal_rates = arena.take<ModalRate<T>>(std::size_t(m.modal_loads));

@@ -61,13 +61,10 @@ from .connections.attitudes import (
     AttitudeSpline as AttitudeSpline,
     BryantAngles as BryantAngles,
     EulerAngles as EulerAngles,
-    as_attitude as as_attitude,
-    with_attitude as with_attitude,
 )
 from .connections.constraints import (
     Arc as Arc,
     AxisAngle as AxisAngle,
-    Bar as Bar,
     CamFollower as CamFollower,
     Constraint as Constraint,
     CoordinateConnection as CoordinateConnection,
@@ -91,6 +88,7 @@ from .connections.constraints import (
     RollingDisc as RollingDisc,
     RollingSphere as RollingSphere,
     Rope as Rope,
+    bar as bar,
     belt as belt,
     gear as gear,
     rack_and_pinion as rack_and_pinion,
@@ -177,7 +175,6 @@ from .connections.laws import (
     Spline as Spline,
     Step as Step,
     ZeroOrderHold as ZeroOrderHold,
-    as_law as as_law,
 )
 from .dynamics import (
     BaseParameters as BaseParameters,
@@ -268,13 +265,11 @@ from .model import (
     Energy as Energy,
     Factor as Factor,
     ForceEnergy as ForceEnergy,
-    History as History,
     Model as Model,
     Pose as Pose,
     SampledControl as SampledControl,
     SelfStress as SelfStress,
     State as State,
-    as_model as as_model,
     set_threads as set_threads,
     threads as threads,
 )
@@ -356,11 +351,9 @@ from .rotation import (
     quaternion_rate as quaternion_rate,
     quaternions as quaternions,
     rotation_vectors as rotation_vectors,
-    skew as skew,
     to_bryant as to_bryant,
     to_euler as to_euler,
     to_quaternion as to_quaternion,
-    unit_vector as unit_vector,
 )
 from .simulation import (
     Ensemble as Ensemble,

@@ -68,7 +68,7 @@ class Answer:
 
     def _subject(self) -> str:
         """Return the name of the system, or of the part, that the answer is about; may be empty."""
-        model = getattr(self, "model", None)
+        model = getattr(self, "model", None) or getattr(getattr(self, "space", None), "model", None)
         return "" if model is None else str(model.system.name)
 
     def __repr__(self) -> str:

@@ -19,10 +19,11 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import Array
 from .errors import ModelError
-from .parameters import Expression, plain_value
+from .parameters import Expression, keep_expression, plain_value
 
 __all__ = [
     "LARGEST_SIZE",
@@ -35,13 +36,16 @@ __all__ = [
     "not_negative",
     "one_of",
     "positive",
+    "positive_number",
     "random_generator",
+    "set_fields",
+    "set_finite",
     "shape_of",
     "stacked",
     "valid_name",
+    "whole_number",
 ]
 
-Matrix = NDArray[np.float64]
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
@@ -54,7 +58,7 @@ _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 NO_EXPRESSION = "an expression of parameters is not allowed here"  # how the remedy of such an error begins
 
 
-def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Array:
     """Return `value` as a new float64 array of the given shape; raise an error otherwise."""
     if _plainly_finite(value, shape):
         return np.array(value, dtype=np.float64)
@@ -107,7 +111,7 @@ def _in_si(value: Any) -> Any:
     return value
 
 
-def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Array:
     """Return `value` as a float64 array whose last axes have the given shape; raise an error otherwise."""
     remedy = f"give {' by '.join(map(str, shape))} real numbers, or rows of them"
     if not _is_array(value):
@@ -151,6 +155,14 @@ def finite_number(value: Any, *, item: str, field: str) -> float:
     return float(finite_array(value, (), item=item, field=field))
 
 
+def positive_number(value: Any, *, item: str, field: str) -> float:
+    """Return `value` as a finite float above zero; raise an error otherwise."""
+    number = finite_number(value, item=item, field=field)
+    if number <= 0:
+        raise ModelError(item, field, value, "it must be above zero")
+    return number
+
+
 def finite(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, all finite; expressions of parameters are kept."""
     return {
@@ -166,38 +178,58 @@ def _follows(value: Any, item: str, field: str) -> bool:
     return isinstance(value, Expression)
 
 
-def not_negative(item: str, **numbers: Any) -> dict[str, float]:
-    """Return numbers by name, none negative."""
+def _within(
+    item: str, numbers: Mapping[str, Any], is_allowed: Callable[[float], bool], remedy: str
+) -> dict[str, float]:
+    """Return finite numbers by name, all of them allowed."""
     found = finite(item, **numbers)
     for name, value in found.items():
-        if plain_value(value) < 0:
-            raise ModelError(item, name, value, "it must not be negative")
+        if not is_allowed(plain_value(value)):
+            raise ModelError(item, name, value, remedy)
     return found
+
+
+def not_negative(item: str, **numbers: Any) -> dict[str, float]:
+    """Return numbers by name, none negative."""
+    return _within(item, numbers, lambda number: number >= 0, "it must not be negative")
 
 
 def positive(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, all above zero."""
-    found = finite(item, **numbers)
-    for name, value in found.items():
-        if plain_value(value) <= 0:
-            raise ModelError(item, name, value, "it must be above zero")
-    return found
+    return _within(item, numbers, lambda number: number > 0, "it must be above zero")
 
 
 def at_least_one(item: str, **numbers: Any) -> dict[str, float]:
     """Return numbers by name, none below one."""
-    found = finite(item, **numbers)
-    for name, value in found.items():
-        if plain_value(value) < 1:
-            raise ModelError(item, name, value, "it must be 1 or more")
-    return found
+    return _within(item, numbers, lambda number: number >= 1, "it must be 1 or more")
+
+
+def whole_number(value: Any, *, item: str, field: str, least: int = 1, remedy: str = "") -> int:
+    """Return an integer of at least `least`; raise an error otherwise."""
+    if not _is_whole(value) or value < least:
+        raise ModelError(item, field, value, remedy or f"give a whole number, {least} or more")
+    return operator.index(value)
+
+
+def set_fields(owner: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass, as its ``__post_init__`` does."""
+    for name, value in values.items():
+        object.__setattr__(owner, name, value)
+
+
+def set_finite(owner: Any, *names: str, item: str, expressions: bool = False) -> None:
+    """Convert fields of a frozen dataclass to finite floats; `expressions` of parameters are allowed and stored."""
+    for name in names:
+        value = keep_expression(owner, name) if expressions else getattr(owner, name)
+        object.__setattr__(owner, name, finite_number(value, item=item, field=name))
 
 
 def one_of(item: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Return a word if it is allowed; raise an error otherwise."""
-    if value not in allowed:
-        raise ModelError(item, name, value, f"use {' or '.join(map(repr, allowed))}")
-    return str(value)
+    if not isinstance(value, str) or value not in allowed:
+        *others, last = map(repr, allowed)
+        raise ModelError(item, name, value, f"use {', '.join(others)} or {last}" if others else f"use {last}")
+    return value
 
 
 def did_you_mean(name: str, known: Iterable[str], *, most: int = 3) -> str:

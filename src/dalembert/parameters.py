@@ -137,8 +137,7 @@ class Expression:
                 return values.get(one.name, one.described), along.get(one.name, 0.0)
             return _value_and_slope(one.operation, parts)
 
-        found: tuple[float, float] = self.folded(lambda x: (float(x), 0.0), made)
-        return found
+        return self.folded(lambda x: (float(x), 0.0), made)
 
     # ---- arithmetic
 
@@ -356,5 +355,4 @@ def keep_expression(owner: Any, field: str) -> Any:
 
 def expressions_of(owner: Any) -> dict[str, Expression]:
     """Return the expressions of a part's numbers, by label."""
-    found: dict[str, Expression] = getattr(owner, "expressions", {})
-    return found
+    return getattr(owner, "expressions", {})

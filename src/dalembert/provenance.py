@@ -31,8 +31,7 @@ CALL_ATTRIBUTE = "_constructor_call"  # attribute that holds the record
 
 def constructor_call(thing: Any) -> ConstructorCall | None:
     """Return the recorded constructor call of an object, or None."""
-    found: ConstructorCall | None = getattr(thing, "__dict__", {}).get(CALL_ATTRIBUTE)
-    return found
+    return getattr(thing, "__dict__", {}).get(CALL_ATTRIBUTE)
 
 
 def _keep(thing: Any, call: ConstructorCall) -> None:

@@ -22,8 +22,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import Array
 from .checks import checked, positive
 from .errors import ModelError
 
@@ -40,7 +41,6 @@ __all__ = [
     "reduced_radius",
 ]
 
-Array = NDArray[np.float64]
 
 # Gauss's rule for the mean over the contact, x = sin(angle) of the half width
 _POINTS, _SHARES = np.polynomial.legendre.leggauss(10)
@@ -276,17 +276,7 @@ def journal_impedance(along: ArrayLike, across: ArrayLike, slenderness: ArrayLik
     return Impedance(np.asarray(1 / (0.150 * np.sqrt(E * E + G * G) * (1 - ahead) ** 1.5)), np.asarray(turn))
 
 
-def _groups(
-    speed: ArrayLike,
-    load: ArrayLike,
-    length: ArrayLike,
-    radius: ArrayLike,
-    modulus: ArrayLike,
-    viscosity: ArrayLike,
-    coefficient: ArrayLike,
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    """Return the radius and the dimensionless groups U, G, W of Dowson and Higginson."""
-    u, w, L, R, E, eta, alpha = (
-        np.asarray(x, float) for x in (np.abs(speed), load, length, radius, modulus, viscosity, coefficient)
-    )
-    return R, (eta * u / (E * R), alpha * E, np.maximum(w, 1e-300) / (L * E * R))
+def _groups(*contact: ArrayLike) -> tuple[Array, tuple[Array, Array, Array]]:
+    """Return the radius and the groups U, G, W of Dowson and Higginson; arguments as of `minimum_film`, in order."""
+    u, w, L, R, E, eta, alpha = (np.asarray(x, float) for x in contact)
+    return R, (eta * np.abs(u) / (E * R), alpha * E, np.maximum(w, 1e-300) / (L * E * R))

@@ -1,4 +1,4 @@
-"""Machines with flexible bodies, simulated: spin-up, four-bar, pendulum, slider-crank, spacecraft."""
+"""Machines with flexible bodies, simulated: spin-up, four-bar, flexible_pendulum, slider-crank, spacecraft."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def without_stiffening(body):
 def test_spin_up_of_a_stiffened_beam():
     result, tip = spun_up(blade(), 20.0, method="radau")
     t = result.t
-    assert tip[:, 1].min() == pytest.approx(-0.575, abs=0.005)
+    assert tip[:, 1].min() == pytest.approx(-0.575, abs=0.001)
     assert 6.0 < t[tip[:, 1].argmin()] < 7.5
     assert tip[t > 18, 0].mean() == pytest.approx(5.14e-4, rel=2e-3)  # m w2 L3 / (3 E A)
     assert np.abs(tip[t > 16, 1]).max() < 0.01
@@ -158,10 +158,10 @@ def test_stiff_four_bar_is_the_rigid_one():
     assert misses[2] < 1e-4
 
 
-# ---- pendulum
+# ---- flexible_pendulum
 
 
-def pendulum(modes=4, **options):
+def flexible_pendulum(modes=4, **options):
     s = da.System("pendulum")
     rod = s.body("rod", da.beam(1.0, FLAT, NYLON, elements=10, modes=da.CantileverModes(modes), **options))
     rod.marker("tip", node=10)
@@ -174,7 +174,7 @@ def pendulum(modes=4, **options):
 def test_pendulum_converges_with_modes():
     times = np.linspace(0, 0.6, 13)
     tips = [
-        da.simulate(pendulum(n), 0.6, times=times, method="radau", rtol=1e-7, atol=1e-10)["rod.tip.position"]
+        da.simulate(flexible_pendulum(n), 0.6, times=times, method="radau", rtol=1e-7, atol=1e-10)["rod.tip.position"]
         for n in (1, 4, 8, 16)
     ]
     misses = [np.abs(tip - tips[-1]).max() for tip in tips[:-1]]
@@ -193,7 +193,7 @@ STEPPERS = {
 @QUIET
 @pytest.mark.parametrize("method", STEPPERS)
 def test_methods_agree_and_the_damped_balance_closes(method):
-    s, times = pendulum(4, damping=0.02), np.linspace(0, 0.4, 9)
+    s, times = flexible_pendulum(4, damping=0.02), np.linspace(0, 0.4, 9)
     result = da.simulate(s, 0.4, times=times, method=method, **STEPPERS[method])
     expected = da.simulate(s, 0.4, times=times, method="dop853", rtol=1e-11, atol=1e-13)
     tolerance = 1e-7 if method == "alpha" else 1e-10
@@ -206,7 +206,7 @@ def test_methods_agree_and_the_damped_balance_closes(method):
 @QUIET
 def test_resume_is_exact(monkeypatch):
     monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 4)
-    model, armed = pendulum(4, damping=0.02).compile(), [True]
+    model, armed = flexible_pendulum(4, damping=0.02).compile(), [True]
 
     def press(state):
         if armed[0] and state.t > 0.1:
@@ -227,7 +227,7 @@ def test_resume_is_exact(monkeypatch):
 @QUIET
 def test_events_at_a_node():
     """A pendulum whose tip strikes a wall, is held by its joint, and is let go again."""
-    s, struck = pendulum(4, damping=0.01), []
+    s, struck = flexible_pendulum(4, damping=0.01), []
 
     def bounce(now):
         if not struck:
@@ -250,7 +250,7 @@ def test_events_at_a_node():
 
 
 def sprung(stiffness):
-    s = pendulum(3)
+    s = flexible_pendulum(3)
     spring = da.SpringDamper(stiffness=stiffness, damping=0.1, length=0.2)
     s.connect("k", spring, s.ground.at(0.5, 0, 0.3), s.bodies["rod"].at(node=7))
     return s
@@ -274,7 +274,7 @@ def test_ensembles_are_single_runs():
 @QUIET
 def test_contact_and_sensors_at_nodes():
     """A flexible arm falls on a floor with its tip; a controller looks at its middle and at its tip."""
-    s = pendulum(4, damping=0.02)
+    s = flexible_pendulum(4, damping=0.02)
     s.initial("A", position=0.0)
     middle, tip = (s.bodies["rod"].at(node=k) for k in (5, 10))
     s.connect("floor", da.SpherePlaneContact(0.02, 1e5, dissipation=0.1, friction=0.3), s.ground.at(0, 0, -0.1), tip)
@@ -293,7 +293,7 @@ def test_contact_and_sensors_at_nodes():
 @QUIET
 def test_a_law_of_the_load_of_a_flexible_body():
     """The load of its joint is what large forces of its modes leave, so that it is known to fewer digits."""
-    s = pendulum(4, damping=0.02)
+    s = flexible_pendulum(4, damping=0.02)
     s.initial("A", position=0.0)
     s.connect("floor", da.SpherePlaneContact(0.02, 1e5, dissipation=0.1), s.ground.at(0, 0, -0.1), s["rod"].at(node=10))
     law = da.Element("joint", "0.02*load", inputs={"load": da.Reaction("A", "force.z")}, signals={"f": "load"})
@@ -310,7 +310,7 @@ def test_a_law_of_the_load_of_a_flexible_body():
 KINDS = {"cantilever": da.CantileverModes(8), "free": da.FreeModes(8), "interfaces": da.CraigBampton((0, 8), 4)}
 
 
-def slider_crank(modes, *, thickness, slider, **options):
+def flexible_slider_crank(modes, *, thickness, slider, **options):
     """Return a run of a crank driven at 10 rad/s, a flexible rod and a slider; and the sag (k,) of its middle."""
     s = da.System("slider-crank", gravity=(0, 0, 0))
     crank, section = s.body("crank", da.rod(0.15, 0.2)), da.Section.rectangle(thickness, 0.02)
@@ -333,13 +333,13 @@ def slider_crank(modes, *, thickness, slider, **options):
 @QUIET
 def test_slider_crank_with_any_modes():
     """Small deformations and axial loads: frames and modes do not matter."""
-    found = {name: slider_crank(modes, thickness=0.012, slider=0.03) for name, modes in KINDS.items()}
+    found = {name: flexible_slider_crank(modes, thickness=0.012, slider=0.03) for name, modes in KINDS.items()}
     result, sag = found["interfaces"]
     assert 3e-4 < np.abs(sag).max() < 1e-3
     for name in ("cantilever", "free"):
         assert np.abs(found[name][1] - sag).max() < 0.04 * np.abs(sag).max()
         assert np.abs(found[name][0]["D"] - result["D"]).max() < 1e-5
-    few = slider_crank(da.CantileverModes(2), thickness=0.012, slider=0.03)[1]
+    few = flexible_slider_crank(da.CantileverModes(2), thickness=0.012, slider=0.03)[1]
     assert np.abs(few - sag).max() > 2 * np.abs(found["cantilever"][1] - sag).max()
 
 
@@ -348,11 +348,11 @@ def test_slider_crank_near_buckling_needs_stiffening():
     """A quarter of the buckling load in the rod: modes agree if the loads of its ends stiffen it, else they do not."""
     options = {"thickness": 0.006, "slider": 0.3}
     stiffened = {"stiffening": True, "load_nodes": (0, 8)}
-    sags = {name: slider_crank(modes, **options, **stiffened)[1] for name, modes in KINDS.items()}
+    sags = {name: flexible_slider_crank(modes, **options, **stiffened)[1] for name, modes in KINDS.items()}
     most = np.abs(sags["interfaces"]).max()
     for name in ("cantilever", "free"):
         assert np.abs(sags[name] - sags["interfaces"]).max() < 0.03 * most
-    plain = {name: slider_crank(modes, **options)[1] for name, modes in KINDS.items()}
+    plain = {name: flexible_slider_crank(modes, **options)[1] for name, modes in KINDS.items()}
     assert np.abs(plain["free"] - plain["interfaces"]).max() > most
 
 
@@ -373,7 +373,7 @@ def test_a_beam_held_by_joints_at_three_nodes_sags_as_statics_says():
     assert result["constraints.residual"].max() < 1e-12
     loads = [result[f"{name}.force"][-1, 2] for name in "ABC"]
     assert sum(loads) == pytest.approx(weight, rel=1e-4)
-    assert loads[1] == pytest.approx(0.625 * weight, rel=0.02)
+    assert loads[1] == pytest.approx(0.625 * weight, rel=2e-3)  # six fixed-interface modes
 
 
 def spacecraft():

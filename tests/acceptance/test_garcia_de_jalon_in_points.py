@@ -11,7 +11,15 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from systems.natural_chapter import CROSSED, OPEN, five_bar_of_points, four_bar_at, robot_of_points, rotated
+from systems.natural_chapter import (
+    CROSSED,
+    OPEN,
+    five_bar_of_points,
+    four_bar_at,
+    four_bar_of_points,
+    robot_of_points,
+    rotated,
+)
 
 import dalembert as da
 from dalembert.closure import find_position, find_rates
@@ -26,20 +34,12 @@ DIGITS = 2e-11  # twelve digits are given
 PSI = 0.7554323113484813
 
 
-def four_bar(second: tuple[float, float] = (4.830950434138, 2.882624043473)) -> Mechanism:
-    m = Mechanism(2)
-    m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True)
-    m.point("1", 1, math.sqrt(3)), m.point("2", *second)
-    m.link("crank", "A", "1", 2), m.link("coupler", "1", "2", 4), m.link("rocker", "2", "B", 3)
-    return m
-
-
 # ---- position problems
 
 
 def test_example_3_1_both_assemblies_of_the_four_bar() -> None:
     """T1: point 1 is known, two equations remain for point 2."""
-    m = four_bar((3, 3))
+    m = four_bar_of_points((3, 3))
     m.drive("1", (1.0, math.sqrt(3)))
     found = m.assemble(line_search=False, scaled=False)
     assert found.history[:6] == pytest.approx([10.44, 7.517, 0.7241, 0.01031, 2.214e-6, 0.0], rel=1e-3, abs=1e-12)
@@ -51,7 +51,7 @@ def test_example_3_1_both_assemblies_of_the_four_bar() -> None:
 def test_example_3_2_and_3_4_mixed_coordinates() -> None:
     """T2: the angle at point 1 is driven; by the cosine alone the iteration is the book's."""
     for form, sign in (("cosine", 1), ("both", -1)):
-        m = four_bar()
+        m = four_bar_of_points()
         m.angle("psi", ("A", "1"), ("1", "2"), form=form)
         m.drive("psi", sign * PSI)
         start = OPEN + np.array([0.3, -0.2, 0.2, 0.25])
@@ -118,7 +118,7 @@ def test_damping_shortens_the_way_from_poor_guesses(
     seed: tuple[float, float], plain: int, damped: int, end: Array
 ) -> None:
     """T22; shorter steps than the book's where those do not reduce |Phi|, and so needs fewer."""
-    m = four_bar()
+    m = four_bar_of_points()
     m.drive("1", (1.0, math.sqrt(3)))
     for wanted, option in ((plain, False), (damped, True)):
         found = m.assemble(seed, line_search=option, scaled=False)
@@ -157,7 +157,7 @@ def test_example_3_5_velocities_in_four_sets_of_coordinates() -> None:
     free = np.linalg.svd(P)[2][-1]
     assert (free / free[2])[[5, 8]] == pytest.approx(rates, abs=DIGITS)
     # natural: the crank's angle is driven
-    m = four_bar()
+    m = four_bar_of_points()
     m.vector("x", 1, 0, fixed=True)
     m.angle("crank angle", "x", ("A", "1")), m.angle("coupler angle", "x", ("1", "2"))
     m.angle("rocker angle", "x", ("B", "2"))
@@ -172,7 +172,7 @@ def test_example_3_5_velocities_in_four_sets_of_coordinates() -> None:
 @pytest.mark.parametrize("form", ["cosine", "both"])
 def test_example_3_6_acceleration_and_jerk(rate: float, form: str) -> None:
     """T4: with the rate that the print forgets; accelerations go with its square, jerks with its third power."""
-    m = four_bar()
+    m = four_bar_of_points()
     m.angle("psi", ("A", "1"), ("1", "2"), form=form)
     sign = 1 if form == "cosine" else -1
     m.drive("psi", da.Polynomial((sign * PSI, sign * rate)))
@@ -187,7 +187,7 @@ def test_example_3_6_acceleration_and_jerk(rate: float, form: str) -> None:
 def test_the_jacobian_is_affine() -> None:
     """T5, and T6 of the same."""
     random = np.random.default_rng(2)
-    for m in (four_bar(), robot_of_points()):
+    for m in (four_bar_of_points(), robot_of_points()):
         e = m.equations()
         a, b = random.normal(size=(2, e.nv))
         mixed = 0.37 * e.jacobian(a, 0.0) + 0.63 * e.jacobian(b, 0.0)
@@ -200,7 +200,7 @@ def test_the_jacobian_is_affine() -> None:
 def test_example_3_12_a_cylinder_drives_the_four_bar() -> None:
     """T10."""
     for by in ("known", "row"):
-        m = four_bar()
+        m = four_bar_of_points()
         m.distance("cylinder", "1", "B")
         m.drive("cylinder", da.Polynomial((2 * math.sqrt(3), 0.5)), by=by)
         motion = m.motion([0.0])
@@ -219,10 +219,10 @@ def test_example_3_12_a_cylinder_drives_the_four_bar() -> None:
      (20, (6.2629e-1, 8.4450e-2, 2.5800e-2), (4, 3, 3), (11, 8, 5)),
      (40, (1.3059, 3.1499e-1, 1.8385e-1), (5, 4, 4), (17, 13, 7))],
 )  # fmt: skip
-def test_predictors(degrees: float, errors: Array, full: Array, modified: Array) -> None:
+def test_higher_order_predictors_save_iterations(degrees: float, errors: Array, full: Array, modified: Array) -> None:
     """T16: crank from 60 degrees on, no prediction, velocity, velocity and acceleration; iterations to 1e-12."""
     step = math.radians(degrees)
-    m = four_bar()
+    m = four_bar_of_points()
     angle = da.Polynomial((math.pi / 3, step))
     # the crank's point is known: what is driven is exact at once
     m.drive("1", tuple(_turning(angle, k) for k in range(2)))
@@ -251,7 +251,7 @@ def test_predictors(degrees: float, errors: Array, full: Array, modified: Array)
 def test_predictors_by_projection(degrees: float, errors: Array, full: Array, modified: Array) -> None:
     """T16, the other variant: the crank's point goes to the foot of its goal on the tangent, (3.9) and (3.10)."""
     step = math.radians(degrees)
-    m = four_bar()
+    m = four_bar_of_points()
     m.drive("1", tuple(_turning(da.Polynomial((math.pi / 3, step)), k) for k in range(2)))
     e = m.equations()
     q = find_position(e, OPEN[2:] + 0.0, 0.0).q
@@ -326,7 +326,7 @@ def test_example_3_7_the_robot_goes_round_an_ellipse() -> None:
 # ---- redundant constraints
 
 
-def slider_crank(form: str = "both") -> Mechanism:
+def slider_crank_of_points(form: str = "both") -> Mechanism:
     """Example 3.8: crank 1 m, rod 3 m; (i) crank, (ii) rod, (iii) y2 = 0, (iv) cosine, (v) sine."""
     m = Mechanism(2)
     m.point("A", 0, 0, fixed=True), m.vector("x", 1, 0, fixed=True)
@@ -351,12 +351,12 @@ def test_example_3_8_conditions() -> None:
         "both": (8.64, 8.64, 11.71, 12.56, 12.53),
     }
     for form, wanted in table.items():
-        e = slider_crank(form).equations()
+        e = slider_crank_of_points(form).equations()
         for degrees, value in zip((0, 1, 45, 89, 90), wanted, strict=True):
             angle = math.radians(degrees)
             condition = np.linalg.cond(e.jacobian(slider_at(angle), angle))
             assert condition > 1e15 if value is None else condition == pytest.approx(value, rel=2e-3)
-    e = slider_crank().equations()
+    e = slider_crank_of_points().equations()
     # between closed positions the redundant rows contradict each other, at closed ones they do not
     q = np.array([math.cos(0.5), math.sin(0.5), 3.5, 0.0])
     J, r = e.jacobian(q, 1.0), e.residual(q, 1.0)
@@ -366,7 +366,7 @@ def test_example_3_8_conditions() -> None:
 
 def test_example_3_8_a_full_turn_and_large_jumps() -> None:
     """T8: 360 steps without a failure; jumps of 120 degrees by least squares 36 of 36, by elimination 27."""
-    m = slider_crank()
+    m = slider_crank_of_points()
     motion = m.motion(np.radians(np.arange(361)))
     exact = np.array([slider_at(angle) for angle in motion.t])
     assert np.hstack([motion["1"], motion["2"]]) == pytest.approx(exact, abs=1e-12)
@@ -385,7 +385,7 @@ def test_example_3_8_a_full_turn_and_large_jumps() -> None:
             if found.success and solver == "normal":
                 assert found.q == pytest.approx(slider_at(goal), abs=1e-8)
         assert sum(not closed for closed, _ in ends) == fails
-        assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.05)
+        assert np.mean([n for closed, n in ends if closed]) == pytest.approx(mean, abs=0.005)  # given with two decimals
 
 
 def test_example_3_8_the_angle_switches_between_sine_and_cosine() -> None:
@@ -473,7 +473,7 @@ def test_example_3_9_the_spherical_four_bar() -> None:
 
 def test_example_3_10_the_four_bar_moves_one_way() -> None:
     """Third component corrected."""
-    m = four_bar()
+    m = four_bar_of_points()
     q = m.assemble().q
     for method in ("gauss", "qr", "svd", "gram-schmidt"):
         R = da.motion_space(m, q=q, method=method).R[:, 0]

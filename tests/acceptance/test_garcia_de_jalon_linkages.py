@@ -156,7 +156,7 @@ def test_the_rscr_closes_by_the_book_s_own_equations() -> None:
     )
     change = (book_equations(x + h * rate, 1.0 + h, k) - book_equations(x - h * rate, 1.0 - h, k)) / (2 * h)
     assert np.abs(change).max() < 1e-8
-    assert all(marks.all() for marks in model.connection_loads(q, v, t=0.1).unique.values())
+    assert all(marks.all() for marks in model.connection_loads(q, v, t=0.1).determined.values())
 
 
 # ---- the spherical four-bar
@@ -189,7 +189,7 @@ def test_the_spherical_four_bar_has_three_rows_too_many() -> None:
     # forces through the common point are shared, all three of them; moments about it are not
     loads = report.model.connection_loads(at.q, np.zeros(3))
     for name in "ABCD":
-        assert loads.unique[name].tolist() == [True, True, True, False, False, False]
+        assert loads.determined[name].tolist() == [True, True, True, False, False, False]
 
 
 # ---- the subspace of motions

@@ -9,10 +9,10 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 import dalembert as da
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import windows
 from dalembert.library.mechanisms import andrews, bricard, governor
 
-# ---- A01 simple pendulum
+# ---- A01 simple point_mass_pendulum
 
 A01_TIMES = np.array([1.0, 5.0, 9.99, 10.0])
 A01 = np.array(
@@ -26,7 +26,7 @@ A01 = np.array(
 A01_PERIOD = 2.367841947576237449
 
 
-def pendulum() -> da.System:
+def point_mass_pendulum() -> da.System:
     """Return a point of 1 kg on a massless rod of 1 m, released from the left of its pin."""
     system = da.System("pendulum", gravity=(0, -9.81, 0))
     bob = system.body("bob", mass=1.0, com=(1, 0, 0), inertia=(0, 0, 0))
@@ -37,7 +37,7 @@ def pendulum() -> da.System:
 
 @pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "radau"])
 def test_a01_the_pendulum_is_where_elliptic_functions_put_it(method: str) -> None:
-    result = da.simulate(pendulum(), 10.0, times=A01_TIMES, method=method, rtol=1e-12, atol=1e-13)
+    result = da.simulate(point_mass_pendulum(), 10.0, times=A01_TIMES, method=method, rtol=1e-12, atol=1e-13)
     place = result["bob.at(1, 0, 0).position"]
     assert np.abs(place[:, :2] - A01).max() < 1e-9
     assert np.abs(place[:, 2]).max() == 0.0
@@ -46,7 +46,7 @@ def test_a01_the_pendulum_is_where_elliptic_functions_put_it(method: str) -> Non
 
 def test_a01_comes_back_after_its_period() -> None:
     turn = da.Event("back", "A.speed", direction=1)
-    result = da.simulate(pendulum(), 10.0, rtol=1e-12, atol=1e-13, events=[turn])
+    result = da.simulate(point_mass_pendulum(), 10.0, rtol=1e-12, atol=1e-13, events=[turn])
     times = np.array([event.t for event in result.events])
     assert np.abs(times - A01_PERIOD * np.arange(1, 5)).max() < 1e-9
 

@@ -13,7 +13,7 @@ from systems.flexible_systems import beam, golden_body, golden_system
 
 import dalembert as da
 from dalembert.bodies.modal_integrals import source_integrals
-from dalembert.formulations.operation_counts import articulated_count, composite_count, crossover
+from dalembert.formulations.flop_counts import articulated_count, composite_count, crossover
 from dalembert.oracles.flexible_operators import FlexibleOperators
 
 # the order of the source: [eta, theta] of the tip body, then of the base body
@@ -146,7 +146,7 @@ def test_pinned_beam_from_cantilever_modes(nm, expected):
     found = np.sqrt(np.abs(frequencies(model)))
     changed = [f for f in found if f > 1e-3 and np.abs(held - f).min() > 1e-6 * f]
     assert found[0] < 1e-4
-    assert np.allclose(changed[: len(expected)], expected, rtol=4e-3)
+    assert np.allclose(changed[: len(expected)], expected, rtol=3e-3)  # found lie between these and the exact ones
 
 
 def test_free_beam_decouples():
@@ -218,7 +218,7 @@ def test_southwell_coefficients_of_library_beams():
 
     rest, W = squares(0.0)[0], 3.0
     gain = (squares(W)[0][:2] - rest[:2]) / W**2
-    assert np.allclose(np.sort(gain), [0.193, 1.193], atol=0.01)
+    assert np.allclose(np.sort(gain), [0.193, 1.193], atol=1e-3)  # given with three decimals
 
 
 def test_warning_of_fast_spin():
@@ -235,7 +235,7 @@ def test_warning_of_fast_spin():
     assert not run(1.0, stiffening=True).stats.notes
 
 
-def test_spin_up():
+def test_a_spun_up_beam_lags_and_straightens():
     """A beam spun up to four times its frequency (Kane, Ryan and Banerjee 1987): it lags, and comes back; without
     stiffening it never does."""
 
@@ -264,7 +264,7 @@ def test_spin_up():
 # ---- operation counts
 
 
-def test_counts():
+def test_operation_counts_are_those_of_table_1():
     """The formulas of sections 8.1 and 8.2 reproduce table 1 and the totals derived from them."""
     composite = {
         (3, 5): (6912, 6183),

@@ -104,10 +104,10 @@ def test_printed_speeds_and_lift(rolling: da.Model) -> None:
     spin = result["pin.speed"] - result["shaft.speed"]
     assert spin[0] == pytest.approx(244.3, abs=0.1)  # printed 245
     assert spin[np.abs(result["shaft.position"] + math.pi).argmin()] == pytest.approx(331.6, abs=0.1)  # printed 332
-    assert spin.max() == pytest.approx(360.0, abs=0.5)
+    assert spin.max() == pytest.approx(360.0, abs=0.5)  # printed without decimals
     # where tangent and transition circle meet, on the way up or down
     fastest = abs(result["shaft.position"][spin.argmax()] + math.pi)
-    assert fastest == pytest.approx(DATA.half_angle - DATA.line_end, abs=0.002)
+    assert fastest == pytest.approx(DATA.half_angle - DATA.line_end, abs=1e-3)
     assert result["guide.position"].max() == pytest.approx(0.010, abs=1e-12)
     # decelerations on the transition circles exceed accelerations on the tangents
     assert -result["guide.acceleration"].min() > result["guide.acceleration"].max() > 700
@@ -115,7 +115,7 @@ def test_printed_speeds_and_lift(rolling: da.Model) -> None:
     assert result["constraints.velocity_residual"].max() < 1e-9
 
 
-def test_counting(rolling: da.Model) -> None:
+def test_the_nonholonomic_row_leaves_one_free_velocity(rolling: da.Model) -> None:
     """nd = 5 - 3 = 2 with the roller's turn, of which the nonholonomic row leaves one speed: the shaft's."""
     assert list(rolling.holonomic) == [False, True]
     assert rolling.nv - np.linalg.matrix_rank(rolling.constraint_jacobian(driven(rolling, -2.2, 1.0, 0.0)[0])) == 1
@@ -227,11 +227,11 @@ def test_films_and_stress_in_the_printed_bands(run: da.Result) -> None:
     arc = np.array([180 - 78 + np.degrees(DATA.line_end), 180 - 78 + np.degrees(DATA.arc_end)])
     assert arc[0] - 0.1 < thinnest < arc[1] + 0.1  # on a transition circle
     pulse = (angle > 508) & (angle < 515)
-    assert films.stress[pulse].max() == pytest.approx(975e6, rel=0.03)
+    assert films.stress[pulse].max() == pytest.approx(975e6, rel=0.01)  # the load is assumed, not printed
     # the second spike, without a number: where tangent and transition circle meet, for less than a microsecond
     joint = np.abs(angle - 360 - arc[0]) < 0.5
     assert 0.9 < films.stress[joint].max() / films.stress[pulse].max() < 1.1
-    assert np.abs(films.slip_ratio[settled]).max() == pytest.approx(0.33, abs=0.10)
+    assert np.abs(films.slip_ratio[settled]).max() == pytest.approx(0.33, abs=0.06)  # the traction law is not printed
     # after the transition circle the slip is the other way, to decelerate the roller
     back = (angle > 590) & (angle < 625)
     assert (films.slip[back] < 0).all()
@@ -271,7 +271,7 @@ def test_the_run_is_that_of_the_closed_forms(run: da.Result) -> None:
         normal = -expected.multiplier * math.hypot(1.0, touch.f1 / touch.f)
         if normal > 1.0:
             assert run["contact.contact"][k] == pytest.approx(normal, rel=1e-5)
-            assert found[2] == pytest.approx(expected[3], rel=1e-5, abs=1.0)
+            assert found[2] == pytest.approx(expected[3], rel=1e-5, abs=1e-4)
 
 
 def test_data_that_cannot_be() -> None:

@@ -64,7 +64,7 @@ def linear_model() -> PlaneContacts:
 
 def test_the_published_state_is_on_the_cycle() -> None:
     _, speeds = cycle(scale=500.0)
-    assert speeds == pytest.approx(PUBLISHED, rel=1e-2, abs=1e-2)
+    assert speeds == pytest.approx(PUBLISHED, abs=1e-2)  # 0.13 % of the largest speed
 
 
 @pytest.mark.slow
@@ -79,10 +79,10 @@ def test_the_cycle_is_that_of_time_stepping() -> None:
         if before[2] > ANGLE >= q[2]:
             moments.append(h * (k + (before[2] - ANGLE) / (before[2] - q[2])))
             found.append(u)
-    assert period == pytest.approx(np.diff(moments).mean(), rel=3e-3)
-    assert speeds == pytest.approx(np.mean(found, axis=0), rel=1e-2, abs=1e-2)
+    assert period == pytest.approx(np.diff(moments).mean(), rel=3e-3)  # first order in its time step
+    assert speeds == pytest.approx(np.mean(found, axis=0), rel=1e-2, abs=1e-2)  # first order in its time step
 
 
 def test_with_its_true_angles_it_pecks_faster() -> None:
     """The angles reach 0.28 rad: the linear model is a tenth off."""
-    assert cycle(1.0)[0] == pytest.approx(0.1304, rel=2e-3)
+    assert cycle(1.0)[0] == pytest.approx(0.1304, rel=1e-4)

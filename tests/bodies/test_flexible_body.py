@@ -141,9 +141,9 @@ def test_stiffening_by_gravity_and_by_a_load_are_those_of_buckling() -> None:
     assert s is not None and s.loads is not None
     K = body.modal_stiffness
     critical = 1 / np.linalg.eigvals(np.linalg.solve(K, -s.acceleration[0])).real.max()  # the base accelerates along x
-    assert critical * body.mass == pytest.approx(7.8373 * EI, rel=2e-3)
+    assert critical * body.mass == pytest.approx(7.8373 * EI, rel=1e-3)
     critical = 1 / np.linalg.eigvals(np.linalg.solve(K, s.loads[0, 3])).real.max()  # per pull: a push of as much
-    assert critical == pytest.approx(np.pi**2 / 4 * EI, rel=2e-3)
+    assert critical == pytest.approx(np.pi**2 / 4 * EI, rel=1e-3)
 
 
 def test_a_free_spinning_beam_is_stretched_from_its_middle() -> None:

@@ -104,7 +104,7 @@ def test_an_open_surface_has_no_mass_and_is_reported() -> None:
         da.mesh((corners, triangles[1:]), density=1.0)
     turned = triangles.copy()
     turned[0] = turned[0][::-1]
-    with pytest.raises(da.ModelError, match="3 edges neighbours face opposite ways"):
+    with pytest.raises(da.ModelError, match="3 edges neighbours have opposite orientations"):
         da.mesh((corners, turned), 2.0)
     with pytest.raises(da.ModelError, match="encloses almost no volume"):
         da.mesh((corners, np.concatenate([triangles, triangles[:, ::-1]])), 2.0)

@@ -188,7 +188,7 @@ def test_simulate_takes_a_robot_and_any_method(folder: Path, capsys: pytest.Capt
         run = ["simulate", "robot.urdf", "--t-end", "0.5", "--method", method, *step, "--out", f"{k}.csv", "-q"]
         assert main(run) == 0
         assert capsys.readouterr().out == ""
-        ends.append(da.Result.load(folder / f"{k}.csv").final.q)
+        ends.append(da.Result.load(folder / f"{k}.csv").final_state.q)
     assert np.allclose(ends, ends[0], rtol=0, atol=1e-6)
 
 

@@ -15,8 +15,8 @@ from systems.model_file_systems import URDF
 
 import dalembert as da
 from dalembert.cli import main
+from dalembert.cli.arguments import parser
 from dalembert.cli.completion import verbs_of
-from dalembert.cli.parser import parser
 from dalembert.io.model_files.library_systems import library_systems
 
 ARM = """\
@@ -91,7 +91,7 @@ def test_systems_of_the_library_are_written_out(folder: Path, told: Any) -> None
 def test_every_verb_answers_what_python_does(folder: Path, told: Any) -> None:
     s, bar = da.load("arm.yaml"), da.load("four_bar.yaml")
     found = told("check", "four_bar.yaml")
-    assert (found["mobility"], found["left"], found["parameters"]) == (1, 0, {"a": 0.1})
+    assert (found["mobility"], found["driven_mobility"], found["parameters"]) == (1, 0, {"a": 0.1})
     found = told("assemble", "four_bar.yaml", "--hold", "A", "--branches")
     assert len(found["branches"]) == 2 and list(found["coordinates"].values()) == da.assemble(bar, hold="A").q.tolist()
     found = told("equilibrium", "arm.yaml")

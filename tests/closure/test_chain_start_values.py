@@ -17,7 +17,7 @@ def puck(lengths: tuple[float, ...] = (0.5, 0.4), guess: tuple[float, ...] = (0.
     s = da.System("puck", gravity=(0, 0, 0))
     body = s.body("puck", mass=1.0, inertia=(0.1, 0.1, 0.1))
     s.connect("P", da.Planar("z"), s.ground, body)
-    parts = [part for length in lengths for part in (PIN, da.Bar(length))]
+    parts = [part for length in lengths for part in (PIN, da.bar(length))]
     s.connect("chain", da.KinematicChain([*parts, PIN]), s.ground, body)
     s.initial("P", position=guess, guess=True)
     return s
@@ -100,7 +100,7 @@ def test_a_spatial_leg_starts_with_the_angles_that_are_asked_for(elbow: float) -
     s = da.System("leg", gravity=(0, 0, 0))
     body = s.body("body", mass=1.0, inertia=(0.1, 0.1, 0.1))
     s.connect("F", da.Free(), s.ground, body)
-    parts = [da.Universal("x", "y"), da.Bar(0.5, "z"), da.Revolute("x"), da.Bar(0.3, "z"), da.Universal("x", "y")]
+    parts = [da.Universal("x", "y"), da.bar(0.5, "z"), da.Revolute("x"), da.bar(0.3, "z"), da.Universal("x", "y")]
     s.connect("leg", da.KinematicChain(parts), s.ground, body.at(0.1, 0, 0))
     s.initial("F", position=(1, 0, 0, 0, 0.5, 0.2, 0.3), guess=True)
     s.initial("leg", position={"0.angle_1": 0.2, "0.angle_2": 0.4, "2.angle": elbow})
@@ -117,7 +117,7 @@ def test_a_ball_inside_a_chain_takes_its_quaternion_as_a_whole() -> None:
     s = da.System("rod", gravity=(0, 0, 0))
     body = s.body("body", mass=1.0, inertia=(0.1, 0.1, 0.1))
     s.connect("F", da.Free(), s.ground, body)
-    s.connect("rod", da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()]), s.ground, body)
+    s.connect("rod", da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()]), s.ground, body)
     with pytest.raises(da.ModelError, match="give a quaternion as a whole"):
         s.initial("rod.0.qw", position=1.0)
     q = np.array([0.9, 0.1, -0.3, 0.2]) / np.linalg.norm([0.9, 0.1, -0.3, 0.2])
@@ -155,7 +155,7 @@ def test_angles_that_no_position_of_a_loop_has_are_reported() -> None:
     crank, rocker = s.body("crank", da.rod(length=0.1, mass=0.5)), s.body("rocker", da.rod(length=0.3, mass=0.8))
     s.connect("A", da.Revolute("y"), s.ground, crank)
     s.connect("D", da.Revolute("y"), s.ground.at(0.35, 0, 0), rocker)
-    coupler = da.KinematicChain([da.Revolute("y"), da.Bar(0.4), da.Revolute("y")])
+    coupler = da.KinematicChain([da.Revolute("y"), da.bar(0.4), da.Revolute("y")])
     s.connect("coupler", coupler, crank.at(0.1, 0, 0), rocker.at(0.3, 0, 0))
     s.initial("A", position=-0.5, guess=True)
     s.initial("D", position=-1.2, guess=True)
@@ -238,6 +238,6 @@ def test_rates_that_a_loop_does_not_permit_are_changed_least_and_reported() -> N
 def test_a_ball_joint_within_a_chain_has_no_speeds_to_give() -> None:
     s = da.System("bar")
     s.connect("F", da.Free(), s.ground, s.body("b", mass=1.0, inertia=(1, 1, 1)))
-    s.connect("bar", da.KinematicChain([da.Spherical(), da.Bar(1.0), da.Spherical()]), s.ground, s["b"])
+    s.connect("bar", da.KinematicChain([da.Spherical(), da.bar(1.0), da.Spherical()]), s.ground, s["b"])
     with pytest.raises(da.ModelError, match="velocities of a ball joint"):
         s.initial("bar.0.qx", speed=1.0)

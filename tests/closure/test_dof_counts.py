@@ -24,7 +24,7 @@ def skate(on: str) -> da.System:
 @pytest.mark.parametrize("on", ["joint", "feet"])
 def test_a_skate_has_three_dofs_of_position_and_two_of_speed(on: str) -> None:
     report = da.mobility(skate(on))
-    assert (report.positions, report.mobility, report.left) == (3, 2, 2)
+    assert (report.configuration_dimension, report.mobility, report.driven_mobility) == (3, 2, 2)
     assert (report.gruebler, report.planar) == (2, 2)
     assert "3 DOF of position, 2 of velocity: edge.side constrain velocities" in str(report)
 
@@ -35,14 +35,20 @@ def test_a_rolling_sphere_has_five_dofs_of_position_and_three_of_speed() -> None
     s.connect("floor", da.RollingSphere(0.1), s.ground, ball)
     s.place("ball", position=(0, 0, 0.1))
     report = da.mobility(s)
-    assert (report.positions, report.mobility, report.planar) == (5, 3, None)
+    assert (report.configuration_dimension, report.mobility, report.planar) == (5, 3, None)
 
 
 def test_drives_of_joints_and_of_constraints_count_alike() -> None:
     crank = mechanisms.four_bar()
     crank.drive("A", position=0.6)
     report = da.mobility(crank)
-    assert (report.mobility, report.left, report.idle, report.gruebler, report.planar) == (1, 0, (), -2, 1)
+    assert (report.mobility, report.driven_mobility, report.redundant_drives, report.gruebler, report.planar) == (
+        1,
+        0,
+        (),
+        -2,
+        1,
+    )
     assert "with 1 drive (A): 0 DOF left" in str(report)
 
     def excavator() -> da.System:
@@ -55,8 +61,8 @@ def test_drives_of_joints_and_of_constraints_count_alike() -> None:
     still, moved = excavator(), excavator()
     moved.drive("cylinder", position=da.Polynomial((1.2, 0.1)))
     one, other = da.mobility(still), da.mobility(moved)
-    assert (one.mobility, one.left, one.gruebler, one.planar) == (0, 0, 0, 0)
-    assert (other.mobility, other.left, other.gruebler, other.planar) == (1, 0, 1, 1)
+    assert (one.mobility, one.driven_mobility, one.gruebler, one.planar) == (0, 0, 0, 0)
+    assert (other.mobility, other.driven_mobility, other.gruebler, other.planar) == (1, 0, 1, 1)
     later = da.mobility(moved, t=2.0)
     end = later.model.pose(moved["boom"].at(1.0, 0, 0), later.q).position
     assert np.linalg.norm(end - [0.3, 0, -0.8]) == pytest.approx(1.4, abs=1e-12)
@@ -71,7 +77,7 @@ def test_too_many_drives_and_drives_at_a_dead_point_are_named() -> None:
     angle = float(report.q[report.model.q_slice("B").start])
     s.drive("B", position=angle)
     both = da.mobility(s)
-    assert (both.mobility, both.left, both.idle) == (1, 0, ("A", "B"))
+    assert (both.mobility, both.driven_mobility, both.redundant_drives) == (1, 0, ("A", "B"))
     assert "without A or B as many would be left" in str(both)
 
 
@@ -81,8 +87,14 @@ def test_a_clock_is_no_dof() -> None:
     swing = da.CustomJoint(("angle",), ("0.1*sin(3*t)", "0", "0"), [("y", "angle")])
     s.connect("A", swing, s.ground, arm)
     report = da.mobility(s, t=0.4)
-    assert (report.mobility, report.positions, report.left, report.gruebler, report.planar) == (1, 1, 1, 1, 1)
-    assert report.motions == [{"A.angle": 1.0}] and report.idle == ()
+    assert (
+        report.mobility,
+        report.configuration_dimension,
+        report.driven_mobility,
+        report.gruebler,
+        report.planar,
+    ) == (1, 1, 1, 1, 1)
+    assert report.motions == [{"A.angle": 1.0}] and report.redundant_drives == ()
     assert "drive" not in str(report)
     s.connect("wire", da.Distance(1.0), s.ground.at(0.3, 0, 0.2), arm.at(1.0, 0, 0))
     bound = da.mobility(s, t=0.4)

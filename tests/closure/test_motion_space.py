@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from systems.linkages import four_bar_at_60_degrees
+from systems.linkages import driven_four_bar, four_bar_at_60_degrees
 
 import dalembert as da
 from dalembert.closure import RelativeEquations, find_position, find_rates
 from dalembert.motion import follow_branch
 
 
-def four_bar(*, driven: bool = True) -> da.System:
-    s = four_bar_at_60_degrees()
-    if driven:
-        s.drive("A", position=da.Polynomial((math.radians(60), 1.0)))
-    return s
-
-
 def test_every_basis_of_a_system_is_the_same_motion() -> None:
-    s = four_bar(driven=False)
+    s = four_bar_at_60_degrees()
     for method in ("gauss", "qr", "svd", "gram-schmidt"):
         space = da.motion_space(s, method=method)
         J = space.equations.jacobian(space.q, 0.0)
@@ -41,7 +32,7 @@ def test_every_basis_of_a_system_is_the_same_motion() -> None:
 
 def test_what_is_driven_moves_without_z() -> None:
     """A driven mechanism has no degree of freedom left: S b is its velocity, S c its acceleration."""
-    s = four_bar()
+    s = driven_four_bar()
     space = da.motion_space(s)
     assert space.dofs == 0 and space.Sb == pytest.approx([1, -1.143090951758, 0.686836568439], abs=1e-10)
     moving = da.motion_space(s, v=space.Sb)
@@ -57,7 +48,7 @@ def test_what_is_driven_moves_without_z() -> None:
 
 
 def test_gram_and_schmidt_of_joints_by_differences() -> None:
-    s = four_bar(driven=False)
+    s = four_bar_at_60_degrees()
     v = da.motion_space(s, independent_coordinates=["A"]).velocity([1.3])
     space = da.motion_space(s, method="gram-schmidt", v=v)
     h = 1e-5
@@ -72,7 +63,7 @@ def test_gram_and_schmidt_of_joints_by_differences() -> None:
 @pytest.mark.parametrize("method", ["full", "modified", "mixed"])
 def test_newton_s_methods_close_joints_too(method: str, solver: str) -> None:
     """Five rows of a planar loop in space, three of them idle, and a drive."""
-    s = four_bar()
+    s = driven_four_bar()
     e = RelativeEquations(s.compile())
     found = find_position(e, [1.0, -0.7, 0.9], 0.0, method=method, solver=solver)
     assert found.success and found.q == pytest.approx(da.driven_motion(s).q, abs=1e-10)
@@ -80,7 +71,7 @@ def test_newton_s_methods_close_joints_too(method: str, solver: str) -> None:
 
 
 def test_following_agrees_with_the_core() -> None:
-    s = four_bar()
+    s = driven_four_bar()
     t = np.linspace(0, 6.0, 13)
     core = da.kinematics(s, times=t)
     e = RelativeEquations(s.compile())
@@ -92,7 +83,7 @@ def test_following_agrees_with_the_core() -> None:
 
 
 def test_a_modified_matrix_that_leads_nowhere_is_renewed() -> None:
-    e = RelativeEquations(four_bar().compile())
+    e = RelativeEquations(driven_four_bar().compile())
     found = find_position(e, [0.2, -2.2, 2.9], 0.0, method="modified", max_iterations=300, check=False)
     assert found.success and found.factorisations > 1
 

@@ -10,8 +10,8 @@ from scipy.optimize import least_squares
 from systems.linkages import five_bar
 
 import dalembert as da
-from dalembert.closure.loop_solver import reversed_axes
-from dalembert.closure.scaling import Scaling
+from dalembert.closure.equivalent_configurations import reversed_axes
+from dalembert.closure.loop_equations import LoopEquations
 
 
 def rssr_ss() -> da.System:
@@ -54,13 +54,13 @@ def eight_turns() -> da.System:
 
 
 def closes(model: da.Model, q: np.ndarray) -> bool:
-    scales = Scaling.of(model)
+    loops = LoopEquations.of(model)
     found = least_squares(
-        lambda x: scales.residual(model, model.integrate(q, scales.columns * x)),
+        lambda x: loops.residual(model.integrate(q, loops.column_scales * x)),
         np.zeros(model.nv), xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=300,
     )  # fmt: skip
     closed = np.abs(found.fun).max() < 1e-9
-    return bool(closed) and not reversed_axes(model, model.integrate(q, scales.columns * found.x))
+    return bool(closed) and not reversed_axes(model, model.integrate(q, loops.column_scales * found.x))
 
 
 @pytest.mark.parametrize("make", [five_bar, rssr_ss, stewart, eight_turns], ids=lambda f: f.__name__)

@@ -84,7 +84,7 @@ def test_traction_is_the_mean_over_the_contact(p: float, slip: float) -> None:
     rate = 0.017 * slip / (tau * film)
     mean = quad(lambda a: np.cos(a) * np.arcsinh(rate * np.exp(1.85e-8 * p * np.cos(a))), 0, np.pi / 2)[0]
     f = oil.eyring_traction(slip, film, p, 0.017, 1.85e-8, tau)
-    assert f == pytest.approx(tau * mean / (np.pi / 4 * p), rel=2e-3)
+    assert f == pytest.approx(tau * mean / (np.pi / 4 * p), rel=1e-3)
     assert np.sign(f) == np.sign(slip)
 
 
@@ -94,7 +94,7 @@ def test_traction_is_the_mean_over_the_contact(p: float, slip: float) -> None:
 def test_short_bearings_are_those_of_ocvirk() -> None:
     """In the middle pi (L/D)^2; with eccentricity the closed form of the half film, good to 10 % up to 0.9."""
     slim = 0.02
-    assert oil.journal_impedance(0.0, 0.0, slim).size == pytest.approx(np.pi * slim**2, rel=2e-3)
+    assert oil.journal_impedance(0.0, 0.0, slim).size == pytest.approx(np.pi * slim**2, rel=1e-3)
     for e in (0.1, 0.3, 0.5, 0.7, 0.9):
         # the film of a turning journal, V = w e c / 2: eta w L^3 R e / (4 c^2 (1 - e^2)^2) of (4 e, pi sqrt(1 - e^2))
         scale = slim**2 / (1 - e * e) ** 2
@@ -115,16 +115,16 @@ def test_the_oracle_in_closed_forms() -> None:
     # concentric, any length: 3 pi (1 - tanh(L/D) / (L/D))
     for slim in (0.3, 1.0, 3.0):
         expected = 3 * np.pi * (1 - np.tanh(slim) / slim)
-        assert np.linalg.norm(film_load(0.0, 0.4, slim, "gumbel")) == pytest.approx(expected, rel=2e-3)
+        assert np.linalg.norm(film_load(0.0, 0.4, slim, "gumbel")) == pytest.approx(expected, rel=1e-3)
     # short, turning: Ocvirk
     e, slim = 0.6, 0.02
     exact = slim**2 / (1 - e * e) ** 2 * np.array([4 * e, np.pi * np.sqrt(1 - e * e)])
     for condition in ("half", "gumbel", "reynolds"):
-        assert np.allclose(film_load(e, np.pi / 2, slim, condition), exact, rtol=0.02)
+        assert np.allclose(film_load(e, np.pi / 2, slim, condition), exact, rtol=1e-3)
     # long, turning, half film: Sommerfeld
     e = 0.5
     exact = np.array([12 * e / (1 - e * e), 6 * np.pi / np.sqrt(1 - e * e)]) / (2 + e * e)
-    assert np.allclose(film_load(e, np.pi / 2, 200.0, "gumbel", along=200), exact, rtol=0.01)
+    assert np.allclose(film_load(e, np.pi / 2, 200.0, "gumbel", along=200), exact, rtol=5e-3)  # 200 diameters long
 
 
 RAIMONDI_BOYD = {  # Sommerfeld number and attitude angle (deg), ASLE Trans. 1 (1958) 159-209, full bearings
@@ -144,12 +144,13 @@ RAIMONDI_BOYD = {  # Sommerfeld number and attitude angle (deg), ASLE Trans. 1 (
 def test_steady_bearings_against_the_tables(slim: float, e: float) -> None:
     number, angle = RAIMONDI_BOYD[slim, e]
     load = impedance(e, np.pi / 2, slim)
+    # errors of the fitted impedance
     assert 1 / (np.pi * e * np.linalg.norm(load)) == pytest.approx(number, rel=0.06 if e < 0.7 else 0.16)
-    assert np.degrees(np.arctan2(load[1], load[0])) == pytest.approx(angle, abs=2.0)
-    # and the oracle, whose film breaks by itself, agrees with them to the digits of the table
+    assert np.degrees(np.arctan2(load[1], load[0])) == pytest.approx(angle, abs=1.6)  # degrees
+    # the oracle, with film rupture by the Reynolds condition, on a grid of 160 by 15
     load = film_load(e, np.pi / 2, slim, "reynolds", around=160, along=15)
-    assert 1 / (np.pi * e * np.linalg.norm(load)) == pytest.approx(number, rel=0.02)
-    assert np.degrees(np.arctan2(load[1], load[0])) == pytest.approx(angle, abs=2.1)
+    assert 1 / (np.pi * e * np.linalg.norm(load)) == pytest.approx(number, rel=0.017)
+    assert np.degrees(np.arctan2(load[1], load[0])) == pytest.approx(angle, abs=2.1)  # degrees
 
 
 def deviation(ratios: list[float], slim: float, condition: str) -> float:

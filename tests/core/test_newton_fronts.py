@@ -8,8 +8,7 @@ from systems.random_loops import random_closed_system, random_contacts, redundan
 from systems.random_trees import every_joint_both_ways, random_system
 
 import dalembert as da
-from dalembert.library import chain
-from dalembert.library.four_bar_windows import windows
+from dalembert.library import chain, windows
 from dalembert.library.mechanisms import andrews, bricard, four_bar
 
 MU = 40.0

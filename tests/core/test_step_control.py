@@ -75,7 +75,7 @@ def test_a_run_that_has_reached_a_time_stands_at_it(method: str, seed: int) -> N
     """Times lie between switches, discontinuities and steps of any length; a pause is not an arrival."""
     system, t_end = switching_system(seed)
     model = system.compile()
-    start = da.simulate(model, 1e-6 * t_end).final
+    start = da.simulate(model, 1e-6 * t_end).final_state
     atol = np.full(2 * model.nv + model.nx, 1e-8)
     number = _core.methods.index(method)
     run = _core.Integrator(model, model.conditions(), number, 1e-6, atol, np.inf, 0.0, 0.8, True, False)

@@ -124,5 +124,5 @@ def test_accelerations_of_modes_that_no_joint_can_cause_are_refused() -> None:
     with pytest.raises(da.SingularityError, match=r"missing force acts along '.*eta"):
         da.inverse_dynamics(model, state.q, state.v, a)
     told = da.inverse_dynamics(model, state.q, state.v, a, on_infeasible="report")
-    force = model._supplied(state.q, state.v, a)
+    force = model._required_forces(state.q, state.v, a)
     np.testing.assert_allclose(told.tau + told.unmet_forces, force, atol=1e-9 * np.abs(force).max())

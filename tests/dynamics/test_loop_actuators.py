@@ -11,7 +11,7 @@ from dalembert.closure import consistent_accelerations
 from dalembert.dynamics import inverse_dynamics
 
 
-def four_bar() -> tuple[da.Model, np.ndarray]:
+def four_bar_at_60_degrees() -> tuple[da.Model, np.ndarray]:
     """Slaats' four-bar, closed at a crank angle of 60 degrees."""
     model = slaats_four_bar().compile()
     q = np.array([np.pi / 3, -0.582618, -2.153161])
@@ -28,11 +28,11 @@ def motion(model: da.Model, q: np.ndarray, speed: float, acceleration: float) ->
 
 
 def test_a_driven_crank_gets_the_torque_that_makes_it_move() -> None:
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 2.0, -1.5)
     assert np.abs(model.constraint_jacobian(q) @ a + model.constraint_bias(q, v)).max() < 1e-12
     efforts = inverse_dynamics(model, q, v, a, actuators="A")
-    assert (efforts.tau[1:] == 0).all() and efforts.unique
+    assert (efforts.tau[1:] == 0).all() and efforts.determined
     # forward dynamics with that torque gives the motion back
     assert np.allclose(model.forward_dynamics(q, v, efforts.tau), a, atol=1e-10)
     assert np.allclose(efforts.multipliers, model.multipliers(q, v, efforts.tau), atol=1e-9)
@@ -40,7 +40,7 @@ def test_a_driven_crank_gets_the_torque_that_makes_it_move() -> None:
 
 def test_a_prescribed_crank_needs_the_same_torque() -> None:
     """Given accelerations stay in the recursion: mixed dynamics finds the rest of the motion, and the effort."""
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 2.0, -1.5)
     found, tau = model.mixed_dynamics(q, v, np.zeros(3), [-1.5, 9.9, 9.9], "A")
     assert np.allclose(found, a, atol=1e-10)
@@ -54,7 +54,7 @@ def test_a_prescribed_crank_needs_the_same_torque() -> None:
 
 
 def test_power_of_the_drive_is_the_rate_of_energy() -> None:
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 2.0, 0.7)
     efforts = inverse_dynamics(model, q, v, a, actuators="A")
     h = 1e-5
@@ -66,17 +66,17 @@ def test_power_of_the_drive_is_the_rate_of_energy() -> None:
 
 
 def test_any_joint_of_the_tree_can_drive() -> None:
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 2.0, 0.7)
     powers = [inverse_dynamics(model, q, v, a, actuators=name).tau @ v for name in "ABC"]
     assert np.allclose(powers, powers[0])
 
 
 def test_redundant_actuators_share_by_their_weights() -> None:
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 1.0, 0.0)
     both = inverse_dynamics(model, q, v, a, actuators=["A", "C"])
-    assert not both.unique
+    assert not both.determined
     assert np.allclose(model.forward_dynamics(q, v, both.tau), a, atol=1e-10)
     alone = inverse_dynamics(model, q, v, a, actuators="A")
     assert np.linalg.norm(both.tau) < np.linalg.norm(alone.tau)
@@ -85,7 +85,7 @@ def test_redundant_actuators_share_by_their_weights() -> None:
 
 
 def test_reactions_of_a_driven_motion_are_those_of_the_free_one() -> None:
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 2.0, -1.5)
     efforts = inverse_dynamics(model, q, v, a, actuators="A")
     free, given = model.connection_loads(q, v, efforts.tau), efforts.connection_loads()
@@ -105,7 +105,7 @@ def test_too_few_actuators_are_named() -> None:
 
 
 def test_motions_that_open_the_loop_are_refused() -> None:
-    model, q = four_bar()
+    model, q = four_bar_at_60_degrees()
     v, a = motion(model, q, 2.0, -1.5)
     with pytest.raises(da.ModelError, match=r"D\.[xy] at q.*assemble"):
         inverse_dynamics(model, q + 0.01, v, a, actuators="A")

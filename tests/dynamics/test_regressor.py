@@ -11,7 +11,7 @@ from systems.random_loops import random_closed_system
 from systems.random_trees import random_system
 
 import dalembert as da
-from dalembert.dynamics.regressor import admissible_velocity_basis
+from dalembert.dynamics.inertial_regressor import admissible_velocity_basis
 
 
 @pytest.mark.parametrize("seed", range(4))

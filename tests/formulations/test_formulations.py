@@ -94,7 +94,7 @@ def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("closures", [("custom", "bar"), ("surface", "custom", "library"), ("cut",)], ids="-".join)
-def test_lagrange_in_such_loops(closures: tuple[str, ...]) -> None:
+def test_lagrange_in_loops_through_flexible_bodies(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
     model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[0]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
@@ -108,7 +108,7 @@ def test_mechanisms_overconstrained_ones_too(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["stewart", "delta", "double_wishbone", "fuel_injection_pump", "scissor_lift"])
-def test_machines_of_the_library(name: str) -> None:
+def test_formulations_agree_on_machines_of_the_library(name: str) -> None:
     agree(*started(getattr(library, name)()))
 
 
@@ -134,7 +134,7 @@ def test_gears_formulas_of_time_and_driven_distances() -> None:
 # ---- Kane's speeds
 
 
-def double_pendulum() -> da.System:
+def spherical_double_pendulum() -> da.System:
     s = da.System("double pendulum")
     one, two = s.body("one", da.rod(length=1.0, mass=1.0)), s.body("two", da.rod(length=0.7, mass=2.0, radius=0.1))
     s.connect("A", da.Revolute("y"), s.ground, one)
@@ -157,7 +157,7 @@ def double_pendulum() -> da.System:
 )
 def test_any_choice_of_speeds_gives_the_same_motion(speeds: object) -> None:
     model, state = started(
-        double_pendulum(),
+        spherical_double_pendulum(),
         {"A": 0.4, "A.speed": 1.5, "B.bryant": (0.3, 0.5, 0.2), "B.bryant_rates": (2.0, 1.0, -1.0)},
     )
     found = formulations.kane(model, state, speeds=speeds)
@@ -203,17 +203,17 @@ def test_wrong_choices_are_refused_by_name() -> None:
     with pytest.raises(da.SingularityError, match=r"2 speeds are given.*1 are independent"):
         formulations.kane(model, state, speeds=model.speed_names[:2])
     with pytest.raises(da.SingularityError, match="do not determine the motion"):
-        formulations.kane(double_pendulum(), None, speeds=["A", "B.wx", "B.wx", "B.wy"])
+        formulations.kane(spherical_double_pendulum(), None, speeds=["A", "B.wx", "B.wx", "B.wy"])
     with pytest.raises(da.ModelError, match="linear in the rates"):
-        formulations.kane(double_pendulum(), None, speeds={"u": "dA**2"})
+        formulations.kane(spherical_double_pendulum(), None, speeds={"u": "dA**2"})
     with pytest.raises(da.ModelError, match="give a joint speed"):
-        formulations.kane(double_pendulum(), None, speeds=["nobody", "B.wx", "B.wx", "B.wy"])
+        formulations.kane(spherical_double_pendulum(), None, speeds=["nobody", "B.wx", "B.wx", "B.wy"])
     with pytest.raises(da.ModelError, match="not a batch"):
-        formulations.kane(double_pendulum(), da.State(np.zeros((2, 5)), np.zeros((2, 4))))
+        formulations.kane(spherical_double_pendulum(), da.State(np.zeros((2, 5)), np.zeros((2, 4))))
 
 
 def test_kanes_two_kinds_of_forces_cancel() -> None:
-    model, state = started(double_pendulum(), {"A": 0.4, "A.speed": 1.5})
+    model, state = started(spherical_double_pendulum(), {"A": 0.4, "A.speed": 1.5})
     found = formulations.kane(model, state)
     assert np.abs(found.active_forces + found.inertia_forces(found.u_dot)).max() < 1e-12
     assert np.abs(found.mass_matrix - model.mass_matrix(state.q)).max() < 1e-13
@@ -299,7 +299,7 @@ def test_folded_angles_are_dependent_coordinates() -> None:
 
 
 def test_batches_of_partial_velocities() -> None:
-    model = double_pendulum().compile()
+    model = spherical_double_pendulum().compile()
     states = model.random_state(0, size=5)
     J = formulations.partial_velocities(model, states.q)
     assert J.shape == (5, 2, 6, 4)
@@ -363,7 +363,8 @@ def centre(model: da.Model, name: str, q: np.ndarray) -> np.ndarray:
 
 def test_momenta_change_as_hamilton_says() -> None:
     model, state = started(
-        double_pendulum(), {"A": 0.4, "A.speed": 1.5, "B.bryant_rates": (2, 1, -1), "B.bryant": (0.3, 0.5, 0.2)}
+        spherical_double_pendulum(),
+        {"A": 0.4, "A.speed": 1.5, "B.bryant_rates": (2, 1, -1), "B.bryant": (0.3, 0.5, 0.2)},
     )
     found, h = formulations.lagrange(model, state), 1e-5
     sides = [(model.integrate(state.q, k * h * state.v), state.v + k * h * found.v_dot) for k in (1.0, -1.0)]

@@ -8,7 +8,7 @@ from systems.flexible_systems import golden_body, random_deformed_state, random_
 
 import dalembert as da
 from dalembert.errors import ModelError
-from dalembert.formulations.operation_counts import articulated_count, kernel_count
+from dalembert.formulations.flop_counts import articulated_count, kernel_count
 from dalembert.oracles.flexible_operators import FlexibleOperators
 from dalembert.oracles.modal_orders import bias_by_order, mass_by_order, nodal_bias, nodal_mass_matrix
 

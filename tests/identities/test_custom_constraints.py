@@ -71,8 +71,8 @@ PAIRS: dict[str, tuple[list[Constraint], list[Constraint]]] = {
             da.PfaffianConstraint(("vx + wy*uz - wz*uy", "vy + wz*ux - wx*uz"), definitions=TOUCH),
         ],
     ),
-    "ball, bar, ball": ([da.Distance(0.5)], [da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])]),
-    "universal, bar, ball": ([da.Distance(0.5)], [da.KinematicChain([da.Universal(), da.Bar(0.5), da.Spherical()])]),
+    "ball, bar, ball": ([da.Distance(0.5)], [da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()])]),
+    "universal, bar, ball": ([da.Distance(0.5)], [da.KinematicChain([da.Universal(), da.bar(0.5), da.Spherical()])]),
     "chain of a ball": ([da.PointOnPoint()], [da.KinematicChain([da.Spherical()])]),
     "two slides and a ball": (
         [da.PointOnPlane("z")],
@@ -275,7 +275,7 @@ def test_a_drive_lets_a_formula_follow_a_law() -> None:
 
 def test_ball_bar_ball_loses_one_rank_to_its_spin() -> None:
     # Sol 1983, figure 7.2: six inner degrees of freedom, rank five
-    rod = da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])
+    rod = da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()])
     assert (rod.rank, rod.redundant, rod.rows) == (5, 1, ("closure_1",))
 
 
@@ -292,7 +292,7 @@ def test_a_coupler_without_mass_is_the_limit_of_one_with_little() -> None:
         return s
 
     def massless(s: da.System, crank: da.Body, rocker: da.Body) -> None:
-        chain = da.KinematicChain([da.Revolute("y"), da.Bar(0.4), da.Revolute("y")])
+        chain = da.KinematicChain([da.Revolute("y"), da.bar(0.4), da.Revolute("y")])
         s.connect("chain", chain, crank.at(0.1, 0, 0), rocker.at(0.3, 0, 0))
 
     def light(mass: float) -> Callable[[da.System, da.Body, da.Body], None]:

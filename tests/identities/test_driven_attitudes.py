@@ -42,7 +42,7 @@ def test_core_and_drives_agree(seed):
     rng = np.random.default_rng(seed)
     model = drive_all(every_joint_both_ways(rng), rng).compile()
     t = 0.37
-    q, v, a = model.drive_motion(t)
+    q, v, a = model.drive_targets(t)
     state = model.random_state(rng)
     q, v = np.where(np.isnan(q), state.q, q), np.where(np.isnan(v), state.v, v)
     found = model.dynamics(t, q, v)

@@ -127,7 +127,7 @@ def test_drives_are_obeyed_and_loops_stay_closed(case: Driven) -> None:
     for name, second in case.wanted.items():
         if name in model.speed_names:
             assert a[model.speed_names.index(name)] == pytest.approx(second, abs=1e-12 * size)
-    gap = model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - model.row_motion(0.0)[2]
+    gap = model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - model.constraint_targets(0.0)[2]
     assert np.abs(gap).max() <= AGREEMENT * size * max(1.0, np.abs(model.constraint_jacobian(q)).max())
 
 
@@ -149,7 +149,7 @@ def test_efforts_make_the_motion_happen(case: Driven) -> None:
     M, P = model.mass_matrix(q), model.constraint_jacobian(q)
     K = np.block([[M, -P.T], [P, np.zeros((model.nc, model.nc))]])
     forces = tau - model.bias_forces(q, v, loads=case.loads)
-    rates = model.row_motion(0.0)[2] - model.constraint_bias(q, v)
+    rates = model.constraint_targets(0.0)[2] - model.constraint_bias(q, v)
     free = np.linalg.lstsq(K, np.concatenate([forces, rates]), rcond=1e-12)[0][: model.nv]
     assert np.abs(free - a).max() <= 1e-7 * max(1.0, np.abs(a).max())
 

@@ -115,7 +115,7 @@ def test_power_is_force_times_rate(measure: str, seed: int) -> None:
     element: Any = force.element
     inputs = law_inputs(model, force.name, np.array([0.2]), q[None], v[None], x[None])
     m = element.measures
-    answer = element.answers(inputs)[0, :m]
+    answer = element.evaluate(inputs)[0, :m]
     assert power == pytest.approx(answer @ inputs[0, 1 + m : 1 + 2 * m], rel=1e-10, abs=1e-10)
     assert model.force_energy(0.2, q, v, x).dissipated == pytest.approx(-power, rel=1e-10, abs=1e-10)
 
@@ -258,7 +258,7 @@ def test_functions_are_laws_like_expressions() -> None:
         element: Any = connection.element
 
         def law(*inputs: float, element: da.Element = element) -> list[float]:
-            return element.answers([inputs])[0].tolist()
+            return element.evaluate([inputs])[0].tolist()
 
         states = {name: (start, None) for name, start in element.starts.items()}
         other = da.Element(measure, law, element.parameters, states)

@@ -26,7 +26,7 @@ def close(found, expected, tolerance):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_trees(seed):
+def test_flexible_trees_on_custom_joints(seed):
     rng = np.random.default_rng(seed)
     model = mixed_tree(rng, **FLEXIBLE_OPTIONS[seed % 3]).compile()
     q, v = random_deformed_state(model, rng, 0.2)
@@ -53,7 +53,7 @@ def test_trees(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_derivatives(seed):
+def test_derivatives_of_flexible_bodies_on_custom_joints(seed):
     rng = np.random.default_rng(100 + seed)
     model = mixed_tree(rng, **FLEXIBLE_OPTIONS[seed % 3]).compile()
     q, v = random_deformed_state(model, rng, 0.2)
@@ -75,7 +75,7 @@ def test_derivatives(seed):
     "closures", [("custom", "bar"), ("bar", "surface"), ("surface", "custom", "library"), ("cut",)], ids="-".join
 )
 @pytest.mark.filterwarnings("ignore::dalembert.StiffeningWarning")
-def test_loops(closures, seed):
+def test_flexible_loops_with_custom_constraints(closures, seed):
     rng = np.random.default_rng(10 * seed + len(closures))
     model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[seed]).compile()
     q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q

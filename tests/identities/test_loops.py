@@ -33,7 +33,7 @@ from systems.random_trees import (
 )
 
 import dalembert as da
-from dalembert.closure.scaling import Scaling
+from dalembert.closure.loop_equations import LoopEquations
 from dalembert.connections.connection import Connection
 from dalembert.connections.constraints.cams import CamFollower, PointOnCurve
 from dalembert.connections.constraints.geometric import Constraint
@@ -398,7 +398,7 @@ def self_stress(case: Case) -> tuple[list[str], Array]:
 
     World axes, forces multiplied by the length that makes them comparable with moments.
     """
-    oracle, length = case.oracle, Scaling.of(case.model).length
+    oracle, length = case.oracle, LoopEquations.of(case.model).length
     U, s, _ = np.linalg.svd(oracle.G)
     states = U[:, int((s > 1e-9 * max(1.0, s.max(initial=0.0))).sum()) :].T
     result = np.zeros((len(states), len(oracle.relations), 6))
@@ -416,7 +416,7 @@ def test_loads_are_the_least_where_rows_repeat(case: Case) -> None:
     names, states = self_stress(case)
     F = case.model.connection_loads(case.q, case.v, case.tau, loads=case.loads)
     size = max(np.abs(x).max() for x in F.values())
-    scaled = np.array([F[name] for name in names]) * ([1.0] * 3 + [Scaling.of(case.model).length] * 3)
+    scaled = np.array([F[name] for name in names]) * ([1.0] * 3 + [LoopEquations.of(case.model).length] * 3)
     assert_close(np.tensordot(states, scaled, 2), np.zeros(len(states)), AGREEMENT, size)
     # the multipliers are theirs
     a, lam = case.forward_dynamics(), case.model.multipliers(case.q, case.v, case.tau, loads=case.loads)
@@ -434,7 +434,7 @@ def test_marked_are_the_components_that_self_stress_changes(case: Case, axes: st
         R = case.model.pose(case.system[name].second, case.q).rotation if axes == "marker" else np.eye(3)
         local = np.hstack([load[:, :3] @ R, load[:, 3:] @ R])
         loaded[name] = np.linalg.norm(local, axis=0) > 1e-7
-        assert (F.unique[name] == ~loaded[name]).all(), name
+        assert (F.determined[name] == ~loaded[name]).all(), name
     assert {name for name in names if loaded[name].any()} == set(F.shared)
     for name, others in F.shared.items():
         assert others and name not in others and all(name in F.shared[other] for other in others)

@@ -29,15 +29,15 @@ def test_parameters_in_simd_batches_equal_those_of_a_model_with_them(kind):
     members = EnsembleGroups(model.conditions(), count, numbers)
     times, found = np.array([0.02, 0.05]), {}
     for group in members.groups():
-        table = members.breaks(group, 0.0, 0.05, options, np.zeros(0))
+        table = members.discontinuity_times(group, 0.0, 0.05, options, np.zeros(0))
         given = (np.ascontiguousarray(part[group.rows]) for part in (q, v, x))
-        *_, q_1, v_1, x_1 = options.integrator(group.conditions).batch(
+        *_, q_1, v_1, x_1 = options.integrator(group.conditions).run_batch(
             0.0, 0.05, times, *given, group.elements, group.own, 2, *table
         )
         found |= {int(run): np.hstack([q_1[k], v_1[k], x_1[k]]) for k, run in enumerate(group.rows)}
     for k in range(count):
         own = members[k]
-        alone = options.integrator(own).batch(0.0, 0.05, times, q[[k]], v[[k]], x[[k]], None, None, 1)
+        alone = options.integrator(own).run_batch(0.0, 0.05, times, q[[k]], v[[k]], x[[k]], None, None, 1)
         expected = np.hstack([part[0] for part in alone[3:]])
         assert np.isfinite(expected).all()
         # rounding alone, which stiff springs and light bodies make much of

@@ -58,9 +58,9 @@ def account(model: da.Model, result: da.Result) -> tuple[float, float]:
     for force in model.system.forces.values():
         if isinstance(force.element, Element):
             m, inputs = force.element.measures, law_inputs(model, force.name, t, at.q, at.v, at.x)
-            one_by_one += (force.element.answers(inputs)[:, :m] * inputs[:, 1 + m : 1 + 2 * m]).sum(axis=1)
-        elif force.places:
-            one_by_one += at[f"{force.name}.effort"] * at[f"{force.places[0][0].name}.speed"]
+            one_by_one += (force.element.evaluate(inputs)[:, :m] * inputs[:, 1 + m : 1 + 2 * m]).sum(axis=1)
+        elif force.joint_coordinates:
+            one_by_one += at[f"{force.name}.effort"] * at[f"{force.joint_coordinates[0][0].name}.speed"]
         else:
             first, second = (motion.velocity(end) for end in force.ends)
             one_by_one += (at[f"{force.name}.force"] * (second[1] - first[1])).sum(axis=1)
@@ -76,7 +76,7 @@ def scale(result: da.Result) -> float:
 
 @pytest.mark.parametrize("build", [tree, loops])
 @pytest.mark.parametrize("seed", range(12))
-def test_the_account_closes(build: object, seed: int) -> None:
+def test_the_power_balance_closes(build: object, seed: int) -> None:
     model, state, kinds = build(seed)  # type: ignore[operator]
     try:
         result = da.simulate(model, 0.4, state=state, rtol=1e-9, atol=1e-11)
@@ -98,8 +98,8 @@ def test_the_account_closes(build: object, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("build", [tree, loops])
 @pytest.mark.parametrize("seed", range(100, 160))
-def test_more_accounts_close(build: object, seed: int) -> None:
-    test_the_account_closes(build, seed)
+def test_the_power_balance_of_many_random_systems_closes(build: object, seed: int) -> None:
+    test_the_power_balance_closes(build, seed)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -134,4 +134,4 @@ def test_kinematic_assemblies_are_the_limit_of_light_parts(seed: int) -> None:
             for run in (light, result)
         ]
         off.append(np.abs(both[0] - both[1]).max())
-    assert off[1] < 5e-3 and off[0] / off[1] == pytest.approx(2.0, abs=0.2)
+    assert off[1] < 5e-3 and off[0] / off[1] == pytest.approx(2.0, abs=0.01)

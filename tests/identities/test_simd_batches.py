@@ -391,7 +391,7 @@ def assert_runs(
 def test_loops_and_drives_run_together_as_alone(motion: str) -> None:
     made = MOTIONS[motion]()
     model = made.model
-    start = made.state or da.simulate(model, 1e-6, times=[0.0]).final
+    start = made.state or da.simulate(model, 1e-6, times=[0.0]).final_state
     q, v = np.array([start.q] * 5), np.array([start.v * (1 + 0.05 * k) for k in range(5)])
     if model.drives:
         v[:] = start.v

@@ -16,7 +16,7 @@ from dalembert.library.mechanisms import slider_crank
 Array = NDArray[np.float64]
 
 
-def four_bar(**drives: Any) -> tuple[da.Model, Array]:
+def closed_four_bar(**drives: Any) -> tuple[da.Model, Array]:
     s = slaats_four_bar()
     for name, law in drives.items():
         s.drive(name, **law)
@@ -64,7 +64,7 @@ def test_axes_of_the_marker_and_several_impulses_add_up() -> None:
 
 
 def test_reactions_in_marker_axes_are_turned() -> None:
-    model, q = four_bar()
+    model, q = closed_four_bar()
     hit = da.impulse(model, q, np.zeros(3), {"link1": [3.0, 1.0, 2.0]}, lock="D")
     for joint in "ABCD":
         second = model.system[joint].second
@@ -74,7 +74,7 @@ def test_reactions_in_marker_axes_are_turned() -> None:
 
 
 def test_a_locked_loop_stands_whichever_joint_is_locked() -> None:
-    model, q = four_bar()
+    model, q = closed_four_bar()
     v = da.consistent_velocities(model, q, [2.0, 0, 0], hold="A")
     for lock in ("A", "B", "C", "D", ["A", "D"], ["A", "B", "C", "D"], [model.system["B"]]):
         hit = da.impulse(model, q, v, lock=lock)
@@ -288,7 +288,7 @@ def test_the_report_reads_well() -> None:
     ],
 )
 def test_bad_input_is_refused_by_name(change: dict[str, Any], message: str) -> None:
-    model, q = four_bar()
+    model, q = closed_four_bar()
     arguments: dict[str, Any] = {"q": q, "v": np.zeros(3)} | change
     with pytest.raises(da.ModelError, match=message):
         da.impulse(model, **arguments)
@@ -309,7 +309,7 @@ def test_impossible_contacts_are_refused(fields: dict[str, Any], message: str) -
 
 
 def test_markers_of_other_systems_are_refused() -> None:
-    model, q = four_bar()
+    model, q = closed_four_bar()
     stranger = da.System().body("link0", da.rod(1.0, 1.0))
     for change in (
         {"impulses": {stranger: [1.0, 0, 0]}},
@@ -321,19 +321,19 @@ def test_markers_of_other_systems_are_refused() -> None:
 
 
 def test_an_open_configuration_is_refused() -> None:
-    model, q = four_bar()
+    model, q = closed_four_bar()
     with pytest.raises(da.ModelError, match=r"impulse: D\.. at q is .* m'; .*da.assemble"):
         da.impulse(model, q + np.array([0.1, 0, 0]), np.zeros(3))
 
 
 def test_locks_and_drives_that_contradict_each_other_are_named() -> None:
-    model, q = four_bar(A={"speed": 2.0})
+    model, q = closed_four_bar(A={"speed": 2.0})
     with pytest.raises(da.ModelError, match="lock: name is 'A'; drive 'A' prescribes that velocity"):
         da.impulse(model, q, np.zeros(3), lock="A")
     for other in "BCD":
         with pytest.raises(da.SingularityError, match=f"'{other}', 'A' and the loops contradict each other: '"):
             da.impulse(model, q, np.zeros(3), lock=other)
-    still, q = four_bar(A={"position": 1.0})
+    still, q = closed_four_bar(A={"position": 1.0})
     assert np.abs(da.impulse(still, q, np.ones(3), lock=["A", "B"]).v).max() < 1e-12
     with pytest.raises(da.ModelError, match="close 'A': name is 'A'"):
         da.impulse(model, q, np.zeros(3), close=model.system["A"])

@@ -74,8 +74,8 @@ SAMPLES: dict[str, list[Any]] = {
     "CustomCoupling": [da.CustomCoupling("s1 - r*s2**2", parameters={"r": 0.4})],
     "Distance": [da.Distance(0.1 + 0.2)],
     "Rope": [da.Rope(0.1 + 0.2, 0.3), da.Rope(0.5, pushes=True)],
-    "KinematicChain": [da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])],
-    "Offset": [da.Bar(0.5)],
+    "KinematicChain": [da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()])],
+    "Offset": [da.bar(0.5)],
     "Parallel": [da.Parallel("x", "y")],
     "Perpendicular": [da.Perpendicular("x", "y")],
     "PfaffianConstraint": [da.PfaffianConstraint("vx - r*wy", parameters={"r": 0.2})],
@@ -184,7 +184,7 @@ NOT_BY_ITSELF = {
 def again(thing: Any) -> Any:
     """Return what comes out of the text of a file."""
     system = da.System()
-    text = dumped({"v": _Writer(system).plain(thing, "it")})
+    text = dumped({"v": _Writer(system).to_plain(thing, "it")})
     return _Reader(system, Path.cwd()).value(parsed(text, "text")["v"])
 
 

@@ -11,7 +11,7 @@ import pytest
 from systems.model_file_systems import system_of_all_families, system_of_expressions
 
 import dalembert as da
-from dalembert.cli.file_commands import _FIRST
+from dalembert.cli.file_commands import first_model
 from dalembert.io.model_files.dimensions import unit_for
 from dalembert.io.model_files.json_schema import schema
 from dalembert.io.model_files.library_systems import library_systems
@@ -53,7 +53,7 @@ def test_every_system_of_the_library_is_valid(make: Callable[[], da.System], val
 def test_systems_with_everything_are_valid(validator: Any) -> None:
     assert faults(validator, tree_of(system_of_all_families())) == []
     assert faults(validator, tree_of(system_of_expressions())) == []
-    assert faults(validator, parsed(_FIRST.format(file="m.yaml", name="m"), "m.yaml")) == []
+    assert faults(validator, parsed(first_model(Path("m.yaml")), "m.yaml")) == []
 
 
 GOOD = {

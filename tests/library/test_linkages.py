@@ -140,7 +140,7 @@ def test_a_linkage_in_space_needs_its_joints() -> None:
     assert np.allclose(b, points["B"])
     assert np.allclose(c, points["C"])
     assert da.simulate(s, 1e-9)["D.position"][0] == pytest.approx(0.3)
-    with pytest.raises(da.ModelError, match=r"point 'B'.*say how crank, rod meet"):
+    with pytest.raises(da.ModelError, match=r"point 'B'.*crank, rod need a joint"):
         da.linkage(points, links, ground="AD", joints={"A": da.Revolute("x")})
 
 
@@ -149,19 +149,22 @@ def test_a_linkage_in_space_needs_its_joints() -> None:
     [
         (
             {"points": {**HOEKEN, "B": (-1, 0)}},
-            r"link 'coupler': length is 0.0; A and B are in one place \(0 m apart\)",
+            r"link 'coupler': length is 0.0; A and B coincide \(0 m apart\)",
         ),
         ({"links": {**LINKS, "rocker": "CX"}}, r"link 'rocker': points is 'X'; there is no such point"),
         ({"links": {**LINKS, "rocker": "CC"}}, r"name each point once"),
         ({"links": {**LINKS, "rocker": ""}}, r"give names of points"),
-        ({"links": {"crank": "OA", "coupler": "AB", "rocker": "CB"}}, r"point 'P': .*no link has it"),
-        ({"links": {"crank": "OA", "coupler": "BP", "rocker": "C"}}, r"link 'coupler'.*nothing ties it to ground"),
-        ({"links": {**LINKS, "ground": "OC"}}, r"ground is there already"),
-        ({"lengths": {"crank": 9.0}}, r"lengths is 'A-O: 9 m'; it cannot close: .* A-O .* m instead of 9 m"),
+        ({"links": {"crank": "OA", "coupler": "AB", "rocker": "CB"}}, r"point 'P': .*neither a link nor ground has it"),
+        ({"links": {"crank": "OA", "coupler": "BP", "rocker": "C"}}, r"link 'coupler'.*it is not connected to ground"),
+        ({"links": {**LINKS, "ground": "OC"}}, r"ground is reserved"),
+        (
+            {"lengths": {"crank": 9.0}},
+            r"lengths is 'A-O: 9 m'; no position with these .* A-O .* m instead of 9 m",
+        ),
         ({"lengths": {"coupler": 1.0}}, r"a link of two points"),
         ({"lengths": {("O", "C"): 1.0}}, r"both points are on ground|two points of one link"),
-        ({"lengths": {("A", "B"): -1.0}}, r"it must be positive"),
-        ({"sliders": {"B": ("coupler", (1, 0))}}, r"B is fixed in it"),
+        ({"lengths": {("A", "B"): -1.0}}, r"it must be above zero"),
+        ({"sliders": {"B": ("coupler", (1, 0))}}, r"B is a fixed point of it"),
         ({"sliders": {"B": ("ground", (0, 0))}}, r"it must not be zero"),
         ({"sliders": {"B": ("ground", "A")}}, r"give a point of 'ground'"),
         ({"sliders": {"X": ("ground", (1, 0))}}, r"slider 'X'"),

@@ -14,7 +14,7 @@ from dalembert.library.mechanisms import four_bar
 G = 9.81
 
 
-def double_pendulum(angle: float = 0.0) -> da.System:
+def point_mass_double_pendulum(angle: float = 0.0) -> da.System:
     s = da.System("double")
     upper, lower = (s.body(name, mass=mass, inertia=(1e-12,) * 3) for name, mass in (("upper", 2.0), ("lower", 3.0)))
     s.connect("A", da.Revolute("y"), s.ground, upper.at(0, 0, 1.5))
@@ -24,7 +24,7 @@ def double_pendulum(angle: float = 0.0) -> da.System:
 
 
 def test_a_double_pendulum_has_lagranges_matrices() -> None:
-    lin = da.linearize(double_pendulum())
+    lin = da.linearize(point_mass_double_pendulum())
     m1, m2, l1, l2 = 2.0, 3.0, 1.5, 0.7
     # relative angle of the second
     M = np.array(
@@ -39,7 +39,7 @@ def test_a_double_pendulum_has_lagranges_matrices() -> None:
 
 
 def test_a_missing_equilibrium_is_reported() -> None:
-    lin = da.linearize(double_pendulum(0.3))
+    lin = da.linearize(point_mass_double_pendulum(0.3))
     assert any("no equilibrium: 'B' accelerates by" in note or "no equilibrium: 'A'" in note for note in lin.notes)
     assert "note: no equilibrium" in str(lin)
 
@@ -243,7 +243,7 @@ def test_a_cart_pole_is_balanced_by_lqr_from_its_linear_equations() -> None:
 
 def test_what_other_packages_take() -> None:
     control = pytest.importorskip("control")
-    lin = da.linearize(double_pendulum(), inputs=["A.effort"], outputs=["lower.position.x"])
+    lin = da.linearize(point_mass_double_pendulum(), inputs=["A.effort"], outputs=["lower.position.x"])
     w = np.array([0.3, 2.0])
     by_control = control.frequency_response(lin.to_control(), w).frdata[0, 0]
     _, by_scipy = lin.to_scipy().freqresp(w)
@@ -257,7 +257,7 @@ def test_dry_friction_is_reported_to_be_left_out() -> None:
 
 
 def test_sampled_control_is_refused() -> None:
-    model = double_pendulum().compile()
+    model = point_mass_double_pendulum().compile()
     sampled = model.conditions(control=da.SampledControl(lambda s: np.zeros(2), period=0.1))
     with pytest.raises(da.ModelError, match="sampled"):
         da.linearize(model, conditions=sampled)
@@ -265,11 +265,11 @@ def test_sampled_control_is_refused() -> None:
 
 def test_unknown_names_are_refused_with_what_there_is() -> None:
     with pytest.raises(da.ModelError, match=r"there are inputs such as 'A\.effort'"):
-        da.linearize(double_pendulum(), inputs="A.efort")
+        da.linearize(point_mass_double_pendulum(), inputs="A.efort")
     with pytest.raises(da.ModelError):
-        da.linearize(double_pendulum(), outputs="lower.colour")
+        da.linearize(point_mass_double_pendulum(), outputs="lower.colour")
     with pytest.raises(da.ModelError, match="State"):
-        da.linearize(double_pendulum(), 3.0)
+        da.linearize(point_mass_double_pendulum(), 3.0)
 
 
 @pytest.mark.parametrize("t", [0.0, 1.0, 3.0])

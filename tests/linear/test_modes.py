@@ -42,7 +42,7 @@ def test_without_matrices_and_with_them_modes_are_the_same() -> None:
 
 def test_few_dofs_of_many_bodies() -> None:
     """Forty windows turn as one: I th'' = G th upright."""
-    from dalembert.library.four_bar_windows import windows
+    from dalembert.library import windows
 
     n = 40
     found = da.modes(windows(n))

@@ -73,10 +73,10 @@ def test_a_turning_four_bar_under_drive_returns_with_its_pendulum() -> None:
     s.connect("e", da.JointSpring(stiffness=0.5, damping=0.05), "E")
     s.drive("A", speed=12.0)
     model = s.compile()
-    guess = da.simulate(model, 4 * 2 * np.pi / 12.0).final
+    guess = da.simulate(model, 4 * 2 * np.pi / 12.0).final_state
     orbit = da.periodic_orbit(model, 2 * np.pi / 12.0, da.State(guess.q, guess.v, 0.0))
     assert orbit.residual < 1e-8
-    again = da.simulate(model, 5 * orbit.period, state=orbit.state(), rtol=1e-11, atol=1e-13).final
+    again = da.simulate(model, 5 * orbit.period, state=orbit.state(), rtol=1e-11, atol=1e-13).final_state
     assert_allclose(np.sin(again.q), np.sin(orbit.state().q), atol=1e-5)
 
 

@@ -60,7 +60,7 @@ def measured(found: da.Modes, k: int) -> complex:
 
     def after(change: Array) -> Array:
         start = space.neighbour(change[:n], change[n:m], change[m:])
-        end = da.simulate(model, span, state=start, times=[0.0, span], rtol=1e-11, atol=1e-13).final
+        end = da.simulate(model, span, state=start, times=[0.0, span], rtol=1e-11, atol=1e-13).final_state
         moved = model.difference(rest.q, end.q)[space.positions]
         return np.concatenate([moved, end.v[space.speeds] - rest.v[space.speeds], end.x - rest.x])
 

@@ -19,7 +19,7 @@ def test_a_door_leans_on_both_joints() -> None:
     loads = mechanisms.door().compile().connection_loads([0.0], [0.0])
     assert loads.shared == {"low": ("high",), "high": ("low",)}
     for name in ("low", "high"):
-        assert loads.unique[name].tolist() == [False, False, True, False, False, False]
+        assert loads.determined[name].tolist() == [False, False, True, False, False, False]
         assert loads[name][5] == pytest.approx(WEIGHT / 2) and loads[name][2] == pytest.approx(0.0, abs=1e-12)
     # together they hold the weight, 0.45 m out: sums over both are unique
     assert (loads["low"] + loads["high"])[3:] == pytest.approx([0.0, 0.0, WEIGHT], abs=1e-10)
@@ -54,7 +54,7 @@ def test_in_a_plane_what_lies_in_it_is_unique() -> None:
     q = da.assemble(model).q
     loads = model.connection_loads(q, np.zeros(3))
     for name in "ABCD":
-        assert loads.unique[name].tolist() == [False, False, True, True, True, False]
+        assert loads.determined[name].tolist() == [False, False, True, True, True, False]
         assert set(loads.shared[name]) == set("ABCD") - {name}
 
 
@@ -66,7 +66,7 @@ def test_without_redundancy_nothing_is_marked() -> None:
     s.connect("bar", da.Distance(1.0), s.ground.at(1.5, 0, 0), b.at(0.5, 0, 0.3))
     model = s.compile()
     loads = model.connection_loads(da.assemble(model).q, np.zeros(6))
-    assert loads.shared == {} and all(marks.all() for marks in loads.unique.values())
+    assert loads.shared == {} and all(marks.all() for marks in loads.determined.values())
 
 
 def two_doors() -> da.System:
@@ -90,7 +90,7 @@ def test_groups_that_share_are_kept_apart() -> None:
         "left low": ("left high",),
         "left high": ("left low",),
     }
-    assert loads.unique["base"].all()
+    assert loads.determined["base"].all()
     notes = [line for line in str(loads).splitlines() if line.startswith("*")]
     assert notes == [
         "* not unique: shared among right low, right high",
@@ -126,7 +126,7 @@ def test_loads_and_marks_do_not_depend_on_where_the_loop_is_cut(make, monkeypatc
         assert loads.shared == reference.shared
         for key, load in reference.items():
             assert np.abs(loads[key] - load).max() < 1e-9 * size
-            assert (loads.unique[key] == reference.unique[key]).all()
+            assert (loads.determined[key] == reference.determined[key]).all()
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e3])
@@ -142,7 +142,7 @@ def test_shared_loads_do_not_depend_on_units_of_length(unit: float) -> None:
     one, other = loads(1.0), loads(unit)
     for name in one:
         np.testing.assert_allclose(other[name] / scale, one[name], atol=1e-9 * WEIGHT)
-        assert (one.unique[name] == other.unique[name]).all()
+        assert (one.determined[name] == other.determined[name]).all()
 
 
 def test_two_gears_between_the_same_wheels_share() -> None:
@@ -155,7 +155,7 @@ def test_two_gears_between_the_same_wheels_share() -> None:
     model = s.compile()
     loads = model.connection_loads([0, 0], [0, 0], [1.0, 0.0])
     assert loads.shared == {"front": ("back",), "back": ("front",)}
-    assert loads.unique["A"].all() and loads.unique["B"].all()
+    assert loads.determined["A"].all() and loads.determined["B"].all()
     lam = model.multipliers([0, 0], [0, 0], [1.0, 0.0])
     assert lam[0] == pytest.approx(lam[1]) and abs(lam[0]) > 0.1
 
@@ -169,7 +169,7 @@ def test_a_loop_that_is_a_little_open_is_marked_as_when_closed() -> None:
     size = max(np.abs(load).max() for load in closed.values())
     assert drifted.shared == closed.shared
     for name, load in closed.items():
-        assert (drifted.unique[name] == closed.unique[name]).all()
+        assert (drifted.determined[name] == closed.determined[name]).all()
         assert np.abs(drifted[name] - load).max() < 1e-6 * size
 
 
@@ -192,7 +192,7 @@ def test_given_multipliers_are_taken_as_they_are() -> None:
     model = mechanisms.door().compile()
     alone = model.loads_of_motion([0.0], [0.0], [0.0], np.zeros(5))
     assert alone["low"][5] == pytest.approx(WEIGHT) and not alone["high"].any()
-    assert alone.shared == {"low": ("high",), "high": ("low",)} and not alone.unique["high"][5]
+    assert alone.shared == {"low": ("high",), "high": ("low",)} and not alone.determined["high"][5]
 
 
 def test_loads_of_efforts_are_marked_too() -> None:
@@ -212,10 +212,10 @@ def test_a_mechanism_driven_twice_shares_the_load_between_its_drives() -> None:
     once = s.compile()
     motion = da.driven_motion(once)
     loads = once.connection_loads(motion.q, motion.v, t=0.0)
-    assert all(loads.unique[name][2] for name in loads)  # moments about the pins
+    assert all(loads.determined[name][2] for name in loads)  # moments about the pins
     s.drive(slide, position=float(s.initials[slide].position[0]))
     twice = s.compile()
     motion = da.driven_motion(twice)
     loads = twice.connection_loads(motion.q, motion.v, t=0.0)
-    assert not loads.unique[crank][2] and not loads.unique[slide][3]
+    assert not loads.determined[crank][2] and not loads.determined[slide][3]
     assert set(loads.shared) == set(s.connections)

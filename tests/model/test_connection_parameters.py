@@ -56,7 +56,7 @@ def chained(r: float = 0.5) -> da.System:
     b = s.body("b", da.box(0.1, 0.2, 0.3, mass=1.0))
     s.connect("free", da.Free(), s.ground, b)
     arc = da.CustomJoint(("a",), ("r*cos(a)", "r*sin(a)", 0), [("z", "a")], {"r": r})
-    s.connect("joint", da.KinematicChain([arc, da.Bar(0.2), da.Revolute("y")]), s.ground, b)
+    s.connect("joint", da.KinematicChain([arc, da.bar(0.2), da.Revolute("y")]), s.ground, b)
     s.initial("free", position=(1, 0, 0, 0, 0.7, 0, 0), speed=(0, 0, 0.3, 0, 0, 0))
     return s
 
@@ -108,8 +108,8 @@ def test_an_event_changes_them_on_the_way() -> None:
     result = da.simulate(
         s, 0.2, events=[da.Event("wider", lambda state: state.t - 0.1, action=lambda now: now.set("joint.r", 0.8))]
     )
-    half = da.simulate(helix(), 0.1).final
-    alone = da.simulate(helix(0.8), 0.1, state=da.State(q=half.q, v=half.v)).final
+    half = da.simulate(helix(), 0.1).final_state
+    alone = da.simulate(helix(0.8), 0.1, state=da.State(q=half.q, v=half.v)).final_state
     assert result.q[-1] == pytest.approx(alone.q, abs=1e-7)
 
 

@@ -261,8 +261,8 @@ def test_cut_joints_are_in_tables_and_default_plots(tmp_path: Path) -> None:
 
 def test_shares_that_are_not_unique_are_marked() -> None:
     result = da.simulate(door(), 0.1, times=[0.0, 0.1])
-    assert not result.unique("low.force")[:, 2].any()
-    assert result.unique("low.position").all()
+    assert not result.is_determined("low.force")[:, 2].any()
+    assert result.is_determined("low.position").all()
     assert "not unique" in result.describe("low.force")
     assert "not unique" not in result.describe("low.position")
     labels = [line.get_label() for panel in result.plot("low.force", "low.position") for line in panel.get_lines()]

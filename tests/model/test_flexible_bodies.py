@@ -33,7 +33,7 @@ def test_names_and_slices():
     assert not model.random_state(1).q[1:5].any() and model.random_state(1).v[1:5].all()
 
 
-def test_start_values():
+def test_modal_coordinates_have_start_values():
     s = arm_system()
     s.initial("arm", position=[0.01, 0, 0, 0])
     s.initial(s.bodies["arm"], speed=[0, 0.2, 0, 0])
@@ -57,12 +57,12 @@ def test_start_values():
         (lambda s: s.compile().forward_dynamics(np.zeros(5), np.zeros(6)), "6"),
     ],
 )
-def test_refusals(call, words):
+def test_misuse_of_modal_coordinates_is_refused(call, words):
     with pytest.raises(da.ModelError, match=words):
         call(arm_system())
 
 
-def test_outputs():
+def test_outputs_of_flexible_bodies_and_their_markers():
     s = arm_system()
     s.bodies["arm"].marker("mid", 0.5, 0, 0)
     s.initial("arm", position=[0.02, 0, 0, 0])
@@ -105,9 +105,9 @@ def test_static_deflection_of_library_beam():
     result = da.simulate(s, 2.0, method="radau", rtol=1e-6)
     EI = 70e9 * 0.02**4 / 12
     drop = result["arm.tip.position"][-1, 2]
-    assert drop == pytest.approx(-10.0 / (3 * EI), rel=2e-3)
+    assert drop == pytest.approx(-10.0 / (3 * EI), rel=1e-3)
     slope = result["arm.tip.rotation"][-1][0, 2]
-    assert slope == pytest.approx(10.0 / (2 * EI), rel=2e-2)
+    assert slope == pytest.approx(10.0 / (2 * EI), rel=1e-2)  # slopes converge slower with the modes
 
 
 def test_spring_between_nodes_of_two_bodies():

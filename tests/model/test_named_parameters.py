@@ -12,7 +12,7 @@ from systems.linkages import four_bar_with_numbers, four_bar_with_parameters
 import dalembert as da
 
 
-def pendulum():
+def point_pendulum():
     s = da.System("pendulum")
     bob = s.body("bob", mass=2.0, com=(1.0, 0, 0))
     bob.marker("tip", 1.0, 0, 0)
@@ -53,7 +53,7 @@ def test_members_of_an_ensemble_have_numbers_of_their_own():
 
 
 def test_an_event_that_changes_a_mass_keeps_velocities_and_updates_outputs():
-    s = pendulum()
+    s = point_pendulum()
 
     def halve(now):
         now.set("bob.mass", 1.0)
@@ -106,7 +106,7 @@ def test_conditions_and_variants_survive_pickling():
 
 
 def test_named_markers_move_with_their_numbers():
-    model = pendulum().compile().with_parameters({"bob.tip.x": 3.0})
+    model = point_pendulum().compile().with_parameters({"bob.tip.x": 3.0})
     np.testing.assert_allclose(model.pose("bob.tip", [0.0]).position, [3.0, 0, 0])
 
 
@@ -130,7 +130,7 @@ def test_a_plane_loop_that_is_plane_no_more_is_held_by_all_its_rows():
 )
 def test_numbers_that_cannot_be_are_refused_by_name(given, words):
     with pytest.raises(da.ModelError, match=words):
-        pendulum().compile().conditions(given)
+        point_pendulum().compile().conditions(given)
 
 
 def test_derivatives_by_a_named_parameter_go_through_everything_that_uses_it():

@@ -8,7 +8,7 @@ import dalembert as da
 OTHER = {"crank.tip.x": 0.33, "coupler.mass": 1.7, "coupler.com.z": 0.05, "k.stiffness": 300.0, "D.first.x": 0.75}
 
 
-def four_bar(tip: float = 0.3, mass: float = 1.0, z: float = 0.0, stiffness: float = 500.0, ground: float = 0.7):
+def sprung_four_bar(tip: float = 0.3, mass: float = 1.0, z: float = 0.0, stiffness: float = 500.0, ground: float = 0.7):
     s = da.System("four-bar")
     crank = s.body("crank", mass=0.5, com=(0.15, 0, 0.02), inertia=(1e-3, 4e-3, 4e-3))
     coupler = s.body("coupler", mass=mass, com=(0.4, 0, z), inertia=(1e-3, 0.05, 0.05))
@@ -23,10 +23,10 @@ def four_bar(tip: float = 0.3, mass: float = 1.0, z: float = 0.0, stiffness: flo
 
 
 def as_described():
-    return four_bar(0.33, 1.7, 0.05, 300.0, 0.75)
+    return sprung_four_bar(0.33, 1.7, 0.05, 300.0, 0.75)
 
 
-def pendulum(mass: float = 2.0, *, held: bool = False):
+def sprung_bob(mass: float = 2.0, *, held: bool = False):
     s = da.System("pendulum")
     bob = s.body("bob", mass=mass, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
     bob.marker("tip", 0.7, 0, 0.1)
@@ -42,24 +42,26 @@ def same(a, b, within=1e-9):
 
 
 def test_an_equilibrium_closes_the_loops_of_its_parameters() -> None:
-    found, described = da.equilibrium(four_bar(), parameters=OTHER), da.equilibrium(as_described())
+    found, described = da.equilibrium(sprung_four_bar(), parameters=OTHER), da.equilibrium(as_described())
     np.testing.assert_allclose(found.q, described.q, atol=1e-9)
     assert np.abs(as_described().compile().constraint_residual(found.q)).max() < 1e-12
     same(found.stable.eigenvalues, described.stable.eigenvalues)
 
 
 def test_a_path_over_a_mass_ends_where_the_heavier_system_rests() -> None:
-    path = da.equilibrium_path(four_bar(), "coupler.mass", 1.0, 3.0)
-    np.testing.assert_allclose(path.q[-1], da.equilibrium(four_bar(mass=3.0)).q, atol=1e-8)
+    path = da.equilibrium_path(sprung_four_bar(), "coupler.mass", 1.0, 3.0)
+    np.testing.assert_allclose(path.q[-1], da.equilibrium(sprung_four_bar(mass=3.0)).q, atol=1e-8)
 
 
 def test_an_unknown_mass_is_the_one_that_holds() -> None:
-    mass = da.equilibrium(four_bar(), unknown="coupler.mass", hold={"A": -1.6}).unknown["coupler.mass"]
-    assert da.equilibrium(four_bar(mass=mass), state={"A": -1.6}, nearest=True)["A"] == pytest.approx(-1.6, abs=1e-9)
+    mass = da.equilibrium(sprung_four_bar(), unknown="coupler.mass", hold={"A": -1.6}).unknown["coupler.mass"]
+    assert da.equilibrium(sprung_four_bar(mass=mass), state={"A": -1.6}, nearest=True)["A"] == pytest.approx(
+        -1.6, abs=1e-9
+    )
 
 
 def test_small_motions_under_conditions_and_of_a_run_have_its_masses_and_places() -> None:
-    system, described = four_bar(), as_described()
+    system, described = sprung_four_bar(), as_described()
     model = system.compile()
     same(da.linearize(model, conditions=model.conditions(OTHER)).eigenvalues, da.linearize(described).eigenvalues)
     run, like = da.simulate(system, 0.1, parameters=OTHER), da.simulate(described, 0.1)
@@ -70,29 +72,29 @@ def test_small_motions_under_conditions_and_of_a_run_have_its_masses_and_places(
 @pytest.mark.parametrize(("name", "key"), [("coupler.mass", "mass"), ("crank.tip.x", "tip")])
 def test_a_root_locus_over_a_number_of_a_body_is_that_of_bodies_described_so(name: str, key: str) -> None:
     values = [0.3, 0.33] if key == "tip" else [1.0, 1.7]
-    locus = da.root_locus(four_bar(), name, values)
+    locus = da.root_locus(sprung_four_bar(), name, values)
     for value, found in zip(values, locus.eigenvalues, strict=True):
-        same(found, da.linearize(four_bar(**{key: value})).eigenvalues)
+        same(found, da.linearize(sprung_four_bar(**{key: value})).eigenvalues)
 
 
 def test_floquet_and_orbits_carry_changes_under_the_numbers_and_the_control_of_the_motion() -> None:
     heavier = {"bob.mass": 3.0}
-    same(da.floquet(pendulum(), 1.0, parameters=heavier).multipliers, da.floquet(pendulum(3.0), 1.0).multipliers)
-    run = da.simulate(pendulum(), 0.2, parameters=heavier)
-    same(da.floquet(pendulum(), 1.0, run).multipliers, da.floquet(pendulum(3.0), 1.0, run.final).multipliers)
-    found = da.floquet(pendulum(), 1.0, control=lambda state: np.array([-4.0 * state.q[0] - 0.3 * state.v[0]]))
-    same(found.multipliers, da.floquet(pendulum(held=True), 1.0).multipliers, 1e-6)
+    same(da.floquet(sprung_bob(), 1.0, parameters=heavier).multipliers, da.floquet(sprung_bob(3.0), 1.0).multipliers)
+    run = da.simulate(sprung_bob(), 0.2, parameters=heavier)
+    same(da.floquet(sprung_bob(), 1.0, run).multipliers, da.floquet(sprung_bob(3.0), 1.0, run.final_state).multipliers)
+    found = da.floquet(sprung_bob(), 1.0, control=lambda state: np.array([-4.0 * state.q[0] - 0.3 * state.v[0]]))
+    same(found.multipliers, da.floquet(sprung_bob(held=True), 1.0).multipliers, 1e-6)
 
 
 def test_outputs_follow_a_place_that_is_an_input() -> None:
-    lin = da.linearize(pendulum(), {"A": 0.3}, inputs=["bob.tip.x", "bob.mass"], outputs=["bob.tip.position.x"])
+    lin = da.linearize(sprung_bob(), {"A": 0.3}, inputs=["bob.tip.x", "bob.mass"], outputs=["bob.tip.position.x"])
     np.testing.assert_allclose(lin.D, [[np.cos(0.3), 0.0]], atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["crank.tip.x", "D.first.x"])
 def test_a_length_of_a_loop_is_an_input_that_the_loop_follows(name: str) -> None:
     """Its gain at rest is how the equilibrium moves with it."""
-    s, outputs, h = four_bar(), ["A", "coupler.at(0.8, 0, 0).position", "C.force"], 1e-4
+    s, outputs, h = sprung_four_bar(), ["A", "coupler.at(0.8, 0, 0).position", "C.force"], 1e-4
     eq, model = da.equilibrium(s), s.compile()
     lin = da.linearize(s, eq, inputs=[name], outputs=outputs)
     gain = lin.C @ np.linalg.solve(lin.A, -lin.B) + lin.D
@@ -108,7 +110,7 @@ def test_a_length_of_a_loop_is_an_input_that_the_loop_follows(name: str) -> None
 
 
 def test_a_length_of_a_loop_that_moves_changes_speeds_that_follow() -> None:
-    model, start, h = four_bar().compile(), {"A": 0.4, "A.speed": 2.0}, 1e-4
+    model, start, h = sprung_four_bar().compile(), {"A": 0.4, "A.speed": 2.0}, 1e-4
     outputs = ["D.speed", "D.position", "A.acceleration"]
     state = da.start_state(model, start)
     lin = da.linearize(model, state, "crank.tip.x", outputs, independent_coordinates=["A"])
@@ -121,17 +123,17 @@ def test_a_length_of_a_loop_that_moves_changes_speeds_that_follow() -> None:
 
 
 def test_a_path_over_a_length_of_a_loop_closes_it_all_along() -> None:
-    path = da.equilibrium_path(four_bar(), "crank.tip.x", 0.3, 0.36)
+    path = da.equilibrium_path(sprung_four_bar(), "crank.tip.x", 0.3, 0.36)
     np.testing.assert_allclose(np.linalg.norm(path["crank.tip.position"], axis=1), path.values, atol=1e-12)
-    longer = four_bar(tip=0.36)
+    longer = sprung_four_bar(tip=0.36)
     assert np.abs(longer.compile().constraint_residual(path.q[-1])).max() < 1e-9
     eq = da.equilibrium(longer, state={"A": path.q[-1][0]})
     np.testing.assert_allclose(path.q[-1], eq.q, atol=1e-8)
-    same(da.modes(four_bar(), path.state(-1)).eigenvalues, da.modes(longer, eq).eigenvalues, 1e-7)
+    same(da.modes(sprung_four_bar(), path.state(-1)).eigenvalues, da.modes(longer, eq).eigenvalues, 1e-7)
 
 
 def test_numbers_that_move_loops_are_no_unknowns_and_those_of_drives_no_inputs() -> None:
-    s = four_bar()
+    s = sprung_four_bar()
     with pytest.raises(da.ModelError, match=r"'D\.first\.x'; it changes the configuration prescribed by loops"):
         da.equilibrium(s, unknown="D.first.x", hold={"A": -1.6})
     s.drive("A", position=da.Harmonic(0.3, 2.0))
@@ -158,18 +160,18 @@ def test_a_flat_parallelogram_closed_to_rounding_is_as_singular_as_an_exact_one(
 
 def test_wrong_counts_and_outputs_are_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match=r"modes: count is 1\.5"):
-        da.modes(pendulum(), count=1.5)  # type: ignore[arg-type]
+        da.modes(sprung_bob(), count=1.5)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="linearize: outputs is 3"):
-        da.linearize(pendulum(), outputs=3)  # type: ignore[arg-type]
+        da.linearize(sprung_bob(), outputs=3)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="periodic_orbit: free is 'nothing'"):
-        da.periodic_orbit(pendulum(), 1.0, free_coordinates=["nothing"])
+        da.periodic_orbit(sprung_bob(), 1.0, free_coordinates=["nothing"])
 
 
 def test_efforts_of_a_run_with_other_parameters_are_reported() -> None:
     heavier = {"bob.mass": 3.0}
-    run = da.simulate(pendulum(), 0.2, state={"A": 0.5}, parameters=heavier)
-    assert "'bob.mass'" in da.inverse_dynamics(pendulum(), run).notes[0]
-    found = da.inverse_dynamics(pendulum().compile().with_parameters(heavier), run)
+    run = da.simulate(sprung_bob(), 0.2, state={"A": 0.5}, parameters=heavier)
+    assert "'bob.mass'" in da.inverse_dynamics(sprung_bob(), run).notes[0]
+    found = da.inverse_dynamics(sprung_bob().compile().with_parameters(heavier), run)
     assert not found.notes
     assert np.abs(found["A"]).max() < 1e-9
 
@@ -190,26 +192,29 @@ def test_markers_that_leave_dofs_untold_name_them() -> None:
 
 @pytest.mark.parametrize("far", [1e12, 1e20, 1e160, 1e300])
 def test_a_ground_pivot_out_of_this_world_closes_no_loop(far: float) -> None:
-    for model in (four_bar(ground=far).compile(), four_bar().compile().with_parameters({"D.first.x": far})):
+    for model in (
+        sprung_four_bar(ground=far).compile(),
+        sprung_four_bar().compile().with_parameters({"D.first.x": far}),
+    ):
         with pytest.raises(da.AssemblyError, match="'D' stays open"):
             da.assemble(model)
 
 
 def test_what_equilibria_cannot_take_is_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match="equilibrium: parameters is 3; give numbers by name"):
-        da.equilibrium(pendulum(), parameters=3)  # type: ignore[arg-type]
+        da.equilibrium(sprung_bob(), parameters=3)  # type: ignore[arg-type]
     for wrong, said in (({"limits": 3}, "limits is 3"), ({"max_step": -1.0}, r"max_step is -1\.0")):
         with pytest.raises(da.ModelError, match=said):
-            da.equilibrium_path(pendulum(), "bob.mass", 2.0, 3.0, **wrong)  # type: ignore[arg-type]
+            da.equilibrium_path(sprung_bob(), "bob.mass", 2.0, 3.0, **wrong)  # type: ignore[arg-type]
     with pytest.raises(da.ModelError, match="vary is 3"):
-        da.equilibrium_path(pendulum(), 3, 2.0, 3.0)  # type: ignore[arg-type]
+        da.equilibrium_path(sprung_bob(), 3, 2.0, 3.0)  # type: ignore[arg-type]
 
 
 # ---- what equilibria and runs bring along
 
 
 def blown(fx: float = 0.0, mass: float = 2.0, stiffness: float = 4.0) -> da.System:
-    s = pendulum(mass)
+    s = sprung_bob(mass)
     s.connect("pd", da.JointSpring(stiffness=stiffness, damping=0.3), "A")
     s.connect("wind", da.Load(force=(fx, 0, 0)), "bob.tip")
     return s
@@ -273,5 +278,5 @@ def test_runs_from_an_equilibrium_with_other_parameters_add_a_note() -> None:
     same_numbers = da.equilibrium(s, parameters={"bob.mass": 3.0})
     rest = da.simulate(s, 1.0, state=same_numbers, parameters=same_numbers.parameters)
     assert not rest.stats.notes
-    same(rest.final.q, same_numbers.q)
+    same(rest.final_state.q, same_numbers.q)
     assert any("'A' held" in note for note in da.simulate(s, 0.01, state=da.equilibrium(s, hold="A")).stats.notes)

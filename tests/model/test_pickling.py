@@ -229,7 +229,7 @@ def test_a_run_goes_on_from_a_state_that_has_travelled() -> None:
     whole = da.simulate(model, 0.4)
     half = da.simulate(model, 0.4, events=da.Event("half", _past_half, terminal=True))
     assert half.status == "event"
-    rest = da.simulate(pickled(model), 0.4, t_start=float(half.t[-1]), state=pickled(half.final))
+    rest = da.simulate(pickled(model), 0.4, t_start=float(half.t[-1]), state=pickled(half.final_state))
     np.testing.assert_allclose(rest.q[-1], whole.q[-1], atol=1e-7)
 
 

@@ -377,7 +377,7 @@ def test_balls_and_free_bodies_take_part() -> None:
 
 
 def test_a_humanoid_with_four_targets_takes_the_nearest_posture() -> None:
-    from dalembert.library.humanoid import humanoid
+    from dalembert.library.humanoid_robot import humanoid
 
     model = humanoid().compile()
     names = ("left_hand", "right_hand", "left_foot", "right_foot")

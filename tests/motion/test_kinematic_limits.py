@@ -97,7 +97,7 @@ def test_times_are_what_is_driven() -> None:
     assert swept.to_pandas(["B.position"]).index.name == "A [rad]"
     told = swept.to_xarray().time.attrs
     assert (told["long_name"], told["units"]) == ("A", "rad")
-    assert swept.at([0.2, 0.4]).axis == swept.refined([0.2]).axis == swept.axis
+    assert swept.at([0.2, 0.4]).axis == swept.with_times([0.2]).axis == swept.axis
     with pytest.raises(da.ModelError, match="values of A from 0 to 1 rad"):
         swept.at(2.0)
     back = da.kinematics(s, drive="A", values=[1.0, 0.5, 0.0])

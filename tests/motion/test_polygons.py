@@ -22,7 +22,7 @@ def test_images_are_similar_to_bodies() -> None:
     v, a = da.velocity_polygon(result, points, row=20), da.acceleration_polygon(result, points, row=20)
     w, e = result["coupler.angular_velocity.z"][20], result["coupler.angular_acceleration.z"][20]
     for tip, tail in (("C", "B"), ("P", "C"), ("B", "P")):
-        r = v.places[tip] - v.places[tail]
+        r = v.points[tip] - v.points[tail]
         assert np.allclose(v.relative(tip, tail), w * np.array([-r[1], r[0], 0]), atol=1e-12)
         assert np.linalg.norm(a.relative(tip, tail)) == pytest.approx(np.hypot(e, w**2) * np.linalg.norm(r))
     assert np.allclose(v.vectors["P"], result["coupler.P.velocity"][20], atol=1e-13)

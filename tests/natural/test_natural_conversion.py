@@ -82,7 +82,7 @@ def test_driven_motion_agrees_with_joint_coordinates() -> None:
     h = t[1] - t[0]
     a = motion.followed.a
     slope = (a[:-4] - 8 * a[1:-3] + 8 * a[3:-1] - a[4:]) / (12 * h)
-    assert motion.followed.j is not None and motion.followed.j[2:-2] == pytest.approx(slope, abs=0.2)
+    assert motion.followed.j is not None and motion.followed.j[2:-2] == pytest.approx(slope, abs=0.01)
 
     s = da.System("shaft", gravity=(0, 0, 0))
     for k in range(3):

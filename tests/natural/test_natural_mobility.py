@@ -7,16 +7,15 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from systems.natural_chapter import four_bar_of_points
 
 import dalembert as da
 from dalembert.closure import find_position
 from dalembert.natural import Mechanism, natural_model
 
 
-def four_bar(angle: float = math.pi / 3) -> Mechanism:
-    m = Mechanism(2)
-    m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True), m.point("1", 1, 1.7), m.point("2", 4.8, 2.9)
-    m.link("crank", "A", "1", 2), m.link("coupler", "1", "2", 4), m.link("rocker", "2", "B", 3)
+def driven_four_bar(angle: float = math.pi / 3) -> Mechanism:
+    m = four_bar_of_points()
     m.vector("x", 1, 0, fixed=True), m.angle("psi", "x", ("A", "1"))
     m.drive("psi", angle)
     return m
@@ -24,8 +23,8 @@ def four_bar(angle: float = math.pi / 3) -> Mechanism:
 
 def test_counts_of_planar_mechanisms() -> None:
     """Four-bar 1; its sine beside its cosine is there for convenience; the drive leaves nothing."""
-    found = four_bar().mobility()
-    assert (found.mobility, found.gruebler, found.left, found.general, found.convenience) == (1, 1, 0, 1, 1)
+    found = driven_four_bar().mobility()
+    assert (found.mobility, found.gruebler, found.driven_mobility, found.general, found.convenience) == (1, 1, 0, 1, 1)
     assert found.over_constrained == 0 and len(found.redundant_rows) == 1
     assert found.motions.shape == (1, 5) and found.names[-1] == "psi"
     slider = Mechanism(2)
@@ -93,7 +92,7 @@ def test_both_forms_count_alike(name: str) -> None:
 
 def test_rows_that_repeat_others_can_be_left_out() -> None:
     """As many as the rank remain, and they close the mechanism at the same place."""
-    m = four_bar()
+    m = driven_four_bar()
     e = m.independent_equations()
     assert e.rows == m.count().rank == 4
     assert find_position(e).q == pytest.approx(m.assemble().q, abs=1e-12)
@@ -169,7 +168,7 @@ def test_all_assemblies_in_space_are_not_mirrored() -> None:
 
 
 def test_what_can_still_move_has_no_list_of_assemblies() -> None:
-    m = four_bar()
+    m = driven_four_bar()
     m.remove_drive("psi")
     with pytest.raises(da.ModelError, match=r"1 too few.*can still move"):
         m.assemblies()
@@ -178,7 +177,7 @@ def test_what_can_still_move_has_no_list_of_assemblies() -> None:
 def test_continuation_brings_ground_and_input_to_their_places() -> None:
     """From a given relaxed position, and from one that is found; steps end at the branch that they began on."""
     for relaxed in ({"B": (3.5, 0.3), "psi": 0.4}, None, {"B": (3.5, 0.3), "psi": 0.4, "2": (2.0, -2.0)}):
-        found = four_bar().continuation(relaxed)
+        found = driven_four_bar().continuation(relaxed)
         crossed = relaxed is not None and "2" in relaxed
         wanted = [1.919049565862, -2.160936206985] if crossed else [4.830950434138, 2.882624043473]
         assert found.position.q[2:] == pytest.approx(wanted, abs=1e-10)

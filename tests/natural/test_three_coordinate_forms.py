@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.linkages import driven_four_bar
 from systems.random_loops import planar_loop, random_closed_system
 from systems.random_trees import random_state, random_system
 
@@ -20,22 +21,9 @@ from dalembert.natural import natural_model, reference_equations
 Array = NDArray[np.float64]
 
 
-def four_bar() -> da.System:
-    """Return the four-bar of the chapter's examples: ground 4, links 2, 4, 3, the crank driven at 1 rad/s."""
-    s = da.System("four-bar")
-    crank, coupler, rocker = (s.body(n, com=(x, 0, 0)) for n, x in (("crank", 1), ("coupler", 2), ("rocker", 1.5)))
-    s.connect("A", da.Revolute("z"), s.ground, crank)
-    s.connect("B", da.Revolute("z"), crank.at(2, 0, 0), coupler)
-    s.connect("C", da.Revolute("z"), coupler.at(4, 0, 0), rocker)
-    s.connect("D", da.Revolute("z"), rocker.at(3, 0, 0), s.ground.at(4, 0, 0))
-    s.initial("B", position=-0.75, guess=True), s.initial("C", position=-2.1, guess=True)
-    s.drive("A", position=da.Polynomial((math.pi / 3, 1.0)))
-    return s
-
-
 def test_example_3_5b_the_four_bar_by_centres_and_angles() -> None:
     """Nine coordinates, eight rows of pins, one of the drive; angular rates as in the other coordinates."""
-    s = four_bar()
+    s = driven_four_bar()
     q = da.driven_motion(s.compile(), 0.0).q
     e = reference_equations(s, q=q)
     assert (e.nv, e.rows) == (9, 9)
@@ -64,7 +52,7 @@ def agree(system: da.System, q: Array, v: Array, a: Array, dimension: int | None
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_planar_loops(seed: int) -> None:
+def test_planar_loops_accelerate_alike_in_three_forms(seed: int) -> None:
     closed = planar_loop(np.random.default_rng(seed), 4 + seed % 3)
     model = closed.system.compile()
     q, v = closed.state(model)
@@ -73,7 +61,7 @@ def test_planar_loops(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_loops_of_all_joints_in_space(seed: int) -> None:
+def test_spatial_loops_accelerate_alike_in_three_forms(seed: int) -> None:
     closed = random_closed_system(np.random.default_rng(seed), 5, 2)
     if any(isinstance(c.element, Screw) for c in closed.system.connections.values()):
         with pytest.raises(da.ModelError, match="Screw cannot be converted"):
@@ -137,7 +125,7 @@ def swept_jerk(model: da.Model, t: float, q: Array) -> Array:
 
 
 @pytest.mark.parametrize("seed", [40, 41, 44])
-def test_trees(seed: int) -> None:
+def test_trees_accelerate_alike_in_three_forms(seed: int) -> None:
     random = np.random.default_rng(seed)
     system = random_system(random, 4)
     q, v = random_state(system, random)
@@ -150,7 +138,7 @@ def test_trees(seed: int) -> None:
 
 def test_a_full_turn_is_followed_in_three_forms() -> None:
     """One routine, three forms: the crank goes round, and the coupler point takes one path."""
-    s = four_bar()
+    s = driven_four_bar()
     times = np.linspace(0.0, 2 * math.pi, 25)
     joints = da.kinematics(s, times=times)
     e = reference_equations(s, q=joints.q[0])

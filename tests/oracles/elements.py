@@ -37,10 +37,10 @@ def element_load(motion: Motion, force: ForceConnection, port: int = 0) -> Array
             assert force.second is not None
             return _load(motion, load, force.second)
         case JointSpring():
-            place, speed = _coordinate(motion, *force.places[0])
+            place, speed = _coordinate(motion, *force.joint_coordinates[0])
             return -numbers["stiffness"] * (place - numbers["rest"]) - numbers["damping"] * speed
         case Limits():
-            return _limits(numbers, *_coordinate(motion, *force.places[0]))
+            return _limits(numbers, *_coordinate(motion, *force.joint_coordinates[0]))
         case Effort() as effort:
             return _values(effort.law, motion)
         case Element() as element:
@@ -88,7 +88,7 @@ def _port(motion: Motion, force: ForceConnection, k: int) -> tuple[Array, Array]
     element = force.element
     assert isinstance(element, Element)
     if element.at_joint:
-        place, speed = _coordinate(motion, *force.places[k])
+        place, speed = _coordinate(motion, *force.joint_coordinates[k])
         return place[:, None], speed[:, None]
     return _between(motion, element.each_measure[k], force.ends[0], force.ends[k + 1])
 
@@ -121,7 +121,7 @@ def rotation_vectors(R: Array) -> Array:
 def element_answers(motion: Motion, force: ForceConnection) -> Array:
     """Return what the law of an `Element` gives at every state, (n, element.gives)."""
     assert isinstance(force.element, Element)
-    return force.element.answers(element_inputs(motion, force))
+    return force.element.evaluate(element_inputs(motion, force))
 
 
 def _own_law(motion: Motion, element: Element, force: ForceConnection, port: int) -> Array:

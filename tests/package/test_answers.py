@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from systems.pendulums import sprung_pendulum
 
 import dalembert as da
 from dalembert.answer import Answer, ArrayAnswer
@@ -41,12 +42,9 @@ WITHOUT_DATASET = {
 }  # fmt: skip
 
 
-def pendulum() -> da.System:
+def damped_pendulum() -> da.System:
     """Return a damped pendulum with a spring at its joint."""
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y", damping=0.2), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
-    s.connect("k", da.TorsionSpring(stiffness=40.0), "A")
-    return s
+    return sprung_pendulum(stiffness=40.0, damping=0.2)
 
 
 def arm() -> da.System:
@@ -72,7 +70,7 @@ def shaken_pendulum() -> da.System:
 
 def forced_pendulum() -> da.System:
     """Return a damped pendulum under a harmonic torque."""
-    s = pendulum()
+    s = damped_pendulum()
     s.connect("torque", da.Effort(da.Harmonic(1.0, 3.0)), "A")
     return s
 
@@ -121,7 +119,7 @@ def turn() -> da.Result:
 
 @cache
 def linearized() -> Any:
-    s = pendulum()
+    s = damped_pendulum()
     s.connect("torque", da.Effort(0.0), "A")
     return da.linearize(s, inputs=["torque.effort"], outputs=["A.position"])
 
@@ -182,7 +180,7 @@ def uncertain() -> Any:
     from scipy.stats import norm
 
     outputs = {"f": lambda modes: modes.frequencies[0]}
-    return da.uncertainty(pendulum(), {"k.stiffness": norm(40.0, 2.0)}, outputs, task="modes", samples=16)
+    return da.uncertainty(damped_pendulum(), {"k.stiffness": norm(40.0, 2.0)}, outputs, task="modes", samples=16)
 
 
 def moving_block() -> Any:
@@ -194,7 +192,7 @@ def moving_block() -> Any:
 def stiffest() -> Any:
     bounds, limits = {"k.stiffness": (5.0, 50.0)}, {"swing": (None, 0.5)}
     outputs = {"swing": ("A.position", "peak")}
-    return da.optimize(pendulum(), bounds, "k.stiffness", subject_to=limits, outputs=outputs, t_end=2.0)
+    return da.optimize(damped_pendulum(), bounds, "k.stiffness", subject_to=limits, outputs=outputs, t_end=2.0)
 
 
 def natural_position() -> Any:
@@ -204,7 +202,7 @@ def natural_position() -> Any:
 
 BUILDERS: dict[str, Callable[[], Any]] = {
     "Assembly": lambda: da.assemble(four_bar()),
-    "BaseParameters": lambda: da.base_parameters(pendulum()),
+    "BaseParameters": lambda: da.base_parameters(damped_pendulum()),
     "BeamStresses": lambda: da.beam_stresses(bar(), [1e-3, 0.0, 0.0]),
     "Campbell": lambda: da.campbell(rotor(), "spin", [0.0, 10.0, 20.0]),
     "Centrodes": lambda: da.centrodes(turn(), "coupler"),
@@ -212,14 +210,14 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Circuits": lambda: da.circuits(four_bar(), "A"),
     "Clearance": near_miss,
     "Comparison": lambda: da.formulations.compare(four_bar(), {"A.speed": 3.0}),
-    "ConnectionLoads": lambda: pendulum().compile().connection_loads([0.1], [0.0]),
+    "ConnectionLoads": lambda: damped_pendulum().compile().connection_loads([0.1], [0.0]),
     "ContinuationResult": lambda: natural_four_bar().continuation(),
     "CouplerCurve": lambda: da.coupler_curve(turn(), "coupler.at(1.2, 0.5, 0)"),
     "DrivenMotion": lambda: da.driven_motion(shaken_pendulum(), 0.1),
     "ElementReport": lambda: da.check_element(da.Element("joint", "-k*s", {"k": 4.0}, energy="k*s**2/2")),
-    "Ensemble": lambda: da.simulate(pendulum(), 0.1, state={"A": [0.1, 0.2]}),
-    "Equilibria": lambda: da.equilibrium(pendulum(), find_all=True),
-    "Equilibrium": lambda: da.equilibrium(pendulum()),
+    "Ensemble": lambda: da.simulate(damped_pendulum(), 0.1, state={"A": [0.1, 0.2]}),
+    "Equilibria": lambda: da.equilibrium(damped_pendulum(), find_all=True),
+    "Equilibrium": lambda: da.equilibrium(damped_pendulum()),
     "EquilibriumPath": buckled,
     "Floquet": lambda: da.floquet(shaken_pendulum(), math.pi),
     "FollowedMotion": lambda: natural_four_bar().motion([0.0, 0.1]).followed,
@@ -237,7 +235,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "Mobility": lambda: da.mobility(four_bar()),
     "MobilityRange": lambda: da.mobility_range(four_bar(), turn(), drive="A"),
     "ModeReport": lambda: bar().report,
-    "Modes": lambda: da.modes(pendulum()),
+    "Modes": lambda: da.modes(damped_pendulum()),
     "MomentArms": lambda: da.moment_arms(arm(), [0.0, 1.0]),
     "MotionSpace": lambda: da.motion_space(four_bar()),
     "NaturalMobility": lambda: natural_four_bar().mobility(),
@@ -253,12 +251,12 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "PositionResult": natural_position,
     "RateResult": lambda: natural_four_bar().rates(),
     "Ratio": lambda: da.velocity_ratio(turn(), "D", "A"),
-    "Result": lambda: da.simulate(pendulum(), 0.1, state={"A": 0.1}),
-    "RootLocus": lambda: da.root_locus(pendulum(), "A.damping", [0.0, 1.0, 2.0]),
+    "Result": lambda: da.simulate(damped_pendulum(), 0.1, state={"A": 0.1}),
+    "RootLocus": lambda: da.root_locus(damped_pendulum(), "A.damping", [0.0, 1.0, 2.0]),
     "ScrewAxes": lambda: da.screw_axes(turn(), "coupler"),
-    "Sensitivity": lambda: da.sensitivity(pendulum(), "A.position", "k.stiffness", 0.1, state={"A": 0.1}),
-    "Rollout": lambda: da.rollout(pendulum(), {"A": [0.1, 0.2]}, {"A": [1.0, 2.0]}, 0.02),
-    "RolloutGradient": lambda: da.rollout(pendulum(), None, {"A": [[1.0, 2.0]]}, 0.02).vjp(q=np.ones((1, 3, 1))),
+    "Sensitivity": lambda: da.sensitivity(damped_pendulum(), "A.position", "k.stiffness", 0.1, state={"A": 0.1}),
+    "Rollout": lambda: da.rollout(damped_pendulum(), {"A": [0.1, 0.2]}, {"A": [1.0, 2.0]}, 0.02),
+    "RolloutGradient": lambda: da.rollout(damped_pendulum(), None, {"A": [[1.0, 2.0]]}, 0.02).vjp(q=np.ones((1, 3, 1))),
     "StartState": lambda: da.start_state(four_bar(), {"A": 0.3}),
     "Synthesis": synthesized,
     "Tolerances": lambda: da.tolerances(
@@ -365,7 +363,7 @@ def test_a_target_out_of_reach_is_no_success() -> None:
 
 def test_a_failed_run_is_no_success() -> None:
     """A state that grows without bound ends the run before its time."""
-    one = da.simulate(pendulum(), 0.1)
+    one = da.simulate(damped_pendulum(), 0.1)
     failed = da.Result(one.model, one.t, one.q, one.v, status="failed", message="the step became too small")
     assert not failed.success and "too small" in failed.message and "failed" in repr(failed)
 

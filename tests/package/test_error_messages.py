@@ -136,8 +136,8 @@ def test_private_doors_refuse_what_is_no_model() -> None:
     q, how = np.zeros(3), (1e-8, np.full(6, 1e-10), np.inf, 0.0, 0.8, True, False)
     empty, no_conditions = _core.Model.__new__(_core.Model), _core.Conditions.__new__(_core.Conditions)
     for call in (
-        lambda: _core.Factor(object(), q),
-        lambda: _core.Factor(empty, q),
+        lambda: _core.MassMatrixFactor(object(), q),
+        lambda: _core.MassMatrixFactor(empty, q),
         lambda: _core.Integrator(object(), object(), 0, *how),
         lambda: _core.Integrator(m, no_conditions, 0, *how),
         lambda: _core.Integrator(m, other.conditions(), 0, *how),
@@ -146,7 +146,7 @@ def test_private_doors_refuse_what_is_no_model() -> None:
         lambda: _core.Integrator(m, m.conditions(), 0, *how).restore(b"x"),
         lambda: _core.Conditions(empty, None, [], [], None, False, 0.0, 0.0),
         lambda: empty.mass_matrix(q),
-        lambda: m._stress(0.0, q, other.conditions()),
+        lambda: m._self_stress(0.0, q, other.conditions()),
         lambda: m._point_poses(_core.Points(1, np.zeros((1, 12)), np.zeros((1, 3)), True), q),
     ):
         with pytest.raises((TypeError, ValueError, da.ModelError)):

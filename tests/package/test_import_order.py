@@ -19,6 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 # from the ground up
 ROOMS = (
+    "arrays",
     "errors",
     "answer",
     "parameters",

@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +87,38 @@ def test_the_type_of_an_answer_follows_from_the_arguments(checked: list[str]) ->
     assert law == "LinearInterpolation"
     several = "Result | Ensemble"
     assert answers == ["Result", "Result", several, several, "State", "Result", "Equilibrium", *["Equilibria"] * 2]
+
+
+# One state gives a number, many give an array: a union would burden every use. A case holds the values of a study.
+UNTYPED = {
+    *("Energy.total", "Impact.energy_loss", "Impact.work", "Ellipsoid.condition", "Ellipsoid.measure"),
+    *("InverseKinematics.position_error", "InverseKinematics.rotation_error", "SampledControl.time"),
+    *("SampledControl.acts", "Case.value"),
+}
+
+
+def functions_of(kind: type) -> dict[str, Callable[..., Any]]:
+    """Return the public methods and properties of a class of the package, by name."""
+    found = {}
+    for owner in (c for c in kind.__mro__ if c.__module__.startswith("dalembert")):
+        for name, member in vars(owner).items():
+            function = getattr(member, "fget", None) or getattr(member, "func", None) or member
+            function = getattr(function, "__func__", function)
+            if not name.startswith("_") and inspect.isfunction(function):
+                found[f"{owner.__name__}.{name}"] = function
+    return found
+
+
+def test_public_functions_declare_what_they_return() -> None:
+    functions: dict[str, Callable[..., Any]] = {}
+    for name in dir(da):
+        value = getattr(da, name)
+        if inspect.isclass(value):
+            functions |= functions_of(value)
+        elif inspect.isfunction(value):
+            functions[name] = value
+    untyped = {name for name, f in functions.items() if f.__annotations__.get("return", "Any") in ("Any", Any)}
+    assert untyped <= UNTYPED, untyped - UNTYPED
 
 
 def test_every_system_of_the_library_is_reached_from_it() -> None:

@@ -58,7 +58,7 @@ def test_inner_angles_of_a_chain_and_their_rates_are_those_of_the_same_chain_of_
         if start is not None:
             s.initial("P", position=start["P.position"][0], speed=start["P.speed"][0])
             near = {0: [-elbow], 2: [2 * elbow]}
-            parts = [da.Revolute("y"), da.Bar(0.6), da.Revolute("y"), da.Bar(0.5), da.Revolute("y")]
+            parts = [da.Revolute("y"), da.bar(0.6), da.Revolute("y"), da.bar(0.5), da.Revolute("y")]
             s.connect("leg", da.KinematicChain(parts, near=near), s.ground, hip)
         else:
             thigh, shank = s.body("thigh"), s.body("shank")

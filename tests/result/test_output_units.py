@@ -49,7 +49,7 @@ def test_a_slug_is_accelerated_a_foot_by_a_pound() -> None:
 def test_a_unit_behind_a_name_is_the_unit_of_the_output(name: str, unit: str, size: float) -> None:
     result = run()
     assert np.allclose(result[f"{name} [{unit}]"] * size, result[name], rtol=1e-14, atol=0.0)
-    about = result.about(f"{name} [{unit}]")
+    about = result.find_output(f"{name} [{unit}]")
     assert about is not None and about.unit == unit
     assert f"[{unit}" in result.describe(f"{name} [{unit}]")
 

@@ -22,7 +22,7 @@ from dalembert.connections.elements.built_in import (
 )
 from dalembert.connections.joints import Joint
 from dalembert.library.mechanisms import four_bar, slider_crank
-from dalembert.result.outputs import describe, names
+from dalembert.result.outputs.lookup import describe, names
 
 Array = NDArray[np.float64]
 

@@ -67,8 +67,8 @@ def loop() -> da.Result:
 
 
 def test_states_by_time(spinning: da.Result) -> None:
-    assert len(spinning) == 21 and spinning.final.t == 1.0
-    assert np.array_equal(spinning.final.q, spinning.q[-1])
+    assert len(spinning) == 21 and spinning.final_state.t == 1.0
+    assert np.array_equal(spinning.final_state.q, spinning.q[-1])
     state = spinning.at(0.5)
     assert isinstance(state, da.State) and np.array_equal(state.q, spinning.q[10])  # stored: to the bit
     assert spinning.dense is not None
@@ -86,7 +86,7 @@ def test_states_cannot_be_changed_by_accident(spinning: da.Result) -> None:
     for array in (spinning.t, spinning.q, spinning.v, spinning.x):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0.0
-    spinning.final.q[:] = 0.0
+    spinning.final_state.q[:] = 0.0
     spinning.at(0.5).q[:] = 0.0
     assert spinning.q[-1].any() and spinning.q[10].any()
 

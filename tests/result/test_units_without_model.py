@@ -30,8 +30,8 @@ def test_a_result_without_its_model_has_the_units_of_what_it_holds(tmp_path: Pat
     read.save(tmp_path / f"again{suffix}", outputs)
     for one in (read, da.Result.load(tmp_path / f"again{suffix}")):
         assert [one.describe(name) for name in outputs] == [result.describe(name) for name in outputs]
-        assert one.about("A.position").unit == "rad" and one.about("X.speed").unit == "m/s"
-        assert one.about("q").unit == "m, rad"
+        assert one.find_output("A.position").unit == "rad" and one.find_output("X.speed").unit == "m/s"
+        assert one.find_output("q").unit == "m, rad"
         panels = one.plot("rod.velocity", "A.position", "energy.total")
         assert [panel.get_ylabel() for panel in panels] == ["velocity [m/s]", "A.position [rad]", "energy.total [J]"]
         assert [line.get_label() for line in panels[0].get_lines()] == [f"rod.velocity.{axis}" for axis in "xyz"]

@@ -183,8 +183,8 @@ def test_what_is_not_unique_is_marked_and_rates_are_refused_by_name() -> None:
     s.body("box", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.place("box", bryant=(0.4, np.pi / 2, 0.0))
     run = da.simulate(s, 0.01)
-    assert not run.unique("box.bryant")[:, [0, 2]].any()
-    assert run.unique("box.bryant")[:, 1].all()
+    assert not run.is_determined("box.bryant")[:, [0, 2]].any()
+    assert run.is_determined("box.bryant")[:, 1].all()
     with pytest.raises(da.SingularityError, match=r"box\.bryant_rates.*coincide"):
         run["box.bryant_rates"]
 

@@ -81,7 +81,7 @@ def near(model: da.Model, count: int, seed: int = 0, reach: float = 0.1) -> da.S
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_trees(seed: int) -> None:
+def test_batched_control_of_random_trees(seed: int) -> None:
     model = random_system(np.random.default_rng(seed), 4).compile()
     assert_each_alone(model, model.random_state(seed, size=19), soft)
 
@@ -89,7 +89,7 @@ def test_trees(seed: int) -> None:
 @pytest.mark.parametrize(
     "make", [four_bar, bricard, lambda: random_closed_system(np.random.default_rng(5), 5, 1).system]
 )
-def test_loops(make: Callable[[], da.System]) -> None:
+def test_batched_control_of_loops(make: Callable[[], da.System]) -> None:
     model = make().compile()
     assert_each_alone(model, near(model, 11), soft)
 

@@ -120,7 +120,7 @@ def test_a_driven_mechanism_that_locks_is_reported(method: str, level: str) -> N
     result = caught.value.result
     # the crank cannot go where the others are stretched: cos A = (2^2 + 1.5^2 - (1 + 1)^2) / (2 * 2 * 1.5)
     dead = np.arccos((4 + 2.25 - 4) / 6)
-    assert result.final.q[0] == pytest.approx(dead, abs=1e-6)
+    assert result.final_state.q[0] == pytest.approx(dead, abs=1e-6)
     assert result.status == "failed"
 
 
@@ -159,10 +159,10 @@ def test_alpha_keeps_its_order_with_drives_in_loops(drive: str) -> None:
     s = planar_loop()
     s.drive("A", **{drive: da.Harmonic(0.3, 2.0, 0.0, 1.0)})
     model = s.compile()
-    exact = da.simulate(model, 0.6, rtol=1e-12, atol=1e-12).final
+    exact = da.simulate(model, 0.6, rtol=1e-12, atol=1e-12).final_state
     errors = []
     for step in (0.02, 0.01, 0.005):
-        final = da.simulate(model, 0.6, method="alpha", fixed_step=step).final
+        final = da.simulate(model, 0.6, method="alpha", fixed_step=step).final_state
         errors.append(np.abs(final.q - exact.q).max() + np.abs(final.v - exact.v).max())
     assert np.all(np.log2(np.array(errors[:-1]) / errors[1:]) > 1.8)
 
@@ -182,7 +182,7 @@ def test_samples_do_not_change_the_steps_of_alpha() -> None:
     steps = da.simulate(model, 1.0, method="alpha", fixed_step=0.01)
     times = np.linspace(0, 1, 333)
     samples = da.simulate(model, 1.0, method="alpha", fixed_step=0.01, times=times)
-    assert np.array_equal(samples.final.q, steps.final.q)
+    assert np.array_equal(samples.final_state.q, steps.final_state.q)
 
 
 def test_implicit_steps_that_cannot_be_solved_are_reported() -> None:

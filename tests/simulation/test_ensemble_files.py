@@ -77,7 +77,7 @@ def test_ensembles_with_loops_states_and_failures(suffix: str, tmp_path: Path) -
     s = four_bar()
     s.connect("lag", da.Element("joint", "-z", states={"z": (0.1, "s - z")}), "A")
     model = s.compile()
-    first = da.simulate(model, 0.01).final
+    first = da.simulate(model, 0.01).final_state
     v = np.array([first.v, 3 * first.v, -first.v])
     runs = da.simulate(model, 0.2, t_start=0.0, state=da.State(np.tile(first.q, (3, 1)), v))
     runs.q[1, 50:] = runs.v[1, 50:] = runs.x[1, 50:] = np.nan

@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from systems.blocks import sliding_block
 from systems.flexible_systems import random_flexible
+from systems.pendulums import rod_pendulum
 from systems.random_loops import gap, redundant
 
 import dalembert as da
 from dalembert.library import chain
 from dalembert.library.mechanisms import andrews, four_bar, slider_crank
-
-
-def pendulum() -> da.System:
-    s = da.System("pendulum")
-    s.connect("A", da.Revolute("y"), s.ground, s.body("rod", da.rod(length=1.0, mass=1.0)))
-    return s
 
 
 def top() -> da.System:
@@ -63,7 +58,7 @@ def skate() -> da.System:
 
 
 CASES = {
-    "pendulum": (pendulum, 2.0),
+    "pendulum": (rod_pendulum, 2.0),
     "chain": (lambda: chain(3), 1.0),
     "top": (top, 2.0),
     "state": (with_state, 3.0),

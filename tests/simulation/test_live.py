@@ -46,17 +46,17 @@ def test_inputs_hold_until_they_are_set_again(method: str) -> None:
         result = da.simulate(
             arm(), 0.25 * (k + 1), t_start=0.25 * k, state=state, parameters={"motor.u": level}, rtol=1e-9, atol=1e-11
         )
-        state = result.final
+        state = result.final_state
     np.testing.assert_allclose(live.state.q, state.q, atol=1e-7)
     whole = live.result()
     np.testing.assert_allclose(whole["motor.effort"][1], 3.0 - 0.3 * whole["motor.m"][1], atol=1e-12)
     assert np.abs(whole["energy.balance"]).max() < 1e-7
     second = da.simulate(arm(), 0.3, t_start=0.25, state=_after(0.25), parameters={"motor.u": -2.0})
-    assert whole.at(0.3).q == pytest.approx(second.final.q, abs=1e-6)
+    assert whole.at(0.3).q == pytest.approx(second.final_state.q, abs=1e-6)
 
 
 def _after(t: float) -> da.State:
-    return da.simulate(arm(), t, parameters={"motor.u": 3.0}, rtol=1e-10).final
+    return da.simulate(arm(), t, parameters={"motor.u": 3.0}, rtol=1e-10).final_state
 
 
 def test_an_event_ends_it() -> None:
@@ -98,7 +98,7 @@ def test_parameters_act_as_in_an_event() -> None:
     live.advance(0.1)
     heavier = da.Event("heavier", lambda state: state.t, value=0.1, action=lambda now: now.set("crank.mass", 5.0))
     expected = da.simulate(system, 0.2, state=start, events=[heavier])
-    assert np.allclose(live.state.q, expected.final.q, atol=1e-9)  # of runs with a relative tolerance of 1e-8
+    assert np.allclose(live.state.q, expected.final_state.q, atol=1e-9)  # of runs with a relative tolerance of 1e-8
 
 
 def test_numbers_of_the_start_close_its_loops() -> None:
@@ -106,7 +106,7 @@ def test_numbers_of_the_start_close_its_loops() -> None:
     live = da.Live(four_bar(), parameters=numbers, state={"A": 0.3})
     live.advance(0.05)
     expected = da.simulate(four_bar(), 0.05, parameters=numbers, state={"A": 0.3})
-    assert np.array_equal(live.state.q, expected.final.q)
+    assert np.array_equal(live.state.q, expected.final_state.q)
 
 
 def test_a_length_that_opens_a_loop_is_refused() -> None:
@@ -141,7 +141,7 @@ def test_a_run_is_used_by_one_thread_at_a_time() -> None:
         with pytest.raises(da.ModelError, match="another thread is using this run"):
             use()
     core = live._run.integrator
-    for work in (core.state, core.checkpoint, core.take, lambda: core.advance(1.0, 10)):
+    for work in (core.state, core.checkpoint, core.take_records, lambda: core.advance(1.0, 10)):
         with pytest.raises(RuntimeError, match="every thread needs one of its own"):
             work()
     leave.set()

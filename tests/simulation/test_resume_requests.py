@@ -123,10 +123,10 @@ def test_a_run_from_a_final_state_begins_at_its_time() -> None:
     model = driven().compile()
     whole = da.simulate(model, 2.0, rtol=1e-11, atol=1e-12)
     first = da.simulate(model, 0.8, rtol=1e-11, atol=1e-12)
-    second = da.simulate(model, 2.0, state=first.final, rtol=1e-11, atol=1e-12)
+    second = da.simulate(model, 2.0, state=first.final_state, rtol=1e-11, atol=1e-12)
     assert second.t[0] == 0.8 and not second.stats.notes
-    assert second.final.q == pytest.approx(whole.final.q, abs=1e-9)
-    live = da.Live(model, state=first.final)
+    assert second.final_state.q == pytest.approx(whole.final_state.q, abs=1e-9)
+    live = da.Live(model, state=first.final_state)
     assert live.t == 0.8
     many = da.simulate(model, 1.0, state=da.State(np.array([[0.1], [0.2]]), np.zeros((2, 1)), 0.8))
     assert many.t[0] == 0.8
@@ -134,7 +134,7 @@ def test_a_run_from_a_final_state_begins_at_its_time() -> None:
 
 def test_a_start_at_another_time_than_that_of_the_state_is_as_asked_and_reported() -> None:
     model = driven().compile()
-    final = da.simulate(model, 0.8).final
+    final = da.simulate(model, 0.8).final_state
     for arguments in ({}, {"method": "scipy:RK45"}):
         again = da.simulate(model, 1.0, t_start=0.0, state=final, **arguments)
         assert again.t[0] == 0.0

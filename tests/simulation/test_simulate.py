@@ -14,7 +14,7 @@ from dalembert.library.mechanisms import bricard, four_bar, governor, slider_cra
 from dalembert.simulation.options import make_options
 
 
-def pendulum(angle: float = 1.0) -> da.System:
+def hanging_pendulum(angle: float = 1.0) -> da.System:
     s = da.System("pendulum")
     bob = s.body("bob", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
     s.connect("A", da.Revolute("y"), s.ground, bob)
@@ -37,7 +37,7 @@ def test_it_assembles_runs_and_reports() -> None:
     result = da.simulate(s, 1.0)
     assert result.status == "finished"
     assert (result.t[0], result.t[-1]) == (0.0, 1.0)
-    assert result["A.position"][0] == pytest.approx(1.1, abs=0.2)
+    assert result["A.position"][0] == pytest.approx(1.1, abs=1e-12)
     assert result["constraints.residual"].max() < 1e-13
     assert result.stats.method == "dop853"
     assert result.stats.evaluations > result.stats.steps > 5
@@ -68,7 +68,7 @@ def test_stiffness_is_found_and_reported() -> None:
     result = da.simulate(governor(), 2.0)
     assert result.stats.method == "dop853 then radau"
     assert any("stability limited the explicit steps" in note for note in result.stats.notes)
-    smooth = da.simulate(pendulum(), 20.0)
+    smooth = da.simulate(hanging_pendulum(), 20.0)
     assert smooth.stats.method == "dop853"
     assert not smooth.stats.notes
 
@@ -95,7 +95,7 @@ def test_a_body_without_dof_stands_still() -> None:
 
 
 def test_times_of_the_start_and_negative_ones() -> None:
-    s = pendulum()
+    s = hanging_pendulum()
     late = da.simulate(s, 7.0, t_start=5.0, times=[5.0, 6.0, 7.0], rtol=1e-11, atol=1e-12)
     early = da.simulate(s, -1.0, t_start=-3.0, times=[-3.0, -2.0, -1.0], rtol=1e-11, atol=1e-12)
     zero = da.simulate(s, 2.0, times=[0.0, 1.0, 2.0], rtol=1e-11, atol=1e-12)
@@ -168,7 +168,7 @@ def test_control_acts_and_its_work_is_counted() -> None:
     spring = s.copy()
     spring.connect("k", da.TorsionSpring(2.0, 0.5), "A")
     same = da.simulate(spring, 3.0, rtol=1e-11, atol=1e-12)
-    assert result.final.q == pytest.approx(same.final.q, abs=1e-10)
+    assert result.final_state.q == pytest.approx(same.final_state.q, abs=1e-10)
     assert np.abs(result["energy.balance"]).max() < 1e-9
     assert result["energy.work"].max() > 0.3
     array = da.simulate(s, 3.0, control=lambda state: [-2.0 * state.q[0] - 0.5 * state.v[0]], rtol=1e-11, atol=1e-12)
@@ -201,15 +201,15 @@ def test_baumgarte_brings_a_loop_back() -> None:
     stepper = options.integrator(model.conditions(stabilization=(2 * 5.0, 5.0**2)))
     stepper.start(0.0, np.array([1.01]), np.zeros(1), np.zeros(0))
     stepper.advance(1.0, 10_000)
-    t, q, *_ = stepper.take()
+    t, q, *_ = stepper.take_records()
     assert np.abs(q[:, 0] - 1 - 0.01 * (1 + 5 * t) * np.exp(-5 * t)).max() < 1e-9
 
 
 def test_baumgarte_works_with_every_method() -> None:
-    exact = da.simulate(turning_four_bar(), 1.0, rtol=1e-11, atol=1e-12).final.q
+    exact = da.simulate(turning_four_bar(), 1.0, rtol=1e-11, atol=1e-12).final_state.q
     for method, options in (("dop853", {}), ("dopri5", {}), ("radau", {}), ("rk4", {"fixed_step": 1e-3})):
         result = da.simulate(turning_four_bar(), 1.0, method=method, stabilization=(20.0, 20.0), **options)
-        assert np.abs(result.final.q - exact).max() < 1e-5
+        assert np.abs(result.final_state.q - exact).max() < 1e-5
 
 
 # ---- the start
@@ -217,7 +217,7 @@ def test_baumgarte_works_with_every_method() -> None:
 
 def test_a_state_off_the_loops_by_little_is_moved_and_reported() -> None:
     model = turning_four_bar().compile()
-    state = da.simulate(model, 0.3).final
+    state = da.simulate(model, 0.3).final_state
     exact = da.simulate(model, 0.5, state=state)
     assert not exact.stats.notes
     moved = da.simulate(model, 0.5, state=da.State(state.q + 1e-4, state.v))
@@ -246,7 +246,7 @@ def test_a_loop_that_cannot_be_closed_is_refused() -> None:
 )
 def test_states_that_do_not_fit_are_refused(state: da.State) -> None:
     with pytest.raises(da.ModelError, match="state"):
-        da.simulate(pendulum(), 1.0, state=state)
+        da.simulate(hanging_pendulum(), 1.0, state=state)
 
 
 # ---- bad input
@@ -300,21 +300,21 @@ def test_states_that_do_not_fit_are_refused(state: da.State) -> None:
 )
 def test_bad_arguments_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(da.ModelError, match=message):
-        da.simulate(pendulum(), **{"t_end": 1.0, **arguments})
+        da.simulate(hanging_pendulum(), **{"t_end": 1.0, **arguments})
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     result = da.simulate(
-        pendulum(), np.float64(1.0), rtol=np.float64(1e-6), atol=np.float32(1e-8), max_step=np.int64(1)
+        hanging_pendulum(), np.float64(1.0), rtol=np.float64(1e-6), atol=np.float32(1e-8), max_step=np.int64(1)
     )
     assert result.status == "finished"
 
 
 def test_a_table_that_is_too_short_is_refused() -> None:
     table = da.Spline(np.linspace(0, 1, 9), np.zeros(9))
-    driven = pendulum()
+    driven = hanging_pendulum()
     driven.drive("A", position=table)
-    pushed, loaded = pendulum(), pendulum()
+    pushed, loaded = hanging_pendulum(), hanging_pendulum()
     pushed.connect("e", da.Effort(table), "A")
     loaded.connect("f", da.Load(force=(0, table, 0)), loaded.bodies["bob"])
     for s, name in ((driven, "drive 'A'"), (pushed, "effort 'e'"), (loaded, "load 'f'")):
@@ -336,7 +336,7 @@ def test_a_control_that_fails_is_named_chained_and_leaves_what_there_is(method: 
 
     options: dict[str, Any] = {"fixed_step": 1e-3} if method == "rk4" else {"max_step": 0.01}
     with pytest.raises(da.UserFunctionError, match=r"failing failed at t = 0\.5") as caught:
-        da.simulate(pendulum(), 1.0, method=method, control=failing, **options)
+        da.simulate(hanging_pendulum(), 1.0, method=method, control=failing, **options)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     result = caught.value.result
     assert result.status == "failed"
@@ -350,13 +350,13 @@ def test_what_a_control_returns_is_checked(bad: Any) -> None:
         return [bad] if state.t > 0.2 and isinstance(bad, (float, str)) else bad if state.t > 0.2 else [0.0]
 
     with pytest.raises(da.UserFunctionError, match="odd returned") as caught:
-        da.simulate(pendulum(), 1.0, control=odd, max_step=0.01)
+        da.simulate(hanging_pendulum(), 1.0, control=odd, max_step=0.01)
     assert 0.15 < caught.value.result.t[-1] <= 0.2
 
 
 def test_a_control_that_names_no_joint_is_refused() -> None:
     with pytest.raises(da.DalembertError, match="'A'"):
-        da.simulate(pendulum(), 1.0, control=lambda state: {"B": 1.0})
+        da.simulate(hanging_pendulum(), 1.0, control=lambda state: {"B": 1.0})
 
 
 @pytest.mark.parametrize("value", [math.nan, "much", None])
@@ -364,7 +364,7 @@ def test_a_law_that_fails_later_is_named(value: Any) -> None:
     def law(t: float) -> Any:
         return 0.0 if t < 0.3 else value
 
-    s = pendulum()
+    s = hanging_pendulum()
     s.connect("e", da.Effort(law), "A")
     with pytest.raises(da.UserFunctionError, match="law") as caught:
         da.simulate(s, 1.0, max_step=0.01)
@@ -377,7 +377,7 @@ def test_a_law_that_raises_is_chained() -> None:
             raise RuntimeError("worn out")
         return t
 
-    s = pendulum()
+    s = hanging_pendulum()
     s.drive("A", position=law)
     with pytest.raises(da.UserFunctionError, match="worn out") as caught:
         da.simulate(s, 1.0, max_step=0.01)
@@ -399,7 +399,7 @@ def test_a_force_that_jumps_at_a_time_is_got_over() -> None:
     s.connect("e", da.Effort(lambda t: 1.0 if t < 0.3 else -1.0), "A")
     for method in ("dop853", "dopri5", "radau"):
         result = da.simulate(s, 1.0, method=method)
-        assert result.final.v[0] == pytest.approx(-0.4, abs=1e-6)
+        assert result.final_state.v[0] == pytest.approx(-0.4, abs=1e-6)
         assert result.stats.rejected > 3
 
 
@@ -421,7 +421,7 @@ def test_on_error_return_gives_the_part_and_the_reason() -> None:
     def failing(state: da.State) -> list[float]:
         return [math.nan if state.t > 0.5 else 0.0]
 
-    result = da.simulate(pendulum(), 1.0, control=failing, on_error="return", max_step=0.01)
+    result = da.simulate(hanging_pendulum(), 1.0, control=failing, on_error="return", max_step=0.01)
     assert result.status == "failed"
     assert "failing returned" in result.message
     assert 0.45 < result.t[-1] <= 0.5

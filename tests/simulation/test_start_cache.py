@@ -7,14 +7,14 @@ import dalembert as da
 from dalembert.simulation import start
 
 
-def pendulum():
+def moving_pendulum():
     s = rod_pendulum()
     s.initial("A", position=0.4, speed=1.0)
     return s
 
 
 def test_the_start_of_a_model_is_worked_out_once_and_not_shared(monkeypatch):
-    model, seen = pendulum().compile(), []
+    model, seen = moving_pendulum().compile(), []
     monkeypatch.setattr(start, "check_inertia", lambda *given: seen.append(given))
     state = da.start_state(model)
     state.q[:] = 7.0  # a copy
@@ -27,7 +27,7 @@ def test_the_start_of_a_model_is_worked_out_once_and_not_shared(monkeypatch):
 
 
 def test_a_drive_by_a_function_is_asked_in_every_run():
-    s, height = pendulum(), [0.3]
+    s, height = moving_pendulum(), [0.3]
     s.connect("B", da.Revolute("y"), "bob.at(1, 0, 0)", s.body("arm", da.rod(length=1.0, mass=1.0)))
     s.drive("B", position=da.FunctionLaw(lambda t: height[0] + 0.0 * t))
     model = s.compile()

@@ -96,7 +96,7 @@ def test_random_loops_with_springs_rest_where_damped_motion_ends(seed: int) -> N
     assert np.abs(model.dynamics(0.0, eq.q, eq.v).a).max() < 1e-7
     near = model.integrate(eq.q, 0.02 * _allowed(model, eq.q, rng))
     slowest = -float(eq.stable.eigenvalues.real.max())
-    end = da.simulate(model, 12.0 / slowest, state=da.State(q=near, v=np.zeros(model.nv)), rtol=1e-7).final
+    end = da.simulate(model, 12.0 / slowest, state=da.State(q=near, v=np.zeros(model.nv)), rtol=1e-7).final_state
     assert np.abs(model.difference(eq.q, end.q)).max() < 1e-4
 
 
@@ -114,7 +114,7 @@ def _allowed(model: da.Model, q: Array, rng: np.random.Generator) -> Array:
 
 def test_shared_loads_of_a_door_at_rest_are_marked() -> None:
     eq = da.equilibrium(door(), state={"low": 0.0})
-    assert not eq.reactions.unique["low"].all()
+    assert not eq.reactions.determined["low"].all()
     both = eq.reactions["low"][5] + eq.reactions["high"][5]
     assert both == pytest.approx(sum(b.mass for b in eq.model.system.bodies.values()) * G)
     assert eq.stable.verdict == "marginal" and len(eq.free) == 1
@@ -132,7 +132,7 @@ def test_reactions_of_a_simple_frame_by_hand() -> None:
     assert eq.stable.reason == "no degree of freedom"
     assert eq.reactions["pin"][5] == pytest.approx(75.0)
     assert eq.reactions["roller"][5] == pytest.approx(25.0)
-    assert all(eq.reactions.unique["pin"])
+    assert all(eq.reactions.determined["pin"])
 
 
 def test_a_stiff_top_on_springs_is_found_in_space() -> None:
@@ -234,7 +234,7 @@ def test_a_rest_beside_a_held_joint_has_its_own_stiffness() -> None:
     s.connect("B", da.Revolute("y"), s.bodies["bob"].at(1.0, 0, 0), s.body("tip", da.rod(length=0.5, mass=1.0)))
     eq = da.equilibrium(s, hold={"A": 0.4})
     assert eq.stable and "potential-energy minimum" in eq.stable.reason
-    assert eq.look.stiffness[0, 0] == pytest.approx(1.0 * G * 0.25)  # m g l / 2, whatever holds the first rod
+    assert eq.evaluation.stiffness[0, 0] == pytest.approx(1.0 * G * 0.25)  # m g l / 2, whatever holds the first rod
     assert eq.residual < 1e-14
 
 
@@ -398,7 +398,7 @@ def test_element_states_come_to_rest() -> None:
     eq = da.equilibrium(i)
     assert eq["A"] == pytest.approx(0.5) and 30 * eq["servo.I"] == pytest.approx(-G * np.cos(0.5))
     assert eq.stable
-    end = da.simulate(i, 60.0).final
+    end = da.simulate(i, 60.0).final_state
     assert end.x == pytest.approx(eq.x, rel=1e-5)
 
 

@@ -170,13 +170,13 @@ def test_sections_have_their_textbook_values() -> None:
     assert pytest.approx(0.1406 * 1e-4, rel=1e-3) == square.J  # Timoshenko and Goodier, table of rectangles
     assert square.torsion_radius / square.J == pytest.approx(1 / (0.208 * 1e-3), rel=2e-3)  # three digits of the table
     flat = da.Section.rectangle(1.0, 0.1)
-    assert pytest.approx(0.312 * 1e-3, rel=2e-3) == flat.J and flat.Iy == pytest.approx(1e-3 / 12)
+    assert pytest.approx(0.312 * 1e-3, rel=2e-3) == flat.J and flat.Iy == pytest.approx(1e-3 / 12)  # three digits
     assert da.Section.box(0.1, 0.1, 0.049).J > 0
     box = da.Section.box(0.1, 0.2, 0.002)
     assert pytest.approx(4 * (0.098 * 0.198) ** 2 / (2 * (0.098 + 0.198) / 0.002)) == box.J
     beam = da.Section.I(0.1, 0.2, 0.0056, 0.0085)  # IPE 200 without fillets, three digits: with them 2847 mm2, 1943 cm4
-    assert pytest.approx(2.72e-3, rel=1e-2) == beam.A and beam.Iy == pytest.approx(1.846e-5, rel=1e-2)
-    assert beam.Iz == pytest.approx(1.42e-6, rel=1e-2)
+    assert pytest.approx(2.72e-3, rel=2e-3) == beam.A and beam.Iy == pytest.approx(1.846e-5, rel=1e-3)
+    assert beam.Iz == pytest.approx(1.42e-6, rel=1e-3)
     assert da.Section.tube(0.1, 0.0).J == circle.J
 
 
@@ -218,7 +218,7 @@ def test_stresses_are_those_of_the_section() -> None:
     )
     assert found.normal[0, 0, 0] == pytest.approx(root + 1000 / SECTION.A)
     torsion = 8.0 / (0.246 * 0.04 * 0.02**2)  # tables of a 2 by 1 rectangle, three digits
-    assert np.allclose(found.torsion, torsion, rtol=2e-3)
+    assert np.allclose(found.torsion, torsion, rtol=1e-3)
     assert np.allclose(found.mises, np.sqrt(found.normal**2 + 3 * found.torsion**2))
 
 
@@ -243,7 +243,7 @@ def test_stresses_need_beams() -> None:
     [
         ({"points": [(0, 0, 0), (0, 0, 0), (1, 0, 0)]}, "coincide"),
         ({"points": [(0, 0, 0)]}, "at least two points"),
-        ({"elements": 0}, "at least 1"),
+        ({"elements": 0}, "1 or more"),
         ({"up": (1, 0, 0)}, "along the beam"),
         ({"section": 3}, "give a Section"),
         ({"material": "steel"}, "give a Material"),
@@ -260,14 +260,14 @@ def test_impossible_beams_are_refused(change: dict, words: str) -> None:
 
 def test_impossible_sections_and_materials_are_refused() -> None:
     for make, words in (
-        (lambda: da.Material(E=-1, nu=0.3), "positive"),
+        (lambda: da.Material(E=-1, nu=0.3), "above zero"),
         (lambda: da.Material(E=1e9, nu=0.6), "between -1 and 1/2"),
         (lambda: da.Material(E=1e9), "either nu or G"),
         (lambda: da.Material(E=1e9, nu=0.3, density=-1), "negative"),
         (lambda: da.Section.tube(0.1, 0.2), "outer radius"),
         (lambda: da.Section.box(0.1, 0.2, 0.05), "twice the walls"),
         (lambda: da.Section.I(0.1, 0.2, 0.2, 0.01), "fit into"),
-        (lambda: da.Section(A=1, Iy=0, Iz=1, J=1), "Iy.*positive"),
+        (lambda: da.Section(A=1, Iy=0, Iz=1, J=1), "Iy.*above zero"),
         (lambda: da.Section(A=1, Iy=1, Iz=1, J=1, points=[1, 2, 3]), r"\(k, 2\)"),
     ):
         with pytest.raises(da.ModelError, match=words):

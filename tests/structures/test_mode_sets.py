@@ -126,7 +126,7 @@ def test_guyan_keeps_mass_and_statics() -> None:
     found = tip @ np.linalg.solve(body.modal_stiffness, tip[2])
     assert np.allclose(found, exact, rtol=1e-7, atol=1e-12)
     assert (body.frequencies[:3] >= full.frequencies * (1 - 1e-9)).all()  # condensation stiffens
-    assert np.allclose(body.frequencies[:2], full.frequencies[:2], rtol=0.05)
+    assert np.allclose(body.frequencies[:2], full.frequencies[:2], rtol=2e-3)  # static condensation of the mass
     few = s.reduce(da.Guyan(kept, da.FreeModes(4)))
     assert few.nm == 4 and few.reference is None
 
@@ -202,7 +202,7 @@ def test_static_errors_vanish_with_all_modes() -> None:
 @pytest.mark.parametrize(
     ("modes", "words"),
     [
-        (lambda s: da.CantileverModes(0), "at least 1"),
+        (lambda s: da.CantileverModes(0), "1 or more"),
         (lambda s: da.CantileverModes(10_000), "request fewer"),
         (lambda s: da.FreeModes(10_000), "request fewer"),
         (lambda s: da.CantileverModes(3, at=999), "0 to"),

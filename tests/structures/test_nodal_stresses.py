@@ -120,7 +120,7 @@ def test_linear_solids_in_bending_converge_and_their_error_estimate_is_that_of_t
         energy = moved.ravel() @ (structure.stiffness @ moved.ravel())
         effectivity.append(stresses.error[0] / np.sqrt(1 - energy / exact))
     assert off[0] < coarse and off[1] < fine
-    np.testing.assert_allclose(effectivity, 1.0, atol=0.2)
+    np.testing.assert_allclose(effectivity, 1.0, atol=0.15)  # effectivity of an estimate, asymptotically 1
 
 
 def test_the_largest_stress_of_a_cantilever_of_solids_agrees_with_the_beam() -> None:

@@ -104,7 +104,7 @@ def test_a_spinning_solid_is_stiffened_like_a_beam() -> None:
     x = solid.nodes[middle, 0]
     order = np.argsort(x)
     wanted = np.trapezoid((slope[: len(solid.nodes)][middle] ** 2).sum(1)[order], x[order])
-    assert pull[0] == pytest.approx(wanted, rel=0.02)
+    assert pull[0] == pytest.approx(wanted, rel=2e-3)  # trapezoids over the nodes
 
 
 def test_mesh_files_are_read(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def rocker() -> da.System:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_trees(seed: int) -> None:
+def test_adjoint_and_tangent_agree_on_random_trees(seed: int) -> None:
     s = arm(4, np.random.default_rng(seed))
     state = {f"H{k}": 0.3 for k in range(4)}
     by = ["b0.mass", "b1.end.x", "H2", "k3.stiffness", "b2.inertia.yy", "gravity.z"]
@@ -150,7 +150,7 @@ def test_starts_follow_lengths_and_start_values_as_new_starts_do() -> None:
         sides = []
         for h in (1e-5, -1e-5):
             number = name in model.parameter_names
-            other = model.conditions().beside(name, h).model if number else model
+            other = model.conditions().perturbed(name, h).model if number else model
             wish = given if number else {**given, name: given[name] + h}
             moved = start_state(other, wish, 0.0)
             sides.append(np.concatenate([moved.q, moved.v, moved.x]))
@@ -173,7 +173,7 @@ def test_states_between_steps_are_those_of_the_dense_output() -> None:
     run = da.simulate(s, 1.0, state={"H0": 1.0}, rtol=1e-10)
     t = np.linspace(0.01, 0.99, 37)
     known = run.at(t)
-    q, v, _ = interpolated_states(run, run.steps)(t)
+    q, v, _ = interpolated_states(run, run.step_times)(t)
     assert np.abs(q - known.q).max() < 1e-8 and np.abs(v - known.v).max() < 1e-7
 
 

@@ -220,7 +220,7 @@ def test_systems_made_by_a_function_vary_in_topology() -> None:
     found = da.optimize(chain, {"length": (0.2, 3.0)}, lambda o: (o["f"] - 0.5) ** 2, task=slowest, tolerance=1e-12)
     # two rods: f scales with 1 / sqrt(length); that of a double rod pendulum is 0.856 sqrt(g / l) / 2 pi
     assert found["f"] == pytest.approx(0.5, abs=1e-4)
-    assert found["length"] == pytest.approx(0.8559**2 * G / (np.pi) ** 2, rel=2e-3)
+    assert found["length"] == pytest.approx(0.8559**2 * G / (np.pi) ** 2, rel=1e-3)
 
 
 @pytest.mark.parametrize(

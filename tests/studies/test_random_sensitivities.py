@@ -45,7 +45,7 @@ WAYS = ("forward", "adjoint")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_random_trees(seed: int) -> None:
+def test_sensitivities_of_random_trees(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s, joints = da.System("tree"), (da.Revolute("x"), da.Prismatic("z"), da.Universal(), da.Spherical())
     bodies: list[Any] = [s.ground]
@@ -62,7 +62,7 @@ def test_random_trees(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_loops(seed: int) -> None:
+def test_sensitivities_of_random_loops(seed: int) -> None:
     rng = np.random.default_rng(seed)
     s = da.System("loop", gravity=(0, -9.81, 0))
     lengths = np.array([0.3, 1.0, 0.8, 1.0]) * rng.uniform(1.0, 1.15, 4)

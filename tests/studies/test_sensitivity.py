@@ -160,7 +160,7 @@ def test_friction_thresholds_and_events() -> None:
     agree(s, "X.position", ["e.a", "X"], 0.7, state={"X": 0.5}, events=[reach])
 
 
-def test_reductions() -> None:
+def test_reductions_have_derivatives() -> None:
     s = rod_pendulum(damping=0.3)
     times = np.linspace(0, 1, 41)
     kinds = ("first", "final", "max", "min", "peak", "range", "mean", "rms", "integral")

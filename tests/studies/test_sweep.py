@@ -193,7 +193,7 @@ def test_kinematics_and_linear_tasks() -> None:
         ({"bob.mass": [1.0]}, {"task": "dance"}, "'modes'"),
         ({("bob.mass", "A"): [1.0, 2.0]}, {}, "rows of 2 values"),
         ({"bob.mass": [1.0]}, {"design": "grid"}, "latin"),
-        ({"bob.mass": [1.0]}, {"workers": 0}, "from 1 on"),
+        ({"bob.mass": [1.0]}, {"workers": 0}, "1 or more"),
         ({"bob.mass": [1.0]}, {"executor": 7}, "joblib"),
     ],
 )

@@ -17,7 +17,7 @@ NINE = np.array(
 )
 
 
-def four_bar(**numbers: float) -> da.System:
+def parametric_four_bar(**numbers: float) -> da.System:
     s = da.System("four-bar", gravity=(0, 0, 0))
     given = {"ax": 0.0, "ay": 0.0, "dx": 2.0, "dy": 0.1, "r1": 0.7, "r2": 2.0, "r3": 1.5, "px": 1.0, "py": 0.5}
     p = {name: s.parameter(name, value) for name, value in {**given, **numbers}.items()}
@@ -75,9 +75,9 @@ def test_a_four_bar_without_defects_goes_through_nine_points_from_random_starts(
     points = NINE
     if made:
         turn = np.linspace(0, 2 * np.pi, 9, endpoint=False)
-        motion = da.kinematics(four_bar(dx=2.2, dy=0.0, r1=0.7).compile(), drive="A", values=turn)
+        motion = da.kinematics(parametric_four_bar(dx=2.2, dy=0.0, r1=0.7).compile(), drive="A", values=turn)
         points = motion["coupler.P.position"][:, :2]
-    found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": points}, drive="A", defects="avoid")
+    found = da.synthesize(parametric_four_bar(), BOUNDS, {"coupler.P": points}, drive="A", defects="avoid")
     assert found.exact and found[0].error < 1e-9
     assert not found[0].defects
     v = found[0].values
@@ -92,7 +92,7 @@ def test_a_four_bar_without_defects_goes_through_nine_points_from_random_starts(
 
 
 def test_most_four_bars_through_nine_points_have_defects() -> None:
-    found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": NINE}, drive="A", solutions=6)
+    found = da.synthesize(parametric_four_bar(), BOUNDS, {"coupler.P": NINE}, drive="A", solutions=6)
     assert len(found) == 6
     assert all(max(gap(one.values, point) for point in NINE) < 1e-8 for one in found)
     assert {text.partition(":")[0] for one in found for text in one.defects} >= {"circuit", "order"}
@@ -125,7 +125,7 @@ def test_pairs_of_angles_obey_freudensteins_equation(count: int, names: tuple[st
 
 def test_three_poses_of_a_coupler_are_met() -> None:
     points, angles = np.array([(1.0, 1.0), (1.6, 1.1), (2.1, 0.8)]), np.array([0.1, -0.2, -0.6])
-    system = four_bar(ax=0.2, dx=2.5)
+    system = parametric_four_bar(ax=0.2, dx=2.5)
     over = {name: BOUNDS[name] for name in ("r1", "r2", "r3", "px", "py", "dx", "dy")}
     found = da.synthesize(system, over, {"coupler.P": points, "coupler.angle": angles}, starts=60, drive="A")
     assert found.exact
@@ -140,7 +140,9 @@ def test_three_poses_of_a_coupler_are_met() -> None:
 def test_what_cannot_be_met_is_approached_with_closed_loops() -> None:
     t = np.linspace(0, 2 * np.pi, 16, endpoint=False)
     square = np.stack([1 + np.clip(np.cos(t), -0.6, 0.6), 1 + np.clip(np.sin(t), -0.6, 0.6)], axis=1)
-    found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": square}, starts=3, seed=2, max_iterations=40, defects=False)
+    found = da.synthesize(
+        parametric_four_bar(), BOUNDS, {"coupler.P": square}, starts=3, seed=2, max_iterations=40, defects=False
+    )
     assert not found.exact and 1e-6 < found[0].error < 0.6
     gaps = found[0].model.constraint_residual(found[0].q)
     assert np.abs(gaps).max() < 1e-10
@@ -169,7 +171,7 @@ def test_defects_are_reported() -> None:
     """Points of a crank-rocker's path, shuffled, are passed in another order; from its other circuit, on another."""
     from dalembert.studies.optimization.linkage_defects import find_defects
 
-    model = four_bar(dx=2.2, dy=0.0, r1=0.7).compile()
+    model = parametric_four_bar(dx=2.2, dy=0.0, r1=0.7).compile()
     motion = da.kinematics(model, drive="A", values=np.linspace(0.1, 5.9, 8))
     assert find_defects(model, motion.q, "A") == ()
     (order,) = find_defects(model, motion.q[[0, 3, 1, 5, 2]], "A")
@@ -179,7 +181,7 @@ def test_defects_are_reported() -> None:
     (circuit,) = find_defects(model, np.vstack([motion.q[:3], away.at(0.5)[:1]]), "A")
     assert circuit.startswith("circuit") and "3 together" in circuit
     # a double rocker passes dead points of its crank: both sides of one are two branches
-    rocking = four_bar(dx=2.2, dy=0.0, r1=1.9, r2=1.0, r3=1.8).compile()
+    rocking = parametric_four_bar(dx=2.2, dy=0.0, r1=1.9, r2=1.0, r3=1.8).compile()
     way = da.circuits(rocking, "A")[0]
     q = way.paths[0].q
     assert way.dead_points["A"]
@@ -201,12 +203,12 @@ def test_defects_are_reported() -> None:
 )
 def test_what_is_wrong_is_named(over: Any, through: Any, match: str) -> None:
     with pytest.raises(ModelError, match=match):
-        da.synthesize(four_bar(), over, through)
+        da.synthesize(parametric_four_bar(), over, through)
 
 
 def test_a_linkage_has_a_picture(tmp_path: Path) -> None:
     points = NINE[:4]
-    found = da.synthesize(four_bar(), BOUNDS, {"coupler.P": points}, starts=20)
+    found = da.synthesize(parametric_four_bar(), BOUNDS, {"coupler.P": points}, starts=20)
     found[0].plot(path=tmp_path / "linkage.png")
     assert (tmp_path / "linkage.png").stat().st_size > 5000
     assert "defects" in str(found) and "largest error" in str(found[0])
@@ -214,4 +216,4 @@ def test_a_linkage_has_a_picture(tmp_path: Path) -> None:
 
 def test_options_for_defects_are_named() -> None:
     with pytest.raises(ModelError, match="'avoid'"):
-        da.synthesize(four_bar(), BOUNDS, {"coupler.P": NINE}, defects="none")
+        da.synthesize(parametric_four_bar(), BOUNDS, {"coupler.P": NINE}, defects="none")

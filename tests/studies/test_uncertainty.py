@@ -109,7 +109,7 @@ def test_sobol_indices_are_those_of_a_product(tmp_path: Path) -> None:
     found = da.uncertainty(bar(), over, None, task=product, samples=512, sobol_indices=True)
     # of a b, uniform: variance 7/144, alone 1/48 each, together 1/144
     assert found.first["answer"] == pytest.approx(np.full(2, 3 / 7), abs=0.02)
-    assert found.total["answer"] == pytest.approx(np.full(2, 4 / 7), abs=0.02)
+    assert found.total["answer"] == pytest.approx(np.full(2, 4 / 7), abs=0.02)  # sampling error
     found.plot("answer", path=tmp_path / "parts.png")
     assert "Sobol" in str(found)
 
@@ -121,7 +121,7 @@ def test_samples_that_fail_are_counted() -> None:
         return float(case["a"])
 
     found = da.uncertainty(bar(), {"a": uniform(0.0, 1.0)}, None, task=odd, samples=64, first_order=False)
-    assert found.failed == 16 and found.mean["answer"] == pytest.approx(0.625, abs=0.01)
+    assert found.failed == 16 and found.mean["answer"] == pytest.approx(0.625, abs=1e-3)
     assert "16 of them failed" in str(found)
 
 

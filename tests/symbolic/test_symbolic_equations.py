@@ -69,7 +69,7 @@ def test_every_joint_both_ways(joint: type[Joint], backwards: bool) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("joint", [Universal, Free])
-def test_joints_that_take_longer(joint: type[Joint], backwards: bool) -> None:
+def test_symbolic_equations_of_slow_joints(joint: type[Joint], backwards: bool) -> None:
     test_every_joint_both_ways(joint, backwards)
 
 

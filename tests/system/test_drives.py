@@ -144,7 +144,7 @@ def test_the_effort_of_a_drive_is_that_of_inverse_dynamics() -> None:
 def test_speed_and_acceleration_drives_leave_the_position_open(law: dict[str, float]) -> None:
     s, crank = driven_slider_crank(**law)
     model = s.compile()
-    q, v, a = (x[model.v_slice(crank)][0] for x in model.drive_motion(1.0))
+    q, v, a = (x[model.v_slice(crank)][0] for x in model.drive_targets(1.0))
     assert np.isnan(q)
     assert (v == 3.0 and a == 0.0) if "speed" in law else (np.isnan(v) and a == 2.0)
     motion = da.driven_motion(model, 1.0, v=np.full(model.nv, 0.1))
@@ -210,17 +210,17 @@ def test_all_joints_of_a_loop_may_be_driven() -> None:
     times = np.linspace(0, 0.5, 6)
     motion = da.kinematics(s, times=times)
     assert motion["D.position"] == pytest.approx(1.0 + 2.0 * times, abs=1e-12)
-    assert da.mobility(s).left == 0
+    assert da.mobility(s).driven_mobility == 0
 
 
 def test_efforts_of_redundant_drives_are_reported_as_not_unique() -> None:
     for driven in ("AB", "ABCD"):
         result = da.simulate(led_parallelogram(driven), 0.1)
         assert any("efforts of 'A'" in note and "not unique" in note for note in result.stats.notes)
-        assert not result.unique("A.effort").any()
+        assert not result.is_determined("A.effort").any()
         assert "several drives prescribe the same" in result.describe("A.effort")
     alone = da.simulate(led_parallelogram("A"), 0.1)
-    assert alone.unique("A.effort").all() and alone.stats.notes == []
+    assert alone.is_determined("A.effort").all() and alone.stats.notes == []
 
 
 def test_drives_of_all_joints_that_contradict_each_other_are_named() -> None:
@@ -379,7 +379,7 @@ def test_the_power_of_a_driven_constraint_is_the_rate_of_energy() -> None:
     t = 0.1
     motion = da.driven_motion(model, t)
     efforts = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=[], t=t)
-    force, speed = efforts.multipliers[0], model.row_motion(t)[1, 0]
+    force, speed = efforts.multipliers[0], model.constraint_targets(t)[1, 0]
 
     def energy(h: float) -> np.ndarray:
         near = da.driven_motion(model, t + h, q=motion.q)

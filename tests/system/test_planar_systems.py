@@ -24,7 +24,7 @@ def moving_four_bar(planar: Any = None, *, layer: float = 0.0, cut: str = "D", *
     return s
 
 
-def slider_crank(planar: Any = None) -> da.System:
+def inclined_slider_crank(planar: Any = None) -> da.System:
     """Cut at its slide, which is not along an axis of its marker; a weld closes a second loop."""
     s = da.System("slider-crank", planar=planar)
     crank, rod, block = s.body("crank", da.rod(0.3, 1.0)), s.body("rod", da.rod(1.0, 2.0)), s.body("block", mass=1.5)
@@ -107,7 +107,7 @@ def test_a_four_bar_moves_as_in_space_wherever_it_is_cut(cut: str) -> None:
 @pytest.mark.parametrize("method", ["dopri5", "radau", "alpha"])
 def test_slides_and_welds_close_loops_in_the_plane(method: str) -> None:
     options: dict[str, Any] = {"fixed_step": 2e-3} if method == "alpha" else {"rtol": 1e-9, "atol": 1e-9}
-    runs = [da.simulate(slider_crank(planar), 0.4, method=method, **options) for planar in ("y", None)]
+    runs = [da.simulate(inclined_slider_crank(planar), 0.4, method=method, **options) for planar in ("y", None)]
     assert runs[0].model.nc < runs[1].model.nc
     assert da.mobility(runs[0].model).redundant == {}
     for name in ("A", "B", "slide", "block.position", "slide.force", "weld.force", "weld.moment"):

@@ -8,7 +8,7 @@ import pytest
 import dalembert as da
 
 
-def four_bar() -> da.System:
+def four_bar_with_tip() -> da.System:
     s = da.System("four-bar")
     crank = s.body("crank", da.rod(0.1, 0.5))
     coupler = s.body("coupler", da.rod(0.4, 1.0))
@@ -22,7 +22,7 @@ def four_bar() -> da.System:
 
 
 def test_parts_are_found_by_name() -> None:
-    s = four_bar()
+    s = four_bar_with_tip()
     assert s["crank"].name == "crank" and s["A"].name == "A" and s["ground"] is s.ground
     assert s["crank.tip"].position.tolist() == [0.1, 0, 0] and s["crank.tip"].name == "crank.tip"
     assert "crank.tip" in s and "crank.top" not in s
@@ -38,7 +38,7 @@ def test_names_with_dots_are_found() -> None:
 
 
 def test_a_copy_is_independent() -> None:
-    s = four_bar()
+    s = four_bar_with_tip()
     s.initial("A", position=0.3, speed=1.0)
     t = s.copy("twin")
     t["crank"].mass = 9.0
@@ -52,14 +52,14 @@ def test_a_copy_is_independent() -> None:
 
 
 def test_a_removed_body_takes_its_connections_along() -> None:
-    s = four_bar()
+    s = four_bar_with_tip()
     s.remove("rocker")
     assert set(s.connections) == {"A", "B"} and set(s.bodies) == {"crank", "coupler"}
     s.body("rocker", da.rod(1, 1))  # the name is free again
 
 
 def test_a_marker_in_use_stays() -> None:
-    s = four_bar()
+    s = four_bar_with_tip()
     with pytest.raises(da.ModelError, match="B"):
         s.remove("crank.tip")
     s.remove("B")
@@ -78,7 +78,7 @@ def test_inertia_may_be_given_in_any_axes() -> None:
 
 
 def test_start_values_reach_the_model() -> None:
-    s = four_bar()
+    s = four_bar_with_tip()
     s.remove("D")
     s.initial("B", position=0.4, speed=-2.0)
     state = s.compile().initial_state()
@@ -103,7 +103,7 @@ BAD = {
     "empty name": (lambda s: s.body("", mass=1), "non-empty"),
     "number as name": (lambda s: s.body(7, mass=1), "non-empty"),
     "unknown name": (lambda s: s["nothing at all"], "no body"),
-    "other system": (lambda s: s.connect("x", da.Fixed(), s.ground, four_bar()["crank"]), "another system"),
+    "other system": (lambda s: s.connect("x", da.Fixed(), s.ground, four_bar_with_tip()["crank"]), "another system"),
     "itself": (lambda s: s.connect("x", da.Fixed(), s["crank"], s["crank.tip"]), "two different bodies"),
     "not an end": (lambda s: s.connect("x", da.Fixed(), s.ground, 7), "give a body"),
     "unknown end": (lambda s: s.connect("x", da.Fixed(), s.ground, "cranc"), "second is 'cranc'; did you mean 'crank'"),
@@ -129,7 +129,7 @@ BAD = {
 def test_bad_input_is_refused_by_name(case: str) -> None:
     action, pattern = BAD[case]
     with pytest.raises(da.ModelError, match=pattern):
-        action(four_bar())
+        action(four_bar_with_tip())
 
 
 def test_errors_carry_their_parts() -> None:

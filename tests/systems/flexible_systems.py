@@ -209,7 +209,7 @@ CUSTOM_JOINTS = {
 
 CLOSURES = {
     "custom": da.CustomConstraint(("sqrt(x*x + y*y + z*z + 0.3) - 1.1 + 0.1*Rxy", "0.3*z + x*Ryz - 0.2*sin(y)")),
-    "bar": da.KinematicChain([da.Spherical(), da.Bar(0.9), da.Spherical()]),
+    "bar": da.KinematicChain([da.Spherical(), da.bar(0.9), da.Spherical()]),
     "surface": da.KinematicChain(
         [da.CustomJoint(("x", "y"), ("x", "y", "0.2*x*y + 0.1*sin(x)")), da.Offset((0.3, 0, 0.4)), da.Spherical()]
     ),

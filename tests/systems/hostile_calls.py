@@ -139,7 +139,7 @@ _LEFT_OUT = {
     *("Model.checked_configuration", "Model.checked_marker"),  # they take the name of a caller first
     *("System.view", "System.play", "Result.view"),  # they open a page
     *("set_threads", "Law"),  # of the whole process; a protocol
-    *("Result.breaks", "Result.labels", "Result.steps"),  # cached properties
+    *("Result.discontinuity_times", "Result.labels", "Result.step_times"),  # cached properties
 }
 _ANSWERS = (
     "closure",
@@ -252,7 +252,7 @@ class _Valid:
             "GeneralizedMaxwell": {"terms": [(1.0, 1.0)]},
             "HydraulicCylinder": {"inflow": 0.0, "outflow": 0.0, "area": 1e-3, "rod_area": 1e-4, "stroke": (0.1, 0.5)},
             "JournalBearing": {"clearance": 1e-4},
-            "KinematicChain": {"parts": (da.Revolute("y"), da.Bar(1.0), da.Revolute("y"))},
+            "KinematicChain": {"parts": (da.Revolute("y"), da.bar(1.0), da.Revolute("y"))},
             "Limits": {"stiffness": 1.0},
             "Line": {"start": (0, 0), "end": (1, 0)},
             "Marker": {"body": machine().bodies["bob"], "position": z3},
@@ -272,7 +272,7 @@ class _Valid:
             "beam_segment": {"step": (1.0, 0, 0)},
             "beam_stresses": {"body": body, "eta": eta},
             "best_driving_coordinates": {"equations": equations, "q": start},
-            "break_times": {"given": (0.1,)},
+            "check_discontinuity_times": {"given": (0.1,)},
             "buckling_factors": of_bar,
             "campbell": {"spin": "A", "values": (1.0, 2.0)},
             "check_element": {"element": da.NonlinearSpring((1.0, 2.0))},

@@ -79,6 +79,13 @@ def four_bar_at_60_degrees() -> da.System:
     return mechanisms.four_bar(crank=2.0, coupler=4.0, rocker=3.0, ground=4.0, angle=math.radians(60))
 
 
+def driven_four_bar() -> da.System:
+    """Return the four-bar of `four_bar_at_60_degrees` with its crank driven at 1 rad/s."""
+    s = four_bar_at_60_degrees()
+    s.drive("A", position=da.Polynomial((math.radians(60), 1.0)))
+    return s
+
+
 def four_bar_with_parameters(crank: float = 0.1) -> da.System:
     """Return a four-bar whose crank length is a named parameter that enters lengths, masses, damping and a spring."""
     s = da.System("four-bar")

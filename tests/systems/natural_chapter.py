@@ -29,6 +29,15 @@ def four_bar_at(crank: float, sign: float = 1.0) -> Array:
     return np.concatenate([first, first + a * e + sign * math.sqrt(16 - a * a) * np.array([-e[1], e[0]])])
 
 
+def four_bar_of_points(second: tuple[float, float] = (4.830950434138, 2.882624043473)) -> Mechanism:
+    """Return the four-bar of example 3.1: ground 4 m, links 2, 4, 3 m, crank at 60 degrees; `second`: point 2."""
+    m = Mechanism(2)
+    m.point("A", 0, 0, fixed=True), m.point("B", 4, 0, fixed=True)
+    m.point("1", 1, math.sqrt(3)), m.point("2", *second)
+    m.link("crank", "A", "1", 2), m.link("coupler", "1", "2", 4), m.link("rocker", "2", "B", 3)
+    return m
+
+
 def robot_of_points() -> Mechanism:
     """Example 3.7: 4 points and 3 vectors, 21 coordinates, six degrees of freedom."""
     m = Mechanism(3)

@@ -14,10 +14,10 @@ def rod_pendulum(*, mass: float = 2.0, gravity: Any = (0, 0, -9.81), **joint: An
     return s
 
 
-def sprung_pendulum(**joint: Any) -> da.System:
-    """Return the rod pendulum with a torsion spring "k" of 10 N m/rad at its joint."""
+def sprung_pendulum(*, stiffness: float = 10.0, **joint: Any) -> da.System:
+    """Return the rod pendulum with a torsion spring "k" at its joint; stiffness in N m/rad."""
     s = rod_pendulum(**joint)
-    s.connect("k", da.TorsionSpring(stiffness=10.0), "A")
+    s.connect("k", da.TorsionSpring(stiffness=stiffness), "A")
     return s
 
 

@@ -184,4 +184,4 @@ def _start_closed(system: da.System, closed: ClosedSystem) -> None:
     cut = model.cut_motion(q, v, np.zeros(model.nv))[0]
     for loop_constraint in model.forest.loop_constraints:
         if loop_constraint.element.nq == loop_constraint.element.nv:
-            system.initial(loop_constraint.name, position=cut[model.cut_slice(loop_constraint.name)])
+            system.initial(loop_constraint.name, position=cut[model.cut_joint_slice(loop_constraint.name)])

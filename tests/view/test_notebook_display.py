@@ -26,7 +26,7 @@ def motion() -> da.Result:
 def test_an_output_is_plotted_against_another(motion: da.Result) -> None:
     (panel,) = motion.plot("A.effort", against="A.position")
     line = panel.get_lines()[0]
-    fine = motion.refined(np.linspace(0.0, 1.0, 600)) if motion.dense is not None else motion
+    fine = motion.with_times(np.linspace(0.0, 1.0, 600)) if motion.dense is not None else motion
     assert panel.get_xlabel() == "A.position [rad]" and "A.effort" in panel.get_ylabel()
     assert np.ptp(line.get_xdata()) == pytest.approx(3.0, rel=1e-9)
     assert np.ptp(line.get_ydata()) == pytest.approx(np.ptp(fine["A.effort"]), rel=1e-9)

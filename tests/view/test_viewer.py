@@ -146,7 +146,7 @@ def test_arrows_and_plots_are_the_outputs(motion: da.Result) -> None:
     with pytest.raises(da.ModelError, match=r"view.*arrows.*rocker\.angle"):
         scene_of_result(motion, SceneOptions(arrows=["rocker.angle"]))
     with pytest.raises(da.ModelError, match="same bodies"):
-        scene_of_result(motion, SceneOptions(beside={"other": da.simulate(slider_crank(), 0.1)}))
+        scene_of_result(motion, SceneOptions(compare={"other": da.simulate(slider_crank(), 0.1)}))
 
 
 # ---- by hand
@@ -180,8 +180,8 @@ def test_pulled_mechanisms_keep_their_loops_closed(system: da.System) -> None:
 def test_wrong_names_of_bodies_and_motions_are_reported(motion: da.Result) -> None:
     with pytest.raises(da.ModelError, match="pull: body is 'nobody'; there are 'crank'"):
         DragSolver(four_bar().compile()).pull("nobody", (0, 0, 0), (1, 0, 0))
-    with pytest.raises(da.ModelError, match="view: beside is 3; give results by name"):
-        scene_of_result(motion, SceneOptions(beside={"other": 3}))
+    with pytest.raises(da.ModelError, match="view: compare is 3; give results by name"):
+        scene_of_result(motion, SceneOptions(compare={"other": 3}))
 
 
 def test_one_name_is_as_good_as_a_list(motion: da.Result, tmp_path: Path) -> None:

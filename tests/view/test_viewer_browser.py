@@ -143,7 +143,7 @@ def test_a_dragged_body_follows_with_loops_closed(browser: Any) -> None:
         shown.wait("!viewer.session.busy")
         after = shown.get("viewer.world.frames.matrices[1].elements")
         assert np.abs(np.subtract(after, before)).max() > 0.01
-        q = viewer.answer.puppet.q  # type: ignore[union-attr]
+        q = viewer.answer.solver.q  # type: ignore[union-attr]
         assert np.abs(model.constraint_residual(q)).max() < 1e-9
         assert all(url.startswith(f"http://127.0.0.1:{viewer.port}/") for url in shown.asked)
         assert shown.errors == []
@@ -220,13 +220,13 @@ def test_a_slider_lengthens_a_crank_and_a_button_finds_the_equilibrium(browser: 
         shown.get(f"viewer.session.set('{name}', {1.1 * length})")
         shown.wait("!viewer.session.busy")
         hand: Any = viewer.answer
-        assert hand.puppet.model.system.parameters[name].value == pytest.approx(1.1 * length)
+        assert hand.solver.model.system.parameters[name].value == pytest.approx(1.1 * length)
         at = shown.get("viewer.world.document.joints.find((joint) => joint.name === 'B').at.at[0]")
         shown.page.click("button:has-text('equilibrium')")
         shown.wait("!viewer.session.busy")
         shown.wait("viewer.session.busy === false")
         assert "in equilibrium" in shown.page.locator(".facts").inner_text()
-        assert np.abs(hand.puppet.model.constraint_residual(hand.puppet.q)).max() < 1e-9
+        assert np.abs(hand.solver.model.constraint_residual(hand.solver.q)).max() < 1e-9
         farthest = (
             "Math.max(...viewer.world.places().map((p) => p.project(viewer.eye.camera)).map((p) => Math.abs(p.y)))"
         )
@@ -242,7 +242,7 @@ def test_pictures_of_scenes_have_what_drawings_lack(browser: Any, motion: da.Res
     assert (plain[-100:, :, :3] != plotted[-100:, :, :3]).any(), "the plot stands below"
     with pytest.raises(da.ModelError, match="by='scene'"):
         motion.export(tmp_path / "drawn.png", plots=["rocker.angle"], by="drawing")
-    with pytest.raises(da.ModelError, match="'auto' or 'scene' or 'drawing'"):
+    with pytest.raises(da.ModelError, match="'auto', 'scene' or 'drawing'"):
         motion.export(tmp_path / "drawn.png", by="hand")
 
 

@@ -10,9 +10,9 @@ void complete_modal(Tables &t, ModelData &m) {
     const std::int64_t n = body.modes;
     const std::int64_t needed = 10 + 12 * n + n * n + n * (body.second ? 15 : 12) * ((n + 7) / 8 * 8) +
                                 (body.source ? 18 * n + 24 * n * n + 4 * n * n * n : 0);
-    require(n >= 1 && body.table >= 0 && body.table + needed <= std::int64_t(t.modal_numbers.size()),
+    require(n >= 1 && body.table >= 0 && body.table + needed <= std::int64_t(t.modal_values.size()),
             "the integrals of a flexible body are out of range");
-    require(body.elastic >= 0 && body.elastic + 2 * n * n <= std::int64_t(t.modal_numbers.size()),
+    require(body.elastic >= 0 && body.elastic + 2 * n * n <= std::int64_t(t.modal_values.size()),
             "the stiffness of a flexible body is out of range");
     body.rank = 0;
     body.loads = m.modal_loads, body.squares = m.modal_squares, body.factors = m.modal_factors;
@@ -23,7 +23,7 @@ void complete_modal(Tables &t, ModelData &m) {
   }
   m.modal_count = count_of(t.modal.size());
   m.modal = pointer(t.modal);
-  m.modal_numbers = pointer(t.modal_numbers);
+  m.modal_values = pointer(t.modal_values);
 }
 
 // modes that are orthogonal in mass and carry little beside their number are eliminated by flexible/low_rank_modes.hpp,
@@ -60,7 +60,7 @@ static void place_flexible(const Tables &t, const ModelData &m, BodyData &b) {
   require(within(b.modal, 0, m.modal_count) && b.parent > 0, "a flexible body is out of range");
   const ModalData &body = t.modal[std::size_t(b.modal)];
   const std::int64_t n = body.modes, needed = 3 + 6 * n + (body.second ? 6 * n * n : 0);
-  require(b.shape >= 0 && b.shape + needed <= std::int64_t(t.modal_numbers.size()),
+  require(b.shape >= 0 && b.shape + needed <= std::int64_t(t.modal_values.size()),
           "the shapes of a node are out of range");
   b.moves = b.moves ? body.modes : 0;
   if (b.form == JointForm::modal) {
@@ -81,10 +81,10 @@ static void complete_joint(const Tables &t, ModelData &m, BodyData &b) {
     b.nq = b.nv;
     b.series = MotionMapDependence::forward;
     require(within(b.nv, 1, 7) && programs_fit(t.joints, b.program, 12 + 6 * b.nv, 6),
-            "the programs of a custom hinge do not fit");
+            "the programs of a custom joint do not fit");
     ++m.custom_joints;
   } else {
-    require(within(b.kind, 0, DALEMBERT_ISA::JointLibrary::count), "a hinge is not in the library");
+    require(within(b.kind, 0, DALEMBERT_ISA::JointLibrary::count), "a joint is not in the library");
     DALEMBERT_ISA::JointLibrary::visit(b.kind, [&](auto joint) {
       using H = decltype(joint);
       b.nq = H::nq, b.nv = H::nv, b.form = H::form, b.series = H::series;
@@ -123,7 +123,7 @@ void complete_bodies(Tables &t, ModelData &m) {
   }
   m.nb = count_of(n);
   m.bodies = t.bodies.data();
-  require(t.markers.size() == std::size_t(m.users), "every body needs the second marker of its hinge");
+  require(t.markers.size() == std::size_t(m.users), "every body needs the second marker of its joint");
   for (const JointMarkerData &marker : t.markers)
     require(within(marker.place, 1, m.nb + 1) && within(marker.body, 0, m.nb + 1), "a marker is out of range");
   m.markers = pointer(t.markers);
@@ -137,7 +137,7 @@ void complete_bodies(Tables &t, ModelData &m) {
 void complete_armature(Tables &t, ModelData &m) {
   if (t.armature.empty())
     return;
-  require(t.armature.size() == std::size_t(m.nv), "the armatures do not fit the freedoms");
+  require(t.armature.size() == std::size_t(m.nv), "the armatures do not fit the degrees of freedom");
   for (BodyData &b : t.bodies)
     for (std::int32_t f = b.v; f < b.v + b.nv; ++f)
       b.armature |= t.armature[std::size_t(f)] != 0.0;
@@ -145,13 +145,14 @@ void complete_armature(Tables &t, ModelData &m) {
 }
 
 void complete_lent(Tables &t, ModelData &m) {
-  if (t.lent.empty())
+  if (t.regularizing_inertia.empty())
     return;
-  require(t.lent.size() == std::size_t(m.nv), "the inertias that are lent do not fit the freedoms");
+  require(t.regularizing_inertia.size() == std::size_t(m.nv),
+          "the regularizing inertia does not fit the degrees of freedom");
   for (BodyData &b : t.bodies)
     for (std::int32_t f = b.v; f < b.v + b.nv; ++f)
-      b.lent |= t.lent[std::size_t(f)] != 0.0;
-  m.lent = t.lent.data();
+      b.is_regularized |= t.regularizing_inertia[std::size_t(f)] != 0.0;
+  m.regularizing_inertia = t.regularizing_inertia.data();
 }
 
 } // namespace dalembert

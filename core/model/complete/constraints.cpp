@@ -67,11 +67,11 @@ static void note_constraint(const Tables &t, const ModelData &m, const LoopConst
   require(within(std::int32_t(c.form), 0, std::int32_t(LoopConstraintForm::coupling) + 1) && within(c.kind, 0, kinds) &&
               within(c.body_a, 0, m.nb + 1) && within(c.body_b, 0, m.nb + 1) && within(c.rows, 0, 7) &&
               within(c.nq, 0, 8) && within(c.nv, 0, 7) && within(c.curve, -1, count_of(t.curves.size())),
-          "a chord's kind, body or size is out of range");
+          "a loop constraint's kind, body or size is out of range");
   require(!c.held || (c.nv > 0 && c.rows >= c.nv &&
                       (c.form == LoopConstraintForm::joint || c.form == LoopConstraintForm::chain ||
                        (c.form == LoopConstraintForm::constraint && c.rows == 1))),
-          "only a hinge or a rope can be held");
+          "only a joint or a rope can be held");
   require(c.form != LoopConstraintForm::custom || programs_fit(t.joints, c.program, 8 * c.rows, c.rows),
           "the programs of a custom constraint do not fit");
   require(c.form != LoopConstraintForm::chain ||
@@ -96,7 +96,7 @@ static std::int64_t add_trees(Tables &t, LoopConstraintData &constraint, const s
 }
 
 void complete_loop_constraints(Tables &t, ModelData &m, std::vector<std::int64_t> &way_lengths) {
-  t.coupled_place.assign(t.coupled.size(), 0);
+  t.coupling_index.assign(t.coupling_terms.size(), 0);
   std::vector<std::int32_t> body_of(std::size_t(m.nv));
   for (std::int32_t i = 1; i <= m.nb; ++i)
     for (std::int32_t f = 0; f < t.bodies[std::size_t(i)].nv; ++f)
@@ -111,11 +111,11 @@ void complete_loop_constraints(Tables &t, ModelData &m, std::vector<std::int64_t
     std::vector<std::int32_t> ends{constraint.body_a, constraint.body_b};
     way_lengths.push_back(0);
     if (constraint.form == LoopConstraintForm::coupling) {
-      for (std::size_t j = 0; j < t.coupled.size(); ++j) {
-        const CouplingTermData &part = t.coupled[j];
+      for (std::size_t j = 0; j < t.coupling_terms.size(); ++j) {
+        const CouplingTermData &part = t.coupling_terms[j];
         if (part.constraint != count_of(k))
           continue;
-        t.coupled_place[j] = count_of(t.support.size());
+        t.coupling_index[j] = count_of(t.support.size());
         require(within(part.dof, 0, m.nv) && (constraint.program >= 0 || t.coordinate[std::size_t(part.dof)] >= 0),
                 "a coupled freedom has no coordinate of its own");
         t.support.push_back(part.dof);
@@ -181,20 +181,20 @@ void complete_rows(Tables &t, ModelData &m, const std::vector<std::int64_t> &way
   if (t.all_rows.empty()) {
     for (std::int32_t i = 0; i < m.nc; ++i)
       t.all_rows.push_back(i);
-    t.lean_rows = t.all_rows;
+    t.independent_rows = t.all_rows;
   }
-  require(t.all_rows.size() == nc && t.lean_rows.size() <= nc, "the rows do not fit the model");
+  require(t.all_rows.size() == nc && t.independent_rows.size() <= nc, "the rows do not fit the model");
   m.all_rows = order_rows(t, m, t.all_rows, t.all);
-  m.lean_rows = order_rows(t, m, t.lean_rows, t.lean);
-  t.is_lean.assign(nc, 0);
-  for (const std::int32_t row : t.lean_rows)
-    t.is_lean[std::size_t(row)] = 1;
-  m.lean = pointer(t.is_lean);
-  m.spare_rows = m.nc - count_of(t.lean_rows.size());
+  m.independent_rows = order_rows(t, m, t.independent_rows, t.independent);
+  t.is_independent.assign(nc, 0);
+  for (const std::int32_t row : t.independent_rows)
+    t.is_independent[std::size_t(row)] = 1;
+  m.independent = pointer(t.is_independent);
+  m.spare_rows = m.nc - count_of(t.independent_rows.size());
   for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
     for (std::int32_t j = t.loop_constraints[std::size_t(k)].row;
          j < t.loop_constraints[std::size_t(k)].row + t.loop_constraints[std::size_t(k)].rows; ++j)
-      m.spare_loads += t.is_lean[std::size_t(j)] ? 0 : 1 + way_lengths[std::size_t(k)];
+      m.spare_loads += t.is_independent[std::size_t(j)] ? 0 : 1 + way_lengths[std::size_t(k)];
   require(t.holonomic.empty() || t.holonomic.size() == nc, "the marks of rows do not fit");
   t.is_holonomic.assign(nc, 1);
   for (std::size_t i = 0; i < t.holonomic.size(); ++i)

@@ -6,14 +6,14 @@ namespace dalembert {
 
 void complete_laws(Tables &t, ModelData &m) {
   for (LawData &law : t.laws) {
-    require(within(std::int32_t(law.kind), 0, std::int32_t(LawKind::hosted) + 1), "a law is of no kind");
-    if (law.kind == LawKind::hosted)
-      law.first = m.hosted_laws++;
+    require(within(std::int32_t(law.kind), 0, std::int32_t(LawKind::callback) + 1), "a law is of no kind");
+    if (law.kind == LawKind::callback)
+      law.first = m.callback_law_count++;
     else
-      require(within(law.first, 0, count_of(t.law_numbers.size())), "the numbers of a law are out of range");
+      require(within(law.first, 0, count_of(t.law_values.size())), "the numbers of a law are out of range");
   }
   m.laws = pointer(t.laws);
-  m.law_numbers = pointer(t.law_numbers);
+  m.law_values = pointer(t.law_values);
   const std::int32_t laws = count_of(t.laws.size());
   for (const DriveData &drive : t.drives)
     require(within(drive.row, -1, m.nc) && within(drive.dof, -1, m.nv) && within(drive.coordinate, -1, m.nq) &&
@@ -31,7 +31,8 @@ void complete_laws(Tables &t, ModelData &m) {
 
 void complete_tables(Tables &t, ModelData &m) {
   for (const TableData &table : t.tables) {
-    require(within(table.variables, 1, 4) && within(table.degree, 1, 4) && within(std::int32_t(table.beyond), 0, 4),
+    require(within(table.variables, 1, 4) && within(table.degree, 1, 4) &&
+                within(std::int32_t(table.extrapolation), 0, 4),
             "a table is out of range");
     std::int64_t size = 1, knots = 0;
     for (int j = 0; j < table.variables; ++j) {
@@ -39,12 +40,12 @@ void complete_tables(Tables &t, ModelData &m) {
       size *= std::int64_t(table.cells[j]) * (table.degree + 1);
       knots += table.cells[j] + 1;
     }
-    require(table.first >= 0 && table.first + knots + size <= std::int64_t(t.table_numbers.size()),
+    require(table.first >= 0 && table.first + knots + size <= std::int64_t(t.table_values.size()),
             "a table is out of range");
   }
   find_table_breaks(t, m);
   m.tables = pointer(t.tables);
-  m.table_numbers = pointer(t.table_numbers);
+  m.table_values = pointer(t.table_values);
 }
 
 static int measures_of(Measure measure) {
@@ -62,12 +63,12 @@ static void complete_ports(const Tables &t, ModelData &m) {
                                        : within(port.part, 0, t.loop_constraints[std::size_t(port.constraint)].nv)));
     require(known && joint, "a port refers to something out of range");
     require(within(port.actuator, 0, count_of(t.actuators.size()) + 1), "a port refers to something out of range");
-    m.looks_at_bodies |= port.measure != Measure::joint || port.constraint >= 0;
+    m.needs_body_motion |= port.measure != Measure::joint || port.constraint >= 0;
   }
   for (const ActuatorData &actuator : t.actuators)
     require(within(actuator.port, 0, count_of(t.ports.size())) &&
                 t.ports[std::size_t(actuator.port)].measure == Measure::joint && actuator.bound >= 0.0,
-            "an actuator needs a port at a hinge");
+            "an actuator needs a port at a joint");
   m.actuators = pointer(t.actuators);
   m.actuator_count = count_of(t.actuators.size());
   m.ports = pointer(t.ports);
@@ -95,13 +96,14 @@ static void complete_element(const Tables &t, const ModelData &m, ElementData &e
           "a linear law has one measure and three parameters");
   require(e.form != LawForm::limits || (e.measures == 1 && e.parameters == 4),
           "limits have one measure and four parameters");
-  require(e.form != LawForm::dry || (within(e.measures, 1, max_ports + 1) && e.parameters == 2 * e.measures + 2 &&
-                                     (!e.inputs || e.inputs == e.measures)),
+  require(e.form != LawForm::dry_friction ||
+              (within(e.measures, 1, max_ports + 1) && e.parameters == 2 * e.measures + 2 &&
+               (!e.inputs || e.inputs == e.measures)),
           "dry friction has two parameters for each measure and two more, and a load for each or none");
   require(e.form != LawForm::bushing ||
               (e.measures == 6 && e.parameters == std::popcount(std::uint32_t(e.law) & 0xfffu)),
           "a bushing has six measures and as many parameters as bits");
-  require(e.form != LawForm::given || e.inputs == e.measures, "forces that are given need an input each");
+  require(e.form != LawForm::inputs || e.inputs == e.measures, "forces that are given need an input each");
   const std::int32_t results = e.unknowns ? gives + e.unknowns * (e.unknowns + 2) : gives;
   require(e.form != LawForm::program || t.laws_of_elements.programs[std::size_t(e.law)].outputs >= results,
           "the program of an element gives too little");
@@ -144,7 +146,7 @@ void complete_elements(Tables &t, ModelData &m) {
       input.part = m.input_count++;
   }
   m.inputs = pointer(t.inputs);
-  m.taken_count = count_of(t.inputs.size());
+  m.law_input_count = count_of(t.inputs.size());
   std::int32_t signals = 0;
   for (ElementData &e : t.elements) {
     complete_element(t, m, e);

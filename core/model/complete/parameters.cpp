@@ -3,9 +3,9 @@
 
 namespace dalembert {
 
-static void note_row(const Tables &t, const ModelData &m, const PoseMap &recipe) {
+static void note_row(const Tables &t, const ModelData &m, const PoseMap &map) {
   std::int64_t size = 0;
-  switch (recipe.target) {
+  switch (map.target) {
   case PoseTarget::joint:
   case PoseTarget::body:
     size = m.nb + 1;
@@ -23,7 +23,7 @@ static void note_row(const Tables &t, const ModelData &m, const PoseMap &recipe)
     size = std::int64_t(t.markers.size());
     break;
   }
-  require(within(recipe.row, 0, size), "a recipe refers to something out of range");
+  require(within(map.row, 0, size), "a map refers to something out of range");
 }
 
 static std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
@@ -38,7 +38,7 @@ static std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
     return m.support_count;
   case ScalarTarget::law:
   case ScalarTarget::law_term:
-    return m.law_number_count;
+    return m.law_value_count;
   case ScalarTarget::offset:
     return m.drive_count;
   case ScalarTarget::elastic:
@@ -52,53 +52,51 @@ static std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
 }
 
 void complete_parameter_maps(Tables &t, ModelData &m) {
-  m.law_number_count = std::int64_t(t.law_numbers.size());
+  m.law_value_count = std::int64_t(t.law_values.size());
   m.support_count = std::int64_t(t.support.size());
-  m.modal_number_count = std::int64_t(t.modal_numbers.size());
+  m.modal_value_count = std::int64_t(t.modal_values.size());
   m.joint_constant_count = std::int64_t(t.joints.constants.size());
-  const std::int32_t numbers = count_of(t.numbers.size()), markers = count_of(t.marker_recipes.size());
+  const std::int32_t numbers = count_of(t.mapped_parameters.size()), markers = count_of(t.marker_maps.size());
   if (!numbers)
     return;
-  const char *const wrong = "a recipe refers to something out of range";
-  for (const MarkerMap &recipe : t.marker_recipes)
-    require(recipe.number == -1 || within(recipe.number, 0, numbers - 5), wrong);
-  require(count_of(t.frame_recipes.size()) == m.users, "there is one frame for each body");
-  for (const FrameMap &recipe : t.frame_recipes)
-    require(within(recipe.marker, 0, markers), wrong);
-  for (const InertiaMap &recipe : t.inertia_recipes)
-    require(within(recipe.body, 1, m.nb + 1) && within(recipe.user, 1, m.users + 1) &&
-                within(recipe.number, 0, numbers - 9),
+  const char *const wrong = "a map refers to something out of range";
+  for (const MarkerMap &map : t.marker_maps)
+    require(map.number == -1 || within(map.number, 0, numbers - 5), wrong);
+  require(count_of(t.frame_maps.size()) == m.users, "there is one frame for each body");
+  for (const FrameMap &map : t.frame_maps)
+    require(within(map.marker, 0, markers), wrong);
+  for (const InertiaMap &map : t.inertia_maps)
+    require(within(map.body, 1, m.nb + 1) && within(map.user, 1, m.users + 1) && within(map.number, 0, numbers - 9),
             wrong);
-  for (const PoseMap &recipe : t.pose_recipes) {
-    require(within(recipe.marker, -1, markers) && within(recipe.base, -1, m.users + 1), wrong);
-    note_row(t, m, recipe);
+  for (const PoseMap &map : t.pose_maps) {
+    require(within(map.marker, -1, markers) && within(map.base, -1, m.users + 1), wrong);
+    note_row(t, m, map);
   }
-  for (ScalarMap &recipe : t.scalar_recipes) {
-    if (recipe.target == ScalarTarget::coupled) { // rows of the coupled coordinates stand among the supports
-      require(within(recipe.row, 0, count_of(t.coupled.size())), wrong);
-      recipe.row = t.coupled_place[std::size_t(recipe.row)];
+  for (ScalarMap &map : t.scalar_maps) {
+    if (map.target == ScalarTarget::coupled) { // rows of the coupled coordinates stand among the supports
+      require(within(map.row, 0, count_of(t.coupling_terms.size())), wrong);
+      map.row = t.coupling_index[std::size_t(map.row)];
     }
-    if (recipe.target == ScalarTarget::joint) { // constants have moved since programs were put in order
-      require(within(recipe.row, 0, count_of(t.joints.moved.size())) && t.joints.moved[std::size_t(recipe.row)] >= 0,
-              wrong);
-      recipe.row = t.joints.moved[std::size_t(recipe.row)];
+    if (map.target == ScalarTarget::joint) { // constants have moved since programs were put in order
+      require(within(map.row, 0, count_of(t.joints.moved.size())) && t.joints.moved[std::size_t(map.row)] >= 0, wrong);
+      map.row = t.joints.moved[std::size_t(map.row)];
     }
-    require(within(recipe.number, 0, numbers) && within(recipe.second, -1, numbers) &&
-                within(recipe.row, 0, rows_of(m, recipe.target)),
+    require(within(map.number, 0, numbers) && within(map.second, -1, numbers) &&
+                within(map.row, 0, rows_of(m, map.target)),
             wrong);
   }
-  m.recipes = {numbers,
-               markers,
-               count_of(t.inertia_recipes.size()),
-               count_of(t.pose_recipes.size()),
-               count_of(t.scalar_recipes.size()),
-               t.numbers.data(),
-               t.numbers.data(),
-               pointer(t.marker_recipes),
-               pointer(t.frame_recipes),
-               pointer(t.inertia_recipes),
-               pointer(t.pose_recipes),
-               pointer(t.scalar_recipes)};
+  m.parameter_maps = {numbers,
+                      markers,
+                      count_of(t.inertia_maps.size()),
+                      count_of(t.pose_maps.size()),
+                      count_of(t.scalar_maps.size()),
+                      t.mapped_parameters.data(),
+                      t.mapped_parameters.data(),
+                      pointer(t.marker_maps),
+                      pointer(t.frame_maps),
+                      pointer(t.inertia_maps),
+                      pointer(t.pose_maps),
+                      pointer(t.scalar_maps)};
 }
 
 } // namespace dalembert

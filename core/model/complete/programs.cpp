@@ -21,7 +21,7 @@ static void note_program(const ProgramRows &rows, const ProgramData &program, st
                                                                      : i;
     require(within(std::abs(step.branch) % follow_branch, 0, 3 * program.count + 1) &&
                 (step.operation != Operation::input || !step.branch),
-            "a threshold is out of range");
+            "a switching function is out of range");
     require(!looks_up || within(step.a, 0, tables), "a program looks up a table that there is not");
     for (const std::int32_t place : {looks_up ? 0 : step.a, step.b, step.c, step.d})
       require(place >= 0 && (!place || place < limit), "an operation refers to something out of range");

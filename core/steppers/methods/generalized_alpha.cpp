@@ -274,14 +274,14 @@ Outcome start_newton(const AlphaStep &step, bool afresh) {
   for (int f = 0; f < m.nv; ++f)
     mine.A1[f] = afresh ? ((number.beta - 0.5) * mine.B[f] - work.v[f] / step.h) / number.beta : mine.B[f];
   copy(work.dx, m.nx, work.dx1);
-  if (m.hosted_laws && m.drive_count && !evaluate_callbacks(m, c, system, {step.t1, work.q, work.v, work.x}))
+  if (m.callback_law_count && m.drive_count && !evaluate_callbacks(m, c, system, {step.t1, work.q, work.v, work.x}))
     return Outcome::callback_failed;
   system.loops.ws.t = step.t1;
   if (m.nc)
-    set_targets(m, step.t1, system.hosted, system.targets);
+    set_targets(m, step.t1, system.callback_laws, system.targets);
   if (c.acceleration_prescribed) {
     double *wanted = mine.b;
-    prescribe(m, c.acceleration_prescribed, step.t1, system.hosted, wanted);
+    prescribe(m, c.acceleration_prescribed, step.t1, system.callback_laws, wanted);
     for (int f = 0; f < m.nv; ++f)
       if (c.acceleration_prescribed[f])
         mine.A1[f] = ((1.0 - number.alpha_f) * wanted[f] + number.alpha_f * work.a[f] - number.alpha_m * mine.B[f]) /

@@ -193,59 +193,87 @@ static void predict(const ModelData &m, RadauWorkspace &work, double h) {
   }
 }
 
-// Newton's method on (1); its convergence is left in kept->rounds and kept->rate.
-static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, double h, double tolerance) {
-  const ModelData &m = i.m;
-  const Run &run = i.run;
-  RunWorkspace &work = i.work;
-  const int n = increments(m), nv = m.nv;
-  double *Z = radau_work.Z, *Zw = radau_work.Zw, *F = radau_work.F;
-  const double real = radau::mu_real / h;
-  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+// to = matrix (3 x 3) applied to the three stages of from
+static void combine_stages(const double (&matrix)[3][3], const double *from, int n, double *to) {
   for (int stage = 0; stage < 3; ++stage)
     for (int k = 0; k < n; ++k)
-      Zw[stage * n + k] =
-          radau::TI[stage][0] * Z[k] + radau::TI[stage][1] * Z[n + k] + radau::TI[stage][2] * Z[2 * n + k];
+      to[stage * n + k] =
+          matrix[stage][0] * from[k] + matrix[stage][1] * from[n + k] + matrix[stage][2] * from[2 * n + k];
+}
+
+// F: rates of the increments at the three stages
+static Outcome stage_rates(const RunContext &i, RadauWorkspace &radau_work, double h) {
+  const ModelData &m = i.m;
+  RunWorkspace &work = i.work;
+  const int n = increments(m), nv = m.nv;
+  for (int stage = 0; stage < 3; ++stage) {
+    const double t = i.run.t + radau::c[stage] * h;
+    const double *Z = radau_work.Z + stage * n;
+    double *rate = radau_work.F + stage * n;
+    if (!displaced(i, t, Z, work.qs, work.vs, work.xs))
+      return Outcome::callback_failed;
+    chart_rate<double>(m, Z, work.vs, rate);
+    if (!rates(i, t, work.qs, work.vs, work.xs, rate + nv, rate + 2 * nv))
+      return Outcome::callback_failed;
+  }
+  return all_finite(radau_work.F, 3 * n) ? Outcome::reached : Outcome::not_finite;
+}
+
+// corrections of the transformed increments: real ones in work.z, complex ones in radau_work.r
+static void solve_corrections(const RunContext &i, RadauWorkspace &radau_work, double h) {
+  const int n = increments(i.m);
+  const double real = radau::mu_real / h;
+  const Complex complex(radau::mu_re / h, radau::mu_im / h);
+  const double *Zw = radau_work.Zw, *F = radau_work.F;
+  double *r = i.work.z;
+  for (int k = 0; k < n; ++k)
+    r[k] = radau::TI[0][0] * F[k] + radau::TI[0][1] * F[n + k] + radau::TI[0][2] * F[2 * n + k] - real * Zw[k];
+  for (int k = 0; k < n; ++k) {
+    const Complex f(radau::TI[1][0] * F[k] + radau::TI[1][1] * F[n + k] + radau::TI[1][2] * F[2 * n + k],
+                    radau::TI[2][0] * F[k] + radau::TI[2][1] * F[n + k] + radau::TI[2][2] * F[2 * n + k]);
+    radau_work.r[k] = f - complex * Complex(Zw[n + k], Zw[2 * n + k]);
+  }
+  solve_real(i.m, radau_work, real, r);
+  solve_complex(i.m, radau_work, complex, radau_work.r);
+}
+
+// adds the corrections to the transformed increments; returns their size in units of the tolerances
+static double apply_corrections(const RunContext &i, RadauWorkspace &radau_work) {
+  const ModelData &m = i.m;
+  const Run &run = i.run;
+  const RunWorkspace &work = i.work;
+  const int n = increments(m), nv = m.nv;
+  double *Zw = radau_work.Zw;
+  const double *r = work.z;
+  double square = 0.0;
+  for (int k = 0; k < n; ++k) {
+    const Complex &d = radau_work.r[k];
+    const double extent =
+        k < nv ? position_size(m, work.q, k) : std::fabs(k < 2 * nv ? work.v[k - nv] : work.x[k - 2 * nv]);
+    const double scale = run.atol[k] + run.rtol * extent;
+    Zw[k] += r[k];
+    Zw[n + k] += d.real();
+    Zw[2 * n + k] += d.imag();
+    square += (r[k] * r[k] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
+  }
+  return n ? std::sqrt(square / (3 * n)) : 0.0;
+}
+
+// Newton's method on (1); its convergence is left in kept->rounds and kept->rate.
+static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, double h, double tolerance) {
+  const int n = increments(i.m);
+  combine_stages(radau::TI, radau_work.Z, n, radau_work.Zw);
   double before = 0.0;
   // mixtures of branches come from differences: as rough
-  const bool mixed = run.conditions.law_branches && slides(m, run.conditions);
+  const bool mixed = i.run.conditions.law_branches && slides(i.m, i.run.conditions);
   radau_work.kept->rate = 0.0;
   for (int round = 0; round < radau::max_rounds; ++round) {
     radau_work.kept->rounds = round + 1;
-    for (int stage = 0; stage < 3; ++stage) {
-      const double t = run.t + radau::c[stage] * h;
-      double *rate = F + stage * n;
-      if (!displaced(i, t, Z + stage * n, work.qs, work.vs, work.xs))
-        return Outcome::callback_failed;
-      chart_rate<double>(m, Z + stage * n, work.vs, rate);
-      if (!rates(i, t, work.qs, work.vs, work.xs, rate + nv, rate + 2 * nv))
-        return Outcome::callback_failed;
-    }
-    if (!all_finite(F, 3 * n))
-      return Outcome::not_finite;
-    // right-hand sides in the transformed variables
-    double *r = work.z;
-    for (int k = 0; k < n; ++k)
-      r[k] = radau::TI[0][0] * F[k] + radau::TI[0][1] * F[n + k] + radau::TI[0][2] * F[2 * n + k] - real * Zw[k];
-    for (int k = 0; k < n; ++k) {
-      const Complex f(radau::TI[1][0] * F[k] + radau::TI[1][1] * F[n + k] + radau::TI[1][2] * F[2 * n + k],
-                      radau::TI[2][0] * F[k] + radau::TI[2][1] * F[n + k] + radau::TI[2][2] * F[2 * n + k]);
-      radau_work.r[k] = f - complex * Complex(Zw[n + k], Zw[2 * n + k]);
-    }
-    solve_real(m, radau_work, real, r);
-    solve_complex(m, radau_work, complex, radau_work.r);
-    double square = 0.0;
-    for (int k = 0; k < n; ++k) {
-      const Complex &d = radau_work.r[k];
-      const double extent =
-          k < nv ? position_size(m, work.q, k) : std::fabs(k < 2 * nv ? work.v[k - nv] : work.x[k - 2 * nv]);
-      const double scale = run.atol[k] + run.rtol * extent;
-      Zw[k] += r[k];
-      Zw[n + k] += d.real();
-      Zw[2 * n + k] += d.imag();
-      square += (r[k] * r[k] + d.real() * d.real() + d.imag() * d.imag()) / (scale * scale);
-    }
-    const double size = n ? std::sqrt(square / (3 * n)) : 0.0;
+    const Outcome evaluated = stage_rates(i, radau_work, h);
+    if (evaluated != Outcome::reached)
+      return evaluated;
+    solve_corrections(i, radau_work, h);
+    const double size = apply_corrections(i, radau_work);
     const double rate = round ? size / before : 0.0;
     if (!std::isfinite(size))
       return Outcome::not_finite;
@@ -255,10 +283,7 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
       if (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance)
         return Outcome::newton_failed;
     }
-    for (int stage = 0; stage < 3; ++stage)
-      for (int k = 0; k < n; ++k)
-        Z[stage * n + k] =
-            radau::T[stage][0] * Zw[k] + radau::T[stage][1] * Zw[n + k] + radau::T[stage][2] * Zw[2 * n + k];
+    combine_stages(radau::T, radau_work.Zw, n, radau_work.Z);
     if (size == 0.0 || all_rounding || (round && rate / (1.0 - rate) * size < tolerance))
       return Outcome::reached;
     before = size;

@@ -30,7 +30,7 @@ const double *sides_of(const RunContext &i) {
   return i.run.conditions.law_branches ? i.work.branches : workspace_of(i).base;
 }
 
-// what watched elements take at a state, and its rates; later: a little time, backwards at the end of a step
+// what monitored elements take at a state, and its rates; later: a little time, backwards at the end of a step
 bool look(const RunContext &i, double t, const double *q, const double *v, const double *x, const double *a,
           const double *dx, double later, const SwitchingPoint &point) {
   RunWorkspace &work = i.work;
@@ -66,17 +66,18 @@ Outcome look_within(const Stepper &stepper, const RunContext &i, double h, doubl
                          second ? workspace_of(i).beside : point.y))
       return Outcome::callback_failed;
   }
-  for (int k = 0; k < i.m.watch_inputs; ++k)
+  for (int k = 0; k < i.m.monitor_inputs; ++k)
     point.rate[k] = (workspace_of(i).beside[k] - point.y[k]) / (further * h);
   return Outcome::reached;
 }
 
 // switching functions at a point, or a little time after it
-void evaluate(const RunContext &i, const SwitchingPoint &point, double time, double *margins) {
+void evaluate(const RunContext &i, const SwitchingPoint &point, double time, double *switching_values) {
   SwitchingWorkspace &work = workspace_of(i);
-  for (int k = 0; k < i.m.watch_inputs; ++k)
+  for (int k = 0; k < i.m.monitor_inputs; ++k)
     work.beside[k] = point.y[k] + time * point.rate[k];
-  switching_function_values<double>(i.m, sides_of(i), work.active, work.beside, work.numbers, work.given, margins);
+  switching_function_values<double>(i.m, sides_of(i), work.active, work.beside, work.numbers, work.given,
+                                    switching_values);
 }
 
 double slack_of(const RunContext &i, int k) { return i.run.conditions.law_branches ? i.work.slack[k] : 0.0; }
@@ -94,8 +95,8 @@ double turn_of(const RunContext &i, double h) {
 void narrow(const RunContext &i) {
   const ModelData &m = i.m;
   SwitchingWorkspace &work = workspace_of(i);
-  for (int k = 0; k < m.watched_count; ++k) {
-    const ElementData &e = m.elements[m.watched[k].element];
+  for (int k = 0; k < m.monitored_count; ++k) {
+    const ElementData &e = m.elements[m.monitored[k].element];
     bool wanted = e.signals > 0; // which another one may take
     for (int j = e.first_switching; j < e.first_switching + e.switching_functions; ++j) {
       if (inside_of(i, j, work.bounds[j]) >= 0.0)
@@ -115,8 +116,8 @@ bool keeps_inside(const RunContext &i, int k, const SwitchingPoint &a, const Swi
   double e[3], slope[3];
   const SwitchingPoint *points[3] = {&a, &middle, &b};
   for (int p = 0; p < 3; ++p) {
-    evaluate(i, *points[p], 0.0, work.margins);
-    e[p] = inside_of(i, k, Interval(work.margins[k]));
+    evaluate(i, *points[p], 0.0, work.switching_values);
+    e[p] = inside_of(i, k, Interval(work.switching_values[k]));
     evaluate(i, *points[p], little, work.beyond);
     slope[p] = (inside_of(i, k, Interval(work.beyond[k])) - e[p]) / little;
   }
@@ -148,8 +149,8 @@ bool is_clear(const RunContext &i, const SwitchingPoint &a, const SwitchingPoint
     const bool bounded = work.bounds[k].is_finite();
     bool touches = tired || !bounded;
     if (!touches) {
-      evaluate(i, a, 0.0, work.margins);
-      touches = inside_of(i, k, Interval(work.margins[k])) <=
+      evaluate(i, a, 0.0, work.switching_values);
+      touches = inside_of(i, k, Interval(work.switching_values[k])) <=
                 touching * std::max(std::fabs(work.bounds[k].low), std::fabs(work.bounds[k].high));
     }
     if (!touches || !keeps_inside(i, k, a, *middle, b, h, tired ? Interval::line() : work.bounds[k]))
@@ -162,10 +163,11 @@ bool is_clear(const RunContext &i, const SwitchingPoint &a, const SwitchingPoint
 Departure::Kind beyond(const RunContext &i, const SwitchingPoint &point, int &which) {
   const ModelData &m = i.m;
   SwitchingWorkspace &work = workspace_of(i);
-  evaluate(i, point, 0.0, work.margins);
+  evaluate(i, point, 0.0, work.switching_values);
   Departure::Kind kind = Departure::Kind::none;
   for (int k = 0; k < m.switching_count; ++k) {
-    if (work.base[k] != work.base[k] || !(inside_of(i, k, Interval(work.margins[k])) < -rounding * work.size[k]))
+    if (work.base[k] != work.base[k] ||
+        !(inside_of(i, k, Interval(work.switching_values[k])) < -rounding * work.size[k]))
       continue;
     const bool held = i.run.conditions.law_branches && i.work.branches[k] == i.work.branches[k];
     if (held || kind == Departure::Kind::none)
@@ -184,10 +186,10 @@ bool is_single(const RunContext &i) {
   for (int k = 0; k < m.switching_count; ++k) {
     if (work.base[k] != work.base[k] || inside_of(i, k, work.bounds[k]) >= 0.0)
       continue;
-    if (inside_of(i, k, Interval(work.margins[k])) >= 0.0)
+    if (inside_of(i, k, Interval(work.switching_values[k])) >= 0.0)
       return false;
     if (m.switching_functions[k].whole &&
-        std::fabs(side_of(m, m.switching_functions[k], work.margins[k]) - work.base[k]) > 1.0)
+        std::fabs(side_of(m, m.switching_functions[k], work.switching_values[k]) - work.base[k]) > 1.0)
       return false;
   }
   return true;
@@ -195,9 +197,9 @@ bool is_single(const RunContext &i) {
 
 } // namespace
 
-bool watch_sides(const RunContext &i, double h) {
+bool monitored_branches(const RunContext &i, double h) {
   const ModelData &m = i.m;
-  std::fill_n(workspace_of(i).active, m.watched_count, static_cast<unsigned char>(1));
+  std::fill_n(workspace_of(i).active, m.monitored_count, static_cast<unsigned char>(1));
   const RunWorkspace &work = i.work;
   SwitchingWorkspace &mine = workspace_of(i);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
@@ -216,14 +218,16 @@ bool watch_sides(const RunContext &i, double h) {
   // those that follow begin where the function is, or goes
   if (!known)
     std::fill_n(mine.base, m.switching_count, none);
-  evaluate(i, mine.begin, 0.0, mine.margins);
+  evaluate(i, mine.begin, 0.0, mine.switching_values);
   evaluate(i, mine.begin, beside * h, mine.beyond);
   for (int k = 0; k < m.switching_count; ++k) {
     const SwitchingFunctionData &function = m.switching_functions[k];
     if (known && work.branches[k] == work.branches[k])
       continue;
-    const double side = side_of(m, function, mine.margins[k] == 0.0 ? mine.beyond[k] : mine.margins[k]);
-    const Interval range(std::min(work.lowest[k], mine.margins[k]), std::max(work.highest[k], mine.margins[k]));
+    const double side =
+        side_of(m, function, mine.switching_values[k] == 0.0 ? mine.beyond[k] : mine.switching_values[k]);
+    const Interval range(std::min(work.lowest[k], mine.switching_values[k]),
+                         std::max(work.highest[k], mine.switching_values[k]));
     const bool seen = known && !function.followed && inside(m, function, side, range) < 0.0;
     mine.base[k] = seen ? none : side;
   }
@@ -251,13 +255,13 @@ static Outcome find_first(const Stepper &stepper, const RunContext &i, double h,
     if (outcome != Outcome::reached)
       return outcome;
   } else {
-    copy(work.begin.y, i.m.watch_inputs, begin.y);
-    copy(work.begin.rate, i.m.watch_inputs, begin.rate);
+    copy(work.begin.y, i.m.monitor_inputs, begin.y);
+    copy(work.begin.rate, i.m.monitor_inputs, begin.rate);
   }
-  evaluate(i, work.begin, 0.0, work.margins);
+  evaluate(i, work.begin, 0.0, work.switching_values);
   evaluate(i, work.end, 0.0, work.beyond);
   for (int k = 0; k < i.m.switching_count; ++k)
-    work.size[k] = std::max(std::fabs(work.margins[k]), std::fabs(work.beyond[k]));
+    work.size[k] = std::max(std::fabs(work.switching_values[k]), std::fabs(work.beyond[k]));
   found = {};
   double a = from, length = longest;
   bool known = false; // the end of the part
@@ -331,8 +335,8 @@ Outcome find_departure(const Stepper &stepper, const RunContext &i, double h, do
       return outcome;
     }
     for (int k = 0; k < i.m.switching_count; ++k) // as `beyond` has left them
-      if (work.base[k] == work.base[k] && inside_of(i, k, Interval(work.margins[k])) < 0.0)
-        work.base[k] = side_of(i.m, i.m.switching_functions[k], work.margins[k]);
+      if (work.base[k] == work.base[k] && inside_of(i, k, Interval(work.switching_values[k])) < 0.0)
+        work.base[k] = side_of(i.m, i.m.switching_functions[k], work.switching_values[k]);
     outcome = find_first(stepper, i, h, first.high, found);
     double defect = 0.0;
     const double end = found.kind == Departure::Kind::none ? 1.0 : found.low, middle = 0.5 * (first.high + end);
@@ -352,17 +356,18 @@ Outcome find_departure(const Stepper &stepper, const RunContext &i, double h, do
 
 Outcome find_passage(const Stepper &stepper, const RunContext &i, double h, Departure &found) {
   found = {};
-  Outcome outcome = watch_sides(i, h) ? Outcome::reached : Outcome::callback_failed;
+  Outcome outcome = monitored_branches(i, h) ? Outcome::reached : Outcome::callback_failed;
   if (outcome != Outcome::reached)
     return outcome;
   const bool clear = stays_inside(i, h, outcome);
   if (outcome != Outcome::reached)
     return outcome;
   SwitchingWorkspace &work = workspace_of(i);
-  evaluate(i, work.begin, 0.0, work.margins);
+  evaluate(i, work.begin, 0.0, work.switching_values);
   evaluate(i, work.end, 0.0, work.beyond);
   for (int k = 0; k < i.m.switching_count && !(i.run.fixed_step > 0.0); ++k) { // what tables have is to be seen too
-    const double most = max_move(i.m, i.m.switching_functions[k]), move = std::fabs(work.beyond[k] - work.margins[k]);
+    const double most = max_move(i.m, i.m.switching_functions[k]),
+                 move = std::fabs(work.beyond[k] - work.switching_values[k]);
     if (move > 1.5 * most && most / move < found.high)
       found = {Departure::Kind::followed, 0.0, most / move, k};
   }
@@ -376,14 +381,14 @@ Outcome find_passage(const Stepper &stepper, const RunContext &i, double h, Depa
 
 bool ends_beyond(const RunContext &i, int function) {
   SwitchingWorkspace &work = workspace_of(i);
-  evaluate(i, work.end, 0.0, work.margins);
-  return inside_of(i, function, Interval(work.margins[function])) < 0.0;
+  evaluate(i, work.end, 0.0, work.switching_values);
+  return inside_of(i, function, Interval(work.switching_values[function])) < 0.0;
 }
 
 void move_monitor(const RunContext &i) {
   SwitchingWorkspace &work = workspace_of(i);
-  copy(work.end.y, i.m.watch_inputs, work.begin.y);
-  copy(work.end.rate, i.m.watch_inputs, work.begin.rate);
+  copy(work.end.y, i.m.monitor_inputs, work.begin.y);
+  copy(work.end.rate, i.m.monitor_inputs, work.begin.rate);
   i.run.monitor_known = 1;
 }
 

@@ -83,7 +83,7 @@ Outcome changes_slightly(const RunContext &i, double h, double from, bool &sligh
   copy(work.branches, m.switching_count, work.passed);
   for (int k = 0; k < m.switching_count; ++k)
     if (left(i, k))
-      work.branches[k] = side_of(m, m.switching_functions[k], work.motion.system.margins[k]);
+      work.branches[k] = side_of(m, m.switching_functions[k], work.motion.system.switching_values[k]);
   if (!rates(i, i.run.t + h, work.q1, work.v1, work.x1, after, after + m.nv))
     return Outcome::callback_failed;
   const bool consistent = least_exit(i) >= 0.0;
@@ -108,7 +108,7 @@ Outcome changes_slightly(const RunContext &i, double h, double from, bool &sligh
 
 double exit_of(const RunContext &i, int k) {
   const RunWorkspace &work = i.work;
-  const double side = work.branches[k], margin = work.motion.system.margins[k];
+  const double side = work.branches[k], margin = work.motion.system.switching_values[k];
   if (side != side || (side != 0.0 && is_mixed(i.m.switching_functions[k], side)))
     return never;
   if (side == 0.0 && !i.m.switching_functions[k].whole)
@@ -121,7 +121,7 @@ bool record_exits(const RunContext &i, const SystemState<double> &state, double 
   RunWorkspace &work = i.work;
   bool beyond = false;
   for (int k = 0; k < m.switching_count; ++k) {
-    const double exit = exit_of(i, k), margin = work.motion.system.margins[k];
+    const double exit = exit_of(i, k), margin = work.motion.system.switching_values[k];
     work.least[k] = std::min(work.least[k], exit);
     work.lowest[k] = std::min(work.lowest[k], margin);
     work.highest[k] = std::max(work.highest[k], margin);
@@ -245,7 +245,7 @@ void follow_base(const RunContext &i) {
   for (int k = 0; k < i.m.switching_count; ++k) {
     work.passed[k] = left(i, k) ? 1.0 : 0.0;
     if (double &base = work.switching.base[k]; base == base)
-      base = side_of(i.m, i.m.switching_functions[k], work.motion.system.margins[k]);
+      base = side_of(i.m, i.m.switching_functions[k], work.motion.system.switching_values[k]);
   }
 }
 
@@ -254,7 +254,7 @@ void follow_base(const RunContext &i) {
 Outcome find_exit(const Stepper &stepper, const RunContext &i, double h, bool seen, Exit &first, bool &for_good) {
   first = {};
   for_good = false;
-  Outcome outcome = watch_sides(i, h) ? Outcome::reached : Outcome::callback_failed;
+  Outcome outcome = monitored_branches(i, h) ? Outcome::reached : Outcome::callback_failed;
   if (outcome != Outcome::reached)
     return outcome;
   const bool clear = stays_inside(i, h, outcome);
@@ -315,7 +315,7 @@ bool release_fast_levels(const RunContext &i) {
   for (int k = 0; k < m.switching_count; ++k) {
     const SwitchingFunctionData &function = m.switching_functions[k];
     if (function.whole &&
-        std::fabs(side_of(m, function, work.motion.system.margins[k]) - work.branches[k]) > max_levels) {
+        std::fabs(side_of(m, function, work.motion.system.switching_values[k]) - work.branches[k]) > max_levels) {
       let_go(i, k);
       any = true;
     }
@@ -463,7 +463,7 @@ static double jumps(const RunContext &i, double t, const double *q, const double
   std::copy_n(work.branches, m.switching_count, work.kept);
   for (int k = 0; k < m.switching_count; ++k)
     if (work.passed[k] != 0.0)
-      work.branches[k] = other_side(i, k, work.motion.system.margins[k]);
+      work.branches[k] = other_side(i, k, work.motion.system.switching_values[k]);
   const bool done = rates(i, t, q, v, x, rate, rate + m.nv);
   std::copy_n(work.kept, m.switching_count, work.branches);
   for (int f = 0; f < m.nv; ++f)
@@ -502,7 +502,7 @@ bool initialize_branches(const RunContext &i) {
     return false;
   bool ties = false;
   for (int k = 0; k < m.switching_count; ++k) {
-    const double margin = work.motion.system.margins[k];
+    const double margin = work.motion.system.switching_values[k];
     work.branches[k] = m.switching_functions[k].followed ? std::numeric_limits<double>::quiet_NaN()
                                                          : side_of(m, m.switching_functions[k], margin);
     if (m.switching_functions[k].followed)
@@ -528,7 +528,7 @@ bool update_branches(const RunContext &i) {
       const double mixture = work.motion.system.sides[k];
       work.branches[k] = is_sliding_mode(m, work.branches, k)
                              ? (mixture < 0.0 ? -1.0 : 1.0)
-                             : side_of(m, m.switching_functions[k], work.motion.system.margins[k]);
+                             : side_of(m, m.switching_functions[k], work.motion.system.switching_values[k]);
       changed = true;
     }
     if (!changed)
@@ -548,8 +548,8 @@ bool rate_on(const RunContext &i, int k, double side, double &rate) {
   work.branches[k] = side;
   if (!evaluate(i))
     return false;
-  margin_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding,
-               {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a, work.dx, work.motion.sliding.above);
+  switching_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding,
+                  {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a, work.dx, work.motion.sliding.above);
   rate = work.motion.sliding.above[k];
   work.branches[k] = kept;
   return true;
@@ -583,7 +583,7 @@ bool switch_branches(const RunContext &i) {
   RunWorkspace &work = i.work;
   if (!evaluate(i))
     return false;
-  std::copy_n(work.motion.system.margins, m.switching_count, work.kept);
+  std::copy_n(work.motion.system.switching_values, m.switching_count, work.kept);
   for (int k = 0; k < m.switching_count; ++k) { // mixtures that have come to their ends, and whole numbers
     if (work.passed[k] == 0.0)
       continue;

@@ -40,8 +40,8 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, CachedDirections
 
 // Whether recursions vary positions and velocities: elements see none of the bodies, and nothing else is hung on them.
 bool by_recursions(const ModelData &m) {
-  return !m.loop_constraint_count && !m.modal_count && !m.custom_joints && !m.feedback_count && !m.looks_at_bodies &&
-         !m.lent;
+  return !m.loop_constraint_count && !m.modal_count && !m.custom_joints && !m.feedback_count && !m.needs_body_motion &&
+         !m.regularizing_inertia;
 }
 
 void clear_directions(DerivativesWorkspace &work) { std::fill_n(work.kept.holds, work.kept.slots, -1); }
@@ -61,7 +61,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesWorkspace &w
   for (Dual **each : {&work.inputs, &work.settings})
     *each = arena.take<Dual>(inputs);
   work.parameters = arena.take<Dual>(std::size_t(m.parameter_count));
-  work.own = arena.take<Dual>(std::size_t(m.recipes.numbers));
+  work.own = arena.take<Dual>(std::size_t(m.parameter_maps.count));
   arena.skip(lay_out(m, arena.here(), work.kept, directions));
   work.along = {};
   work.body_loads = arena.take<Dual>(6 * std::size_t(m.users));

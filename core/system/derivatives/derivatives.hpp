@@ -1,6 +1,6 @@
 // Exact derivatives of the equations of motion: of accelerations, rates of element states and multipliers by positions
 // (in directions of the tangent space), velocities, element states, joint forces, inputs, time, parameters of the
-// elements and table parameters.
+// elements and mapped parameters.
 //
 // With R = inverse dynamics - forces of the elements - P^T lambda, and C = P a + gamma the second rates of the rows,
 //
@@ -32,7 +32,7 @@ constexpr int direction_kinds = 7;
 // how far to either side differences look
 inline double step_at(double x) { return 1e-6 * (1.0 + std::fabs(x)); }
 
-// directions of parameters: rows of numbers, one for each parameter of the elements, then for each table parameter of
+// directions of parameters: rows of numbers, one for each parameter of the elements, then for each mapped parameter of
 // the model
 struct ParameterDirections {
   const double *rows = nullptr;
@@ -55,7 +55,7 @@ struct DerivativeBlocks {
 struct CachedDirections {
   int slots = 0;
   std::int32_t *holds; // which directions stand in a slot: those from W times this on; -1: none
-  unsigned char *own;  // whether table parameters vary in them
+  unsigned char *own;  // whether mapped parameters vary in them
   std::byte *memory;   // numbers of the tables, where they do: `each` bytes
   std::size_t each;
   Pack *parameters; // slopes of the parameters of elements
@@ -66,7 +66,7 @@ struct DerivativesWorkspace {
   Dual *q, *v, *x, *a, *lambda, *parameters, *own;
   ParameterDirections along;
   CachedDirections kept;
-  ParameterTables<Dual> numbers; // of the tables, where table parameters vary
+  ParameterTables<Dual> numbers; // of the tables, where mapped parameters vary
   ModelData varied;              // the model with numbers that vary
   Dual *inputs;                  // as they are, by their laws or set
   Dual *settings;                // those that are set; no numbers elsewhere

@@ -11,7 +11,7 @@ namespace dalembert::DALEMBERT_ISA {
 bool needs_differences(const ModelData &m, const Conditions &c, Direction direction) {
   if (m.nc && (c.stabilization[0] != 0.0 || c.stabilization[1] != 0.0))
     return true;
-  if (!c.callbacks || !m.hosted_laws)
+  if (!c.callbacks || !m.callback_law_count)
     return false;
   const bool of_state =
       direction == Direction::position || direction == Direction::velocity || direction == Direction::state;
@@ -22,10 +22,10 @@ bool needs_differences(const ModelData &m, const Conditions &c, Direction direct
 // own, which are made here, in the one kernel that allocates memory: it serves where nothing else does.
 static double step_along(const ModelData &m, const Conditions &c, const DerivativesWorkspace &work, int number,
                          double part, double *parameters, VariantTables &own, ModelData &model) {
-  const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
+  const std::ptrdiff_t width = m.parameter_count + m.parameter_maps.count;
   const double *direction = work.along.rows + number * width;
   std::vector<double> all(c.parameters, c.parameters + m.parameter_count);
-  all.insert(all.end(), m.recipes.number, m.recipes.number + m.recipes.numbers);
+  all.insert(all.end(), m.parameter_maps.values, m.parameter_maps.values + m.parameter_maps.count);
   double largest = 0.0, most = 0.0;
   for (std::ptrdiff_t k = 0; k < width; ++k)
     if (direction[k] != 0.0)
@@ -34,7 +34,7 @@ static double step_along(const ModelData &m, const Conditions &c, const Derivati
   for (std::ptrdiff_t k = 0; k < width; ++k)
     all[std::size_t(k)] += part * step * direction[k];
   std::copy(all.begin(), all.begin() + m.parameter_count, parameters);
-  if (m.recipes.numbers)
+  if (m.parameter_maps.count)
     model = with_parameters(m, all.data() + m.parameter_count, own);
   return step;
 }

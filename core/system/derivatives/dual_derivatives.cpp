@@ -25,7 +25,7 @@ void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion
     work.lambda[i] = lambda[i];
   for (int k = 0; k < m.parameter_count; ++k)
     work.parameters[k] = c.sequence ? motion.system.parameters[k] : c.parameters[k];
-  if (work.along.count && m.recipes.numbers)
+  if (work.along.count && m.parameter_maps.count)
     work.varied = m;
   const double *inputs = s.inputs ? s.inputs : c.sequence ? motion.system.inputs : nullptr;
   for (int k = 0; inputs && k < m.input_count; ++k)
@@ -36,7 +36,8 @@ void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion
       if (m.inputs[i].source == Source::law) {
         const int part = m.inputs[i].part;
         const bool given = inputs && inputs[part] == inputs[part];
-        work.inputs[part] = given ? inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.hosted).value;
+        work.inputs[part] =
+            given ? inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.callback_laws).value;
       }
   }
   const double *pushed = c.callbacks && c.callbacks->gives_forces ? motion.system.loads : nullptr;
@@ -44,7 +45,8 @@ void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion
     work.body_loads[k] = (pushed ? pushed[k] : 0.0) + (s.loads ? s.loads[k] : 0.0);
   for (int k = 0; k < m.feedback_count; ++k)
     work.duals.feedback[k] = motion.system.feedback[k];
-  std::memcpy(work.duals.hosted, motion.system.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+  std::memcpy(work.duals.callback_laws, motion.system.callback_laws,
+              3 * std::size_t(m.callback_law_count) * sizeof(double));
 }
 
 static void select_slot(const ModelData &m, DerivativesWorkspace &work, int slot) {
@@ -58,7 +60,7 @@ static int slot_of(const ModelData &m, DerivativesWorkspace &work, int first, in
   if (kept.holds[slot] == chunk)
     return slot;
   kept.holds[slot] = chunk;
-  const std::ptrdiff_t width = m.parameter_count + m.recipes.numbers;
+  const std::ptrdiff_t width = m.parameter_count + m.parameter_maps.count;
   bool own = false;
   for (std::ptrdiff_t k = 0; k < width; ++k) {
     Pack slope(0.0);
@@ -68,7 +70,7 @@ static int slot_of(const ModelData &m, DerivativesWorkspace &work, int first, in
       kept.parameters[std::ptrdiff_t(slot) * m.parameter_count + k] = slope;
       continue;
     }
-    work.own[k - m.parameter_count] = Dual(m.recipes.number[k - m.parameter_count], slope);
+    work.own[k - m.parameter_count] = Dual(m.parameter_maps.values[k - m.parameter_count], slope);
     for (int l = 0; l < count; ++l)
       own = own || slope[l] != 0.0;
   }
@@ -81,11 +83,11 @@ static int slot_of(const ModelData &m, DerivativesWorkspace &work, int first, in
   return slot;
 }
 
-// The model as directions [first, first + count) vary it: with numbers in place of its tables where table parameters
+// The model as directions [first, first + count) vary it: with numbers in place of its tables where mapped parameters
 // vary.
 static const ModelData &varied_model(const ModelData &m, DerivativesWorkspace &work, Direction direction, int first,
                                      int count) {
-  if (direction != Direction::parameter || !m.recipes.numbers)
+  if (direction != Direction::parameter || !m.parameter_maps.count)
     return m;
   const int slot = slot_of(m, work, first, count);
   if (!work.kept.own[slot])
@@ -173,16 +175,17 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &
     for (int k = 0; k < m.nx; ++k)
       x[k] = s.x[k] + (direction == Direction::state && k == number ? shift : 0.0);
     const double t = direction == Direction::time ? s.t + shift : s.t;
-    c.callbacks->evaluate(c.callbacks->self, t, q, v, x, motion.system.hosted, side ? work.below : work.above,
+    c.callbacks->evaluate(c.callbacks->self, t, q, v, x, motion.system.callback_laws, side ? work.below : work.above,
                           motion.system.loads);
   }
   for (int k = 0; k < m.actuator_count; ++k) // what is clipped does not vary
     if (const int f = m.ports[m.actuators[k].port].dof;
-        f >= 0 && delivered_fraction(m.actuators[k], motion.system.asked[k]) < 1.0)
+        f >= 0 && delivered_fraction(m.actuators[k], motion.system.requested_effort[k]) < 1.0)
       work.above[f] = work.below[f] = 0.0;
   for (int f = 0; f < m.nv; ++f)
     work.column[f].set(lane, work.column[f][lane] + (work.above[f] - work.below[f]) / (2.0 * step));
-  std::memcpy(motion.system.hosted, work.duals.hosted, 3 * std::size_t(m.hosted_laws) * sizeof(double));
+  std::memcpy(motion.system.callback_laws, work.duals.callback_laws,
+              3 * std::size_t(m.callback_law_count) * sizeof(double));
 }
 
 static bool host_varies(const Conditions &c, Direction direction) {
@@ -198,13 +201,13 @@ static void vary_seeded(const ModelData &m, const Conditions &c, MotionWorkspace
   const bool moves = &model != &m || direction == Direction::time;
   const SystemState<Dual> state = varied_state(c, work, s, direction);
   if (moves && !s.prescribed)
-    prescribe(model, c.acceleration_prescribed, state.t, work.duals.hosted, work.a);
+    prescribe(model, c.acceleration_prescribed, state.t, work.duals.callback_laws, work.a);
   motion_residuals(model, c, work.duals, dual_context(c, motion, work, state, direction), state, work.a, work.lambda,
                    m.nc ? work.seconds : nullptr, false);
   for (int f = 0; f < m.nv; ++f)
     work.column[f] = work.duals.tau[f].slope - work.duals.passed[f].slope;
   if (moves && m.nc) {
-    set_targets(model, state.t, work.duals.hosted, work.duals.targets);
+    set_targets(model, state.t, work.duals.callback_laws, work.duals.targets);
     for (int i = 0; i < m.nc; ++i)
       work.seconds[i] = work.seconds[i] - work.duals.targets[2 * m.nc + i];
   }

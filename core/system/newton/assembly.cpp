@@ -141,71 +141,90 @@ struct NewtonAssembler {
     inertia(G(i), b.mass, mul(R, as_vec(b.h)), J, w, u_of(i), mul(J, w));
   }
 
-  // of a flexible body: its loads by its motion and its modes, its modal forces by both
+  // Blocks of a flexible body: its loads by its motion and its modes, its modal forces by both.
+  struct FlexibleBlocks {
+    int n; // modes
+    double *loads, *modal_forces, *loads_by_modes, *modal_by_modes;
+  };
+
   void flexible(int i) {
     const BodyData &b = m.bodies[i];
-    const ModalData &body = m.modal[b.modal];
-    const ModalTables t = modal_tables(m, body);
-    const int n = t.n;
+    const int n = modal_tables(m, m.modal[b.modal]).n;
+    double *tap = work.taps + fronts.taps[fronts.own_tap[i]].numbers;
+    const FlexibleBlocks to{n, G(i), tap, tap + 18 * n, work.links + fronts.links[fronts.own_link[i]].numbers};
+    flexible_by_body_acceleration(i, to);
+    flexible_by_modal_acceleration(i, to);
+    flexible_by_velocity_and_modes(i, to);
+  }
+
+  static Vec world_axis_in_body(const Mat &R, int k) {
+    return k == 0 ? Vec{R.xx, R.xy, R.xz} : k == 1 ? Vec{R.yx, R.yy, R.yz} : Vec{R.zx, R.zy, R.zz};
+  }
+
+  void flexible_by_body_acceleration(int i, const FlexibleBlocks &to) {
     const Mat &R = ws.X_W[i].R;
     const Vec w = ws.w[i], u = ws.u[i];
     const RigidInertia<double> &I = ws.I_C[i];
-    const Load<double> *own = ws.modal_own + body.loads;
-    double *to = G(i), *P = work.taps + fronts.taps[fronts.own_tap[i]].numbers, *B = P + 18 * n;
-    double *E = work.links + fronts.links[fronts.own_link[i]].numbers;
-    // what is linear in accelerations
+    const Load<double> *own = ws.modal_own + m.modal[m.bodies[i].modal].loads;
+    const auto load = [&](const Vec &alpha, const Vec &acc) {
+      const Load<double> F = mul(I, alpha, acc);
+      return Load<double>{mul(R, F.n), mul(R, F.f)};
+    };
+    const auto enter = [&](int column, const Load<double> &F) {
+      const double rows[6] = {F.n.x, F.n.y, F.n.z, F.f.x, F.f.y, F.f.z};
+      for (int r = 0; r < 6; ++r)
+        to.loads[r * 18 + column] += rows[r];
+    };
+    const Vec o{0.0, 0.0, 0.0};
     for (int k = 0; k < 3; ++k) {
-      // axis of the world in B
-      const Vec e{k == 0   ? R.xx
-                  : k == 1 ? R.yx
-                           : R.zx,
-                  k == 0   ? R.xy
-                  : k == 1 ? R.yy
-                           : R.zy,
-                  k == 0   ? R.xz
-                  : k == 1 ? R.yz
-                           : R.zz};
-      const Vec o{0.0, 0.0, 0.0};
-      const auto load = [&](const Vec &alpha, const Vec &acc) {
-        const Load<double> F = mul(I, alpha, acc);
-        return Load<double>{mul(R, F.n), mul(R, F.f)};
-      };
-      const auto enter = [&](int column, const Load<double> &F) {
-        const double rows[6] = {F.n.x, F.n.y, F.n.z, F.f.x, F.f.y, F.f.z};
-        for (int r = 0; r < 6; ++r)
-          to[r * 18 + column] += rows[r];
-      };
+      const Vec e = world_axis_in_body(R, k);
       enter(at_alpha + k, load(e, o));
       enter(at_alpha + 3 + k, load(o, e));
       enter(at_nu + k, load(-cross(w, e), scale(-2.0, cross(u, e))));
-      for (int r = 0; r < n; ++r) {
-        P[r * 18 + at_alpha + k] += dot(own[r].n, e);
-        P[r * 18 + at_alpha + 3 + k] += dot(own[r].f, e);
-        P[r * 18 + at_nu + k] -= dot(own[r].n, cross(w, e)) + 2.0 * dot(own[r].f, cross(u, e));
+      for (int r = 0; r < to.n; ++r) {
+        double *row = to.modal_forces + r * 18;
+        row[at_alpha + k] += dot(own[r].n, e);
+        row[at_alpha + 3 + k] += dot(own[r].f, e);
+        row[at_nu + k] -= dot(own[r].n, cross(w, e)) + 2.0 * dot(own[r].f, cross(u, e));
       }
     }
+  }
+
+  void flexible_by_modal_acceleration(int i, const FlexibleBlocks &to) {
+    const ModalData &body = m.modal[m.bodies[i].modal];
+    const ModalTables t = modal_tables(m, body);
+    const Mat &R = ws.X_W[i].R;
+    const Load<double> *own = ws.modal_own + body.loads;
+    const int n = to.n;
     for (int r = 0; r < n; ++r) {
       const Vec F[2] = {mul(R, own[r].n), mul(R, own[r].f)};
       const double rows[6] = {F[0].x, F[0].y, F[0].z, F[1].x, F[1].y, F[1].z};
       for (int k = 0; k < 6; ++k)
-        B[2 * 6 * n + k * n + r] = rows[k];
+        to.loads_by_modes[2 * 6 * n + k * n + r] = rows[k];
       for (int k = 0; k < n; ++k)
-        E[2 * n * n + r * n + k] = t.G[r * n + k];
+        to.modal_by_modes[2 * n * n + r * n + k] = t.G[r * n + k];
     }
-    // by angular velocity, modes and their rates
-    Dual *modal = duals.duals.passed + b.v;
+  }
+
+  // slopes of a direction: 0 to 2 angular velocity, then coordinates of modes, then their rates
+  void seed_flexible(int i, int first, int count, bool on) {
+    const BodyData &b = m.bodies[i];
+    for (int l = 0; l < count; ++l) {
+      const int d = first + l;
+      if (d < 3)
+        set_slope(moving.w[i], l, on ? mul_t(ws.X_W[i].R, unit(d)) : Vec{0.0, 0.0, 0.0});
+      else
+        (d < 3 + b.nv ? duals.q[b.q + d - 3] : duals.v[b.v + d - 3 - b.nv]).slope.set(l, on ? 1.0 : 0.0);
+    }
+  }
+
+  void flexible_by_velocity_and_modes(int i, const FlexibleBlocks &to) {
+    const int n = to.n;
+    const Mat &R = ws.X_W[i].R;
+    Dual *modal = duals.duals.passed + m.bodies[i].v;
     for (int first = 0; first < 3 + 2 * n; first += W) {
       const int count = std::min(3 + 2 * n - first, W);
-      const auto seed = [&](bool on) {
-        for (int l = 0; l < count; ++l) {
-          const int d = first + l;
-          if (d < 3)
-            set_slope(moving.w[i], l, on ? mul_t(R, unit(d)) : Vec{0.0, 0.0, 0.0});
-          else
-            (d < 3 + n ? duals.q[b.q + d - 3] : duals.v[b.v + d - 3 - n]).slope.set(l, on ? 1.0 : 0.0);
-        }
-      };
-      seed(true);
+      seed_flexible(i, first, count, true);
       const Load<Dual> F = flexible_load<Dual>(m, moving, duals.q, duals.v, duals.a, i, modal);
       for (int l = 0; l < count; ++l) {
         const int d = first + l;
@@ -213,18 +232,18 @@ struct NewtonAssembler {
         const double rows[6] = {n_l.x, n_l.y, n_l.z, f_l.x, f_l.y, f_l.z};
         if (d < 3) {
           for (int k = 0; k < 6; ++k)
-            to[k * 18 + at_nu + d] += rows[k];
+            to.loads[k * 18 + at_nu + d] += rows[k];
           for (int r = 0; r < n; ++r)
-            P[r * 18 + at_nu + d] += modal[r].slope[l];
+            to.modal_forces[r * 18 + at_nu + d] += modal[r].slope[l];
           continue;
         }
         const int order = d < 3 + n ? 0 : 1, mode = d - 3 - order * n;
         for (int k = 0; k < 6; ++k)
-          B[order * 6 * n + k * n + mode] = rows[k];
+          to.loads_by_modes[order * 6 * n + k * n + mode] = rows[k];
         for (int r = 0; r < n; ++r)
-          E[order * n * n + r * n + mode] = modal[r].slope[l];
+          to.modal_by_modes[order * n * n + r * n + mode] = modal[r].slope[l];
       }
-      seed(false);
+      seed_flexible(i, first, count, false);
     }
   }
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..arrays import Array
+from ..checks import checked, finite_array, finite_number, set_fields, shape_of
 from ..errors import ModelError, listed
 from .geometric_stiffening import Stiffening
 from .modal_damping import modal_damping_matrix
@@ -31,7 +32,6 @@ from .nodal_matrices import (
 
 __all__ = ["FlexibleBody"]
 
-Array = NDArray[np.float64]
 
 ITEM = "flexible body"
 
@@ -214,13 +214,11 @@ class FlexibleBody:
         nearest = int(np.argmin(distance))
         size = float(np.ptp(self.nodes, axis=0).max())
         if distance[nearest] <= 1e-9 * max(size, 1e-9):
-            at_node: Array = self.shapes[nearest]
-            return at_node
+            return self.shapes[nearest]
         if self.structure is not None and not self.nodes_removed:
             shape = self.structure.interpolate(position, self.modes)
             if shape is not None:
-                found: Array = shape
-                return found
+                return shape
         assert self.node_labels is not None
         x, y, z = position
         raise ModelError(
@@ -242,8 +240,7 @@ class FlexibleBody:
     def displacements(self, eta: ArrayLike) -> Array:
         """Return displacements and rotations (..., n, 6) [ux, uy, uz, rx, ry, rz] of the nodes for eta (..., nm)."""
         values = _last_axis(eta, self.nm, "eta")
-        moved: Array = np.reshape(values @ self.modes.T, (*values.shape[:-1], self.n, 6))
-        return moved
+        return np.reshape(values @ self.modes.T, (*values.shape[:-1], self.n, 6))
 
     def participation(self, eta: ArrayLike) -> Array:
         """Return the share (..., nm) of each mode in the strain energy for eta (..., nm); the sum is 1.
@@ -253,8 +250,7 @@ class FlexibleBody:
         values = _last_axis(eta, self.nm, "eta")
         parts = values * (values @ self.modal_stiffness)
         total = parts.sum(-1, keepdims=True)
-        shares: Array = np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
-        return shares
+        return np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
 
     def __repr__(self) -> str:
         first = f", from {self.frequencies[0] / (2 * np.pi):.4g} Hz" if self.nm else ""
@@ -263,8 +259,7 @@ class FlexibleBody:
     # ---- checks
 
     def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **values)
 
     def _take_nodes_and_modes(self) -> None:
         shape = shape_of(self.nodes)

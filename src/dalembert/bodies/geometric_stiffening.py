@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked, finite_array, shape_of
+from ..arrays import Array
+from ..checks import checked, finite_array, set_fields, shape_of
 
 __all__ = ["SecondOrderLine", "Stiffening"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ class SecondOrderLine:
             ("direction", (3,)),
             ("coefficients", (shape[0], 6, shape[-1], shape[-1])),
         ):
-            object.__setattr__(self, name, finite_array(getattr(self, name), wanted, item="stiffening", field=name))
+            set_fields(self, **{name: finite_array(getattr(self, name), wanted, item="stiffening", field=name)})
 
     def motion(self, position: Array) -> Array | None:
         """Return c (6, nm, nm) at a point (3,) m; None if the point is not on the line."""
@@ -46,8 +45,7 @@ class SecondOrderLine:
         s = float(away @ self.direction)
         if np.linalg.norm(away - s * self.direction) > 1e-9 * max(1.0, abs(s)):
             return None
-        found: Array = np.tensordot(s ** np.arange(len(self.coefficients)), self.coefficients, 1)
-        return found
+        return np.tensordot(s ** np.arange(len(self.coefficients)), self.coefficients, 1)
 
 
 @checked("load_nodes")
@@ -88,8 +86,8 @@ class Stiffening:
         values = {"loads": loads} | {name: getattr(self, name) for name in list(cases)[:3]}
         for name, count in cases.items():
             array = finite_array(values[name], (*count, nm, nm), item="stiffening", field=name)
-            object.__setattr__(self, name, (array + array.swapaxes(-1, -2)) / 2)
-        object.__setattr__(self, "load_nodes", nodes)
+            set_fields(self, **{name: (array + array.swapaxes(-1, -2)) / 2})
+        set_fields(self, load_nodes=nodes)
 
     def stiffness(
         self,

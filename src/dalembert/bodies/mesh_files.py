@@ -65,20 +65,20 @@ def _places(file: str, folder: Path | None, packages: Packages) -> Iterable[Path
     elif scheme == "file":
         yield Path(unquote(urlsplit(file).path))
     elif scheme in ("package", "model"):
-        name, _, way = rest.partition("/")
+        name, _, inner = rest.partition("/")
         if isinstance(packages, Mapping):
             if name in packages:
-                yield Path(packages[name]) / way
+                yield Path(packages[name]) / inner
         else:
             for place in packages:
-                yield from (Path(place) / name / way, *((Path(place) / way,) if Path(place).name == name else ()))
+                yield from (Path(place) / name / inner, *((Path(place) / inner,) if Path(place).name == name else ()))
         for above in () if folder is None else [folder, *folder.parents][:MAX_PARENT_FOLDERS]:
-            yield above / name / way
+            yield above / name / inner
             if above.name == name:
-                yield above / way
+                yield above / inner
         for variable in _PACKAGES if scheme == "package" else _MODELS:
             for place in filter(None, os.environ.get(variable, "").split(os.pathsep)):
-                yield from (Path(place) / name / way, Path(place) / "share" / name / way)
+                yield from (Path(place) / name / inner, Path(place) / "share" / name / inner)
 
 
 def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface:

@@ -29,19 +29,19 @@ the three directions is used. Its error is the difference between the interpolat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..rotation import skew
 from .flexible_body import FlexibleBody
 from .nodal_matrices import rigid_motions
 
 __all__ = ["ModalIntegrals", "SourceIntegrals", "modal_integrals", "source_integrals"]
 
-Array = NDArray[np.float64]
 
 _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
@@ -120,16 +120,7 @@ class ModalIntegrals:
 
     def numbers(self) -> Array:
         """Return all data as the row of numbers read by core/flexible/body.hpp."""
-        parts: list[Any] = [
-            [self.mass],
-            self.h0,
-            _six(self.J0),
-            self.E0,
-            self.F0,
-            _six(self.J1),
-            self.G,
-        ]
-        parts.append(self._bilinear())
+        parts = ([self.mass], self.h0, _six(self.J0), self.E0, self.F0, _six(self.J1), self.G, self._bilinear())
         return np.concatenate([np.ravel(part) for part in parts])
 
     def _bilinear(self) -> Array:
@@ -139,6 +130,9 @@ class ModalIntegrals:
             parts.append(self.E1)
         rows = np.concatenate(parts, axis=2).transpose(1, 2, 0)
         return np.pad(rows, ((0, 0), (0, 0), (0, -self.nm % 8)))
+
+
+Integrals = TypeVar("Integrals", bound=ModalIntegrals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,25 +183,20 @@ class SourceIntegrals(ModalIntegrals):
 
     def numbers(self) -> Array:
         """Return all data as the row of numbers read by core/flexible/body.hpp."""
-        parts: list[Any] = [
-            super().numbers(),
-            self.h1,
-            _six(self.N1),
-            _six(self.N2),
-            self.Q,
-            self.C1,
-            self.C2,
-        ]
-        parts += [self.T3, self.R2, self.R3, self.L]
-        return np.concatenate([np.ravel(part) for part in parts])
+        parts = (super().numbers(), self.h1, _six(self.N1), _six(self.N2), self.Q, self.C1, self.C2)
+        return np.concatenate([np.ravel(part) for part in (*parts, self.T3, self.R2, self.R3, self.L)])
 
 
 def modal_integrals(body: FlexibleBody) -> ModalIntegrals:
     """Return the integrals of a flexible body, with geometric stiffening if it has any; cached."""
-    known: ModalIntegrals | None = body.__dict__.get("_integrals")
-    if known is None:
-        known = body.__dict__["_integrals"] = _integrals_of(body)
-    return known
+    return _kept(body, "_integrals", _integrals_of)
+
+
+def _kept(body: FlexibleBody, name: str, compute: Callable[[FlexibleBody], Integrals]) -> Integrals:
+    """Return integrals that are computed once for a body."""
+    if name not in body.__dict__:
+        body.__dict__[name] = compute(body)
+    return body.__dict__[name]
 
 
 def _integrals_of(body: FlexibleBody) -> ModalIntegrals:
@@ -246,10 +235,7 @@ def _cleaned(G: Array) -> Array:
 
 def source_integrals(body: FlexibleBody) -> SourceIntegrals:
     """Return the integrals of (B.4) for a body of lumped nodes, misprints corrected; cached."""
-    known: SourceIntegrals | None = body.__dict__.get("_source_integrals")
-    if known is None:
-        known = body.__dict__["_source_integrals"] = _source_integrals_of(body)
-    return known
+    return _kept(body, "_source_integrals", _source_integrals_of)
 
 
 def _source_integrals_of(body: FlexibleBody) -> SourceIntegrals:
@@ -260,12 +246,10 @@ def _source_integrals_of(body: FlexibleBody) -> SourceIntegrals:
     base = modal_integrals(body)
 
     def tilde(x: Array) -> Array:
-        matrix: Array = -np.einsum("ijk,...k->...ij", _LEVI_CIVITA, x)
-        return matrix
+        return -np.einsum("ijk,...k->...ij", _LEVI_CIVITA, x)
 
     def total(subscripts: str, *parts: Array) -> Array:
-        result: Array = np.einsum(f"n,{subscripts}", m, *parts)
-        return result
+        return np.einsum(f"n,{subscripts}", m, *parts)
 
     lt, gt, pt, l0t = tilde(lam), tilde(gam), tilde(p), tilde(l0)
     pl = np.cross(p[:, None], lam)  # p~ lambda_r
@@ -362,7 +346,7 @@ class PointMasses:
     All sums run over products of matrices, so that memory is that of the shapes.
     """
 
-    places: Array
+    positions: Array
     masses: Array
     centres: Array
     inertias: Array
@@ -374,7 +358,7 @@ class PointMasses:
         theta x (theta x rho) = eta g eta with g_rs = B_rs rho, B_rs = (lambda_r~ lambda_s~ + lambda_s~ lambda_r~) / 2,
         and a~ b~ = b a* - (a . b) 1.
         """
-        m, p, x0 = self.masses, self.centres, self.places
+        m, p, x0 = self.masses, self.centres, self.positions
         lam, gam = self.shapes[:, :3], self.shapes[:, 3:]  # (n, 3, nm)
         nm = lam.shape[2]
         spread = (
@@ -404,15 +388,13 @@ def _product(a: Array, b: Array) -> Array:
     """Return sum_n a_nir b_njs as [r, s, i, j]."""
     nm = a.shape[2]
     whole = a.reshape(len(a), -1).T @ b.reshape(len(b), -1)
-    found: Array = whole.reshape(3, nm, 3, nm).transpose(1, 3, 0, 2)
-    return found
+    return whole.reshape(3, nm, 3, nm).transpose(1, 3, 0, 2)
 
 
 def _weighted(lam: Array, weights: Array) -> Array:
     """Return sum_n weight_n lambda_r . lambda_s (nm, nm)."""
     flat = lam.reshape(-1, lam.shape[2])
-    found: Array = (np.repeat(weights, 3)[:, None] * flat).T @ flat
-    return found
+    return (np.repeat(weights, 3)[:, None] * flat).T @ flat
 
 
 def _second(lam: Array, along: Array, p: Array, weights: Array) -> Array:
@@ -444,8 +426,7 @@ class _Matrix:
 
 def _inertia(C: Array) -> Array:
     """Return tr(C) 1 - C of symmetric matrices (..., 3, 3)."""
-    inertia: Array = np.trace(C, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - C
-    return inertia
+    return np.trace(C, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - C
 
 
 def _symmetric(C: Array) -> Array:

@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..arrays import Array
+from ..checks import checked, finite_array, finite_number, one_of, shape_of
 from ..errors import ModelError
 from ..parameters import Expression, plain_value, split
 from ..provenance import record_call
@@ -66,9 +67,9 @@ class Shape:
     kind: str
     size: dict[str, float]
     mass: float | None
-    com: NDArray[np.float64]
-    inertia: NDArray[np.float64]
-    outline: NDArray[np.float64] | None = None
+    com: Array
+    inertia: Array
+    outline: Array | None = None
     expressions: dict[str, Expression] = field(default_factory=dict)
     surface: Surface | None = None
     file: str | None = None
@@ -275,12 +276,11 @@ def mesh(
     return replace(solid, surface=given, file=file)
 
 
-def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _moments(a: Array, b: Array) -> Array:
     """Return 24 times the integral of x x^T over triangles (origin, a, b), per twice their areas, (k, 2, 2)."""
     aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
     ab = np.einsum("ki,kj->kij", a, b)
-    result: NDArray[np.float64] = 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)
-    return result
+    return 2 * aa + 2 * bb + ab + np.swapaxes(ab, 1, 2)
 
 
 def _solid(
@@ -309,9 +309,7 @@ def _length(kind: str, field: str, value: float, *, allow_zero: bool = False) ->
 
 
 def _axis(kind: str, axis: str) -> int:
-    if not isinstance(axis, str) or axis not in ("x", "y", "z"):
-        raise ModelError(kind, "axis", axis, "use 'x', 'y' or 'z'")
-    return "xyz".index(axis)
+    return "xyz".index(one_of(kind, "axis", axis, ("x", "y", "z")))
 
 
 def _mass(kind: str, mass: float | None, density: float | HasDensity | None, volume: float) -> float | None:
@@ -324,10 +322,10 @@ def _mass(kind: str, mass: float | None, density: float | HasDensity | None, vol
     if number < 0:
         raise ModelError(kind, field, value, "it must not be negative")
     number = value if isinstance(value, Expression) else number
-    return number if mass is not None else number * volume  # type: ignore[no-any-return]
+    return number if mass is not None else number * volume
 
 
-def _axial(k: int, along: float, across: float) -> NDArray[np.float64]:
+def _axial(k: int, along: float, across: float) -> Array:
     moments = np.full(3, across)
     moments[k] = along
     return np.diag(moments)

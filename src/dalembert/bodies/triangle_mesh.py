@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 
 __all__ = ["MAX_TRIANGLES", "Surface"]
 
-Array = NDArray[np.float64]
 
 MAX_TRIANGLES = 5_000_000
 FLAT_VOLUME_TOL = 1e-9  # of the volume of the bounding box: less is round-off of a flat surface
@@ -79,15 +79,15 @@ class Surface:
         Closed: every edge is passed equally often in both directions by the triangles on its sides.
         """
         edges = np.concatenate([self.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
-        way = np.where(edges[:, 0] < edges[:, 1], 1, -1)
+        sense = np.where(edges[:, 0] < edges[:, 1], 1, -1)
         key = edges.min(axis=1) * len(self.corners) + edges.max(axis=1)
         _, which, count = np.unique(key, return_inverse=True, return_counts=True)
-        balance = np.bincount(which.reshape(-1), weights=way)
+        balance = np.bincount(which.reshape(-1), weights=sense)
         if balance.any():
             open_edges, turned = int((count % 2).sum()), int(((count % 2 == 0) & (balance != 0)).sum())
-            told = [f"{open_edges} edges have a triangle on one side only"] * (open_edges > 0)
-            told += [f"at {turned} edges neighbours face opposite ways"] * (turned > 0)
-            return "the surface is not closed: " + ", ".join(told)
+            faults = [f"{open_edges} edges have a triangle on one side only"] * (open_edges > 0)
+            faults += [f"at {turned} edges neighbours have opposite orientations"] * (turned > 0)
+            return "the surface is not closed: " + ", ".join(faults)
         size = float(np.prod(np.ptp(self.corners, axis=0)))
         if abs(self._moments[0]) <= FLAT_VOLUME_TOL * size:
             return "the surface is closed, but encloses almost no volume"
@@ -158,5 +158,4 @@ class Surface:
 def _normals(corners: Array, triangles: NDArray[np.int64]) -> Array:
     """Return the normals (m, 3) of triangles; their length is twice the area."""
     a, b, c = (corners[triangles[:, k]] for k in range(3))
-    result: Array = np.cross(b - a, c - a)
-    return result
+    return np.cross(b - a, c - a)

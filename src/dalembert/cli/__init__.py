@@ -1,6 +1,6 @@
 """Command line: ``dalembert new``, ``check``, ``simulate``, ``view`` and others.
 
-`parser` defines the arguments, and each ``*_commands`` module executes some commands. They return a `CommandResult`,
+`arguments` defines the options, and each ``*_commands`` module executes some commands. They return a `CommandResult`,
 printed as text or as JSON.
 """
 
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import DalembertError, ModelError, TopologyError, UserFunctionError
+from .arguments import parser
 from .command_result import DONE, FAILED, INTERRUPTED, WRONG, CommandResult
-from .parser import parser
 
 __all__ = ["main"]
 

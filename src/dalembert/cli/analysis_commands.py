@@ -21,8 +21,9 @@ def check(chosen: argparse.Namespace) -> CommandResult:
     system, found = model.system, mobility(model)
     text = str(found)
     data: dict[str, Any] = {
-        "system": system.name, "bodies": len(system.bodies), "mobility": found.mobility, "left": found.left,
-        "gruebler": found.gruebler, "redundant": found.redundant, "loops": found.loops, "notes": list(system.notes),
+        "system": system.name, "bodies": len(system.bodies), "mobility": found.mobility,
+        "driven_mobility": found.driven_mobility, "gruebler": found.gruebler,
+        "redundant": found.redundant, "loops": found.loops, "notes": list(system.notes),
     }  # fmt: skip
     if system.named:
         values = {name: float(model.parameters[model.parameter_names[name]]) for name in system.named}
@@ -64,15 +65,15 @@ def assemble(chosen: argparse.Namespace) -> CommandResult:
     lines = [f"loops of {model.system.name!r} closed to {found.residual:.2g}, {found.iterations} iterations", ""]
     lines += _table(("coordinate", ""), [(name, f"{x:.9g}") for name, x in coordinates(model, found.q).items()])
     lines += ["", *_table(("body", "x", "y", "z"), [(n, *(f"{x:.6g}" for x in p)) for n, p in places.items()])]
-    ways = found.branches if chosen.branches else []
+    branches = found.branches if chosen.branches else []
     if chosen.branches:
-        lines.append(f"\n{len(ways)} closed configurations were found")
+        lines.append(f"\n{len(branches)} closed configurations were found")
     if chosen.draw is not None:
         model.system.draw(found.q, path=chosen.draw)
         lines.append(f"drawn: {chosen.draw}")
     data = {
         "residual": found.residual, "coordinates": coordinates(model, found.q), "positions": places,
-        "branches": [coordinates(model, q) for q in ways],
+        "branches": [coordinates(model, q) for q in branches],
     }  # fmt: skip
     return CommandResult("\n".join(lines), data)
 

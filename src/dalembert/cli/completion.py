@@ -6,8 +6,8 @@ import argparse
 
 from .._core import methods
 from ..io.model_files.library_systems import library_systems
+from .arguments import parser as command_parser
 from .command_result import CommandResult
-from .parser import parser as command_parser
 
 __all__ = ["SHELLS", "completion"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.shapes import rod
 from ..connections.elements import SpringDamper
 from ..connections.joints import Revolute
@@ -74,7 +74,7 @@ def _page(result: Result, path: Path, **options: Any) -> str:
     return ""
 
 
-def _table(result: Result, times: NDArray[np.float64], names: Sequence[str]) -> str:
+def _table(result: Result, times: Array, names: Sequence[str]) -> str:
     """Return a table of outputs over time, with the statistics of the run."""
     heads = [f"{name} [{result.describe(name).split('[')[-1].split(']')[0]}]" for name in names]
     lines = ["   t [s]" + "".join(f"{head:>24}" for head in heads)]

@@ -15,51 +15,6 @@ from .model_source import loaded
 
 __all__ = ["convert", "new", "schema"]
 
-_FIRST = """\
-# A model file: `dalembert simulate {file}` runs it, `dalembert view {file}` shows it.
-# Numbers are in SI units and radians, or have a unit: 12 mm, 30 deg, 5 N/mm.
-dalembert: 1
-name: {name}
-
-parameters:               # numbers by name; `--parameter a=120mm` or Python give them other values
-  a: 100 mm               # length of the crank
-  b: = 4*a                # "=" begins an expression
-
-gravity: [0, 0, -9.81]
-
-bodies:
-  crank:
-    shape: {{type: rod, length: = a, mass: 500 g}}
-    markers: {{tip: [= a, 0, 0]}}          # a place to connect something to: crank.tip
-  coupler:
-    shape: {{type: rod, length: = b, mass: 1 kg}}
-  rocker:                                 # or by numbers, inertia about the centre of mass
-    mass: 0.8
-    com: [150 mm, 0, 0]
-    inertia: [1e-3, 6e-3, 6e-3]
-
-connections:              # joints and constraints; loops close by themselves
-  A: {{type: Revolute, axis: y, between: [ground, crank]}}
-  B: {{type: Revolute, axis: y, between: [crank.tip, coupler]}}
-  C: {{type: Revolute, axis: y, between: [{{body: coupler, at: [= b, 0, 0]}}, {{body: rocker, at: [0.3, 0, 0]}}]}}
-  D: {{type: Revolute, axis: y, between: [{{body: ground, at: [0.35, 0, 0]}}, rocker]}}
-
-forces:                   # springs, dampers, motors, contacts
-  spring:
-    type: SpringDamper
-    stiffness: 0.1 N/mm
-    damping: 1
-    length: 300 mm
-    between: [{{body: coupler, at: [0.2, 0, 0]}}, {{body: ground, at: [0, 0, 0.5]}}]
-
-drives:                   # leave this out, and it falls
-  A: {{speed: 60 rpm}}
-
-simulate:                 # what `dalembert simulate` does without further words
-  t_end: 2 s
-  outputs: [rocker.angle, A.effort, D.force.norm]
-"""
-
 
 def new(chosen: argparse.Namespace) -> CommandResult:
     """Write a new model file from a template."""
@@ -69,7 +24,7 @@ def new(chosen: argparse.Namespace) -> CommandResult:
     if path.exists() and not chosen.force:
         raise ModelError("new", "file", chosen.file, "it exists already: use another name, or --force")
     if chosen.library is None:
-        text = _FIRST.format(file=path.name, name=path.stem)
+        text = first_model(path)
     else:
         known = library_systems()
         if chosen.library not in known:
@@ -88,6 +43,12 @@ def new(chosen: argparse.Namespace) -> CommandResult:
     path.write_text(text, encoding="utf-8")
     summary = f"written: {path}\nnext: dalembert simulate {path} --export motion.html"
     return CommandResult(summary, {"written": [str(path)]})
+
+
+def first_model(path: Path) -> str:
+    """Return the text of a model file to begin with, a four-bar linkage."""
+    text = Path(__file__).with_name("first_model.yaml").read_text(encoding="utf-8")
+    return text.replace("%FILE%", path.name).replace("%NAME%", path.stem)
 
 
 def convert(chosen: argparse.Namespace) -> CommandResult:

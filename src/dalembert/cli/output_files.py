@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import ModelError
@@ -42,23 +43,18 @@ def check_output_paths(chosen: argparse.Namespace) -> None:
 
 def write_files(result: Result, chosen: argparse.Namespace, names: list[str]) -> list[str]:
     """Write the requested files; return their names."""
-    written = []
-    if chosen.out is not None:
-        _save(result, chosen.out, names)
-        written.append(chosen.out)
-    if chosen.plot is not None:
-        result.plot(*chosen.plot, path=chosen.picture)
-        written.append(chosen.picture)
-    if chosen.energy is not None:
-        result.plot_energy(path=chosen.energy)
-        written.append(chosen.energy)
-    if chosen.export is not None:
-        result.export(chosen.export, trace=chosen.trace or [], plots=chosen.plot or [], speed=chosen.speed)
-        written.append(chosen.export)
-    if chosen.animate is not None:
-        result.animate(chosen.animate, trace=chosen.trace or [], speed=chosen.speed, fps=chosen.fps)
-        written.append(chosen.animate)
-    return written
+    look = {"trace": chosen.trace or [], "speed": chosen.speed}
+    files: list[tuple[str | None, Callable[[str], object]]] = [
+        (chosen.out, lambda path: _save(result, path, names)),
+        (None if chosen.plot is None else chosen.picture, lambda path: result.plot(*chosen.plot, path=path)),
+        (chosen.energy, lambda path: result.plot_energy(path=path)),
+        (chosen.export, lambda path: result.export(path, plots=chosen.plot or [], **look)),
+        (chosen.animate, lambda path: result.animate(path, fps=chosen.fps, **look)),
+    ]
+    for path, write in files:
+        if path is not None:
+            write(path)
+    return [path for path, _ in files if path is not None]
 
 
 def _save(result: Result, path: str, names: list[str]) -> None:

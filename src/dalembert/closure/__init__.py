@@ -1,4 +1,38 @@
-"""Loop closure: closure equations, assembly, mobility, continuation, start values."""
+"""Loop closure: closure equations, assembly, mobility, continuation, start values.
+
+Equations that must vanish have one interface, in two forms (`equations`). `Equations` are functions of q and time in
+SI units: residual, Jacobian, right-hand sides of velocities and accelerations, `retract` and `difference` on the
+manifold of q, and the scales of rows and columns. `ScaledRows` are such equations at one time, dimensionless, for
+batches: what solvers take.
+
+=====================================  ======================================================================
+Equations                              implementation
+=====================================  ======================================================================
+tree with cut joints, drives           `equations.RelativeEquations`
+natural coordinates                    `natural.equations.NaturalEquations`
+=====================================  ======================================================================
+
+=====================================  ======================================================================
+ScaledRows                             implementation
+=====================================  ======================================================================
+any Equations, coordinates held        `scaled_equations.ScaledEquations`
+these with stops, a plane, a sphere    `scaled_equations.ExtendedEquations`
+rows of all loop constraints           `loop_equations.LoopEquations`
+these with targets and limits          `loop_solver.LoopSolver` (rows: `limit_rows`, `starts.coordinate_targets`)
+inverse kinematics                     `motion.ik.equations.IkEquations`: rows by the core, one target per start
+equilibrium under a varied load        `statics.load_continuation.LoadedEquations`
+states: loops, drives, locks           `linear.state_constraints.StateConstraints`: masks of LoopEquations
+=====================================  ======================================================================
+
+Solvers: `projection` (the nearest closed configuration, by Newton's method), `numerics.least_squares`
+(Levenberg-Marquardt from far away), `position_solver` (Newton's method with a choice of factorizations, for users),
+`branch_search` (all solutions), `continuation` (paths of solutions), `velocity_projection` (velocities and
+accelerations). Ranks and null spaces, with their tolerances, are those of `numerics.rank`.
+
+Assembly: `assembly` resolves names and explains failures, `loop_solver` closes from one guess, `all_assemblies` finds
+all; `starts` turns start values into guesses and targets, `driven` follows drives. Analyses: `mobility_analysis`,
+`planar_count`, `redundancy`, `motion_subspace`, `position_rates`.
+"""
 
 from .assembly import Assembly, assemble
 from .continuation.solution_path import Path

@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array, random_generator
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
 from ..system import System
 from .all_assemblies import all_branches
 from .limit_rows import hold_limits
+from .loop_equations import LoopEquations
 from .loop_solver import LoopSolver, SoftTargets, SolverOutcome
 from .named_velocities import as_name_list, named_velocities
 from .redundancy import conflicting_constraints, loop_connections
@@ -30,7 +32,6 @@ from .velocity_projection import consistent_velocities
 
 __all__ = ["Assembly", "assemble", "close_loops"]
 
-Array = NDArray[np.float64]
 
 MAX_PREFERENCE_STARTS = 8  # starting points for meeting preferences exactly, unless the preferences outnumber the DOF
 
@@ -61,7 +62,7 @@ class Assembly(ArrayAnswer):
     _arrays: ClassVar = {"q": (("coordinate",), ""), "branches": (("branch", "coordinate"), "")}
 
     def state(self, v: ArrayLike | None = None, *, hold: str | Iterable[str] = ()) -> State:
-        """Return a State at `q` with the velocities nearest to `v` (zero if left out) that keep the loops closed.
+        """Return a State at `q` with the velocities nearest to `v` (default zero) that keep loops closed.
 
         Parameters
         ----------
@@ -164,13 +165,15 @@ def assemble(
     model = as_model(system)
     if not isinstance(starts, (int, np.integer)) or starts < 1:
         raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
-    closure = LoopSolver(model, tolerance, max_iterations, weights, t)
+    closure = LoopSolver(LoopEquations.of(model, t=t), tolerance, max_iterations, weights)
     described = StartValues.of(model)
     if prefer is None:
         # given start values are preferred; the others may move
         prefer = described.positions(model) if q is None else model.flexible_names  # smallest deformation
     placed = (
-        body_pose_targets(model, described.places) if (q is None if use_placements is None else use_placements) else []
+        body_pose_targets(model, described.placements)
+        if (q is None if use_placements is None else use_placements)
+        else []
     )
     return close_loops(
         closure,
@@ -221,7 +224,7 @@ def close_loops(
     preferred, wanted = _hold(model, prefer)
     wanted += placed
     guess = closure.guess(_with_target_values(model, _with_target_values(model, guess, prefer), fixed))
-    hopes = SoftTargets(model, guess, preferred & ~held, wanted, closure.scales) if preferred.any() or wanted else None
+    hopes = SoftTargets(model, guess, preferred & ~held, wanted, closure.loops) if preferred.any() or wanted else None
 
     def found_by(equations: LoopSolver) -> SolverOutcome:
         outcome = (
@@ -243,14 +246,14 @@ def close_loops(
         raise _failure(closure, outcome, held)
     if not outcome.closed:
         outcome = closure.iterate(found[0], ~held)
-    residual = float(np.abs(closure.gaps(outcome.q)).max(initial=0.0)) if model.nc else 0.0
+    residual = float(np.abs(closure.loops.gaps(outcome.q)).max(initial=0.0)) if model.nc else 0.0
     return Assembly(outcome.q, residual, outcome.iterations, model, outcome.history, found if branches else [outcome.q])
 
 
 def _close_meeting_preferences(
     closure: LoopSolver,
     guess: Array,
-    held: NDArray[np.bool_],
+    held: BoolArray,
     hopes: SoftTargets,
     random: np.random.Generator,
     starts: int,
@@ -258,7 +261,7 @@ def _close_meeting_preferences(
     """Close the loops with every preference met exactly, if possible."""
     all_held = held | hopes.columns
     exact = closure.with_rows(hopes.loop_constraints)
-    rows = len(exact.scales.rows) + sum(loop_constraint.count for loop_constraint in exact.extra)
+    rows = len(exact.loops.row_scales) + sum(loop_constraint.count for loop_constraint in exact.extra)
     tries = starts if rows > (~all_held).sum() else max(starts, MAX_PREFERENCE_STARTS)
     return exact.close(guess, all_held, random, starts=tries)
 
@@ -271,7 +274,7 @@ def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
     return dict(names) if isinstance(names, Mapping) else dict.fromkeys(as_name_list(names))
 
 
-def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[CoordinateTarget]]:
+def _hold(model: Model, values: Mapping[str, Any]) -> tuple[BoolArray, list[CoordinateTarget]]:
     """Return the locked tree velocities and the loop constraint targets, for names with values (None: the guess)."""
     marks, loop_constraints = np.zeros(model.nv, dtype=bool), []
     for name, value in values.items():
@@ -283,7 +286,7 @@ def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], l
             if dofs.cut:
                 remedy = "it cannot be held by itself where a loop is cut: name the connection"
                 raise ModelError("assemble", "name", name, remedy)
-            marks |= dofs.marks
+            marks |= dofs.mask
     return marks, loop_constraints
 
 
@@ -305,22 +308,22 @@ def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -
 # ---- failure messages
 
 
-def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_]) -> AssemblyError:
+def _failure(closure: LoopSolver, outcome: SolverOutcome, held: BoolArray) -> AssemblyError:
     """Return the error for loops that stay open: residuals, cause and remedies."""
     model, q = closure.model, outcome.q
-    residual = np.abs(closure.gaps(q))
+    residual = np.abs(closure.loops.gaps(q))
     worst: dict[str, int] = {}
-    for row in np.argsort(-closure.scales.rows * residual, kind="stable"):
+    for row in np.argsort(-closure.loops.row_scales * residual, kind="stable"):
         worst.setdefault(model.constraint_connections[row], int(row))
     residuals = {name: float(residual[row]) for name, row in worst.items()}
     shown = [
-        f"{name!r} stays open by {residual[row]:.3g} {closure.scales.units[row]} ({model.constraint_names[row]})"
+        f"{name!r} stays open by {residual[row]:.3g} {closure.loops.units[row]} ({model.constraint_names[row]})"
         for name, row in list(worst.items())[:5]
-        if closure.scales.rows[row] * residual[row] > closure.tolerance
+        if closure.loops.row_scales[row] * residual[row] > closure.tolerance
     ]
     for loop_constraint in closure.extra:
         off = np.abs(loop_constraint.residual(model, q))
-        if (loop_constraint.scales(closure.scales.length) * off).max(initial=0.0) > closure.tolerance:
+        if (loop_constraint.scales(closure.loops.length) * off).max(initial=0.0) > closure.tolerance:
             unit = "rad" if loop_constraint.turns[int(off.argmax())].any() else "m"
             shown.append(f"{loop_constraint.name!r} is off by {off.max():.3g} {unit} from its held value")
     head = f"system {model.system.name!r} does not close"
@@ -337,9 +340,9 @@ def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_
     else:
         count = f"{outcome.iterations} iteration{'s' * (outcome.iterations != 1)}"
         text = f"{head}{while_held}: after {count} {', '.join(shown)}. "
-        r, J = closure.scales.residual(model, q), closure.scales.jacobian(model, q)
+        r, J = closure.loops.residual(q), closure.loops.jacobian(q)
         pull = float(np.linalg.norm(J.T @ r)) > 1e-4 * float(np.linalg.norm(J) * np.linalg.norm(r))
-        clash = conflicting_constraints(model, q, t=closure.t) if outcome.stationary and not pull else []
+        clash = conflicting_constraints(model, q, t=float(closure.loops.t)) if outcome.stationary and not pull else []
         if clash:
             text += " ".join(clash) + " "
             text += "Correct the markers or lengths, or replace one connection by one with more degrees of freedom."

@@ -16,16 +16,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..numerics.least_squares import LeastSquaresProblem, levenberg_marquardt
+from ..arrays import Array, BoolArray, IndexArray
+from ..numerics.least_squares import levenberg_marquardt
+from .equations import ScaledRows
 
 __all__ = [
     "EquationBlock",
-    "ScaledRows",
     "all_closed_configurations",
     "block_solutions",
     "blocks_of",
@@ -33,37 +32,15 @@ __all__ = [
     "spread_starts",
 ]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 DUPLICATE_TOL = (
     1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one
 )
+BLOCK_RANK_TOL = 1e-7  # of scaled rows: a smaller singular value leaves the solutions of a block undetermined
 MAX_ROUNDS = 12
 MAX_BLOCK_CONNECTIONS = 4  # connections combined in the search for a block
 MAX_ISOLATED_SINGLES = 40  # more solutions than this, most found once only, are not isolated
 MAX_BATCH_SIZE = 20000  # states in a batch
-
-
-class ScaledRows(LeastSquaresProblem, Protocol):
-    """Dimensionless closure equations for batches of configurations.
-
-    Attributes
-    ----------
-    nv : int
-    groups : sequence of int arrays
-        Rows of each connection.
-    """
-
-    @property
-    def groups(self) -> Sequence[IndexArray]:
-        """Rows of each connection."""
-        ...
-
-    def difference(self, q0: Array, q1: Array) -> Array:
-        """Return the scaled steps (B, nv) from q0 to q1, the shorter way around."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +86,8 @@ def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.G
     Rows without a moving column are left out. Undetermined rows form the last block.
     """
     kicks = random.uniform(-np.pi, np.pi, (3, system.nv)) * ~held
-    J = np.abs(system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks)))
-    signed = system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks))
-    touched = (J > 1e-9).any(0) & ~held
+    J = system.jacobian(system.retract(np.broadcast_to(q, (3, len(q))), kicks))
+    touched = (np.abs(J) > 1e-9).any(0) & ~held
     groups = [rows for group in system.groups if len(rows := group[touched[group].any(1)])]
     solved, blocks = held.copy(), []
 
@@ -119,8 +95,7 @@ def blocks_of(system: ScaledRows, q: Array, held: BoolArray, random: np.random.G
         rows = np.concatenate(chosen)
         seen = touched[rows].any(0)
         columns = np.flatnonzero(seen & ~solved)
-        rank = max(np.linalg.matrix_rank(one[np.ix_(rows, columns)], tol=1e-7) for one in signed)
-        if rank < len(columns):
+        if np.linalg.matrix_rank(J[:, rows[:, None], columns], tol=BLOCK_RANK_TOL).max() < len(columns):
             return None
         return EquationBlock(rows, columns, np.flatnonzero(seen & solved))
 

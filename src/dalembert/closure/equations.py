@@ -13,17 +13,17 @@ Newton's method, rank, subspaces of motion, continuation and branches use only t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..model import Model
-from .scaling import Scaling
+from ..numerics.least_squares import LeastSquaresProblem
+from .loop_equations import LoopEquations
 
-__all__ = ["Equations", "RelativeEquations"]
-
-Array = NDArray[np.float64]
+__all__ = ["Equations", "RelativeEquations", "ScaledRows"]
 
 
 class Equations(Protocol):
@@ -73,6 +73,22 @@ class Equations(Protocol):
         ...
 
 
+class ScaledRows(LeastSquaresProblem, Protocol):
+    """Closure equations at one time, dimensionless: for one configuration or a batch.
+
+    Projection, least squares, branch search and continuation take these.
+    """
+
+    @property
+    def groups(self) -> Sequence[IndexArray]:
+        """Rows of each connection."""
+        ...
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1 (..., nq), the shorter way around."""
+        ...
+
+
 class RelativeEquations:
     """Equations of a model in joint coordinates: rows of loop constraints, then those of driven joints.
 
@@ -92,16 +108,16 @@ class RelativeEquations:
         self.rows = model.nc + len(self._places)
         self.speed_names = tuple(model.speed_names)
         self.row_names = (*model.constraint_names, *(model.speed_names[k] for k in self._places))
-        scales = Scaling.of(model, positions_only=True, prescribed=False)
+        loops = LoopEquations.of(model, positions_only=True, prescribed=False)
         let_go = ~model.compiled.names.closing
         if not driven:
             let_go = let_go | self._driven_rows()
         self._closing = ~let_go
-        self.column_scales = scales.columns
-        held = np.where(self._levels == 0, 1.0 / scales.columns[self._places], 0.0)
-        self.row_scales = np.concatenate([np.where(let_go, 0.0, scales.rows), held])
+        self.column_scales = loops.column_scales
+        held = np.where(self._levels == 0, 1.0 / loops.column_scales[self._places], 0.0)
+        self.row_scales = np.concatenate([np.where(let_go, 0.0, loops.row_scales), held])
 
-    def _driven_rows(self) -> NDArray[np.bool_]:
+    def _driven_rows(self) -> BoolArray:
         model = self.model
         rows = np.zeros(model.nc, dtype=bool)
         rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
@@ -110,11 +126,11 @@ class RelativeEquations:
     def residual(self, q: Array, t: float) -> Array:
         """Return Phi (rows,), m or rad; of a batch q (B, nq), (B, rows)."""
         model = self.model
-        gaps = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0] if self._driven else 0.0)
+        gaps = model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0] if self._driven else 0.0)
         gaps[..., ~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
         if not self._places:
             return np.asarray(gaps)
-        given = model.drive_motion(t)[0]
+        given = model.drive_targets(t)[0]
         away = model.difference(np.where(np.isnan(given), q, given), q)[..., self._places]
         return np.concatenate([gaps, np.where(self._levels == 0, away, 0.0)], -1)
 
@@ -131,21 +147,19 @@ class RelativeEquations:
     def velocity_terms(self, q: Array, t: float) -> Array:
         """Return b (rows,), m/s or rad/s."""
         model = self.model
-        b = (model.row_motion(t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
-        return np.concatenate([b * self._closing, model.drive_motion(t)[1][self._places]])
+        b = (model.constraint_targets(t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
+        return np.concatenate([b * self._closing, model.drive_targets(t)[1][self._places]])
 
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,), m/s2 or rad/s2."""
         model = self.model
-        c = (model.row_motion(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
-        return np.concatenate([c * self._closing, model.drive_motion(t)[2][self._places]])
+        c = (model.constraint_targets(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
+        return np.concatenate([c * self._closing, model.drive_targets(t)[2][self._places]])
 
     def retract(self, q: Array, step: Array) -> Array:
         """Return the configuration (nq,) after a step (nv,) from q."""
-        moved: Array = self.model.integrate(q, step)
-        return moved
+        return self.model.integrate(q, step)
 
     def difference(self, q0: Array, q1: Array) -> Array:
         """Return the step (nv,) from q0 to q1."""
-        step: Array = self.model.difference(q0, q1)
-        return step
+        return self.model.difference(q0, q1)

@@ -15,9 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text
+from ..arrays import Array
 from ..checks import checked, finite_number
 from ..model import Model, as_model
 from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
@@ -25,17 +26,15 @@ from ..system import System
 from .assembly import assemble
 from .driven.driven_state import driven_positions
 from .driven.prescribed_velocities import Prescribed
+from .loop_equations import LoopEquations
 from .named_velocities import named_velocities
 from .nearby_configurations import general_mobility
 from .planar_count import planar_count
 from .redundancy import connections_sharing_load, loop_connections
-from .scaling import Scaling
 from .ungrounded_parts import find_ungrounded_parts
 
 __all__ = ["Mobility", "mobility"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 NEARLY_TOL = 1e-4
 """Scaled singular values below this that are not zero (see `CLOSED_RANK_TOL`) are reported as nearly singular. Closing
@@ -50,12 +49,12 @@ class Mobility(Answer):
     ----------
     mobility : int
         Independent instantaneous motions at `q`, with drives released: nv - rank P, clocks not counted.
-    positions : int
+    configuration_dimension : int
         Dimension of the closed configurations around `q`, with drives released: more than `mobility` with nonholonomic
         rows. A skate has 3 and 2.
-    left : int
+    driven_mobility : int
         Independent motions that the drives leave.
-    idle : tuple of str
+    redundant_drives : tuple of str
         Drives without which the same number of motions would be left: too many, or at a dead point.
     gruebler : int
         The count of degrees of freedom minus closure rows, 6 nb - sum of (6 - degrees of freedom) over all connections,
@@ -89,9 +88,9 @@ class Mobility(Answer):
     """
 
     mobility: int
-    positions: int
-    left: int
-    idle: tuple[str, ...]
+    configuration_dimension: int
+    driven_mobility: int
+    redundant_drives: tuple[str, ...]
     gruebler: int
     planar: int | None
     redundant: dict[str, int]
@@ -119,10 +118,10 @@ class Mobility(Answer):
         if len(chosen) != self.mobility:
             return False
         prescribed = Prescribed.of(model)
-        scales = Scaling.of(model, t=self.t).without(prescribed.rows)
-        N = null_space(scales.jacobian(model, self.q), free=~prescribed.clocks)
+        loops = LoopEquations.of(model, t=self.t).without(prescribed.rows)
+        N = null_space(loops.jacobian(self.q), free=~prescribed.clocks)
         moved = np.vstack(
-            [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * scales.columns) @ N]
+            [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * loops.column_scales) @ N]
         )
         return bool(np.linalg.svd(moved, compute_uv=False).min(initial=1.0) > NEARLY_TOL)
 
@@ -190,12 +189,13 @@ class Mobility(Answer):
 
     def _positions_text(self) -> list[str]:
         """Return the text on the difference between positions and velocities, if there is one."""
-        if self.positions == self.mobility:
+        if self.configuration_dimension == self.mobility:
             return []
         model = self.model
         binding = [name for name, whole in zip(model.constraint_names, model.holonomic, strict=True) if not whole]
         rows = ", ".join(binding[:8])
-        return [f"  {self.positions} DOF of position, {self.mobility} of velocity: {rows} constrain velocities"]
+        positions = self.configuration_dimension
+        return [f"  {positions} DOF of position, {self.mobility} of velocity: {rows} constrain velocities"]
 
     def _drives_text(self) -> list[str]:
         """Return the text on the DOF left by drives, if there are any."""
@@ -203,11 +203,13 @@ class Mobility(Answer):
         if not names:
             return []
         listed = ", ".join(names[:8]) + ", ..." * (len(names) > 8)
-        lines = [f"with {_count(len(names), 'drive')} ({listed}): {self.left} DOF left"]
-        if self.idle:
-            several = len(self.idle) > 1
+        lines = [f"with {_count(len(names), 'drive')} ({listed}): {self.driven_mobility} DOF left"]
+        if self.redundant_drives:
+            several = len(self.redundant_drives) > 1
             why = "each of them repeats or contradicts the others" if several else "what it prescribes cannot be chosen"
-            lines.append(f"  without {' or '.join(self.idle)} as many would be left: {why}, or this is a dead point")
+            lines.append(
+                f"  without {' or '.join(self.redundant_drives)} as many would be left: {why}, or this is a dead point"
+            )
         return lines
 
     def _explained(self) -> str:
@@ -254,30 +256,30 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
     t = finite_number(t, item="mobility", field="t")
     prescribed = Prescribed.of(model)
     at = _configuration(model, q, t, prescribed)
-    everything = Scaling.of(model, t=t)
+    everything = LoopEquations.of(model, t=t)
     let_go = prescribed.rows | ~model.compiled.names.closing
-    scales, free = everything.without(let_go), ~prescribed.clocks
-    J = scales.jacobian(model, at)
+    loops, free = everything.without(let_go), ~prescribed.clocks
+    J = loops.jacobian(at)
     s = singular_values(J[:, free])
     rank = numerical_rank(s)
     here = int(free.sum()) - rank
-    bound = numerical_rank(singular_values(scales.of_positions(model).jacobian(model, at)[:, free]))
-    general = general_mobility(model, at, here, scales=scales, free=free) if model.nc else here
-    redundant, rows, shared = _redundancy(model, at, scales, J[:, free], rank)
-    left, idle = prescribed.leave(everything.jacobian(model, at))
+    bound = numerical_rank(singular_values(loops.of_positions().jacobian(at)[:, free]))
+    general = general_mobility(loops, at, here, free=free) if model.nc else here
+    redundant, rows, shared = _redundancy(model, at, loops, J[:, free], rank)
+    left, idle = prescribed.leave(everything.jacobian(at))
     return Mobility(
         mobility=here,
-        positions=int(free.sum()) - bound,
-        left=left,
-        idle=idle,
+        configuration_dimension=int(free.sum()) - bound,
+        driven_mobility=left,
+        redundant_drives=idle,
         gruebler=int(free.sum()) - int((~let_go).sum()),
-        planar=planar_count(model, at, scales, free),
+        planar=planar_count(loops, at, free),
         redundant=redundant,
         redundant_rows=rows,
         shared=shared,
         singular_values=s,
         rank=rank,
-        motions=_motions(model, scales, null_space(J, free=free)),
+        motions=_motions(model, loops, null_space(J, free=free)),
         permanent=general == here,
         general=general,
         loops=loop_connections(model),
@@ -293,14 +295,14 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
         return driven_positions(model, t)
     at = model.checked_configuration("mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
-    q_given = model.drive_motion(t)[0]
+    q_given = model.drive_targets(t)[0]
     for drive in prescribed.clock_drives:
         index = model.q_slice(drive.connection.name).start + drive.coordinate
         at[index] = q_given[index]
     return assemble(model, q=at, hold=clocks, t=t).q if model.nc else at
 
 
-def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:
+def _motions(model: Model, loops: LoopEquations, N: Array) -> list[dict[str, float]]:
     """Return a readable basis of motions N (nv, k): each has one leading velocity that is zero in all others."""
     from scipy.linalg import qr
 
@@ -312,7 +314,7 @@ def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:
     leading = np.sort(order[: N.shape[1]])
     x = N @ np.linalg.inv(N[leading])
     x[np.abs(x) < 1e-9 * np.abs(x).max(0)] = 0.0
-    v = x * scales.columns[:, None] / scales.columns[leading]
+    v = x * loops.column_scales[:, None] / loops.column_scales[leading]
     v[leading] = np.eye(len(leading))
     return [
         {name: float(value) for name, value in zip(model.speed_names, column, strict=True) if value} for column in v.T
@@ -320,15 +322,16 @@ def _motions(model: Model, scales: Scaling, N: Array) -> list[dict[str, float]]:
 
 
 def _redundancy(
-    model: Model, q: Array, scales: Scaling, J: Array, rank: int
+    model: Model, q: Array, loops: LoopEquations, J: Array, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and the connections that share them, by connection."""
     _, dropped, y = split_rows(J, rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
-    counts = [k for k, row in enumerate(dropped) if scales.rows[row]]  # the others are released
+    counts = [k for k, row in enumerate(dropped) if loops.row_scales[row]]  # the others are released
     dropped, y = [dropped[k] for k in counts], y[counts]
-    for row, names in zip(dropped, connections_sharing_load(model, q, y * scales.rows, t=scales.t), strict=True):
+    sharing = connections_sharing_load(model, q, y * loops.row_scales, t=float(loops.t))
+    for row, names in zip(dropped, sharing, strict=True):
         owner = model.constraint_connections[row]
         rows[owner] = (*rows.get(owner, ()), model.constraint_names[row][len(owner) + 1 :])
         shared.setdefault(owner, {owner}).update(names)

@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..compile.names import full_names
 from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 
 __all__ = ["NamedVelocities", "as_name_list", "named_velocities"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class NamedVelocities:
         return [self.model.speed_names[k] for k in self.columns] + [_cut_names(self.model)[k] for k in self.cut]
 
     @property
-    def marks(self) -> NDArray[np.bool_]:
+    def mask(self) -> BoolArray:
         """Mask (nv,) of the tree velocities among them."""
         marks = np.zeros(self.model.nv, dtype=bool)
         marks[self.columns] = True
@@ -62,8 +60,7 @@ class NamedVelocities:
         still = np.zeros(model.nv)
         units = np.vstack([still, np.eye(model.nv)])
         speeds = model.cut_motion(q, units, still)[1][:, self.cut]
-        rows: Array = (speeds[1:] - speeds[0]).T
-        return rows
+        return (speeds[1:] - speeds[0]).T
 
     def rows(self, q: Array) -> Array:
         """Return C (k, nv) at q (nq,) of all."""
@@ -71,13 +68,11 @@ class NamedVelocities:
 
     def cut_speeds(self, q: Array, v: Array) -> Array:
         """Return the velocities of the cut ones, (k,)."""
-        speeds: Array = self.model.cut_motion(q, v, np.zeros(self.model.nv))[1][self.cut]
-        return speeds
+        return self.model.cut_motion(q, v, np.zeros(self.model.nv))[1][self.cut]
 
     def cut_accelerations(self, q: Array, v: Array, a: Array) -> Array:
         """Return the accelerations of the cut ones, (k,)."""
-        rates: Array = self.model.cut_motion(q, v, a)[2][self.cut]
-        return rates
+        return self.model.cut_motion(q, v, a)[2][self.cut]
 
     @property
     def cut_scales(self) -> Array:
@@ -102,7 +97,7 @@ def named_velocities(model: Model, names: str | Iterable[str], *, item: str) -> 
         elif name in model.speed_names:
             columns.add(model.speed_names.index(name))
         elif name in model.compiled.names.cut_v:
-            cut.update(range(*model.cut_slice(name).indices(len(cut_names))))
+            cut.update(range(*model.cut_joint_slice(name).indices(len(cut_names))))
         elif name in cut_names:
             cut.add(cut_names.index(name))
         else:

@@ -8,13 +8,11 @@ Garcia de Jalon and Bayo 1994, (3.47)-(3.52), after Liang and Lance 1985.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from .equations import Equations
 
 __all__ = ["gram_schmidt", "jacobian_rate"]
-
-Array = NDArray[np.float64]
 
 
 def gram_schmidt(P: Array, Pd: Array | None = None) -> tuple[Array, Array]:
@@ -41,5 +39,4 @@ def jacobian_rate(equations: Equations, q: Array, v: Array, t: float) -> Array:
     def J(s: float) -> Array:
         return equations.jacobian(equations.retract(q, s * v), t + s)
 
-    rate: Array = (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)
-    return rate
+    return (8 * (J(h) - J(-h)) - (J(2 * h) - J(-2 * h))) / (12 * h)

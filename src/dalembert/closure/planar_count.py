@@ -8,46 +8,44 @@ with f the planar degrees of freedom of a connection between two bodies; a coupl
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.connection_loads import weightless_loads
 from ..numerics.rank import null_space
+from .loop_equations import LoopEquations
 from .nearby_configurations import closed_neighbours
-from .scaling import Scaling
 
 __all__ = ["planar_count"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 ROUNDOFF_TOL = 1e-9
 
 
-def planar_count(model: Model, q: Array, scales: Scaling, free: BoolArray) -> int | None:
+def planar_count(loops: LoopEquations, q: Array, free: BoolArray) -> int | None:
     """Return (1), or None if the system does not move in a plane.
 
     Parameters
     ----------
-    model : Model
+    loops : LoopEquations
+        With zero scale for driven rows.
     q : (nq,) rad or m
         A closed configuration.
-    scales : Scaling
-        With zero scale for driven rows.
     free : (nv,)
         Mask of velocities that are not clocks.
     """
+    model = loops.model
     if model.flexible_names or not model.nb:
         return None
-    n = _normal(model, q, scales.columns[:, None] * np.eye(model.nv)[:, free])
+    n = _normal(model, q, loops.column_scales[:, None] * np.eye(model.nv)[:, free])
     if n is None:  # joints may allow motion out of the plane that loops prevent
-        n = _normal_of_motions(model, q, scales, free)
+        n = _normal_of_motions(loops, q, free)
     if n is None:
         return None
-    count = 3 * model.nb - sum(3 - dofs for dofs in _in_plane(model, q, scales, n))
-    return count - sum(bool(scales.rows[k]) for k in _coupling_rows(model))
+    count = 3 * model.nb - sum(3 - dofs for dofs in _in_plane(loops, q, n))
+    return count - sum(bool(loops.row_scales[k]) for k in _coupling_rows(model))
 
 
 def _normal(model: Model, q: Array, motions: Array) -> Array | None:
@@ -72,25 +70,26 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
     return np.asarray(U[:, 0]) if flat else None
 
 
-def _normal_of_motions(model: Model, q: Array, scales: Scaling, free: BoolArray) -> Array | None:
+def _normal_of_motions(loops: LoopEquations, q: Array, free: BoolArray) -> Array | None:
     """Return the normal of the plane in which all bodies move, at q and nearby configurations."""
 
     def at(place: Array) -> Array | None:
-        N = null_space(scales.jacobian(model, place), free=free)
-        return _normal(model, place, scales.columns[:, None] * N) if N.shape[1] else None
+        N = null_space(loops.jacobian(place), free=free)
+        return _normal(loops.model, place, loops.column_scales[:, None] * N) if N.shape[1] else None
 
     n = at(q)
     if n is None:
         return None
-    for near in closed_neighbours(model, q, scales, free):
+    for near in closed_neighbours(loops, q, free):
         other = at(near)
         if other is None or float(np.linalg.norm(np.cross(n, other))) > 1e-6:
             return None
     return n
 
 
-def _in_plane(model: Model, q: Array, scales: Scaling, n: Array) -> list[int]:
+def _in_plane(loops: LoopEquations, q: Array, n: Array) -> list[int]:
     """Return the planar degrees of freedom of every joint and every loop constraint."""
+    model = loops.model
     cut_q = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
     found = []
     for joint in model.forest.joints:
@@ -103,7 +102,7 @@ def _in_plane(model: Model, q: Array, scales: Scaling, n: Array) -> list[int]:
                 _of_joint(loop_constraint.element, values, model.pose(loop_constraint.first, q).rotation.T @ n)
             )
         else:
-            found.append(3 - _taken(model, q, scales, loop_constraint, n))
+            found.append(3 - _taken(loops, q, loop_constraint, n))
     return found
 
 
@@ -121,16 +120,18 @@ def _of_joint(joint: Joint, q: Array, n: Array) -> int:
     return int(np.linalg.matrix_rank(H, ROUNDOFF_TOL) + 3 - np.linalg.matrix_rank(both, ROUNDOFF_TOL))
 
 
-def _taken(model: Model, q: Array, scales: Scaling, loop_constraint: Connection, n: Array) -> int:
+def _taken(loops: LoopEquations, q: Array, loop_constraint: Connection, n: Array) -> int:
     """Return the number of motions in the plane that the rows of a constraint prevent."""
-    rows = [k for k, name in enumerate(model.constraint_connections) if name == loop_constraint.name and scales.rows[k]]
-    if not rows:
+    model = loops.model
+    mine = np.array(model.constraint_connections) == loop_constraint.name
+    rows = np.flatnonzero(mine & (loops.row_scales > 0.0))
+    if not len(rows):
         return 0
     lam = np.eye(model.nc)[rows]
-    loads = weightless_loads(model, np.tile(q, (len(rows), 1)), np.zeros((len(rows), model.nv)), lam, t=scales.t)
-    mine = loads[:, model.connection_names.index(loop_constraint.name)]
+    loads = weightless_loads(model, np.tile(q, (len(rows), 1)), np.zeros((len(rows), model.nv)), lam, t=loops.t)
+    at_constraint = loads[:, model.connection_names.index(loop_constraint.name)]
     sizes = np.array([1.0 / model.length] * 3 + [1.0] * 3)  # common scale for rows of both units
-    wrenches = mine * sizes
+    wrenches = at_constraint * sizes
     wrenches /= np.maximum(np.linalg.norm(wrenches, axis=1), 1e-300)[:, None]
     return int(np.linalg.matrix_rank(wrenches @ _plane(n), 1e-7))
 

@@ -1,34 +1,48 @@
-"""Projection of configurations onto equations that must vanish, by shortest Gauss-Newton steps."""
+"""Projection of configurations onto equations that must vanish, by shortest Gauss-Newton steps.
+
+For configurations near a closed one; from far away use `numerics.least_squares.descend`. Projection within bounds, in
+batches, is that of inverse kinematics (`motion.ik.nearest_configuration`): its active set differs from start to start.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..numerics.least_squares import LeastSquaresProblem
-from ..numerics.rank import ROW_RANK_TOL
+from ..numerics.rank import ROW_RANK_TOL, pseudo_inverse
 
-__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "project"]
+__all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "Projection", "project", "project_batch"]
 
-Array = NDArray[np.float64]
 
 # largest scaled residuals of configurations that count as closed
 CLOSED_TOL = 1e-12  # regular positions: a hundred roundings of loops of some ten links
 PATH_CLOSED_TOL = 1e-11  # points of paths: steps across a tangent leave a little more next to folds
 STALLED_TOL = 1e-9  # where steps reduce the residual no further: rounding of long loops and singular positions
+ROUNDOFF_TOL = 1e-13  # where further steps change nothing but rounding
 MAX_ITERATIONS = 30
+
+
+class Projection(NamedTuple):
+    """Closed configuration (nq,), and the number of steps to it."""
+
+    q: Array
+    iterations: int
 
 
 def project(
     equations: LeastSquaresProblem,
     q: Array,
-    free: NDArray[np.bool_],
+    free: BoolArray,
     *,
     tolerance: float = CLOSED_TOL,
     accepted: float = STALLED_TOL,
     max_step: float = np.inf,
-) -> Array | None:
-    """Return the closed configuration (nq,) next to q (nq,); None if none is nearby.
+    patience: int = MAX_ITERATIONS,
+) -> Projection | None:
+    """Return the closed configuration next to q (nq,); None if none is nearby.
 
     Parameters
     ----------
@@ -42,12 +56,13 @@ def project(
         Largest scaled residual that counts as closed if steps do not halve it any more.
     max_step : float
         Largest entry of a step, rad or characteristic lengths; a longer step means that nothing closes nearby.
+    patience : int
+        Steps after which each further one has to halve the residual.
     """
     r = equations.residual(q)
     worst = float(np.abs(r).max(initial=0.0))
-    for _ in range(MAX_ITERATIONS):
-        if worst < tolerance:
-            break
+    count = 0
+    while worst >= tolerance and count < MAX_ITERATIONS:
         step = np.zeros(equations.nv)
         step[free] = np.linalg.lstsq(equations.jacobian(q)[:, free], -r, rcond=ROW_RANK_TOL)[0]
         if float(np.abs(step).max(initial=0.0)) > max_step:
@@ -56,8 +71,21 @@ def project(
         r_trial = equations.residual(trial)
         before, worst = worst, float(np.abs(r_trial).max())
         if before < accepted and worst >= before:
-            return q
-        q, r = trial, r_trial
-        if before < accepted and worst > 0.5 * before:
+            return Projection(q, count)
+        q, r, count = trial, r_trial, count + 1
+        if worst > 0.5 * before and (before < accepted or count > patience):
             break
-    return q if worst < accepted else None
+    return Projection(q, count) if worst < accepted else None
+
+
+def project_batch(equations: LeastSquaresProblem, q: Array) -> Array:
+    """Return the configurations (B, nq) reached from q (B, nq) by shortest steps, all at once.
+
+    The steps end where all are closed to rounding, or after `MAX_ITERATIONS`; check the residual for success.
+    """
+    for _ in range(MAX_ITERATIONS):
+        r = equations.residual(q)
+        if np.abs(r).max(initial=0.0) < ROUNDOFF_TOL:
+            break
+        q = equations.retract(q, -np.einsum("bvr,br->bv", pseudo_inverse(equations.jacobian(q)), r))
+    return q

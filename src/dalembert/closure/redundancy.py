@@ -9,13 +9,13 @@ contradict each other.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import listed
 from ..model import Model
 from ..model.connection_loads import weightless_loads
 from ..numerics.rank import numerical_rank, singular_values, split_rows
-from .scaling import Scaling
+from .loop_equations import LoopEquations
 
 __all__ = [
     "conflicting_constraints",
@@ -25,7 +25,6 @@ __all__ = [
     "nearly_conflicting_constraints",
 ]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_FACTOR = 8.0  # times the rounding error
 RANK_GAP = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above
@@ -54,7 +53,7 @@ def connections_sharing_load(
     names, owners = np.array(model.connection_names), np.array(model.constraint_connections)
     couplings = {coupling.name for coupling in model.forest.couplings}
     found = []
-    for size, row in zip(sizes, lam / Scaling.of(model, prescribed=False).rows, strict=True):
+    for size, row in zip(sizes, lam / LoopEquations.of(model, prescribed=False).row_scales, strict=True):
         carrying = names[size > cutoff * size.max(initial=0.0)]
         acting = owners[np.abs(row) > cutoff * float(np.abs(row).max(initial=0.0))]
         found.append((*map(str, carrying), *dict.fromkeys(str(name) for name in acting if name in couplings)))
@@ -67,8 +66,8 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
     A residual that no small displacement reduces belongs to rows that repeat one another with different values. (If a
     link is merely too short, turning it a little does change the residual.) Time t (s) is for driven constraints.
     """
-    scales = Scaling.of(model, t=t)
-    r = scales.residual(model, q)
+    loops = LoopEquations.of(model, t=t)
+    r = loops.residual(q)
     owners = np.array(model.constraint_connections)
     random, size = np.random.default_rng(0), 1e-2
     sentences = []
@@ -81,15 +80,15 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
         unit = y / np.linalg.norm(y)
         give = 0.0
         for _ in range(4):
-            kick = random.uniform(-size, size, model.nv) * scales.columns
-            J = scales.jacobian(model, model.integrate(q, kick))
+            kick = random.uniform(-size, size, model.nv) * loops.column_scales
+            J = loops.jacobian(model.integrate(q, kick))
             give = max(give, float(np.abs(unit @ J).max(initial=0.0)))
         if give > 0.1 * size:
             continue
         worst = int(np.abs(y).argmax())
-        names = connections_sharing_load(model, q, (y * scales.rows)[None], t=t)[0]
+        names = connections_sharing_load(model, q, (y * loops.row_scales)[None], t=t)[0]
         others = [name for name in names if name != owners[worst]]
-        amount = f"{abs(r[worst]) / scales.rows[worst]:.6g} {scales.units[worst]}"
+        amount = f"{abs(r[worst]) / loops.row_scales[worst]:.6g} {loops.units[worst]}"
         sentences.append(
             f"Connections {listed([*others, str(owners[worst])])} contradict each other by {amount} "
             f"({model.constraint_names[worst]}): they fix the same relative position at different values."
@@ -102,22 +101,22 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
 
     Dependent rows are computed from the others. Their deviation beyond rounding is the misfit.
     """
-    scales = Scaling.of(model, positions_only=True, t=t)
-    r = scales.residual(model, q)
-    if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * scales.floor:
+    loops = LoopEquations.of(model, positions_only=True, t=t)
+    r = loops.residual(q)
+    if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor:
         return []
-    J = scales.jacobian(model, q)
+    J = loops.jacobian(q)
     _, dropped, y = split_rows(J, numerical_rank(singular_values(J)))
     gaps = np.abs(y @ r)
     worst: dict[tuple[str, ...], tuple[float, str]] = {}
     for k, (row, names) in enumerate(
-        zip(dropped, connections_sharing_load(model, q, y * scales.rows, t=t), strict=True)
+        zip(dropped, connections_sharing_load(model, q, y * loops.row_scales, t=t), strict=True)
     ):
-        if scales.rows[row] and gaps[k] > ROUNDOFF_FACTOR * scales.floor * float(np.abs(y[k]).sum()):
-            amount = gaps[k] / scales.rows[row]
+        if loops.row_scales[row] and gaps[k] > ROUNDOFF_FACTOR * loops.floor * float(np.abs(y[k]).sum()):
+            amount = gaps[k] / loops.row_scales[row]
             worst[names] = max(
                 worst.get(names, (0.0, "")),
-                (amount, f"{amount:.2g} {scales.units[row]} ({model.constraint_names[row]})"),
+                (amount, f"{amount:.2g} {loops.units[row]} ({model.constraint_names[row]})"),
             )
     return [
         f"{listed(names)} impose the same constraint except for {amount}: they are treated as one where they cannot be "
@@ -128,9 +127,8 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
 
 def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
     """Return messages on nearly dependent loops at t (n,), q (n, nq), and the connections that share the loads."""
-    scales = Scaling.of(model, prescribed=False)
-    P = np.array([model.constraint_jacobian(index, t=time) for index, time in zip(q, t.tolist(), strict=True)])
-    J = scales.rows[:, None] * P * scales.columns
+    loops = LoopEquations.of(model, prescribed=False, t=t)
+    J = loops.jacobian(q)
     s = np.linalg.svd(J, compute_uv=False)
     part = s / np.maximum(s[:, :1], 1.0)
     near = (part > RANK_GAP[0]) & (part < RANK_GAP[1])
@@ -138,7 +136,7 @@ def near_dependence(model: Model, t: Array, q: Array) -> list[str]:
         return []
     k, index = np.unravel_index(int(np.where(near, part, 1.0).argmin()), part.shape)
     smallest, y = float(part[k, index]), np.linalg.svd(J[k])[0][:, index]
-    names = connections_sharing_load(model, q[k], (y * scales.rows)[None], t=float(t[k]), cutoff=1e-3)[0]
+    names = connections_sharing_load(model, q[k], (y * loops.row_scales)[None], t=float(t[k]), cutoff=1e-3)[0]
     return [
         f"at t = {t[k]:.6g} s the loops are nearly dependent (condition {1 / smallest:.2g}): reactions of "
         f"{listed(names)} there depend on rounding and on misfits of their markers"

@@ -8,26 +8,31 @@ state by state. A `CoordinateMeasure` is a coordinate with a user name: of the t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import finite_number
 from ..compile.names import full_names
 from ..connections.constraints.ropes import Rope
 from ..connections.joints import Joint
 from ..errors import ModelError
-from ..model import Model
 from .equations import Equations, RelativeEquations
-from .loop_solver import axis_reversal_mask, loop_constraints_with_axes, periodic_angles
+from .equivalent_configurations import axis_reversal_mask, loop_constraints_with_axes, turning_angles
 
-__all__ = ["CoordinateMeasure", "ScaledEquations", "held_values", "measures_of", "named", "ropes_of"]
+__all__ = [
+    "CoordinateMeasure",
+    "ExtendedEquations",
+    "ScaledEquations",
+    "held_values",
+    "measures_of",
+    "named",
+    "ropes_of",
+]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 TWO_PI = 2 * np.pi
 
@@ -88,12 +93,23 @@ class CoordinateMeasure:
         rates = self.rates(many, np.tile(np.eye(n), (len(many) // n, 1)))
         return rates.reshape(*q.shape[:-1], n)
 
-    def away(self, values: Array | float, wanted: Array | float) -> Array:
+    def wrapped_error(self, values: Array | float, wanted: Array | float) -> Array:
         """Return the differences of values from wanted ones, the shorter way around."""
         gap = np.asarray(values - wanted, dtype=float)
         return gap - self.period * np.round(gap / self.period) if self.period else gap
 
-    def usual(self, value: float) -> float:
+    def violation(self, q: Array, *, wrapped: bool = True) -> Array:
+        """Return the distances (...) beyond its stops at q (..., nq), rad or m; zero within.
+
+        Periodic angles count the shorter way, unless `wrapped` is False.
+        """
+        values = self.values(q)
+        if self.period and wrapped:
+            middle = 0.5 * (self.lower + self.upper) if np.isfinite(self.lower + self.upper) else 0.0
+            values = middle + self.wrapped_error(values, middle)
+        return np.asarray(values - np.clip(values, self.lower, self.upper))
+
+    def wrap(self, value: float) -> float:
         """Return a value within 180° of zero, if the coordinate is periodic."""
         if not self.period:
             return value
@@ -105,25 +121,6 @@ class CoordinateMeasure:
         return np.unwrap(values, period=self.period) if self.period else values
 
 
-def _turning(model: Model) -> IndexArray:
-    """Return the columns of angles after a whole turn of which a body is back in its pose.
-
-    Wheels in couplings are included unless they have stops. Closed configurations that differ by whole turns of such
-    angles look the same and lie on one path.
-    """
-    columns = set(periodic_angles(model)[1].tolist())
-    bound = {(joint.name, part) for coupling in model.forest.couplings for joint, part in coupling.places}
-    for joint in model.forest.joints:
-        element, start = joint.element, model.v_slice(joint.name).start
-        if element.counts_turns or element.nq != element.nv:
-            continue
-        for k, name in enumerate(element.coordinates):
-            stops = element.lower is not None or element.upper is not None
-            if (joint.name, k) in bound and name.startswith("angle") and not stops:
-                columns.add(start + k)
-    return np.array(sorted(columns), dtype=np.intp)
-
-
 def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
     """Return the coordinates by name; orientations of spherical joints have none."""
     if not isinstance(equations, RelativeEquations):
@@ -133,7 +130,7 @@ def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
             for k, name in enumerate(equations.speed_names)
         }
     model, found = equations.model, {}
-    turns = set(_turning(model).tolist())
+    turns = set(turning_angles(model).tolist())
     for joint in model.forest.joints:
         element = joint.element
         if element.nq != element.nv:
@@ -146,7 +143,7 @@ def measures_of(equations: Equations) -> dict[str, CoordinateMeasure]:
         closing = loop_constraint.element
         if not isinstance(closing, Joint) or closing.nq != closing.nv:
             continue
-        place = model.cut_slice(loop_constraint.name).start
+        place = model.cut_joint_slice(loop_constraint.name).start
         for k, name in enumerate(full_names(loop_constraint.name, closing.coordinates)):
             turn = closing.coordinate_units[k] == "rad" and not closing.counts_turns
             found[name] = _measure(equations, name, closing, k, place + k, -1, TWO_PI if turn else 0.0)
@@ -200,7 +197,7 @@ class ScaledEquations:
         equations: Equations,
         held: Mapping[CoordinateMeasure, float] | None = None,
         t: float = 0.0,
-        clocks: NDArray[np.bool_] | None = None,
+        clocks: BoolArray | None = None,
     ) -> None:
         self.equations, self.t, self.held = equations, t, dict(held or {})
         self.nv, self.nq = equations.nv, equations.nq
@@ -217,7 +214,7 @@ class ScaledEquations:
         self.rows = len(self._rows) + len(self.held)
         self.periods = np.zeros(self.nv)
         if isinstance(equations, RelativeEquations):
-            self.periods[_turning(equations.model)] = TWO_PI
+            self.periods[turning_angles(equations.model)] = TWO_PI
 
     # ---- equations
 
@@ -230,7 +227,7 @@ class ScaledEquations:
             r = np.array([e.residual(one, self.t) * e.row_scales for one in q]).reshape(len(q), -1)[:, self._rows]
         if not self.held:
             return r
-        held = [(m.away(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
+        held = [(m.wrapped_error(m.values(q), value) / m.scale)[..., None] for m, value in self.held.items()]
         return np.concatenate([r, *held], -1)
 
     def jacobian(self, q: Array) -> Array:
@@ -277,7 +274,7 @@ class ScaledEquations:
         x[..., turns] -= TWO_PI * np.round(x[..., turns] / TWO_PI)
         return np.asarray(x)
 
-    def genuine(self, q: Array, rows: IndexArray | None = None) -> NDArray[np.bool_]:
+    def genuine(self, q: Array, rows: IndexArray | None = None) -> BoolArray:
         """Return the mask of configurations (..., nq) without opposed axes, which close for the joints too.
 
         With `rows`, only joints that these belong to are checked.
@@ -293,6 +290,39 @@ class ScaledEquations:
     def shift(self, q: Array, near: Array) -> Array:
         """Return the configuration q (nq,) with full turns added so that it is near another."""
         return self.retract(near, self.difference(near, q))
+
+
+class ExtendedEquations:
+    """Scaled equations with further rows: stops of joints, a distance, a plane.
+
+    Parameters
+    ----------
+    closed : ScaledEquations
+    residual, jacobian : callables of q (..., nq)
+        Of the k further rows: (..., k), and (..., k, nv) with respect to scaled velocities.
+    """
+
+    def __init__(
+        self, closed: ScaledEquations, residual: Callable[[Array], Array], jacobian: Callable[[Array], Array]
+    ) -> None:
+        self._closed, self._residual, self._jacobian = closed, residual, jacobian
+        self.nv, self.groups = closed.nv, closed.groups
+
+    def residual(self, q: Array) -> Array:
+        """Return the residuals (..., rows + k) at q (..., nq)."""
+        return np.concatenate([self._closed.residual(q), self._residual(q)], -1)
+
+    def jacobian(self, q: Array) -> Array:
+        """Return their derivatives (..., rows + k, nv)."""
+        return np.concatenate([self._closed.jacobian(q), self._jacobian(q)], -2)
+
+    def retract(self, q: Array, x: Array) -> Array:
+        """Return the configuration after scaled steps x (..., nv)."""
+        return self._closed.retract(q, x)
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1, whole turns removed."""
+        return self._closed.difference(q0, q1)
 
 
 def held_values(

@@ -22,7 +22,7 @@ def find_ungrounded_parts(system: System) -> list[str]:
 
 def _is_intended(system: System, part: set[str]) -> bool:
     """Return True if a force acts on a part, or its start is given."""
-    if part & set(system.places):
+    if part & set(system.placements):
         return True
     ends = [{c.first.body.name, c.second.body.name} for c in system.connections.values()]
     ends += [{marker.body.name for marker in force.ends} for force in system.forces.values()]

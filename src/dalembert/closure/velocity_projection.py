@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array
 from ..errors import AssemblyError, SingularityError, listed
 from ..model import Model, as_model
@@ -20,15 +21,16 @@ from ..numerics.rank import (
 )
 from ..system import System
 from ..system.initial_values import BodyPlacement
+from .loop_equations import LoopEquations
 from .named_velocities import NamedVelocities, as_name_list, named_velocities
-from .scaling import Scaling
+from .nearby_configurations import general_mobility
 from .starts.chain_targets import ChainRateTarget
-from .velocity_conflicts import explain_velocity_conflict
 
 __all__ = ["consistent_accelerations", "consistent_velocities", "preferred_velocities"]
 
-Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
+
+MIN_PARTICIPATION = 1e-6  # share of a motion; a velocity below it does not take part
 
 
 @checked("q", "hold")
@@ -60,18 +62,18 @@ def consistent_velocities(
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
     q = model.checked_configuration(item, q)
     held = named_velocities(model, hold, item=f"{item}: hold")
-    scales = Scaling.of(model, t=t)
+    loops = LoopEquations.of(model, t=t)
     target = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return v
-    free = ~held.marks
-    x = v / scales.columns
-    J = np.vstack([scales.jacobian(model, q), held.cut_scales[:, None] * held.cut_rows(q) * scales.columns])
-    rates = np.concatenate([scales.rows * scales.rates(model, q), held.cut_scales * target])
+    free = ~held.mask
+    x = v / loops.column_scales
+    J = np.vstack([loops.jacobian(q), held.cut_scales[:, None] * held.cut_rows(q) * loops.column_scales])
+    rates = np.concatenate([loops.row_scales * loops.velocity_terms(q), held.cut_scales * target])
     if (np.abs(J @ x - rates) <= np.finfo(float).eps * (np.abs(J) @ np.abs(x) + np.abs(rates))).all():
         return v
     size = float(np.linalg.norm(J, 2))
-    low = _root_of_inertia(model, q, scales, free)
+    low = _root_of_inertia(model, q, loops, free)
     # rank is decided on the geometry, not on the masses
     rank = numerical_rank(singular_values(J[:, free]), STEP_RANK_TOL, size)
     U, s, Vt = np.linalg.svd(np.linalg.solve(low, J[:, free].T).T, full_matrices=False)
@@ -79,14 +81,14 @@ def consistent_velocities(
         step = Vt[:rank].T @ ((U[:, :rank].T @ (rates - J @ x)) / s[:rank])
         x[free] += np.linalg.solve(low.T, step)
     gap = J @ x - rates
-    if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / scales.columns) + np.linalg.norm(rates)):
+    if np.abs(gap).max(initial=0.0) > 1e-9 * (size * np.linalg.norm(v / loops.column_scales) + np.linalg.norm(rates)):
         names = as_name_list(hold)
         what = f"the velocities held at {', '.join(map(repr, names))}" if names else "the rates of driven constraints"
         raise AssemblyError(
-            f"{item}: {what} contradict the closed loops: {_widest(held, scales, gap, '/s')}. "
-            f"{explain_velocity_conflict(held, q, t)}"
+            f"{item}: {what} contradict the closed loops: {_widest(held, loops, gap, '/s')}. "
+            f"{_explain_conflict(held, q, t)}"
         )
-    result: Array = x * scales.columns
+    result: Array = x * loops.column_scales
     result[~free] = v[~free]
     return result
 
@@ -129,13 +131,13 @@ def preferred_velocities(
         if not wishes:
             raise
     base = consistent_velocities(model, q, rest, hold=fixed, t=t)
-    scales = Scaling.of(model, t=t)
+    loops = LoopEquations.of(model, t=t)
     held, wished = (named_velocities(model, names, item="start speeds") for names in (fixed, wishes))
-    rows = [scales.jacobian(model, q), held.rows(q) * scales.columns]
-    allowed = scales.columns[:, None] * null_space(np.vstack(rows), STEP_RANK_TOL, 0.0)
+    rows = [loops.jacobian(q), held.rows(q) * loops.column_scales]
+    allowed = loops.column_scales[:, None] * null_space(np.vstack(rows), STEP_RANK_TOL, 0.0)
     v = rest.copy()
     cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
-    sizes = np.concatenate([1.0 / scales.columns[wished.columns], wished.cut_scales, units])
+    sizes = np.concatenate([1.0 / loops.column_scales[wished.columns], wished.cut_scales, units])
     G = np.vstack([wished.rows(q), placed])
     gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
@@ -195,29 +197,29 @@ def consistent_accelerations(
     q, v = finite_array(q, (model.nq,), item=item, field="q"), finite_array(v, (model.nv,), item=item, field="v")
     a = finite_array(a, (model.nv,), item=item, field="a").copy()
     held = named_velocities(model, hold, item=f"{item}: fixed")
-    scales = Scaling.of(model, t=t)
+    loops = LoopEquations.of(model, t=t)
     target = _with_values(held, hold, a, held.cut_accelerations(q, v, a) if held.cut else np.zeros(0), item)
     if not model.nc and not held.cut:
         return a
-    free = ~held.marks
-    P, bias = model.constraint_jacobian(q, t=t), model.constraint_bias(q, v, t=t)
+    free = ~held.mask
+    P, wanted = model.constraint_jacobian(q, t=t), loops.acceleration_terms(q, v)
     C = held.cut_rows(q)
     beyond = held.cut_accelerations(q, v, a) - target if held.cut else np.zeros(0)
-    rows = np.concatenate([scales.rows, held.cut_scales])
-    gap = rows * np.concatenate([P @ a + bias - scales.targets[2], beyond])
-    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(bias), np.abs(C) @ np.abs(a) + np.abs(target)])
+    rows = np.concatenate([loops.row_scales, held.cut_scales])
+    gap = rows * np.concatenate([P @ a - wanted, beyond])
+    terms = rows * np.concatenate([np.abs(P) @ np.abs(a) + np.abs(wanted), np.abs(C) @ np.abs(a) + np.abs(target)])
     if (np.abs(gap) <= np.finfo(float).eps * terms).all():
         return a
-    J = (rows[:, None] * np.vstack([P, C]) * scales.columns)[:, free]
+    J = (rows[:, None] * np.vstack([P, C]) * loops.column_scales)[:, free]
     step = minimum_norm_solution(J, -gap)
     rest = np.abs(J @ step + gap)
     if rest.max() > 1e-9 * float(np.abs(gap).max()) + 1e-12 * (1.0 + float(terms.max())):
         given = f"with the accelerations given for {listed(held.names)}, " if len(held) else ""
         raise SingularityError(
-            f"{item}: {given}no motion keeps the loops closed: {_widest(held, scales, rest, '/s2')}. "
-            f"{explain_velocity_conflict(held, q, t)}"
+            f"{item}: {given}no motion keeps the loops closed: {_widest(held, loops, rest, '/s2')}. "
+            f"{_explain_conflict(held, q, t)}"
         )
-    a[free] += scales.columns[free] * step
+    a[free] += loops.column_scales[free] * step
     return a
 
 
@@ -234,12 +236,12 @@ def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array,
     return target
 
 
-def _root_of_inertia(model: Model, q: Array, scales: Scaling, free: NDArray[np.bool_]) -> Array:
+def _root_of_inertia(model: Model, q: Array, loops: LoopEquations, free: BoolArray) -> Array:
     """Return L of M = L L^T in scaled free velocities.
 
     DOF without inertia get a small one, so that they follow.
     """
-    M = scales.columns[:, None] * model.mass_matrix(q) * scales.columns
+    M = loops.column_scales[:, None] * model.mass_matrix(q) * loops.column_scales
     M = M[np.ix_(free, free)]
     try:
         return np.asarray(np.linalg.cholesky(M))
@@ -248,11 +250,35 @@ def _root_of_inertia(model: Model, q: Array, scales: Scaling, free: NDArray[np.b
         return np.asarray(np.linalg.cholesky(M + little * np.eye(len(M))))
 
 
-def _widest(held: NamedVelocities, scales: Scaling, gap: Array, per: str) -> str:
+def _widest(held: NamedVelocities, loops: LoopEquations, gap: Array, per: str) -> str:
     """Return a text on the row with the largest violation, or the held coordinate with the largest error."""
-    worst, rows = int(np.abs(gap).argmax()), len(scales.rows)
+    worst, rows = int(np.abs(gap).argmax()), len(loops.row_scales)
     if worst >= rows:
         name = held.names[len(held.columns) + worst - rows]
         return f"{name!r} would be missed by {abs(gap[worst]) / held.cut_scales[worst - rows]:.3g} m or rad{per}"
-    amount = f"{abs(gap[worst] / scales.rows[worst]):.3g} {scales.units[worst]}{per}"
+    amount = f"{abs(gap[worst] / loops.row_scales[worst]):.3g} {loops.units[worst]}{per}"
     return f"row {held.model.constraint_names[worst]!r} would open at {amount}"
+
+
+def _explain_conflict(held: NamedVelocities, q: Array, t: float = 0.0) -> str:
+    """Return the reason why the held velocities are impossible at q (nq,), and a remedy."""
+    model = held.model
+    loops = LoopEquations.of(model, t=t)
+    motions = null_space(loops.jacobian(q)).T
+    text, here = "", len(motions)
+    nearby = general_mobility(loops, q, here)
+    if nearby != here:
+        text = f"The position is singular: mobility {here} here, {nearby} nearby; start elsewhere, or from rest. "
+    part = np.linalg.norm(motions, axis=0)
+    moved = np.linalg.norm(held.rows(q) @ (motions * loops.column_scales).T, axis=1)
+    if (moved < MIN_PARTICIPATION).any() and len(motions):
+        stuck = [name for name, p in zip(held.names, moved, strict=True) if p < MIN_PARTICIPATION]
+        able = [name for name, p in zip(model.speed_names, part, strict=True) if p > 0.1]
+        return (
+            f"{text}At this configuration {listed(stuck)} cannot move: a dead point; drive another coordinate, "
+            f"such as {listed(able)}."
+        )
+    if len(held) > len(motions):
+        count = f"{len(motions)} DOF"
+        return f"{text}The system has {count}: prescribe fewer, or values that agree (see da.mobility(...).motions)."
+    return text or "Prescribe fewer, or values that agree (see da.mobility(...).motions)."

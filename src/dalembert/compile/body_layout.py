@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["BodyLayout", "BodySlot", "ModalTables", "modes_of", "refuse_flexible", "second_order"]
-
-Array = NDArray[np.float64]
 
 
 def modes_of(body: Body) -> int:
@@ -84,7 +83,7 @@ class ModalTables:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays for the core."""
-        return {"modal": self.rows.array(), "modal_numbers": np.concatenate([np.zeros(0), *self._numbers])}
+        return {"modal": self.rows.array(), "modal_values": np.concatenate([np.zeros(0), *self._numbers])}
 
 
 class BodyLayout:
@@ -220,6 +219,5 @@ def second_order(flexible: FlexibleBody, position: Array) -> Array:
     if stiffening is not None and stiffening.loads is not None:
         for node, loads in zip(stiffening.load_nodes, stiffening.loads, strict=True):
             if np.allclose(flexible.nodes[flexible.index(int(node))], position, atol=1e-9):
-                shift: Array = -loads  # its work with the load is that of the geometric stiffness
-                return shift
+                return -loads  # its work with the load is that of the geometric stiffness
     return np.zeros((6, flexible.nm, flexible.nm))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..errors import ModelError
 from ..system.topology import Forest, TreeJoint
 from .body_layout import BodySlot
@@ -18,7 +19,6 @@ from .schema import Rows, number, table
 
 __all__ = ["flatten_bodies", "joint_markers"]
 
-Array = NDArray[np.float64]
 
 _LOWER = [0, 1, 2, 4, 5, 8]  # of a symmetric 3 x 3: xx xy xz yy yz zz
 
@@ -27,7 +27,7 @@ def flatten_bodies(
     forest: Forest, frames: FrameMap, joints: ConnectionProgramTables, names: Names
 ) -> dict[str, NDArray[Any]]:
     """Return the tables of bodies, of second markers, and of armatures."""
-    places = frames.places
+    places = frames.layout
     own = _inertias(forest, frames)
     rows = table("bodies", len(places.rows))
     for row, place in zip(rows, places.rows, strict=True):
@@ -53,15 +53,15 @@ def _set_joint(row: Any, joint: TreeJoint, joints: ConnectionProgramTables) -> N
     if element.kernel:
         row["kind"] = _core.joints[element.kernel, joint.reversed]
     else:
-        row["form"], row["nv"] = number("form", "custom"), element.nv
+        row["form"], row["nv"] = number("joint_form", "custom"), element.nv
         row["program"] = joints.of_joint(joint.name, element, reversed=joint.reversed)
 
 
 def _set_flexible(row: Any, place: BodySlot, forest: Forest, frames: FrameMap) -> None:
     """Fill the row of a modal body or a node; both are parallel to the user's frame at rest."""
     k = place.user
-    row["form"] = number("form", place.kind)
-    row["modal"], row["shape"], row["moves"] = frames.places.modal[k], place.shape, not place.clamped
+    row["form"] = number("joint_form", place.kind)
+    row["modal"], row["shape"], row["moves"] = frames.layout.modal[k], place.shape, not place.clamped
     row["R_PJ"] = row["R_FB"] = np.eye(3).ravel()
     if place.kind == "node":
         return
@@ -94,7 +94,7 @@ def joint_markers(forest: Forest, frames: FrameMap) -> NDArray[Any]:
     rows = Rows("markers")
     for k, joint in enumerate(forest.joints, start=1):
         body, R, p = frames.place(joint.inboard if joint.reversed else joint.outboard)
-        place = frames.places.carrier[k]
+        place = frames.layout.carrier[k]
         # joint loads are reported at the end of the joint, the origin of its frame F
         rows.add(R_FM=R, p_FM=p, place=place, body=body, outboard=not joint.reversed)
     return rows.array()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..connections.constraints.chain_reach import reach_of
 from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.ropes import Rope
@@ -31,8 +32,6 @@ from .time_laws import LawTables, flatten_drives
 
 __all__ = ["Compiled", "compile_system", "random_coordinates"]
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
@@ -48,11 +47,11 @@ class Compiled:
     tables : dict of str to array
         Of the core.
     elements : ElementTables
-    hosted : tuple
+    callback_laws : tuple
         Laws evaluated in Python for the core, in its order.
     drives : tuple of Drive
         In the order of the core.
-    lean : (nc,) bool
+    independent : (nc,) bool
         Rows that are not redundant within their loop constraint in every configuration.
     numbers : ParameterMap
         Parameters that can change without recompilation.
@@ -65,9 +64,9 @@ class Compiled:
     names: Names
     tables: dict[str, NDArray[Any]]
     elements: ElementTables
-    hosted: tuple[Any, ...]
+    callback_laws: tuple[Any, ...]
     drives: tuple[Drive, ...]
-    lean: NDArray[np.bool_]
+    independent: BoolArray
     numbers: ParameterMap
 
 
@@ -81,7 +80,7 @@ def _from_starts(system: System) -> System:
 
 
 def _with_chain_limits(system: System) -> System:
-    """Return the system with a rope beside every chain that can be stretched or folded."""
+    """Return the system with a rope parallel to every chain that can be stretched or folded."""
     for name, connection in list(system.connections.items()):
         reach = reach_of(connection.element) if isinstance(connection.element, KinematicChain) else None
         if reach is None or f"{name}.reach" in system.connections:
@@ -115,18 +114,18 @@ def compile_system(origin: System) -> Compiled:
         **flatten_bodies(forest, frames, joints, names),
         **flatten_loop_constraints(forest, frames, joints, names),
         **joints.arrays(),
-        **frames.places.tables.arrays(),
+        **frames.layout.tables.arrays(),
         **scales(forest, names),
         "gravity": np.array(system.gravity, dtype=float),
     }
     drives = tuple(system.drives.values())
-    lean = np.ones(len(names.rows), dtype=bool)
+    independent = np.ones(len(names.rows), dtype=bool)
     skeleton = _Skeleton(tables, np.zeros(0), [], [], None)
     if names.rows:
         generic = skeleton.integrate(random_coordinates(forest, names, np.random.default_rng(1)), np.zeros(skeleton.nv))
-        tables["lent"] = regularizing_inertia(skeleton, forest, names, generic)
-        skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["lent"]) else skeleton
-        rows, lean = _row_elimination_order(skeleton, forest, names)
+        tables["regularizing_inertia"] = regularizing_inertia(skeleton, forest, names, generic)
+        skeleton = _Skeleton(tables, np.zeros(0), [], [], None) if len(tables["regularizing_inertia"]) else skeleton
+        rows, independent = _row_elimination_order(skeleton, forest, names)
         tables |= rows
     else:  # in a loop, the loop constraint may supply the inertia that a branch lacks
         _check_inertia(skeleton, tables, forest, names, drives)
@@ -136,8 +135,10 @@ def compile_system(origin: System) -> Compiled:
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     numbers = collect_parameters(forest, frames, names, elements, drives, joints.own)
     tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
-    hosted = tuple(laws.hosted)
-    return Compiled(system, origin.key, forest, frames, names, tables, elements, hosted, drives, lean, numbers)
+    callback_laws = tuple(laws.callback_laws)
+    return Compiled(
+        system, origin.key, forest, frames, names, tables, elements, callback_laws, drives, independent, numbers
+    )
 
 
 class _Skeleton(_core.Model):
@@ -180,7 +181,7 @@ def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, s
 
 def _row_elimination_order(
     skeleton: _Skeleton, forest: Forest, names: Names
-) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
+) -> tuple[dict[str, NDArray[np.int32]], BoolArray]:
     """Return the elimination order of constraint rows, and the mask of rows that are always needed."""
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in loop_constraint_order(forest)]).astype(
@@ -189,13 +190,13 @@ def _row_elimination_order(
     rng, still = np.random.default_rng(2), np.zeros(skeleton.nv)
     samples = [skeleton.integrate(random_coordinates(forest, names, rng), still) for _ in range(3)]
     try:
-        lean = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
+        independent = nonredundant_rows(np.array([skeleton._row_pivots(q) for q in samples]), names)
     except SingularityError:  # a tree with degrees of freedom that only the loops constrain: no row is left out
-        lean = names.closing.copy()
-    return {"all_rows": order, "lean_rows": order[lean[order]]}, lean
+        independent = names.closing.copy()
+    return {"all_rows": order, "independent_rows": order[independent[order]]}, independent
 
 
-def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
+def _holonomic(names: Names, drives: Iterable[Drive]) -> BoolArray:
     """Return the mask of rows that constrain positions; rows driven by velocity or acceleration are excluded."""
     bound = names.holonomic.copy()
     for drive in drives:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.connection import Connection
 from ..connections.constraints.geometric import AxisAngle
 from ..connections.joints import Joint
@@ -20,7 +20,6 @@ from ..system import System
 
 __all__ = ["replace_driven_angles"]
 
-Array = NDArray[np.float64]
 
 PARALLEL_TOL = 1e-9  # components of unit vectors
 
@@ -53,24 +52,24 @@ def _turned(system: System, connection: Connection) -> tuple[Array, Array] | Non
         return None
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
     axes = {c.name: _axis(c.element) for c in joints if isinstance(c.element, Joint)}
-    ways: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
+    paths: list[tuple[str, Array, Array | None]] = [(first.body.name, first.rotation.T, None)]
     seen = set()
-    for body, R, n in ways:  # extended within the loop
+    for body, R, n in paths:  # extended within the loop
         key = body, None if n is None else tuple(np.round(n if n[np.abs(n).argmax()] > 0 else -n, 6).tolist())
         if key in seen:
             continue
         seen.add(key)
         if body == second.body.name and n is not None:
             return n, R @ second.rotation
-        ways += _onward(system, joints, axes, (body, R, n))
+        paths += _onward(system, joints, axes, (body, R, n))
     return None
 
 
 def _onward(
-    system: System, joints: list[Connection], axes: dict[str, Array | None], way: tuple[str, Array, Array | None]
+    system: System, joints: list[Connection], axes: dict[str, Array | None], path: tuple[str, Array, Array | None]
 ) -> Iterator[tuple[str, Array, Array | None]]:
     """Yield bodies behind joints at a body, their orientation, and the rotation axis along the path."""
-    body, R, n = way
+    body, R, n = path
     for c in joints:
         axis, ends = axes[c.name], (c.first, c.second)
         if (

@@ -66,8 +66,8 @@ class ElementTables:
         ``"controller.u"`` to its index among the signals.
     inputs_by_law : list of str
         Names of the inputs given by time laws, in the order of the core; one may occur twice.
-    places : dict of str to ElementIndices
-    dry : dict of str to FrictionSlot
+    indices : dict of str to ElementIndices
+    friction_slots : dict of str to FrictionSlot
         Velocities with dry friction.
     actuated : dict of (str, int) to int
         Joints and their velocities at which actuators are bounded, in the order of the core.
@@ -92,8 +92,8 @@ class ElementTables:
     starts: list[float] = field(default_factory=list)
     signals: dict[str, int] = field(default_factory=dict)
     inputs_by_law: list[str] = field(default_factory=list)
-    places: dict[str, ElementIndices] = field(default_factory=dict)
-    dry: dict[str, FrictionSlot] = field(default_factory=dict)
+    indices: dict[str, ElementIndices] = field(default_factory=dict)
+    friction_slots: dict[str, FrictionSlot] = field(default_factory=dict)
     actuated: dict[tuple[str, int], int] = field(default_factory=dict)
     port_ends: dict[int, tuple[Marker, Marker]] = field(default_factory=dict)
     drive_laws: dict[str, int] = field(default_factory=dict)
@@ -139,7 +139,7 @@ class ElementTables:
             span = slice(self.measured, self.measured + measures)
             taken = slice(fields.get("input", 0), fields.get("input", 0) + fields.get("inputs", 0))
             numbers = range(ports[0], ports[0] + len(ports)) if ports else range(0)
-            self.places[name] = ElementIndices(row, numbers, span, taken)
+            self.indices[name] = ElementIndices(row, numbers, span, taken)
         self.measured += measures
 
     def add_joint_port(self, *, actuator: int = 0, **fields: Any) -> int:

@@ -10,7 +10,7 @@ from ..connections.connection import Connection
 from ..connections.elements.built_in import ForceConnection
 from ..connections.elements.element import MEASURES, Element
 from ..connections.elements.signals import Delay, Reaction, Sensor
-from ..connections.formulas.dependencies import inputs_of
+from ..connections.formulas.dependencies import extract_subprogram, inputs_of
 from ..connections.formulas.expressions import Program
 from ..connections.formulas.program_algebra import extracted
 from ..connections.formulas.switching_functions import thresholds_of
@@ -65,10 +65,7 @@ class CompileContext:
 
     def between(self, measure: str, first: Marker, second: Marker) -> int:
         """Return the number of a new port between two markers."""
-        body_a, R_A, p_A = self.frames.place(first)
-        body_b, R_B, p_B = self.frames.place(second)
-        ends = {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
-        kind = number("measure", measure)
+        kind, ends = number("measure", measure), self.frames.ends(first, second)
         port = self.tables.ports.add(measure=kind, **ends, dof=-1, coordinate=-1, loop_constraint=-1)
         self.tables.port_ends[port] = first, second
         return port
@@ -77,7 +74,7 @@ class CompileContext:
         """Return the numbers of new ports, one for each measure of an element."""
         measures = connection.element.each_measure
         if measures[:1] == ("joint",):
-            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.places]
+            return [self.at_joint(*place, actuated=connection.actuates) for place in connection.joint_coordinates]
         if len(connection.ends) == 1:  # a load: its opposite goes to ground
             return [self.between(measures[0], self.forest.system.ground.origin, connection.ends[0])]
         return [
@@ -154,7 +151,7 @@ def _add_own_laws(site: CompileContext, connections: list[ForceConnection]) -> N
     for row in rows.values():  # signals without a consumer, for output
         for signal in row.element.signals:
             if f"{row.name}.{signal}" not in tables.signals:
-                row.add_signal(signal, graph, quiet=True)
+                row.add_signal(signal, graph, report_only=True)
 
 
 class _Row:
@@ -190,7 +187,10 @@ class _Row:
             forces = element.measures + len(element.states)
             residuals = program.outputs[forces + 1 : forces + 1 + len(element.unknowns)]
             matter = [*program.outputs[:forces], *residuals]
-            form, law = "program", tables.programs.take(program, self._thresholds(program, element.input_names, matter))
+            form, law = (
+                "program",
+                tables.programs.take(program, self._switching_functions(program, element.input_names, matter)),
+            )
         tables.add_element(
             self.name,
             self.ports,
@@ -210,7 +210,7 @@ class _Row:
         for name in signals:
             tables.signals[f"{self.name}.{name}"] = len(tables.signals)
 
-    def add_signal(self, signal: str, graph: SignalGraph, *, quiet: bool = False) -> None:
+    def add_signal(self, signal: str, graph: SignalGraph, *, report_only: bool = False) -> None:
         """Add a row that computes one signal from its dependencies."""
         element, tables = self.element, self.tables
         assert element.program is not None
@@ -237,18 +237,20 @@ class _Row:
             [],
             0,
             form=number("law_form", "program"),
-            law=tables.programs.take(into, {} if quiet else self._thresholds(into, names, into.outputs[1:2])),
+            law=tables.programs.take(
+                into, {} if report_only else self._switching_functions(into, names, into.outputs[1:2])
+            ),
             parameter=self.parameter,
             parameters=len(element.parameters),
             input=first,
             inputs=len(further),
             signals=1,
             unknowns=n if solves else 0,
-            quiet=quiet,
+            report_only=report_only,
         )
         tables.signals[f"{self.name}.{signal}"] = len(tables.signals)
 
-    def _thresholds(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
+    def _switching_functions(self, program: Program, names: Sequence[str], outputs: Sequence[int]) -> dict[int, int]:
         """Return the switching functions of a program of the element, for the indices of used results.
 
         No result may depend on a reaction or on an unknown; with unknowns no branch is held.
@@ -294,7 +296,7 @@ class _Row:
             connection = _connection(site.names, self.name, source)
             tables.inputs.add(source=number("source", "feedback"), place=tables.feedback(connection, source.number))
         else:
-            tables.add_law_input(f"{self.name}.{name}", source if wire.hosted is None else wire.hosted)
+            tables.add_law_input(f"{self.name}.{name}", source if wire.callback is None else wire.callback)
 
 
 def _connection(names: Names, element: str, reaction: Reaction) -> int:
@@ -307,16 +309,8 @@ def _connection(names: Names, element: str, reaction: Reaction) -> int:
 
 def _without_signals(element: Element) -> Program:
     """Return the program of an element without its signals, which have their own rows."""
-    program, n = element.program, len(element.signals)
+    program, last = element.program, element.output_count
     assert program is not None
-    if not n:
+    if not element.signals:
         return program
-    first = element.output_count - n
-    inputs = {k: k for k in range(len(program.inputs))}
-    into = Program(program.inputs)
-    for k in inputs:
-        into.emit("input", k)
-    into.outputs = extracted(
-        program, into, [*program.outputs[:first], *program.outputs[element.output_count :]], inputs
-    )
-    return into
+    return extract_subprogram(program, [*program.outputs[: last - len(element.signals)], *program.outputs[last:]])

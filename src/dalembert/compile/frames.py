@@ -8,18 +8,19 @@ frames.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
+from ..connections.constraints.geometric import Constraint
 from ..connections.elements.signals import Sensor
+from ..connections.joints import Joint
 from ..system.topology import Forest
 from .body_layout import BodyLayout, modes_of
 
-__all__ = ["FrameMap"]
-
-Array = NDArray[np.float64]
+__all__ = ["FrameMap", "row_axes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +38,14 @@ class FrameMap:
     R_PJ : (nb, 3, 3)
     p_PJ : (nb, 3) m
         The inboard joint frame J in F of the slot that the joint starts from.
-    places : Places
+    layout : Places
     """
 
     R_FB: Array
     p_FB: Array
     R_PJ: Array
     p_PJ: Array
-    places: BodyLayout
+    layout: BodyLayout
 
     @classmethod
     def of(cls, forest: Forest) -> FrameMap:
@@ -83,13 +84,28 @@ class FrameMap:
     def place(self, marker: Marker, axes: Array | None = None) -> tuple[int, Array, Array]:
         """Return the slot in the core's list that carries a marker, and its pose in F there, rotated by `axes`."""
         rotation = marker.rotation if axes is None else marker.rotation @ axes
-        place = self.places.find(marker)
-        kind = self.places.rows[place - 1].kind if place else "rigid"
+        place = self.layout.find(marker)
+        kind = self.layout.rows[place - 1].kind if place else "rigid"
         if kind == "node":
             return place, rotation, _arm(marker)
         if kind == "modal":
             return place, rotation, marker.position
-        return place, *self.to_kernel(self.places.forest.number[marker.body.name], rotation, marker.position)
+        return place, *self.to_kernel(self.layout.forest.number[marker.body.name], rotation, marker.position)
+
+    def ends(
+        self, first: Marker, second: Marker, axes: tuple[Array | None, Array | None] = (None, None)
+    ) -> dict[str, Any]:
+        """Return the fields of a row between two markers: carriers and poses in F, rotated by `axes`."""
+        (body_a, R_A, p_A), (body_b, R_B, p_B) = self.place(first, axes[0]), self.place(second, axes[1])
+        return {"body_a": body_a, "R_FA": R_A, "p_FA": p_A, "body_b": body_b, "R_FB": R_B, "p_FB": p_B}
+
+
+def row_axes(element: Joint | Constraint) -> tuple[Array, Array]:
+    """Return the axes (3, 3) in both markers in which the rows of a loop constraint are written."""
+    if not isinstance(element, Joint):
+        return element.frames()
+    axes = element.frame() if element.kernel else np.eye(3)
+    return axes, axes
 
 
 def _arm(marker: Marker) -> Array:

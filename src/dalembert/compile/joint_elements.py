@@ -59,7 +59,7 @@ def add_joint_elements(site: CompileContext, connection: Connection) -> None:
             site.tables.add_element(
                 "", [site.at_joint(connection, part)], 1, form=form, parameter=parameter, parameters=3
             )
-    if not joint.rubs:
+    if not joint.has_dry_friction:
         return
     given = [f for f in (joint.friction, joint.static_friction) if f is not None]
     parts = [k for k in range(joint.nv) if joint.load_friction is not None or any(f[k] for f in given)]
@@ -87,12 +87,12 @@ def _add_dry(site: CompileContext, connection: Connection, parts: list[int], spe
     for k, part in enumerate(parts):
         load = loads[k] if loads else -1
         place = FrictionSlot(first + k, first + n + k, first + 2 * n, first + 2 * n + 1, tables.measured + k, load)
-        tables.dry[speeds[part]] = place
+        tables.friction_slots[speeds[part]] = place
     tables.add_element(
         "",
         [site.at_joint(connection, part) for part in parts],
         n,
-        form=number("law_form", "dry"),
+        form=number("law_form", "dry_friction"),
         parameter=first,
         parameters=2 * n + 2,
         input=taken[0] if taken else 0,
@@ -109,7 +109,7 @@ def _load(site: CompileContext, connection: Connection, part: int) -> int:
     if known in tables.signals:
         return tables.signals[known]
     law = joint.load_friction
-    formula = law.effort(joint.presses, joint.frame(), turns=turns)
+    formula = law.effort(joint.friction_load, joint.frame(), turns=turns)
     parts = parts_in(formula)
     places = [tables.feedback(site.names.connections.index(name), Reaction(name, p).number) for p in parts.values()]
     taken = [tables.inputs.add(source=number("source", "feedback"), place=place) for place in places]

@@ -10,27 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..connections.connection import Connection
+from ..arrays import Array, BoolArray
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.constraints.ropes import Rope
 from ..connections.joints import Joint
 from ..system.topology import Forest
-from .frames import FrameMap
+from .frames import FrameMap, row_axes
 from .names import Names, holds_of, rows_of
 from .program_tables import ConnectionProgramTables
 from .schema import Rows, number
 
 __all__ = ["characteristic_lengths", "flatten_loop_constraints", "loop_constraint_order", "nonredundant_rows", "scales"]
 
-Array = NDArray[np.float64]
-
 
 def flatten_loop_constraints(
     forest: Forest, frames: FrameMap, joints: ConnectionProgramTables, names: Names
 ) -> dict[str, NDArray[Any]]:
     """Return the tables of loop constraints, couplings last, of coupled coordinates, and of curves."""
-    rows, curves, pieces = Rows("loop_constraints"), Rows("curves"), Rows("pieces")
+    rows, curves, pieces = Rows("loop_constraints"), Rows("curves"), Rows("curve_pieces")
     for loop_constraint in forest.loop_constraints:
         element = loop_constraint.element
         curve = element.table() if isinstance(element, Constraint) else None
@@ -39,52 +37,32 @@ def flatten_loop_constraints(
             for c, centre, radius in zip(curve.coefficients, *curve.spheres(), strict=True):
                 pieces.add(c=c, centre=centre, radius=radius)
         rows.add(
-            **_ends(loop_constraint, frames),
+            **frames.ends(loop_constraint.first, loop_constraint.second, row_axes(element)),
+            R_FM=frames.place(loop_constraint.second)[1],
             **_kind(element),
             **joints.of_loop_constraint(loop_constraint.name, element),
             curve=len(curves) - 1 if curve is not None else -1,
             rows=len(rows_of(loop_constraint)),
             held=bool(holds_of(loop_constraint)),
         )
-    coupled = Rows("coupled")
+    coupled = Rows("coupling_terms")
     for coupling in forest.couplings:
         law = coupling.element
         fields: dict[str, Any] = {"form": number("loop_constraint_form", "coupling"), "curve": -1, "rows": 1}
         if isinstance(law, CustomCoupling):
             k = rows.add(**fields, **joints.of_loop_constraint(coupling.name, law))
-            factors = (1.0,) * len(coupling.places)
+            factors = (1.0,) * len(coupling.joint_coordinates)
         else:
             k = rows.add(**fields, parameter=law.offset, program=-1)
             factors = (-law.ratio, 1.0)
-        for (joint, part), factor in zip(coupling.places, factors, strict=True):
+        for (joint, part), factor in zip(coupling.joint_coordinates, factors, strict=True):
             if factor:
                 coupled.add(factor=factor, loop_constraint=k, dof=names.v[joint.name].start + part)
     return {
         "loop_constraints": rows.array(),
-        "coupled": coupled.array(),
+        "coupling_terms": coupled.array(),
         "curves": curves.array(),
-        "pieces": pieces.array(),
-    }
-
-
-def _ends(loop_constraint: Connection, frames: FrameMap) -> dict[str, Any]:
-    """Return the fields of a loop constraint's two frames."""
-    element = loop_constraint.element
-    if isinstance(element, Joint):
-        axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
-    else:
-        axes = element.frames()
-    body_a, R_A, p_A = frames.place(loop_constraint.first, axes[0])
-    body_b, R_B, p_B = frames.place(loop_constraint.second, axes[1])
-    marker = frames.place(loop_constraint.second)[1]
-    return {
-        "body_a": body_a,
-        "R_FA": R_A,
-        "p_FA": p_A,
-        "body_b": body_b,
-        "R_FB": R_B,
-        "p_FB": p_B,
-        "R_FM": marker,
+        "curve_pieces": pieces.array(),
     }
 
 
@@ -94,14 +72,8 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
         sizes = {"nq": element.nq, "nv": element.nv}
         if not element.kernel:
             return {"form": number("loop_constraint_form", "chain"), "parameter": element.length, **sizes}
-        kind = _core.joints[element.kernel, False]
-        return {
-            "form": number("loop_constraint_form", "joint"),
-            "kind": kind,
-            "parameter": element.parameter,
-            "kept": element.kept,
-            **sizes,
-        }
+        kind, form = _core.joints[element.kernel, False], number("loop_constraint_form", "joint")
+        return {"form": form, "kind": kind, "parameter": element.parameter, "kept": element.loop_row_mask, **sizes}
     kind = 0
     if element.form == "joint":
         kind = _core.joints[element.kernel, False]
@@ -114,7 +86,7 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
 # ---- selection and order of rows
 
 
-def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
+def nonredundant_rows(pivots: Array, names: Names) -> BoolArray:
     """Return the mask (nc,) of rows that are not redundant within their loop constraint everywhere.
 
     A planar loop of spatial joints has three such rows. They depend on the others in every configuration, closed or
@@ -128,10 +100,10 @@ def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
     """
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     kept = pivots > 0.0
-    lean = np.zeros(len(names.rows), dtype=bool)
+    independent = np.zeros(len(names.rows), dtype=bool)
     for start, stop in pairwise(starts):  # for each loop constraint, the rows of the sample that found the most
-        lean[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
-    return lean
+        independent[start:stop] = max((sample[start:stop] for sample in kept), key=np.count_nonzero)
+    return independent
 
 
 def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
@@ -152,8 +124,7 @@ def loop_constraint_order(forest: Forest) -> NDArray[np.int32]:
 
     pairs = np.array([(a, b) for members in trees.values() for a in members for b in members])
     graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(count, count)).tocsr()
-    order: NDArray[np.int32] = reverse_cuthill_mckee(graph, symmetric_mode=True)
-    return order
+    return reverse_cuthill_mckee(graph, symmetric_mode=True)
 
 
 # ---- scaling of lengths and angles

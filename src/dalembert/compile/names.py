@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import BoolArray
+from ..checks import set_fields
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.constraints.ropes import Rope
@@ -26,7 +27,7 @@ def full_names(joint: str, parts: Sequence[str]) -> list[str]:
 
 def holds_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
     """Return the rows that hold the coordinates of a cut joint while it sticks, or of a taut rope."""
-    return closure.element.holds if isinstance(closure.element, (Joint, Rope)) else ()
+    return closure.element.hold_row_names if isinstance(closure.element, (Joint, Rope)) else ()
 
 
 def rows_of(closure: Connection | CoordinateConnection) -> tuple[str, ...]:
@@ -87,25 +88,28 @@ class Names:
     cut_nv: int = field(init=False)
     rows: tuple[str, ...] = field(init=False)
     row_connections: tuple[str, ...] = field(init=False)
-    holonomic: NDArray[np.bool_] = field(init=False)
-    closing: NDArray[np.bool_] = field(init=False)
+    holonomic: BoolArray = field(init=False)
+    closing: BoolArray = field(init=False)
     connections: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         forest = self.forest
-        put = object.__setattr__
-        put(self, "bodies", forest.bodies[1:])
-        put(self, "joints", tuple(joint.name for joint in forest.joints))
         closures: tuple[Connection | CoordinateConnection, ...] = (*forest.loop_constraints, *forest.couplings)
-        put(self, "closures", closures)
-        put(self, "loop_constraints", tuple(c.name for c in closures))
-        put(self, "rows", tuple(f"{c.name}.{row}" for c in closures for row in rows_of(c)))
-        put(self, "row_connections", tuple(c.name for c in closures for _ in rows_of(c)))
         holonomic = [f for c in closures for f in (*c.element.holonomic, *(False for _ in holds_of(c)))]
-        put(self, "holonomic", np.array(holonomic, dtype=np.bool_))
         closing = [f for c in closures for f in (*(True for _ in c.element.rows), *(False for _ in holds_of(c)))]
-        put(self, "closing", np.array(closing, dtype=np.bool_))
-        put(self, "connections", (*self.joints, *self.loop_constraints))
+        joints, loop_constraints = (tuple(c.name for c in part) for part in (forest.joints, closures))
+        set_fields(
+            self,
+            bodies=forest.bodies[1:],
+            joints=joints,
+            closures=closures,
+            loop_constraints=loop_constraints,
+            rows=tuple(f"{c.name}.{row}" for c in closures for row in rows_of(c)),
+            row_connections=tuple(c.name for c in closures for _ in rows_of(c)),
+            holonomic=np.array(holonomic, dtype=np.bool_),
+            closing=np.array(closing, dtype=np.bool_),
+            connections=(*joints, *loop_constraints),
+        )
         self._name_trees()
         self._name_cuts()
         self._check_names()
@@ -143,18 +147,18 @@ class Names:
                 else:
                     coordinates += full_names(owner, positions)
                     speeds += full_names(owner, rates)
-        for name, value in (
-            ("coordinates", coordinates),
-            ("speeds", speeds),
-            ("coordinate_kinds", kinds),
-            ("speed_kinds", speed_kinds),
-            ("coordinate_units", units),
-            ("speed_units", speed_units),
-            ("flexible", flexible),
-        ):
-            object.__setattr__(self, name, tuple(value))
-        object.__setattr__(self, "q", q)
-        object.__setattr__(self, "v", v)
+        set_fields(
+            self,
+            coordinates=tuple(coordinates),
+            speeds=tuple(speeds),
+            coordinate_kinds=tuple(kinds),
+            speed_kinds=tuple(speed_kinds),
+            coordinate_units=tuple(units),
+            speed_units=tuple(speed_units),
+            flexible=tuple(flexible),
+            q=q,
+            v=v,
+        )
 
     def _name_cuts(self) -> None:
         q: dict[str, slice] = {}
@@ -170,10 +174,7 @@ class Names:
                 continue
             q[loop_constraint.name], v[loop_constraint.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
             nq, nv = nq + joint.nq, nv + joint.nv
-        object.__setattr__(self, "cut_q", q)
-        object.__setattr__(self, "cut_v", v)
-        object.__setattr__(self, "ropes", ropes)
-        object.__setattr__(self, "cut_nv", nv)
+        set_fields(self, cut_q=q, cut_v=v, ropes=ropes, cut_nv=nv)
 
     def _check_names(self) -> None:
         """Raise `ModelError` for two coordinates, or two velocities, of the same name.
@@ -199,7 +200,7 @@ class Names:
         for closure in self.closures:
             owner = closure if isinstance(closure, CoordinateConnection) else closure.element
             units += owner.row_units
-            if isinstance(closure.element, Joint) and closure.element.holds:
+            if isinstance(closure.element, Joint) and closure.element.hold_row_names:
                 units += closure.element.speed_units
             elif isinstance(closure.element, Rope):
                 units.append("m")

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.constraints.cams import CamFollower
@@ -39,13 +40,12 @@ from ..rotation import rotation_vectors
 from ..system.topology import Forest
 from .body_layout import modes_of
 from .element_tables import ElementTables
-from .frames import FrameMap
+from .frames import FrameMap, row_axes
 from .names import Names, full_names
 from .schema import number, table
 
 __all__ = ["TABLES", "ParameterGroup", "ParameterMap", "collect_parameters", "law_fields"]
 
-Array = NDArray[np.float64]
 
 _PLACE = ("x", "y", "z", "rx", "ry", "rz")
 _PLACE_UNITS = ("m", "m", "m", "rad", "rad", "rad")
@@ -128,7 +128,7 @@ class ParameterMap:
         return tuple(unit for group in self.groups for unit in group.units)
 
     @cached_property
-    def firsts(self) -> NDArray[np.intp]:
+    def firsts(self) -> IndexArray:
         """First index of each group."""
         return np.array([group.first for group in self.groups], dtype=np.intp)
 
@@ -276,7 +276,7 @@ class _Collector:
 
     def pose(self, target: str, row: int, marker: Marker, axes: Array | None = None) -> None:
         """Map a pose of the tables to a marker, as `FrameMap.place` gives it."""
-        places = self.frames.places
+        places = self.frames.layout
         place = places.find(marker)
         kind = places.rows[place - 1].kind if place else "rigid"
         base = -1 if kind in ("node", "modal") else self.forest.number[marker.body.name]
@@ -308,7 +308,7 @@ class _Collector:
     def bodies(self) -> dict[str, NDArray[Any]]:
         """Add mass properties of rigid bodies and parameters of joints; return tables of frames and inertias."""
         forest, frames = self.forest, self.frames
-        places, nb = frames.places, forest.nb
+        places, nb = frames.layout, forest.nb
         axes_of, markers, inertias = np.zeros((nb, 9)), np.zeros(nb, dtype=np.int32), []
         for k, (joint, parent) in enumerate(zip(forest.joints, forest.parent, strict=True), start=1):
             body = forest.system.bodies[forest.bodies[k]]
@@ -330,11 +330,11 @@ class _Collector:
                 follow = _at(_BODY, body.expressions)
                 inertias.append((carrier, k, self.add("body", (body.name,), names, _BODY_UNITS, values, follow)))
             self._joint_data(joint.name, joint.element, carrier, tree=True)
-        frame_rows, inertia_rows = table("frame_recipes", nb), table("inertia_recipes", len(inertias))
+        frame_rows, inertia_rows = table("frame_maps", nb), table("inertia_maps", len(inertias))
         frame_rows["axes"], frame_rows["marker"] = axes_of, markers
         for field, column in zip(("body", "user", "number"), zip(*inertias, strict=True), strict=False):
             inertia_rows[field] = column
-        return {"frame_recipes": frame_rows, "inertia_recipes": inertia_rows}
+        return {"frame_maps": frame_rows, "inertia_maps": inertia_rows}
 
     def _joint_data(self, name: str, joint: Joint, row: int, *, tree: bool) -> None:
         if isinstance(joint, Screw):
@@ -369,10 +369,7 @@ class _Collector:
         driven = {drive.connection.name: k for k, drive in enumerate(drives) if not drive.of_joint}
         for k, loop_constraint in enumerate(self.forest.loop_constraints):
             element = loop_constraint.element
-            if isinstance(element, Joint):
-                axes = (element.frame(), element.frame()) if element.kernel else (np.eye(3), np.eye(3))
-            else:
-                axes = element.frames()
+            axes = row_axes(element)
             self.pose("loop_constraint_a", k, loop_constraint.first, axes[0])
             self.pose("loop_constraint_b", k, loop_constraint.second, axes[1])
             self.pose("loop_constraint_marker", k, loop_constraint.second)
@@ -384,9 +381,12 @@ class _Collector:
         for coupling in self.forest.couplings:
             law = coupling.element
             if isinstance(law, CustomCoupling):
-                coupled += len(coupling.places)
+                coupled += len(coupling.joint_coordinates)
             else:
-                units = (coupling.row_units[0] + "/" + _coordinate_unit(coupling.places[0]), coupling.row_units[0])
+                units = (
+                    coupling.row_units[0] + "/" + _coordinate_unit(coupling.joint_coordinates[0]),
+                    coupling.row_units[0],
+                )
                 if law.ratio:
                     names = (f"{coupling.name}.ratio", f"{coupling.name}.offset")
                     follow = _at(("ratio", "offset"), expressions_of(law))
@@ -504,7 +504,7 @@ class _Collector:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables of the parameter map."""
-        markers, poses = table("marker_recipes", len(self._marker_rows)), table("pose_recipes", len(self.poses))
+        markers, poses = table("marker_maps", len(self._marker_rows)), table("pose_maps", len(self.poses))
         if self._marker_rows:
             R, p, places = zip(*self._marker_rows, strict=True)
             markers["R"], markers["p"], markers["number"] = np.array(R).reshape(-1, 9), np.array(p), places
@@ -513,16 +513,16 @@ class _Collector:
             for field, column in zip(("marker", "base", "target", "row"), columns, strict=True):
                 poses[field] = column
             poses["axes"] = np.array(axes).reshape(-1, 9)
-        scalars = table("scalar_recipes", len(self.scalars))
+        scalars = table("scalar_maps", len(self.scalars))
         for field, column in zip(
             ("number", "second", "target", "row", "factor"), zip(*self.scalars, strict=True), strict=False
         ):
             scalars[field] = column
         return {
-            "numbers": np.array(self.values, dtype=float),
-            "marker_recipes": markers,
-            "pose_recipes": poses,
-            "scalar_recipes": scalars,
+            "mapped_parameters": np.array(self.values, dtype=float),
+            "marker_maps": markers,
+            "pose_maps": poses,
+            "scalar_maps": scalars,
         }
 
     def with_aliases(self) -> tuple[ParameterGroup, ...]:

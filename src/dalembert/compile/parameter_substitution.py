@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
+from ..checks import set_fields
 from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.couplings import Coupling
 from ..connections.elements.built_in import Effort, Load
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["check_values", "substitute_parameters"]
-
-Array = NDArray[np.float64]
 
 
 def substitute_parameters(system: System, numbers: ParameterMap, values: Array, *, physical: bool = True) -> System:
@@ -44,10 +43,6 @@ def substitute_parameters(system: System, numbers: ParameterMap, values: Array, 
     for body in new.bodies.values() if physical else ():
         body.validate()
     return new
-
-
-def _put(owner: Any, field: str, value: Any) -> None:
-    object.__setattr__(owner, field, value)
 
 
 def _gravity(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
@@ -80,7 +75,7 @@ def _joint_fields(system: System, group: ParameterGroup, values: Array, _: Array
     connection = system.connections[name]
     value = float(values[0]) if field == "pitch" else values.copy()
     element: Any = connection.element
-    _put(connection, "element", replace(element, **{field: value}))
+    set_fields(connection, element=replace(element, **{field: value}))
 
 
 def _constraint(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
@@ -88,7 +83,7 @@ def _constraint(system: System, group: ParameterGroup, values: Array, _: Array) 
     connection = system.connections[name]
     element: Any = connection.element
     value = math.acos(values[0]) if field == "angle" and element.about is None else float(values[0])
-    _put(connection, "element", replace(element, **{field: value}))
+    set_fields(connection, element=replace(element, **{field: value}))
 
 
 def _coupling(system: System, group: ParameterGroup, values: Array, _: Array) -> None:
@@ -96,7 +91,7 @@ def _coupling(system: System, group: ParameterGroup, values: Array, _: Array) ->
     ratio, offset = map(float, values)
     if name in system.couplings:
         coupling = system.couplings[name]
-        _put(coupling, "element", replace(coupling.element, ratio=ratio, offset=offset))  # type: ignore[type-var]
+        set_fields(coupling, element=replace(coupling.element, ratio=ratio, offset=offset))  # type: ignore[type-var]
         return
     follower = name.removesuffix(".mimic")
     system.mimics[follower] = replace(system.mimics[follower], multiplier=ratio, offset=offset)
@@ -108,7 +103,7 @@ def _program(system: System, group: ParameterGroup, values: Array, _: Array) -> 
     numbers = {label[len(name) + 1 :]: float(x) for label, x in zip(group.names, values, strict=True)}
     element = owner.element
     chain = isinstance(element, KinematicChain)
-    _put(owner, "element", element.with_parameters(numbers) if chain else element.with_parameters(**numbers))
+    set_fields(owner, element=element.with_parameters(numbers) if chain else element.with_parameters(**numbers))
 
 
 def _renewed(law: Any, values: Array) -> Any:
@@ -125,30 +120,30 @@ def _law(system: System, group: ParameterGroup, values: Array, _: Array) -> None
     if kind == "drive":
         drive: Any = system.drives[name]
         if len(drive.laws) == 1:
-            _put(drive, "law", _renewed(drive.law, values))
+            set_fields(drive, law=_renewed(drive.law, values))
             return
         turns = len(drive.attitude.laws)
         if which >= turns:
             place = list(drive.place)
             place[which - turns] = _renewed(place[which - turns], values)
-            _put(drive, "place", tuple(place))
+            set_fields(drive, place=tuple(place))
             return
         attitude = object.__new__(type(drive.attitude))
         attitude.__dict__.update(drive.attitude.__dict__)
         laws = list(attitude.laws)
         laws[which] = _renewed(laws[which], values)
         attitude.laws = tuple(laws)
-        _put(drive, "attitude", attitude)
+        set_fields(drive, attitude=attitude)
         return
     force = system.forces[name]
     element: Any = force.element
     if isinstance(element, Effort):
-        _put(force, "element", replace(element, law=_renewed(element.law, values)))
+        set_fields(force, element=replace(element, law=_renewed(element.law, values)))
     elif isinstance(element, Load):
         field, axis = ("force" if which[0] == "f" else "moment"), "xyz".index(which[1])
         laws = list(getattr(element, field))
         laws[axis] = _renewed(laws[axis], values)
-        _put(force, "element", replace(force.element, **{field: tuple(laws)}))
+        set_fields(force, element=replace(force.element, **{field: tuple(laws)}))
     else:
         assert isinstance(element, Element)
         law = _renewed(element.sources[which], values)
@@ -163,9 +158,9 @@ def _modes(system: System, group: ParameterGroup, values: Array, _: Array) -> No
     flexible.__dict__.update(body.flexible.__dict__)
     if field == "factors":
         for part, factor in zip(("modal_stiffness", "modal_damping"), values.tolist(), strict=True):
-            _put(flexible, part, getattr(flexible, part) * factor)
+            set_fields(flexible, **{part: getattr(flexible, part) * factor})
     else:
-        _put(flexible, f"modal_{field}", np.diag(values))
+        set_fields(flexible, **{f"modal_{field}": np.diag(values)})
     body.flexible = flexible
 
 

@@ -42,7 +42,7 @@ class ProgramTables:
         self.tables: list[Any] = []
         self.own: dict[int, dict[str, int]] = {}
 
-    def take(self, program: Program, thresholds: Mapping[int, int] = NONE) -> int:
+    def take(self, program: Program, switching_functions: Mapping[int, int] = NONE) -> int:
         """Add a program and the switching functions of its operations by index; return its number."""
         constant = number("operation", "constant")
         shifts = {
@@ -56,7 +56,7 @@ class ProgramTables:
             outputs=len(program.outputs),
         )
         for place, (code, a, b, c, d) in enumerate(program.instructions):
-            branch = thresholds.get(place, 0)
+            branch = switching_functions.get(place, 0)
             if code == constant and a in program.own:
                 branch = 1
                 self.own.setdefault(row, {})[program.own[a]] = a + shifts[code]
@@ -85,11 +85,11 @@ def table_arrays(tables: Sequence[Table]) -> dict[str, NDArray[Any]]:
             degree=table.degree,
             cells=[len(axis) - 1 for axis in table.axes] + [0] * (3 - table.variables),
             first=first,
-            beyond=number("beyond", table.outside),
+            extrapolation=number("extrapolation", table.outside),
         )
         numbers.append(table.numbers)
         first += len(numbers[-1])
-    return {"tables": rows.array(), "table_numbers": np.concatenate(numbers)}
+    return {"tables": rows.array(), "table_values": np.concatenate(numbers)}
 
 
 class ConnectionProgramTables:

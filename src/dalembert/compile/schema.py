@@ -14,8 +14,7 @@ __all__ = ["Rows", "number", "table"]
 
 def number(enumeration: str, name: str) -> int:
     """Return the enumeration value of a name, ``number("measure", "distance")``."""
-    found: int = _core.numbers[enumeration][name]
-    return found
+    return _core.enumerations[enumeration][name]
 
 
 def table(name: str, count: int = 0) -> NDArray[Any]:

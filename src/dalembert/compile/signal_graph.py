@@ -52,7 +52,7 @@ class SignalSource:
         Of another element, ``"controller.u"``.
     place : (Connection, int) or None
         A coordinate of a joint; `rate`: its velocity.
-    hosted : OutputInput or None
+    callback : OutputInput or None
         Output that Python computes at every evaluation.
     """
 
@@ -61,7 +61,7 @@ class SignalSource:
     state: str = ""
     place: tuple[Connection, int] | None = None
     rate: int = 0
-    hosted: OutputInput | None = None
+    callback: OutputInput | None = None
 
 
 class SignalGraph:
@@ -85,7 +85,7 @@ class SignalGraph:
 
     def _wire(self, element: str, key: str, source: Source) -> SignalSource:
         if isinstance(source, Delay):
-            return SignalSource(source, hosted=OutputInput(source.output, element, source))
+            return SignalSource(source, callback=OutputInput(source.output, element, source))
         if not isinstance(source, str):
             return SignalSource(source)
         owner, _, quantity = source.rpartition(".")
@@ -105,7 +105,7 @@ class SignalGraph:
             place = self._coordinate(owner)
             if place is not None:
                 return SignalSource(source, place=place, rate=int(quantity == "speed"))
-        return SignalSource(source, hosted=OutputInput(source, element))
+        return SignalSource(source, callback=OutputInput(source, element))
 
     def _coordinate(self, owner: str) -> tuple[Connection, int] | None:
         """Return a joint and its coordinate, if a name is a coordinate with a velocity."""

@@ -27,14 +27,14 @@ class LawTables:
     ----------
     laws : list
         All of them.
-    hosted : list
+    callback_laws : list
         Laws that the core cannot evaluate, in its order.
     """
 
     def __init__(self) -> None:
         self.rows = Rows("laws")
         self.numbers: list[float] = []
-        self.hosted: list[Any] = []
+        self.callback_laws: list[Any] = []
         self.laws: list[Any] = []
 
     def add(self, law: Law | Any) -> int:
@@ -55,8 +55,8 @@ class LawTables:
                 kind, count, degree = "table", len(pieces), pieces.shape[1] - 1
                 numbers = (*ends, *pieces.ravel())
             case _:
-                kind = "hosted"
-                self.hosted.append(law)
+                kind = "callback"
+                self.callback_laws.append(law)
         self.laws.append(law)
         first = len(self.numbers)
         self.numbers += [float(x) for x in numbers]
@@ -64,7 +64,7 @@ class LawTables:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the tables."""
-        return {"laws": self.rows.array(), "law_numbers": np.array(self.numbers, dtype=float)}
+        return {"laws": self.rows.array(), "law_values": np.array(self.numbers, dtype=float)}
 
 
 def flatten_drives(drives: Iterable[Drive], names: Names, laws: LawTables, firsts: dict[str, int]) -> NDArray[Any]:

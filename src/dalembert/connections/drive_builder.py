@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import set_fields
 from ..errors import ModelError
 from .attitudes import Attitude, EulerAngles
 from .connection import Connection
@@ -112,9 +113,8 @@ class AngleConstraint(CustomConstraint):
                 f"asin({e}{R(i, k)})",
                 f"atan2({minus}{R(i, j)}, {R(i, i)})",
             )
-        object.__setattr__(self, "_limits", (-np.pi, np.pi))
-        if number == 1:
-            object.__setattr__(self, "_limits", (0.0, np.pi) if same else (-np.pi / 2, np.pi / 2))
+        second = (0.0, np.pi) if same else (-np.pi / 2, np.pi / 2)
+        set_fields(self, _limits=second if number == 1 else (-np.pi, np.pi))
         super().__init__(formulas[number], names=["angle"], units="rad")
 
     @property

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..rotation import quaternion
 from .attitudes import Attitude
 from .joints import Joint
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .constraints.couplings import CoordinateConnection
 
 __all__ = ["Drive", "PoseDrive"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ class Drive:
         return (self.coordinate,)
 
     @property
-    def places(self) -> tuple[int, ...]:
+    def coordinate_indices(self) -> tuple[int, ...]:
         """Indices of the driven coordinates of a joint."""
         return () if self.level else (self.coordinate,)
 
@@ -133,7 +131,7 @@ class PoseDrive(Drive):
         return tuple(range(3 + len(self.place)))
 
     @property
-    def places(self) -> tuple[int, ...]:
+    def coordinate_indices(self) -> tuple[int, ...]:
         """Indices of the driven coordinates of a joint."""
         return tuple(range(4 + len(self.place)))
 

@@ -2,8 +2,8 @@
 
 A law is called with a time (s) and returns three numbers: value, rate, second rate. Plain numbers and callables become
 laws where one is expected; derivatives that are not given are computed. A simulation ends a step at each discontinuity
-time of a law and restarts there. A law declares these times by `breaks`, a sequence or a function of the first and last
-time of interest.
+time of a law and restarts there. A law declares these times by `discontinuity_times`, a sequence or a
+function of the first and last time of interest.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..arrays import Array
+from ..checks import checked, finite_array, finite_number, positive, positive_number, set_fields, set_finite, shape_of
 from ..errors import ModelError
-from ..parameters import Expression, keep_expression, split
+from ..parameters import Expression, split
 from .piecewise_laws import LinearInterpolation, MonotoneSpline, Piecewise, Pulse, Step, ZeroOrderHold
 from .user_functions import (
     N_SAMPLES,
     area,
-    break_times,
     call_user_function,
+    check_discontinuity_times,
     derivative,
     evaluated,
     find_jumps,
@@ -49,8 +50,8 @@ __all__ = [
     "Step",
     "ZeroOrderHold",
     "as_law",
-    "break_times",
-    "breaks_of",
+    "check_discontinuity_times",
+    "discontinuity_times_of",
     "find_jumps",
     "integrated",
     "third_rate",
@@ -73,7 +74,7 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", finite_number(keep_expression(self, "value"), item="Constant", field="value"))
+        set_finite(self, "value", item="Constant", expressions=True)
 
     def __call__(self, t: float) -> Triple:
         return self.value, 0.0, 0.0
@@ -110,9 +111,9 @@ class Polynomial:
             raise ModelError("Polynomial", "coefficients", self.coefficients, "give one or more numbers")
         given, kept = split(self.coefficients, [f"coefficients[{k}]" for k in range(shape[0])])
         if kept:
-            object.__setattr__(self, "expressions", kept)
+            set_fields(self, expressions=kept)
         numbers = finite_array(given, shape, item="Polynomial", field="coefficients")
-        object.__setattr__(self, "coefficients", tuple(float(c) for c in numbers))
+        set_fields(self, coefficients=tuple(numbers.tolist()))
 
     def __call__(self, t: float) -> Triple:
         value = rate = second = 0.0
@@ -141,8 +142,7 @@ class Harmonic:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "frequency", "phase", "offset"):
-            object.__setattr__(self, name, finite_number(keep_expression(self, name), item="Harmonic", field=name))
+        set_finite(self, "amplitude", "frequency", "phase", "offset", item="Harmonic", expressions=True)
 
     def __call__(self, t: float) -> Triple:
         A, w = self.amplitude, self.frequency
@@ -173,10 +173,8 @@ class Ramp:
     begin: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("start", "end", "duration", "begin"):
-            object.__setattr__(self, name, finite_number(keep_expression(self, name), item="Ramp", field=name))
-        if self.duration <= 0:
-            raise ModelError("Ramp", "duration", self.duration, "it must be positive")
+        set_finite(self, "start", "end", "duration", "begin", item="Ramp", expressions=True)
+        positive("Ramp", duration=self.duration)
 
     def __call__(self, t: float) -> Triple:
         s = (t - self.begin) / self.duration
@@ -191,7 +189,7 @@ class Ramp:
             rise * 2 * math.pi / self.duration**2 * math.sin(turn),
         )
 
-    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return the start and end times within an interval, s."""
         ends = np.array([self.begin, self.begin + self.duration])
         return ends[(ends >= t_start) & (ends <= t_end)]
@@ -252,9 +250,7 @@ class Spline:
         from scipy.interpolate import make_interp_spline
 
         curve = make_interp_spline(t, x, k=self.degree)
-        object.__setattr__(self, "times", t)
-        object.__setattr__(self, "values", x)
-        object.__setattr__(self, "_curves", (curve, curve.derivative(1), curve.derivative(2)))
+        set_fields(self, times=t, values=x, _curves=(curve, curve.derivative(1), curve.derivative(2)))
 
     @classmethod
     def columns(cls, times: ArrayLike, values: ArrayLike, degree: int = 3) -> tuple[Spline, ...]:
@@ -265,7 +261,7 @@ class Spline:
         table = finite_array(values, shape, item="Spline.columns", field="values")
         return tuple(cls(times, column, degree) for column in table.T)
 
-    def pieces(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def pieces(self) -> tuple[Array, Array]:
         """Return the ends of its polynomial pieces (n + 1,), s, and their coefficients (n, degree + 1).
 
         Coefficients run from the constant upwards, each piece in the time since it began.
@@ -276,7 +272,7 @@ class Spline:
         whole = np.flatnonzero(np.diff(curve.x) > 0)
         return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
-    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return the times in an interval at which its polynomials change noticeably, s.
 
         At a knot the highest derivative jumps. For a finely sampled table the jump is negligible.
@@ -284,7 +280,7 @@ class Spline:
         ends, pieces = self.pieces()
         width = np.maximum(np.diff(ends)[1:], np.diff(ends)[:-1])
         change = np.abs(np.diff(pieces[:, -1])) * width**self.degree
-        knots: NDArray[np.float64] = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
+        knots: Array = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
         return np.asarray(knots[(knots >= t_start) & (knots <= t_end)])
 
     def __call__(self, t: float) -> Triple:
@@ -313,21 +309,21 @@ class FunctionLaw:
     value : callable of t (s)
     rate, second, third : callable of t
         Its derivatives; the third is used for jerks only.
-    breaks : (n,) s
+    discontinuity_times : (n,) s
         Times at which it jumps or has a kink, increasing: no step passes over them.
 
     Missing derivatives are five-point differences, accurate to about nine and six digits, which do not reach across
-    `breaks`; give them, or use a library law, for higher accuracy.
+    `discontinuity_times`; give them, or use a library law, for higher accuracy.
     """
 
     value: Callable[[float], float]
     rate: Callable[[float], float] | None = None
     second: Callable[[float], float] | None = None
-    breaks: ArrayLike = ()
+    discontinuity_times: ArrayLike = ()
     third: Callable[[float], float] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "breaks", break_times(self.breaks, item="FunctionLaw"))
+        set_fields(self, discontinuity_times=check_discontinuity_times(self.discontinuity_times, item="FunctionLaw"))
         for name in ("value", "rate", "second", "third"):
             given = getattr(self, name)
             if given is not None and not callable(given):
@@ -346,7 +342,7 @@ class FunctionLaw:
 
     def _inside(self, t: float) -> tuple[float, float]:
         """Return the bounds of the smooth interval around t."""
-        times = np.asarray(self.breaks)
+        times = np.asarray(self.discontinuity_times)
         k = int(np.searchsorted(times, t, side="right"))
         before, after = (float(times[i]) if 0 <= i < len(times) else s * np.inf for i, s in ((k - 1, -1), (k, 1)))
         return before + 1e-13 * abs(before), after - 1e-13 * abs(after)
@@ -375,17 +371,17 @@ class Integral:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="Integral", field="law"))
-        object.__setattr__(self, "start", finite_number(self.start, item="Integral", field="start"))
+        set_fields(self, law=as_law(self.law, item="Integral", field="law"))
+        set_finite(self, "start", item="Integral")
 
     def __call__(self, t: float) -> Triple:
         value, rate, _ = self.law(t)
         own = getattr(self.law, "integral", None)
         return self.start + (own(t) if own else quadrature(lambda s: self.law(s)[0], t)), value, rate
 
-    def breaks(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return the discontinuity times of the integrand in an interval, s."""
-        return breaks_of(self.law, t_start, t_end)
+        return discontinuity_times_of(self.law, t_start, t_end)
 
     def integral(self, t: float) -> float:
         """Return the integral from 0 to t, by quadrature: start t + the integral of (t - s) law(s)."""
@@ -421,10 +417,8 @@ class SmoothedLaw:
     width: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="SmoothedLaw", field="law"))
-        object.__setattr__(self, "width", finite_number(self.width, item="SmoothedLaw", field="width"))
-        if self.width <= 0:
-            raise ModelError("SmoothedLaw", "width", self.width, "it must be positive")
+        set_fields(self, law=as_law(self.law, item="SmoothedLaw", field="law"))
+        set_fields(self, width=positive_number(self.width, item="SmoothedLaw", field="width"))
 
     def __call__(self, t: float) -> Triple:
         a, b = t - self.width / 2, t + self.width / 2
@@ -434,7 +428,7 @@ class SmoothedLaw:
             whole = own(b) - own(a)
         else:
             value = self.law.value if isinstance(self.law, FunctionLaw) else lambda s: self.law(s)[0]
-            whole = area(value, breaks_of(self.law, a, b).tolist(), a, b)
+            whole = area(value, discontinuity_times_of(self.law, a, b).tolist(), a, b)
         return whole / self.width, (last[0] - first[0]) / self.width, (last[1] - first[1]) / self.width
 
     def third(self, t: float) -> float:
@@ -492,9 +486,8 @@ def as_law(value: Any, *, item: str, field: str) -> Law:
     if callable(value):
         result = call_user_function(value, 0.0)
         if isinstance(result, tuple) and len(result) == 3:
-            law: Law = value
-            return law
-        return FunctionLaw(value, breaks=getattr(value, "breaks", ()))
+            return value
+        return FunctionLaw(value, discontinuity_times=getattr(value, "discontinuity_times", ()))
     return Constant(value if isinstance(value, Expression) else finite_number(value, item=item, field=field))  # type: ignore[arg-type]
 
 
@@ -507,7 +500,7 @@ def scaled(law: Any, factor: float) -> Any:
         return factor * float(law)
     if not is_dataclass(law) or isinstance(law, (type, FunctionLaw)):
         value = law.value if isinstance(law, FunctionLaw) else law
-        return FunctionLaw(lambda t: factor * value(t), breaks=getattr(law, "breaks", ()))
+        return FunctionLaw(lambda t: factor * value(t), discontinuity_times=getattr(law, "discontinuity_times", ()))
     given = {f.name: getattr(law, f.name) for f in fields(law) if f.init and f.name in _VALUES}
     if not given or getattr(law, "expressions", None):
         raise ModelError("law", "law", law, "it cannot be multiplied with a number: give a function of t, or numbers")
@@ -520,8 +513,8 @@ def _times(value: Any, factor: float) -> Any:
 
 
 @checked("t_start", "t_end")
-def breaks_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
+def discontinuity_times_of(law: Any, t_start: float, t_end: float) -> Array:
     """Return the discontinuity times of a law in an interval, s; empty if it declares none."""
-    told = getattr(law, "breaks", ())
-    times = np.asarray(told(t_start, t_end) if callable(told) else told, dtype=float).ravel()
+    declared = getattr(law, "discontinuity_times", ())
+    times = np.asarray(declared(t_start, t_end) if callable(declared) else declared, dtype=float).ravel()
     return times[(times >= t_start) & (times <= t_end)]

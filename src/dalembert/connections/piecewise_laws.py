@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import finite_array, finite_number, shape_of
+from ..arrays import Array
+from ..checks import finite_array, positive, set_fields, set_finite, shape_of
 from ..errors import ModelError
 
 __all__ = ["LinearInterpolation", "MonotoneSpline", "Piecewise", "Pulse", "Step", "ZeroOrderHold"]
 
-Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
 OUTER_TIME = 1e300  # s: outer ends of the first and last piece of a law that is extended outside
@@ -51,14 +51,19 @@ class Piecewise:
             sides[:, 0] = coefficients[0, 0], last
             ends = np.concatenate([[-OUTER_TIME], ends, [OUTER_TIME]])
             coefficients = np.vstack([sides[:1], coefficients, sides[1:]])
-        object.__setattr__(self, "ends", ends)
-        object.__setattr__(self, "coefficients", np.ascontiguousarray(coefficients))
+        set_fields(self, ends=ends, coefficients=np.ascontiguousarray(coefficients))
+
+    def _take_points(self, *, strictly: bool = True, least: int = 2) -> tuple[Array, Array]:
+        """Check and store the fields `times` and `values` of a table; return them."""
+        t, x = _points(type(self).__name__, self.times, self.values, strictly=strictly, least=least)  # type: ignore[attr-defined]
+        set_fields(self, times=t, values=x)
+        return t, x
 
     def pieces(self) -> tuple[Array, Array]:
         """Return the ends of its pieces (n + 1,), s, and their coefficients (n, degree + 1)."""
         return self.ends, self.coefficients
 
-    def breaks(self, t_start: float, t_end: float) -> Array:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return its discontinuity times in an interval, s."""
         inside = (self.ends >= t_start) & (self.ends <= t_end)
         return self.ends[inside]
@@ -125,9 +130,7 @@ class LinearInterpolation(Piecewise):
     smooth: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
-        t, x = _points("LinearInterpolation", self.times, self.values, strictly=False)
-        object.__setattr__(self, "times", t)
-        object.__setattr__(self, "values", x)
+        t, x = self._take_points(strictly=False)
         width = np.diff(t)
         slope = np.diff(x) / np.where(width > 0, width, 1.0)
         self._take(t, np.column_stack([x[:-1], slope]), held=True)
@@ -159,9 +162,7 @@ class ZeroOrderHold(Piecewise):
     values: ArrayLike
 
     def __post_init__(self) -> None:
-        t, x = _points("ZeroOrderHold", self.times, self.values, strictly=True, least=1)
-        object.__setattr__(self, "times", t)
-        object.__setattr__(self, "values", x)
+        t, x = self._take_points(least=1)
         self._take(np.concatenate([[-OUTER_TIME], t[1:], [OUTER_TIME]]), x[:, None], held=False)
 
 
@@ -180,8 +181,7 @@ class Step(Piecewise):
     after: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("time", "before", "after"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Step", field=name))
+        set_finite(self, "time", "before", "after", item="Step")
         self._take(np.array([-OUTER_TIME, self.time, OUTER_TIME]), np.array([[self.before], [self.after]]), held=False)
 
 
@@ -209,10 +209,8 @@ class Pulse(Piecewise):
     rest: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("begin", "duration", "value", "rest"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Pulse", field=name))
-        if self.duration <= 0:
-            raise ModelError("Pulse", "duration", self.duration, "it must be positive")
+        set_finite(self, "begin", "duration", "value", "rest", item="Pulse")
+        positive("Pulse", duration=self.duration)
         ends = np.array([-OUTER_TIME, self.begin, self.begin + self.duration, OUTER_TIME])
         self._take(ends, np.array([[self.rest], [self.value], [self.rest]]), held=False)
 
@@ -235,15 +233,13 @@ class MonotoneSpline(Piecewise):
     smooth: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        t, x = _points("MonotoneSpline", self.times, self.values, strictly=True)
-        object.__setattr__(self, "times", t)
-        object.__setattr__(self, "values", x)
         from scipy.interpolate import PchipInterpolator
 
+        t, x = self._take_points()
         self._take(t, PchipInterpolator(t, x).c[::-1].T, held=False)
 
 
-def _points(item: str, times: Any, values: Any, *, strictly: bool, least: int = 2) -> tuple[Array, Array]:
+def _points(item: str, times: Any, values: Any, *, strictly: bool, least: int) -> tuple[Array, Array]:
     shape = shape_of(times)
     if shape is None or len(shape) != 1 or shape[0] < least:
         raise ModelError(item, "times", times, f"give {least} or more")

@@ -8,16 +8,17 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError, UserFunctionError
 
 __all__ = [
     "N_SAMPLES",
     "area",
-    "break_times",
     "call_user_function",
+    "check_discontinuity_times",
     "derivative",
     "evaluated",
     "find_jumps",
@@ -27,16 +28,16 @@ __all__ = [
 N_SAMPLES = 400  # times of a run at which functions are sampled for jumps
 
 
-def break_times(given: Any, *, item: str) -> NDArray[np.float64]:
+def check_discontinuity_times(given: Any, *, item: str) -> Array:
     """Return discontinuity times, as given."""
     if isinstance(given, tuple) and not given:
         return np.zeros(0)
     shape = shape_of(given)
     if shape is None or len(shape) != 1:
-        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
-    times = finite_array(given, shape, item=item, field="breaks")
+        raise ModelError(item, "discontinuity_times", given, "give times, s, in increasing order")
+    times = finite_array(given, shape, item=item, field="discontinuity_times")
     if (np.diff(times) <= 0).any():
-        raise ModelError(item, "breaks", given, "give times, s, in increasing order")
+        raise ModelError(item, "discontinuity_times", given, "give times, s, in increasing order")
     return times
 
 
@@ -134,11 +135,11 @@ def find_jumps(value: Callable[[float], Any], times: ArrayLike) -> list[tuple[fl
     return steps
 
 
-def area(value: Callable[[float], float], breaks: list[float], a: float, b: float) -> float:
+def area(value: Callable[[float], float], discontinuities: list[float], a: float, b: float) -> float:
     """Return the integral from a to b, s, of a function with jumps, at declared or detected times."""
     from scipy.integrate import quad
 
-    jumps = breaks or [step[1] for step in find_jumps(value, np.linspace(a, b, 9))]
+    jumps = discontinuities or [step[1] for step in find_jumps(value, np.linspace(a, b, 9))]
     ends = [a, *(t for t in jumps if a < t < b), b]
     parts = [quad(value, *piece, epsabs=1e-14, epsrel=1e-10, limit=100, full_output=1)[0] for piece in pairwise(ends)]
     return float(sum(parts))

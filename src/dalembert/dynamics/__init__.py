@@ -2,12 +2,18 @@
 
 from .effort_result import InverseDynamicsResult
 from .element_check import ElementReport, check_element
-from .force_terms import ForceTerms, coriolis_forces, coriolis_matrix, force_terms, gravity_forces
 from .identification import IdentifiedParameters, identify
+from .inertial_regressor import (
+    BaseParameters,
+    base_parameters,
+    inertial_parameter_names,
+    inertial_parameters,
+    regressor,
+)
 from .inverse_problem import inverse_dynamics
 from .line_moment_arms import MomentArms, moment_arms
 from .measurement import measured_motion
-from .regressor import BaseParameters, base_parameters, inertial_parameter_names, inertial_parameters, regressor
+from .motion_terms import ForceTerms, coriolis_forces, coriolis_matrix, force_terms, gravity_forces
 from .task_space import Ellipsoid, Manipulability, OperationalSpace, manipulability, operational_space
 
 __all__ = [

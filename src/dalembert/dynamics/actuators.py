@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array
 from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
 from ..connections.elements import HillMuscle
@@ -17,7 +17,6 @@ from ..model import Model
 
 __all__ = ["Actuators", "StateSamples"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-6  # finite difference, relative to the magnitude of an input or a state
 
@@ -114,7 +113,7 @@ class Actuators:
             return finite_array(given, (len(self),), item=item, field=field)
         values = np.full(len(self), default)
         for name, value in given.items():
-            values[self.places(name, item, field)] = value
+            values[self.indices_of(name, item, field)] = value
         return finite_array(values, (len(self),), item=item, field=field)
 
     def bounds_of(self, given: Any, item: str) -> tuple[Array, Array]:
@@ -132,11 +131,11 @@ class Actuators:
                 ends = np.array([np.nan, np.nan])
             if np.isnan(ends).any() or ends[0] > ends[1]:
                 raise ModelError(item, f"bounds of {name!r}", pair, "give (lowest, highest)")
-            indices = self.places(name, item, "bounds")
+            indices = self.indices_of(name, item, "bounds")
             low[indices], high[indices] = ends
         return low, high
 
-    def places(self, name: str, item: str, field: str) -> list[int]:
+    def indices_of(self, name: str, item: str, field: str) -> list[int]:
         """Return the indices of an actuator, or of those of a joint or an element."""
         found = [k for k, known in enumerate(self.names) if name in (known, known.rpartition(".")[0])]
         if not found:
@@ -164,7 +163,7 @@ class Actuators:
         more: dict[str, Any] = {"t": s.t, "x": self.states_with(s.x, values), "loads": s.loads, "bare": s.bare}
         if self.inputs:
             more["inputs"] = s.model.input_values(dict(zip(self.inputs, values.T, strict=False)))
-        return s.model._supplied(s.q, s.v, s.a, **more)
+        return s.model._required_forces(s.q, s.v, s.a, **more)
 
     def states_with(self, x: Array, values: Array) -> Array:
         """Return element states (n, nx) with the actuated ones inserted."""

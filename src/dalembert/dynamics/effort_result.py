@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, count_text, list_text, model_axes
+from ..arrays import Array
 from ..closure.relative_pose import joint_speeds, relative
 from ..errors import ModelError
 from ..model import ConnectionLoads, Model
@@ -18,11 +18,10 @@ from .actuators import StateSamples
 
 __all__ = ["InverseDynamicsResult"]
 
-Array = NDArray[np.float64]
 
 MAX_LISTED = 30  # lines of a table
 
-_FROM_MOTION = ("a", "tau", "lam", "loads", "held", "cut_a")
+_FROM_MOTION = ("a", "tau", "lam", "loads", "constraint_effort", "cut_a")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +41,7 @@ class InverseDynamicsResult(ArrayAnswer):
         Of the loops; for redundant rows, those with the loads of least norm.
     unmet_forces : (n, nv) N m or N
         Generalised forces that no actuator supplies; zero unless reported.
-    unique : bool
+    determined : bool
         False if there are more actuators than degrees of freedom, so that other efforts are possible.
     excitations : dict of str to (n,)
         With activation dynamics: excitation of each muscle from the previous sample to this one.
@@ -53,7 +52,7 @@ class InverseDynamicsResult(ArrayAnswer):
     values: Array
     tau: Array
     multipliers: Array
-    unique: bool
+    determined: bool
     cut: dict[str, Array]
     unmet_forces: Array
     inputs: Array | None = field(default=None, repr=False)
@@ -93,7 +92,7 @@ class InverseDynamicsResult(ArrayAnswer):
     def __str__(self) -> str:
         values, n = self._with_sample_axis("values"), len(self.samples)
         when = f"{n} states" if n > 1 else "one state"
-        lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.unique else ', not unique'}"]
+        lines = [f"efforts of {self.model.system.name!r}, {when}{'' if self.determined else ', not unique'}"]
         width = max([8, *(len(name) for name in self.names[:MAX_LISTED])])
         lines.append(f"  {'':<{width}}  {'least':>12}  {'largest':>12}  {'rms':>12}")
         for name, column in zip(self.names[:MAX_LISTED], values.T, strict=False):
@@ -134,7 +133,7 @@ class InverseDynamicsResult(ArrayAnswer):
         raise ModelError("efforts", "actuator", name, f"choose among {', '.join(map(repr, self.names[:12]))}")
 
     def connection_loads(self, *, axes: str = "world") -> ConnectionLoads:
-        """Return the load of every connection on its second marker at one state, as `Model.connection_loads` does."""
+        """Return the load of every connection at one state, as `Model.connection_loads` does."""
         if not self.single:
             remedy = "these are efforts of many states: use the loads of .result, result['A.force']"
             raise ModelError("efforts", "connection_loads", f"{len(self.samples)} states", remedy)
@@ -175,7 +174,7 @@ class InverseDynamicsResult(ArrayAnswer):
         cut = {name: between(one) for name, one in self.cut.items()}
         values, tau, lam, missing = map(between, (self.values, self.tau, self.multipliers, self.unmet_forces))
         return InverseDynamicsResult(
-            there, self.names, values, tau, lam, self.unique, cut, missing, between(self.inputs)
+            there, self.names, values, tau, lam, self.determined, cut, missing, between(self.inputs)
         )
 
 
@@ -199,7 +198,7 @@ class ActuatedMotion(Motion):
         self.given: dict[str, Any] = {"inputs": efforts._with_sample_axis("inputs"), "loads": self._outer_loads()}
 
     @property
-    def controlled(self) -> bool:
+    def has_control(self) -> bool:
         """True: efforts are given."""
         return True
 
@@ -231,13 +230,13 @@ class ActuatedMotion(Motion):
         found = self.model.report(parts, self.t, self.q, self.v, self.x, tau=tau, **self.given)
         for name, effort in self.efforts._with_sample_axis("cut").items():
             if "cut_effort" in found:
-                found["cut_effort"][:, self.model.cut_slice(name)] += effort
+                found["cut_effort"][:, self.model.cut_joint_slice(name)] += effort
         return found
 
     def _of_motion(self, parts: list[str]) -> dict[str, Array]:
         model, e = self.model, self.efforts
         found: dict[str, Array] = {"a": e.samples.a, "lam": e._with_sample_axis("multipliers")}
-        found["held"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
+        found["constraint_effort"] = np.zeros((len(self), model.nv + model.compiled.names.cut_nv))
         if "tau" in parts:
             applied = 0.0 if e.samples.bare else self.part("applied")
             found["tau"] = e._with_sample_axis("tau") + e._with_sample_axis("unmet_forces") + applied
@@ -266,7 +265,7 @@ class ActuatedResult(Result):
         self.efforts = efforts
 
     @property
-    def controlled(self) -> bool:
+    def _has_control(self) -> bool:
         """True: efforts are given."""
         return True
 
@@ -283,7 +282,7 @@ class ActuatedResult(Result):
         there = StateSamples(e.model, t, q, v, e.samples.a, x, e.samples.loads, e.samples.bare)
         return ActuatedResult(
             InverseDynamicsResult(
-                there, e.names, e.values, e.tau, e.multipliers, e.unique, e.cut, e.unmet_forces, e.inputs
+                there, e.names, e.values, e.tau, e.multipliers, e.determined, e.cut, e.unmet_forces, e.inputs
             )
         )
 

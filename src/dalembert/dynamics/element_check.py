@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, count_text
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_number, random_generator
 from ..connections.elements.element import MEASURES, Element
 from ..errors import DalembertError, ModelError
@@ -16,8 +16,6 @@ from ..numerics.rank import STEP_RANK_TOL, numerical_rank, singular_values
 from .element_test_systems import Trial
 
 __all__ = ["ElementReport", "check_element"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,7 +229,7 @@ class _Check:
         rows = []
         for row in inputs:
             try:
-                answer = self.element.answers(row[None])[0]
+                answer = self.element.evaluate(row[None])[0]
             except Exception as error:
                 self.problems.append(f"it fails{when}, {error!r}, at {self._where(row)}")
                 return None
@@ -258,15 +256,14 @@ class _Check:
             self._answers(far, " far out")
 
     def _raw(self, inputs: Array) -> Array:
-        return self.element.answers(inputs)
+        return self.element.evaluate(inputs)
 
     def _slope(self, inputs: Array, column: int, h: float) -> Array:
         step = np.zeros(inputs.shape[1])
         step[column] = h
-        slope: Array = (self._raw(inputs + step) - self._raw(inputs - step)) / (2 * h)
-        return slope
+        return (self._raw(inputs + step) - self._raw(inputs - step)) / (2 * h)
 
-    def _slopes(self) -> tuple[float, NDArray[np.bool_], Array]:
+    def _slopes(self) -> tuple[float, BoolArray, Array]:
         """Return the largest difference of slopes by two steps, the mask of rough points, and the slopes of forces.
 
         Slopes are (points, measures, 2 measures): with respect to measures and to rates.
@@ -290,13 +287,13 @@ class _Check:
         """Return the rates of inputs, (n, len(inputs)), for rates of measures (n, measures)."""
         change = np.zeros_like(inputs)
         change[:, 1 : 1 + self.m] = rates
-        for turn in self._turns():
+        for turn in self._rotation_measures():
             change[:, 1 + turn.start : 1 + turn.stop] = _vector_rates(
                 inputs[:, 1 + turn.start : 1 + turn.stop], rates[:, turn]
             )
         return change
 
-    def _turns(self) -> list[slice]:
+    def _rotation_measures(self) -> list[slice]:
         """Return the slices of rotation vectors among the measures."""
         return [slice(block.start + 3, block.start + 6) for kind, block in self.blocks if kind == "pose"]
 
@@ -307,20 +304,17 @@ class _Check:
             (self._raw(inputs + k * h[:, None] * change) - self._raw(inputs - k * h[:, None] * change))[:, self.stored]
             for k in (1, 2)
         ]
-        growth: Array = (8 * rises[0] - rises[1]) / (12 * h)
-        return growth
+        return (8 * rises[0] - rises[1]) / (12 * h)
 
     def _stretch(self, change: Array) -> Array:
         """Return the time (n,) over which the energy rate is taken."""
-        time: Array = 1e-3 * self.size / (self.size + np.abs(change).max(axis=1))
-        return time
+        return 1e-3 * self.size / (self.size + np.abs(change).max(axis=1))
 
     def _last_digits(self, inputs: Array) -> Array:
         """Return the uncertainty of energies (n,): their scatter with the last digits of the inputs."""
         wobbles = 1.0 + 4e-16 * self.rng.integers(-1, 2, size=(4, *inputs.shape))
         energies = np.array([self._raw(inputs * wobble)[:, self.stored] for wobble in wobbles])
-        scatter: Array = np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
-        return scatter
+        return np.ptp(energies, axis=0) + 1e-15 * np.abs(energies).max(axis=0)
 
     def _static_remainder(self) -> float:
         """Return the largest deviation of forces at rest from the slope of the energy."""
@@ -378,7 +372,7 @@ class _Check:
             self.notes.append(f"its forces are dependent: {rank} directions of {m}")
         return rank, idle
 
-    def _in_the_core(self, smooth: NDArray[np.bool_]) -> tuple[float, float]:
+    def _in_the_core(self, smooth: BoolArray) -> tuple[float, float]:
         """Return the errors of derivatives and of objectivity, on a few points where the law is smooth."""
         if self.element.sources:
             self.notes.append(f"not tested in the core: it uses outputs of others, {', '.join(self.element.sources)}")
@@ -398,7 +392,7 @@ class _Check:
 
     def _check_rotation_wrap(self) -> None:
         """Add a note on forces that differ on both sides of 180°, where the rotation vector wraps."""
-        for turn in self._turns():
+        for turn in self._rotation_measures():
             rows, columns = self.inputs[:20].copy(), slice(1 + turn.start, 1 + turn.stop)
             rows[:, columns] *= np.pi / np.linalg.norm(rows[:, columns], axis=1, keepdims=True)
             ahead = self._raw(rows)
@@ -423,5 +417,4 @@ def _vector_rates(turns: Array, spins: Array) -> Array:
     angle = np.linalg.norm(turns, axis=1, keepdims=True)
     half = 0.5 * angle
     factor = np.where(angle > 1e-4, (1.0 - half / np.tan(np.where(angle > 1e-4, half, 1.0))) / angle**2, 1.0 / 12.0)
-    rates: Array = spins - 0.5 * np.cross(turns, spins) + factor * np.cross(turns, np.cross(turns, spins))
-    return rates
+    return spins - 0.5 * np.cross(turns, spins) + factor * np.cross(turns, np.cross(turns, spins))

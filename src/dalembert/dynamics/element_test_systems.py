@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.elements.element import Element
 from ..connections.joints import Prismatic
 from ..rotation import axis_angle, quaternion_from_matrix
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..model import Model
 
 __all__ = ["Trial"]
-
-Array = NDArray[np.float64]
 
 
 class Trial:
@@ -105,8 +103,7 @@ class Trial:
         return q2, np.linalg.solve(columns, np.concatenate([w, u], axis=1).ravel())
 
     def _velocities(self, q: Array, v: Array) -> Array:
-        found: Array = np.asarray(self.model.velocities(q, v)).reshape(self.model.nb, 6)
-        return found
+        return np.asarray(self.model.velocities(q, v)).reshape(self.model.nb, 6)
 
     def derivative_error(self, rows: Sequence[int]) -> float:
         """Return the relative error of the slopes of accelerations of the core; the least of the rows."""
@@ -123,8 +120,7 @@ class Trial:
     def _differences(self, t: float, q: Array, v: Array, x: Array, h: float = 1e-5) -> Array:
         def accelerations(step: Array) -> Array:
             n = len(v)
-            a: Array = self.model.dynamics(t, self.model.integrate(q, step[:n]), v + step[n:], x).a
-            return a
+            return self.model.dynamics(t, self.model.integrate(q, step[:n]), v + step[n:], x).a
 
         steps = np.eye(2 * len(v))
         columns = []
@@ -136,8 +132,7 @@ class Trial:
 
 def _rotation(vector: Array) -> Array:
     angle = float(np.linalg.norm(vector))
-    R: Array = axis_angle(vector, angle) if angle > 1e-12 else np.eye(3)
-    return R
+    return axis_angle(vector, angle) if angle > 1e-12 else np.eye(3)
 
 
 def _free(R: Array, p: Array) -> Array:

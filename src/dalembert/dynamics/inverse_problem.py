@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_number, one_of
 from ..errors import ModelError, SingularityError, listed
 from ..model import Model, as_model
@@ -38,7 +39,6 @@ from .sample_checks import samples_of
 
 __all__ = ["inverse_dynamics"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "inverse_dynamics"
 MAX_MISSING_FORCE = 1e-8  # part of the needed force that may be missing
@@ -181,7 +181,7 @@ class Problem:
         return replace(self, samples=samples, loops=LoopProjection.of(samples), low=self.low[one], high=self.high[one])
 
     @property
-    def plain(self) -> bool:
+    def is_direct(self) -> bool:
         """True if every degree of freedom of a tree has its own effort, so that no equation has to be solved."""
         bounded = np.isfinite(self.low).any() or np.isfinite(self.high).any()
         whole = self.acting.dofs.columns == [*range(self.samples.model.nv)]
@@ -190,7 +190,7 @@ class Problem:
     def solved(self, guess: Array | None = None) -> Array:
         """Return the actuator values (n, m); `guess` (m,) is the start where forces are nonlinear in them."""
         acting, s = self.acting, self.samples
-        if self.plain:
+        if self.is_direct:
             return acting.needed(s, np.zeros((len(s), 0)))
         k = len(acting.dofs)
         C = acting.rows(s.q)
@@ -234,7 +234,7 @@ def _efforts(
     model, k = s.model, len(acting.dofs)
     tau, lack, lam = np.zeros((len(s), model.nv)), np.zeros((len(s), model.nv)), np.zeros((len(s), model.nc))
     unique = True
-    if problem.plain:
+    if problem.is_direct:
         tau = u
     else:
         C = acting.rows(s.q)
@@ -257,7 +257,7 @@ def _efforts(
     if model.nc and loops.redundant:
         loads = found._motion.loads_with(lam)
         shares = [
-            model._share(
+            model._minimum_norm_loads(
                 float(t), np.ascontiguousarray(q), None, np.ascontiguousarray(load), np.ascontiguousarray(one)
             )[1]
             for t, q, load, one in zip(s.t, s.q, loads, lam, strict=True)

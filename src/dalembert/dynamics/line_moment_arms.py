@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text, list_text, range_text
+from ..arrays import Array
 from ..checks import checked, finite_array
 from ..closure.named_velocities import as_name_list
 from ..errors import ModelError, SingularityError
@@ -21,7 +22,6 @@ from .loop_multipliers import LoopProjection
 
 __all__ = ["MomentArms", "moment_arms"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "moment_arms"
 
@@ -124,7 +124,7 @@ def moment_arms(
 
 def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
     """Return elements that measure one distance."""
-    places, forces = model.compiled.elements.places, model.system.forces
+    places, forces = model.compiled.elements.indices, model.system.forces
     known = [name for name in places if getattr(forces[name].element, "each_measure", ()) == ("distance",)]
     names = known if given is None else as_name_list(given)
     for name in names:
@@ -137,7 +137,7 @@ def _lines(model: Model, given: str | Iterable[str] | None) -> list[str]:
 def _lengths(s: StateSamples, names: list[str]) -> tuple[Array, Array]:
     """Return lengths (n, k), and their derivatives with respect to velocities, (n, k, nv)."""
     model, n = s.model, len(s)
-    columns = [model.compiled.elements.places[name].measures.start for name in names]
+    columns = [model.compiled.elements.indices[name].measures.start for name in names]
     speeds = np.vstack([np.zeros(model.nv), np.eye(model.nv)])
     times, every, states = (np.repeat(part, len(speeds), axis=0) for part in (s.t, s.q, s.x))
     found = model.report(["measures", "rates"], times, every, np.tile(speeds, (n, 1)), states)

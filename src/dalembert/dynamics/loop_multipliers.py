@@ -5,35 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..closure.scaling import Scaling
+from ..arrays import Array, IndexArray
+from ..closure.loop_equations import LoopEquations
 from ..errors import ModelError
-from ..model import Model
 from ..numerics.rank import ROW_RANK_TOL, significant
 from .actuators import Actuators, StateSamples
 
-__all__ = ["LoopProjection", "check_closed", "row_targets"]
-
-Array = NDArray[np.float64]
+__all__ = ["LoopProjection", "check_closed"]
 
 
 @dataclass(frozen=True, eq=False)
 class LoopProjection:
-    """Rows S P D = U s V^T of the loops at n states.
+    """Rows J = U s V^T of the loops at n states.
 
     Attributes
     ----------
-    rows, columns : (nc,), (nv,)
-        S and D; see `Scaling`.
+    loops : LoopEquations
     U, inverse, V : (n, nc, r), (n, r), (n, r, nv)
         Singular vectors, and inverse singular values, zero for those of rounding.
     projector : (n, nv, nv)
         Q = 1 - V^T V over the independent rows.
     """
 
-    rows: Array
-    columns: Array
+    loops: LoopEquations
     U: Array
     inverse: Array
     V: Array
@@ -42,25 +37,22 @@ class LoopProjection:
     @classmethod
     def of(cls, s: StateSamples) -> LoopProjection:
         """Return the loop projection at samples of a motion."""
-        model = s.model
-        scales = Scaling.of(model, prescribed=False)
-        n = len(s)
-        if not model.nc:
-            eye = np.broadcast_to(np.eye(model.nv), (n, model.nv, model.nv))
-            return cls(
-                scales.rows, scales.columns, np.zeros((n, 0, 0)), np.zeros((n, 0)), np.zeros((n, 0, model.nv)), eye
-            )
-        J = scales.rows[:, None] * model.constraint_jacobian(s.q, t=s.t) * scales.columns
-        U, size, V = np.linalg.svd(J, full_matrices=False)
+        loops = LoopEquations.of(s.model, t=s.t, prescribed=False)
+        U, size, V = np.linalg.svd(loops.jacobian(s.q), full_matrices=False)
         counts = significant(size, ROW_RANK_TOL)
         inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
         Vr = V * counts[..., None]
-        return cls(scales.rows, scales.columns, U, inverse, V, np.eye(model.nv) - Vr.swapaxes(1, 2) @ Vr)
+        return cls(loops, U, inverse, V, np.eye(loops.nv) - Vr.swapaxes(1, 2) @ Vr)
 
     @property
-    def dofs(self) -> NDArray[np.intp]:
+    def columns(self) -> Array:
+        """D of `LoopEquations`, (nv,)."""
+        return self.loops.column_scales
+
+    @property
+    def dofs(self) -> IndexArray:
         """Number of motions that the loops allow, (n,)."""
-        left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
+        left: IndexArray = len(self.columns) - (self.inverse > 0).sum(axis=1)
         return left
 
     @property
@@ -77,18 +69,13 @@ class LoopProjection:
         """Return the part (n, nv) of forces (n, nv) that loops do not supply."""
         return self.allowed(rest[..., None])[..., 0] / self.columns
 
-    def shortest(self, gaps: Array) -> Array:
-        """Return the shortest scaled x (n, nv) with J x = gaps (n, nc), in least squares."""
-        x: Array = np.einsum("nrv,nr->nv", self.V, self.inverse * np.einsum("ncr,nc->nr", self.U, gaps))
-        return x
-
     def multipliers(self, rest: Array, size: float) -> Array:
         """Return the shortest multipliers (n, nc) that supply forces (n, nv)."""
         if not self.V.shape[1]:
-            return np.zeros((len(rest), len(self.rows)))
+            return np.zeros((len(rest), self.loops.model.nc))
         rest = np.where(np.abs(rest) < 1e-12 * size, 0.0, rest)  # set rounding to zero
         along = np.einsum("nrv,nv->nr", self.V, self.columns * rest) * self.inverse
-        lam: Array = self.rows * np.einsum("ncr,nr->nc", self.U, along)
+        lam: Array = self.loops.row_scales * np.einsum("ncr,nr->nc", self.U, along)
         return lam
 
     def determines(self, C: Array, acting: Actuators, s: StateSamples, u: Array) -> bool:
@@ -107,45 +94,31 @@ class LoopProjection:
         return bool(A.shape[2] <= A.shape[1] and (size > ROW_RANK_TOL).all())
 
 
-def row_targets(model: Model, t: Array) -> Array:
-    """Return residual, rate and second rate (3, n, nc) that drives of constraints prescribe at t (n,).
-
-    Zero for other rows.
-    """
-    if all(drive.of_joint for drive in model.drives):
-        return np.zeros((3, len(t), model.nc))
-    return np.array([model.row_motion(float(one)) for one in t]).swapaxes(0, 1)
-
-
 def check_closed(s: StateSamples, item: str) -> None:
     """Raise an error for positions, velocities or accelerations that open the loops."""
     model = s.model
     if not model.nc:
         return
-    P, bias = model.constraint_jacobian(s.q, t=s.t), model.constraint_bias(s.q, s.v, t=s.t)
-    target, rate, second = row_targets(model, s.t)
-    rate = rate - model.constraint_drift(s.q, t=s.t)
-    scales = Scaling.of(model, prescribed=False)
+    loops, P = LoopEquations.of(model, t=s.t), model.constraint_jacobian(s.q, t=s.t)
+    rate, second = loops.velocity_terms(s.q), loops.acceleration_terms(s.q, s.v)
     size = np.abs(P)
     size_v = np.einsum("ncv,nv->nc", size, np.abs(s.v)) + np.abs(rate)
-    size_a = np.einsum("ncv,nv->nc", size, np.abs(s.a)) + np.abs(bias) + np.abs(second)
+    size_a = np.einsum("ncv,nv->nc", size, np.abs(s.a)) + np.abs(second)
     for what, gap, allowed, remedy in (
         (
             "q",
-            model.apart(model.constraint_residual(s.q, t=s.t), target),
-            np.broadcast_to(1.0 / scales.rows, bias.shape),
+            np.where(model.holonomic, loops.gaps(s.q), 0.0),
+            np.broadcast_to(1.0 / loops.row_scales, rate.shape),
             "assemble it first",
         ),
         ("v", np.einsum("ncv,nv->nc", P, s.v) - rate, _with_floor(size_v), "project it with consistent_velocities"),
         (
             "a",
-            np.einsum("ncv,nv->nc", P, s.a) + bias - second,
+            np.einsum("ncv,nv->nc", P, s.a) - second,
             _with_floor(size_a),
             "project it with consistent_accelerations",
         ),
     ):
-        if what == "q":
-            gap = np.where(model.holonomic, gap, 0.0)
         over = np.abs(gap) / allowed
         k, row = np.unravel_index(int(np.argmax(over)), over.shape)
         if over[k, row] > 1e-6:

@@ -17,27 +17,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..closure.scaling import Scaling
+from ..arrays import Array
+from ..closure.loop_equations import LoopEquations
+from ..closure.projection import STALLED_TOL, project_batch
 from ..errors import ModelError
 from ..model import Model, as_model
 from ..motion import inverse_kinematics
-from ..numerics.rank import null_space
+from ..numerics.rank import null_space, pseudo_inverse
 from ..result import Motion, Result, Stats
 from ..system import System
 from .actuators import StateSamples
-from .loop_multipliers import LoopProjection, row_targets
 from .motion_samples import MotionSamples
 from .partial_motion import driven_motion_of
 from .smoothing_splines import Smoothing, times_of
 
 __all__ = ["measured_motion"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
-_FORCES = ("tau", "lam", "loads", "held", "unique", "energy")
+_FORCES = ("tau", "lam", "loads", "constraint_effort", "unique", "energy")
 
 
 def measured_motion(
@@ -180,28 +180,22 @@ def _settled(given: MotionSamples, notes: list[str]) -> Result:
 
 def _closed(model: Model, t: Array, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, float]:
     """Return (1)."""
-    scales = Scaling.of(model, prescribed=False)
-    target, rate, second = row_targets(model, t)
-    start = q
-    still = np.zeros((len(t), 0))
-    for _ in range(20):
-        r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
-        loops = LoopProjection.of(StateSamples(model, t, q, v, a, still))
-        if np.abs(r).max() < 1e-13:
-            break
-        q = model.integrate(q, -scales.columns * loops.shortest(r))
-    r = np.where(model.holonomic, model.apart(model.constraint_residual(q, t=t), target), 0.0) * scales.rows
-    if np.abs(r).max() > 1e-9:
+    loops = LoopEquations.of(model, t=t)
+    start, q = q, project_batch(loops, q)
+    r = loops.residual(q)
+    if np.abs(r).max() > STALLED_TOL:
         k, row = np.unravel_index(int(np.argmax(np.abs(r))), r.shape)
         remedy = "the samples are too far from a closed configuration; give independent coordinates only"
         raise ModelError(_ITEM, f"{model.constraint_names[row]} at t = {t[k]:.6g} s", float(r[k, row]), remedy)
-    P = model.constraint_jacobian(q, t=t)
-    gap = np.einsum("ncv,nv->nc", P, v) - rate + model.constraint_drift(q, t=t)
-    v = v - scales.columns * loops.shortest(scales.rows * gap)
-    gap = np.einsum("ncv,nv->nc", P, a) + model.constraint_bias(q, v, t=t) - second
-    a = a - scales.columns * loops.shortest(scales.rows * gap)
-    moved = float(np.abs(model.difference(start, q) / scales.columns).max())
-    return q, v, a, moved
+    P, inverse = model.constraint_jacobian(q, t=t), pseudo_inverse(loops.jacobian(q))
+
+    def corrected(rate: Array, wanted: Array) -> Array:
+        gap = loops.row_scales * (wanted - np.einsum("ncv,nv->nc", P, rate))
+        return np.asarray(rate + loops.column_scales * np.einsum("nvc,nc->nv", inverse, gap))
+
+    v = corrected(v, loops.velocity_terms(q))
+    a = corrected(a, loops.acceleration_terms(q, v))
+    return q, v, a, float(np.abs(loops.difference(start, q)).max())
 
 
 def _with_states(s: StateSamples) -> tuple[StateSamples, str]:
@@ -212,8 +206,7 @@ def _with_states(s: StateSamples) -> tuple[StateSamples, str]:
 
     def rates(t: float, x: Array) -> Array:
         q, v, _ = between._states(np.array([t]))
-        found: Array = model.report(["dx"], np.array([t]), q, v, x[None])["dx"][0]
-        return found
+        return model.report(["dx"], np.array([t]), q, v, x[None])["dx"][0]
 
     span = (float(s.t[0]), float(s.t[-1]))
     found = solve_ivp(rates, span, model.element_start_values(), "LSODA", t_eval=s.t, rtol=1e-7, atol=1e-9)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.laws import as_law
 from ..errors import ModelError
 from ..model import Model
@@ -18,7 +18,6 @@ from .smoothing_splines import Smoothing
 
 __all__ = ["MotionSamples"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
 NOISE_RATIO = 1.5  # ratio of third to second differences; 1.83 for white noise
@@ -34,7 +33,7 @@ class MotionSamples:
     rates: Array
     seconds: Array
     notes: list[str] = field(default_factory=list)
-    plain: dict[int, Any] = field(default_factory=dict)  # given laws, by coordinate
+    given_laws: dict[int, Any] = field(default_factory=dict)  # given laws, by coordinate
 
     @classmethod
     def of(cls, model: Model, t: Array, coordinates: Mapping[str, Any], smoothing: Smoothing) -> MotionSamples:
@@ -67,7 +66,7 @@ class MotionSamples:
             if width != 1:
                 raise ModelError(_ITEM, f"coordinates[{name!r}]", values, "a law is for one coordinate: name it")
             law = as_law(values, item=_ITEM, field=f"coordinates[{name!r}]")
-            self.plain[span.start] = law
+            self.given_laws[span.start] = law
             triples = np.array([law(float(one)) for one in t])
             for part, column in zip((self.positions, self.rates, self.seconds), triples.T, strict=True):
                 part[:, span.start] = column
@@ -105,7 +104,7 @@ class MotionSamples:
                 continue
             for k in range(span.start, span.stop):
                 if not np.isnan(self.positions[:, k]).any():
-                    laws[model.coordinate_names[k]] = self.plain.get(k, self.positions[:, k])
+                    laws[model.coordinate_names[k]] = self.given_laws.get(k, self.positions[:, k])
         return laws
 
     def speeds(self) -> tuple[Array, Array, Array]:

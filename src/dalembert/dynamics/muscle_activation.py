@@ -13,14 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from .actuators import Actuators
 
 __all__ = ["ActivationLimits"]
 
-Array = NDArray[np.float64]
 
 MIN_ACTIVATION = 0.01  # activation stays positive, so that its rate is defined
 
@@ -31,7 +30,7 @@ class ActivationLimits:
 
     acting: Actuators
     t: Array
-    places: list[int]
+    indices: list[int]
     rise: Array
     fall: Array
 
@@ -50,8 +49,8 @@ class ActivationLimits:
     def after(self, before: Array, h: float) -> tuple[Array, Array]:
         """Return the lowest and highest values (m,) of all actuators a step h (s) after values (m,)."""
         low, high = np.full(len(self.acting), -np.inf), np.full(len(self.acting), np.inf)
-        a0 = before[self.places]
-        low[self.places], high[self.places] = self._fallen(a0, h), self._risen(a0, h)
+        a0 = before[self.indices]
+        low[self.indices], high[self.indices] = self._fallen(a0, h), self._risen(a0, h)
         return low, high
 
     def _risen(self, a0: Array, h: float) -> Array:
@@ -66,15 +65,14 @@ class ActivationLimits:
 
     def excitations(self, values: Array) -> dict[str, Array]:
         """Return the u of (1) that leads to each sample, (n,) by state; the first is the activation itself."""
-        a = values[:, self.places]
+        a = values[:, self.indices]
         u = a.copy()
         m, rate = 0.5 * (a[1:] + a[:-1]), np.diff(a, axis=0) / np.diff(self.t)[:, None]
         u[1:] = m + rate * np.where(rate > 0.0, self.rise * (0.5 + 1.5 * m), self.fall / (0.5 + 1.5 * m))
-        return {self.acting.names[index]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, index in enumerate(self.places)}
+        return {self.acting.names[index]: np.clip(u[:, k], MIN_ACTIVATION, 1.0) for k, index in enumerate(self.indices)}
 
 
 def _root(a: Array, b: Array, c: Array) -> Array:
     """Return the positive root of a s^2 + b s = c, a and c positive."""
     root = np.sqrt(b * b + 4.0 * a * c)
-    found: Array = np.where(b > 0.0, 2.0 * c / (b + root), (root - b) / (2.0 * a))
-    return found
+    return np.where(b > 0.0, 2.0 * c / (b + root), (root - b) / (2.0 * a))

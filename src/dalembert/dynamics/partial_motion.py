@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.driven.driven_state import driven_positions
 from ..closure.driven.prescribed_velocities import Prescribed
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..connections.attitudes import AttitudeSpline
 from ..connections.laws import Spline
 from ..errors import ModelError
@@ -19,8 +19,6 @@ from ..result import Result
 from ..simulation import simulate
 
 __all__ = ["driven_motion_of"]
-
-Array = NDArray[np.float64]
 
 
 def driven_motion_of(
@@ -69,4 +67,4 @@ def _dof(model: Model, t: Array) -> int:
     """Return the number of degrees of freedom left by drives and loops."""
     prescribed = Prescribed.of(model)
     q = driven_positions(model, float(t[0]))
-    return prescribed.leave(Scaling.of(model, t=float(t[0])).jacobian(model, q))[0]
+    return prescribed.leave(LoopEquations.of(model, t=float(t[0])).jacobian(q))[0]

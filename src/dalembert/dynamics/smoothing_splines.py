@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..checks import finite_array, not_negative, positive
 from ..errors import ModelError
 
 __all__ = ["Smoothing", "times_of"]
 
-Array = NDArray[np.float64]
 
 _DEGREE = 5
 MIN_SAMPLES = 8  # samples for a spline of degree five with a penalty
@@ -85,10 +84,10 @@ class Smoothing:
         off = float(np.sqrt(np.mean((basis.at(times, c, 0) - samples) ** 2)))
         return basis.at(t, c, 0), basis.at(t, c, 1), basis.at(t, c, 2), off
 
-    def _known(self, name: str, t: Array, values: Array, item: str) -> NDArray[np.bool_]:
+    def _known(self, name: str, t: Array, values: Array, item: str) -> BoolArray:
         """Return the mask of known samples; raise an error for gaps that are too long."""
         what = f"samples of {name!r}"
-        known: NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=1))
+        known: BoolArray = np.asarray(~np.isnan(values).any(axis=1))
         if np.isinf(values).any():
             raise ModelError(item, what, np.inf, "every number must be finite, or NaN for a missing sample")
         if known.sum() < MIN_SAMPLES:
@@ -132,8 +131,7 @@ class _Basis:
         self.penalty = self._penalty()
 
     def _scaled(self, t: Array) -> Array:
-        scaled: Array = np.clip((t - self.t[0]) / self.step, 0.0, len(self.t) - 1.0)
-        return scaled
+        return np.clip((t - self.t[0]) / self.step, 0.0, len(self.t) - 1.0)
 
     def _penalty(self) -> Any:
         """Return the matrix of the integral of s'''^2: exact with three points per piece."""
@@ -173,8 +171,7 @@ class _Basis:
 
     def at(self, t: Array, c: Array, order: int) -> Array:
         """Return a derivative (n, k) at times."""
-        values: Array = self.spline(self.knots, c, _DEGREE)(self._scaled(t), nu=order) / self.step**order
-        return values
+        return self.spline(self.knots, c, _DEGREE)(self._scaled(t), nu=order) / self.step**order
 
     def strength_of(self, samples: Array, residual: float, name: str, item: str) -> float:
         """Return the L that leaves a residual."""

@@ -16,22 +16,22 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, range_text
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array
+from ..closure.loop_equations import LoopEquations
 from ..closure.named_velocities import named_velocities
-from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model, as_model
-from ..numerics.rank import null_space
+from ..numerics.rank import ROW_RANK_TOL, null_space
 from ..system import System
 
 __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", "operational_space"]
 
-Array = NDArray[np.float64]
 
 _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
 RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square; smaller ones are immovable directions
@@ -245,9 +245,9 @@ def _jacobian(model: Model, marker: Any, q: Array, actuators: Any, dynamic: bool
         return np.asarray(J @ model._d_dynamics([9], q, np.zeros(model.nv), t=t)[0] @ C.T)
     if not model.nc and not acting.cut:
         return np.asarray(J[:, acting.columns])
-    scales = Scaling.of(model, prescribed=False, t=t)
-    N = scales.columns[:, None] * null_space(scales.jacobian(model, q))
-    return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=1e-9))
+    loops = LoopEquations.of(model, prescribed=False, t=t)
+    N = loops.column_scales[:, None] * null_space(loops.jacobian(q))
+    return np.asarray(J @ N @ np.linalg.pinv(C @ N, rcond=ROW_RANK_TOL))
 
 
 def _measured(model: Model, J: Array) -> Manipulability:

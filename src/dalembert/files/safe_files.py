@@ -50,10 +50,10 @@ def replacing(path: str | os.PathLike[str], *, store: Callable[[Path], bool] | N
         raise ModelError("file", "path", str(path), f"there is no folder {str(target.parent)!r}")
     mode = _mode(target, path, store)
     special = mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
-    beside = Path(tempfile.gettempdir()) if special else target.parent
-    new, old = (beside / f".{target.name[:100]}.{uuid.uuid4().hex}.{ending}" for ending in ("new", "old"))
+    place = Path(tempfile.gettempdir()) if special else target.parent
+    new, old = (place / f".{target.name[:100]}.{uuid.uuid4().hex}.{ending}" for ending in ("new", "old"))
     try:
-        _remove_leftovers(beside, target.name[:100])
+        _remove_leftovers(place, target.name[:100])
         if mode is not None and stat.S_ISREG(mode):  # with the permissions of the old file from the start
             os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, stat.S_IMODE(mode) & 0o700 | 0o600))
         yield new

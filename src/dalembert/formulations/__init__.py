@@ -5,11 +5,11 @@ recursive kernels of a model are fast, and must agree.
 """
 
 from .comparison import ComparedFormulation, Comparison, compare
+from .flop_counts import OperationCounts, operation_counts
 from .gibbs_appell_equations import GibbsAppell, gibbs_appell
 from .kane_equations import KaneEquations, kane
 from .lagrange_equations import Lagrange, lagrange
 from .newton_euler_equations import NewtonEuler, newton_euler
-from .operation_counts import OperationCounts, operation_counts
 from .sol import SolArrays, partial_velocities, sol_arrays
 
 __all__ = [

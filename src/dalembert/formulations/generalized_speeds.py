@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of
 from ..connections.formulas.differentiation import Rate
 from ..connections.formulas.expressions import Program
@@ -20,7 +20,6 @@ from .setting import ModelAtState
 
 __all__ = ["Speeds", "chosen_speeds"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "Kane's speeds"
 _PARTS = {"angular_velocity": 0, "velocity": 3}
@@ -76,12 +75,12 @@ def _by_name(here: ModelAtState, one: Any) -> tuple[Array, float]:
     if quantity not in _PARTS or rest not in ("x", "y", "z"):
         near = ", ".join(map(repr, model.speed_names[:4]))
         raise ModelError(_ITEM, "name", name, f"give a joint speed ({near}, ...) or 'body.velocity.x' and the like")
-    frame, at = here.kane.marker(model.system.frame(owner)), _PARTS[quantity]
+    frame, at = here.kane.marker(model.system.marker(owner)), _PARTS[quantity]
     k = "xyz".index(rest)
     J, rate = frame.J[at : at + 3], (frame.J_dot @ here.v)[at : at + 3]
     if axes is None:
         return J[k], float(rate[k])
-    other = here.kane.marker(model.system.frame(axes))
+    other = here.kane.marker(model.system.marker(axes))
     # (R^T x)' = R^T (x' - omega x x)
     rate = rate - np.cross(here.v @ other.omega, J @ here.v)
     return other.R[:, k] @ J, float(other.R[:, k] @ rate)

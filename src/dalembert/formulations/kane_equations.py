@@ -24,8 +24,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, IndexArray
 from ..checks import checked
 from ..errors import SingularityError
 from ..model import Model, State
@@ -35,8 +36,6 @@ from .generalized_speeds import Speeds, chosen_speeds
 from .setting import RANK_TOL, ModelAtState, setting
 
 __all__ = ["KaneEquations", "kane"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +72,7 @@ class KaneEquations:
     @property
     def u(self) -> Array:
         """Generalized speeds (nu,) at this state."""
-        found: Array = self.Y @ self.setting.v + self.z
-        return found
+        return self.Y @ self.setting.v + self.z
 
     # ---- partial velocities
 
@@ -90,12 +88,12 @@ class KaneEquations:
 
     def partial_velocities_of(self, point: str) -> Array:
         """Return [omega; V] per speed (6, nu) of a body, marker or point by name, world axes."""
-        frame = self.setting.kane.marker(self.setting.model.system.frame(point))
+        frame = self.setting.kane.marker(self.setting.model.system.marker(point))
         return frame.J @ self.Gamma
 
     def acceleration_of(self, point: str, u_dot: ArrayLike | None = None) -> Array:
         """Return [angular acceleration; acceleration] (6,) of a point by name, at u', default the solution."""
-        frame = self.setting.kane.marker(self.setting.model.system.frame(point))
+        frame = self.setting.kane.marker(self.setting.model.system.marker(point))
         v_dot = self.v_dot if u_dot is None else self.Gamma @ np.asarray(u_dot, dtype=float) + self.beta
         return frame.J @ v_dot + frame.J_dot @ self.setting.v
 
@@ -209,7 +207,7 @@ def kane(
     return KaneEquations(here, chosen.names, chosen.Y, chosen.z, chosen.bias, inverse[:, r:], gamma, beta)
 
 
-def _independent(S: Array) -> NDArray[np.intp]:
+def _independent(S: Array) -> IndexArray:
     """Return indices of independent rows of S, by pivoted QR of scaled rows."""
     if not len(S):
         return np.zeros(0, dtype=np.intp)

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..checks import checked
 from ..connections.connection import Connection
@@ -35,8 +36,6 @@ from .constrained_solution import constrained
 from .setting import ModelAtState, setting
 
 __all__ = ["NewtonEuler", "newton_euler"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,7 +375,7 @@ def _flying_rows(here: ModelAtState, U: Array) -> tuple[list[str], Array, Array]
     for name, (at, nm) in zip(model.body_names, _starts(here), strict=True):
         left[at + nm : at + nm + 6] = A[flying.forest.number[name] - 1]
     G = np.asarray(np.linalg.solve(to_U.T, flying.constraint_jacobian(q, t=here.t).T).T, dtype=float)
-    g = flying.constraint_bias(q, v, t=here.t) - flying.row_motion(here.t)[2] - G @ left
+    g = flying.constraint_bias(q, v, t=here.t) - flying.constraint_targets(here.t)[2] - G @ left
     return list(flying.constraint_names), G, g
 
 

@@ -16,8 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, IndexArray
 from ..checks import finite_array
 from ..compile.names import holds_of
 from ..errors import ModelError
@@ -28,7 +29,6 @@ from ..system import System
 
 __all__ = ["ModelAtState", "setting"]
 
-Array = NDArray[np.float64]
 
 RANK_TOL = 1e-9  # relative to the largest singular value of the scaled rows
 """Singular values below this share of the largest belong to redundant rows."""
@@ -85,7 +85,7 @@ class ModelAtState:
         return Q
 
     @cached_property
-    def closures(self) -> NDArray[np.intp]:
+    def closures(self) -> IndexArray:
         """Indices of permanent loop rows; the others are active only while joints stick."""
         model = self.model
         holds = {
@@ -96,18 +96,18 @@ class ModelAtState:
         return np.array([k for k, name in enumerate(model.constraint_names) if name not in holds], dtype=np.intp)
 
     @cached_property
-    def driven(self) -> NDArray[np.intp]:
+    def driven(self) -> IndexArray:
         """Indices of driven velocities."""
-        return np.flatnonzero(~np.isnan(self.model.drive_motion(self.t)[1]))
+        return np.flatnonzero(~np.isnan(self.model.drive_targets(self.t)[1]))
 
     @cached_property
     def rows(self) -> tuple[Array, Array, Array]:
         """Rows of loops and drives, S v = s and S v' + c = 0: S (n, nv), s (n,), c (n,); see `row_names`."""
         model, kept = self.model, self.closures
-        _, speeds, accelerations = model.drive_motion(self.t)
+        _, speeds, accelerations = model.drive_targets(self.t)
         S, s, c = np.eye(model.nv)[self.driven], speeds[self.driven], -accelerations[self.driven]
         if model.nc:
-            target = model.row_motion(self.t)
+            target = model.constraint_targets(self.t)
             drift = target[1] - model.constraint_drift(self.q, t=self.t)
             bias = model.constraint_bias(self.q, self.v, t=self.t) - target[2]
             S = np.vstack([model.constraint_jacobian(self.q, t=self.t)[kept], S])

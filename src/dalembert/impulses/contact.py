@@ -20,18 +20,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..checks import checked, finite_number
+from ..checks import checked, finite_number, set_fields
 from ..connections.joints.joint import frame_with_z
 from ..errors import ModelError, SingularityError
+from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..rotation import unit_vector
 
 __all__ = ["Contact", "ContactOutcome", "collide"]
 
-Array = NDArray[np.float64]
 
 MAX_SUCCESSIVE_IMPACTS = 200  # successive impacts before the rest are plastic
 MIN_APPROACH_RATIO = 1e-9  # of the first approach speed: slower impacts are plastic
@@ -76,8 +76,7 @@ class Contact:
         if mu < 0.0:
             raise ModelError(item, "friction", mu, "it must not be negative")
         direction = unit_vector(self.normal, item=item, field="normal")
-        for field, value in (("name", name), ("restitution", e), ("friction", mu), ("normal", direction)):
-            object.__setattr__(self, field, value)
+        set_fields(self, name=name, restitution=e, friction=mu, normal=direction)
 
     def axes(self) -> Array:
         """Return two tangents and the normal as columns (3, 3), in axes of the first marker."""
@@ -174,7 +173,7 @@ def _smooth(W: Array, b: Array, contacts: list[Contact], rounding: float) -> Arr
     acting = lam > 0.0
     if acting.any():
         step = np.zeros(len(b))
-        step[acting] = np.linalg.lstsq(W[np.ix_(acting, acting)], missed[acting], rcond=1e-12)[0]
+        step[acting] = np.linalg.lstsq(W[np.ix_(acting, acting)], missed[acting], rcond=ROUNDOFF_RANK_TOL)[0]
         if (lam + step >= 0.0).all():
             lam = lam + step
             missed = -(W @ lam + b)
@@ -253,8 +252,7 @@ def _one_contact(W: Array, b: Array, mu: float, contact: Contact) -> Array:
         raise SingularityError(
             f"contact {contact.name!r}: it jams, no slip direction is consistent with a friction of {mu:.3g}; reduce it"
         )
-    result: Array = min(found, key=lambda pair: pair[0])[1]
-    return result
+    return min(found, key=lambda pair: pair[0])[1]
 
 
 def _immovable(contact: Contact) -> SingularityError:

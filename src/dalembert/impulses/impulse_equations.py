@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..closure.relative_pose import RelativeMotion, joint_pose_error, joint_speeds, relative
 from ..connections.connection import Connection
@@ -23,7 +23,6 @@ from .velocity_jump_solver import VelocityJumpSolver
 
 __all__ = ["ImpulseState", "TransmittedLoad"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "impulse"
 CLOSURE_TOL = 1e-6  # scaled residual up to which a configuration counts as closed
@@ -63,8 +62,7 @@ class _Rows:
     @property
     def jacobian(self) -> Array:
         """Rows on v, (k, nv)."""
-        J: Array = self.loads @ self.motion.jacobian
-        return J
+        return self.loads @ self.motion.jacobian
 
     def passed(self, lam: Array) -> TransmittedLoad:
         """Return the load of impulses lam (k,)."""
@@ -95,7 +93,7 @@ class ImpulseState:
         if model.nc:
             self._check_closed()
             self.P = model.constraint_jacobian(q, t=request.t)
-            self.rows = request.scales.rates(model, q) - self.P @ v
+            self.rows = request.loops.velocity_terms(q) - self.P @ v
         self.further = [_speed_rows(model, lock, q) for lock in request.locks if lock.loop_constraint]
         self.further += [_closing_rows(model, c, q) for c in request.closing]
         self.touches: list[tuple[Any, ...]] = []
@@ -123,16 +121,16 @@ class ImpulseState:
         self.on_bodies[number - 1] += load6
 
     def _check_closed(self) -> None:
-        model, scales = self.request.model, self.request.scales
-        gap = np.where(model.holonomic, np.abs(scales.residual(model, self.q)), 0.0)
+        model, loops = self.request.model, self.request.loops
+        gap = np.where(model.holonomic, np.abs(loops.residual(self.q)), 0.0)
         self.opening = float(gap.max())
         if self.opening > CLOSURE_TOL:
             worst = int(gap.argmax())
-            amount = gap[worst] / scales.rows[worst]
+            amount = gap[worst] / loops.row_scales[worst]
             raise ModelError(
                 _ITEM,
                 f"{model.constraint_names[worst]} at q",
-                f"{amount:.3g} {scales.units[worst]}",
+                f"{amount:.3g} {loops.units[worst]}",
                 "only velocities may be inconsistent; close the loops with da.assemble first",
             )
 
@@ -218,7 +216,7 @@ class ImpulseState:
         every = np.vstack([self.P, *G])
         if not len(every):
             return
-        target = np.concatenate([request.scales.rates(model, self.q), np.zeros(len(every) - model.nc)])
+        target = np.concatenate([request.loops.velocity_terms(self.q), np.zeros(len(every) - model.nc)])
         missed = np.abs(every @ self.after - target)
         parts = np.vstack([np.abs(self.P), *(np.abs(rows.loads) @ rows.motion.terms for rows in self.further)])
         speeds = np.abs(self.after) + np.abs(self.v) + self._admittance() * np.abs(self.applied + self.contact_impulse)

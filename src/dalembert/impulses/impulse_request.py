@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..checks import finite_array
-from ..closure.scaling import Scaling
+from ..checks import finite_array, set_fields
+from ..closure.loop_equations import LoopEquations
 from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..errors import ModelError
@@ -30,7 +31,6 @@ __all__ = [
     "find_states",
 ]
 
-Array = NDArray[np.float64]
 
 _ITEM = "impulse"
 
@@ -63,14 +63,14 @@ class ImpulseRequest:
     closing: list[Connection]
     contacts: list[Contact]
     t: float
-    given: NDArray[np.bool_] = field(init=False)
+    given: BoolArray = field(init=False)
     speeds: Array = field(init=False)
-    scales: Scaling = field(init=False)
+    loops: LoopEquations = field(init=False)
 
     def __post_init__(self) -> None:
         model = self.model
         given, speeds = np.zeros(model.nv, dtype=bool), np.zeros(model.nv)
-        prescribed = model.drive_motion(self.t)[1]
+        prescribed = model.drive_targets(self.t)[1]
         driven = {column: drive for drive in model.joint_drives for column in model.driven_dof(drive)}
         for column in driven:
             given[column], speeds[column] = True, prescribed[column]  # NaN: the velocity does not jump
@@ -84,9 +84,7 @@ class ImpulseRequest:
                         f"drive {driven[column].name!r} prescribes that velocity; remove the drive, or do not lock it",
                     )
                 given[column] = True
-        object.__setattr__(self, "given", given)
-        object.__setattr__(self, "speeds", speeds)
-        object.__setattr__(self, "scales", Scaling.of(model, t=self.t))
+        set_fields(self, given=given, speeds=speeds, loops=LoopEquations.of(model, t=self.t))
 
     @property
     def efforts(self) -> dict[str, list[int]]:

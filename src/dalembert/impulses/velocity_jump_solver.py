@@ -13,16 +13,15 @@ If rows are redundant, B has no full rank: y is the same for all solutions Lam.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..closure.scaling import Scaling
+from ..arrays import Array, BoolArray
+from ..closure.loop_equations import LoopEquations
 from ..errors import SingularityError
 from ..model import Model
 from ..numerics.rank import truncated_svd
 
 __all__ = ["VelocityJumpSolver"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-13  # of scaled entries of rows: smaller ones are zero
 WEAK_INERTIA = 1e-10  # pivot relative to the inertia of a DOF: with less, jumps are rounding of the geometry
@@ -45,9 +44,7 @@ class VelocityJumpSolver:
         Add inertia to motions with hardly any, so that rounding does not cause large jumps of them.
     """
 
-    def __init__(
-        self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, regularize: bool = False
-    ) -> None:
+    def __init__(self, model: Model, q: Array, held: BoolArray, rows: Array, *, regularize: bool = False) -> None:
         from scipy.linalg import cholesky
 
         self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)
@@ -97,15 +94,15 @@ class VelocityJumpSolver:
 def _without_rounding(model: Model, rows: Array) -> Array:
     """Return rows with rounding set to zero in those of the model, whose scale is known."""
     cleaned = rows.copy()
-    scales = Scaling.of(model, prescribed=False)
+    loops = LoopEquations.of(model, prescribed=False)
     own = cleaned[: model.nc]
-    own[np.abs(own) * scales.columns < ROUNDOFF_TOL / scales.rows[:, None]] = 0.0
+    own[np.abs(own) * loops.column_scales < ROUNDOFF_TOL / loops.row_scales[:, None]] = 0.0
     return cleaned
 
 
 def _explain_massless_motion(model: Model, q: Array) -> str:
     """Return a message on motions without inertia, with remedies."""
-    motions = model.motions_without_inertia(q)
+    motions = model.massless_motions(q)
     if all(len(motion) == 1 for motion in motions):
         weak = ", ".join(repr(name) for motion in motions[:6] for name in motion)
         return f"nothing resists along {weak or 'some motion'}; give it inertia"

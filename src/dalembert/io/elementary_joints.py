@@ -10,29 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
+from ..connections import joints as j
 from ..connections.connection import Connection
-from ..connections.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Screw,
-    Spherical,
-    Universal,
-)
+from ..connections.joints import Free, Joint
 from ..system import System
 from ..system.topology import TreeJoint
 
 __all__ = ["ElementaryJoint", "elementary_joints", "outward_joints"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,44 +51,36 @@ class ElementaryJoint:
 
 def elementary_joints(joint: Joint, *, backward: bool = False) -> list[ElementaryJoint] | None:
     """Return the elementary joints of a joint from its inboard end, or `backward`; None if there is no such form."""
-    moves = _forward(joint)
-    if moves is None or not backward:
-        return moves
-    return [replace(move, axis=-move.axis) for move in reversed(moves)]
+    form = next((_FORMS[kind] for kind in type(joint).__mro__ if kind in _FORMS), None)
+    if form is None:
+        return None
+    return [replace(move, axis=-move.axis) for move in reversed(form(joint))] if backward else form(joint)
 
 
-def _forward(joint: Joint) -> list[ElementaryJoint] | None:
-    zero = np.zeros(3)
-    if isinstance(joint, Fixed):
-        return []
-    if isinstance(joint, Revolute):
-        return [ElementaryJoint("turn", joint.axis)]
-    if isinstance(joint, Prismatic):
-        return [ElementaryJoint("slide", joint.axis)]
-    if isinstance(joint, Spherical):
-        return [ElementaryJoint("ball", zero)]
-    if isinstance(joint, Free):
-        return [ElementaryJoint("free", zero)]
-    if isinstance(joint, Screw):
-        return [
-            ElementaryJoint("turn", joint.axis),
-            ElementaryJoint("slide", joint.axis, "advance", -1, joint.parameter),
-        ]
-    if isinstance(joint, Cylindrical):
-        kinds = {"angle": "turn", "slide": "slide"}
-        return [ElementaryJoint(kinds[label], joint.axis, label, k) for k, label in enumerate(joint.speeds)]
-    if isinstance(joint, Universal):
-        return [
-            ElementaryJoint("turn", axis, f"angle_{k + 1}", k) for k, axis in enumerate((joint.axis_1, joint.axis_2))
-        ]
-    if isinstance(joint, Planar):
-        x, y, _ = joint.frame().T
-        return [
-            ElementaryJoint("slide", x, "x", 0),
-            ElementaryJoint("slide", y, "y", 1),
-            ElementaryJoint("turn", joint.normal, "angle", 2),
-        ]
-    return None
+_ORIGIN = np.zeros(3)
+_FORMS: dict[type[Joint], Callable[[Any], list[ElementaryJoint]]] = {
+    j.Fixed: lambda joint: [],
+    j.Revolute: lambda joint: [ElementaryJoint("turn", joint.axis)],
+    j.Prismatic: lambda joint: [ElementaryJoint("slide", joint.axis)],
+    j.Spherical: lambda joint: [ElementaryJoint("ball", _ORIGIN)],
+    j.Free: lambda joint: [ElementaryJoint("free", _ORIGIN)],
+    j.Screw: lambda joint: [
+        ElementaryJoint("turn", joint.axis),
+        ElementaryJoint("slide", joint.axis, "advance", -1, joint.parameter),
+    ],
+    j.Cylindrical: lambda joint: [
+        ElementaryJoint({"angle": "turn", "slide": "slide"}[label], joint.axis, label, k)
+        for k, label in enumerate(joint.speeds)
+    ],
+    j.Universal: lambda joint: [
+        ElementaryJoint("turn", axis, f"angle_{k + 1}", k) for k, axis in enumerate((joint.axis_1, joint.axis_2))
+    ],
+    j.Planar: lambda joint: [
+        ElementaryJoint("slide", joint.frame()[:, 0], "x", 0),
+        ElementaryJoint("slide", joint.frame()[:, 1], "y", 1),
+        ElementaryJoint("turn", joint.normal, "angle", 2),
+    ],
+}
 
 
 def outward_joints(system: System, cut_first: Callable[[Joint], bool]) -> tuple[list[TreeJoint], list[Connection]]:

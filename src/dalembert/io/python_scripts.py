@@ -75,8 +75,7 @@ def _only_system(file: Path, found: dict[str, Any]) -> System:
         names = ", ".join(systems.values()) or "no system"
         remedy = "define `system`, a System or a function that returns one, in it; or choose with --system NAME"
         raise ModelError(f"file {str(file)!r}", "what it defines", names, remedy)
-    system: System = found[next(iter(systems.values()))]
-    return system
+    return found[next(iter(systems.values()))]
 
 
 def _listed(found: dict[str, Any]) -> str:

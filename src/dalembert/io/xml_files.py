@@ -1,4 +1,4 @@
-"""Safe parsing of untrusted XML files.
+"""Safe parsing of untrusted XML files, and output with numbers that are read back exactly.
 
 Document types and entities are refused, and so are documents that are too large or too deeply
 nested. No function recurses, and invalid documents raise a named error.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
-from xml.etree.ElementTree import Element, TreeBuilder
+from xml.etree.ElementTree import Element, TreeBuilder, indent, tostring
 from xml.parsers import expat
 
 from ..errors import ModelError
+from ..files.safe_files import replacing
 
 __all__ = [
     "MAX_BODY_DEPTH",
@@ -27,6 +29,8 @@ __all__ = [
     "line_of",
     "parse_document",
     "read_document",
+    "text_of",
+    "write_document",
 ]
 
 MAX_BYTES = 64 * 2**20  # of a file; the largest published robots have 2 MiB
@@ -153,5 +157,31 @@ def parse_document(data: bytes, encoding: str | None, source: str, *, deepest: i
         raise ModelError(source, "document", what, remedy) from None
     except (LookupError, ValueError) as error:
         raise ModelError(source, "encoding", str(error), "save it as UTF-8") from None
-    root: Element = builder.close()
-    return root
+    return builder.close()
+
+
+# ---- output
+
+
+def text_of(numbers: Iterable[float] | float) -> str:
+    """Return numbers separated by blanks, in the shortest form that is read back exactly."""
+    if isinstance(numbers, (int, float)):
+        numbers = (numbers,)
+    return " ".join(_one(float(number)) for number in numbers)
+
+
+def _one(number: float) -> str:
+    return repr(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+
+
+def write_document(root: Element, path: Path) -> None:
+    """Write an XML file; an existing file is kept if writing fails."""
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if any(ord(letter) < 32 for letter in value):
+                raise ModelError("save", key, value, "XML does not support such a character: use another name")
+    indent(root)
+    with replacing(path) as new:
+        Path(new).write_bytes(
+            b'<?xml version="1.0" encoding="utf-8"?>\n' + tostring(root, "utf-8", xml_declaration=False) + b"\n"
+        )

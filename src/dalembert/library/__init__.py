@@ -1,14 +1,12 @@
 """Library of systems: mechanisms, machines, robots and benchmark problems."""
 
 from . import mechanisms
-from .bicycle import bicycle
 from .cams import Cam, cam_drive
 from .follower_laws import FollowerMotion
-from .four_bar_windows import windows
 from .gear_meshes import GearPair, Rack, ToothForces, ring_for
 from .gear_trains import cardan_gears, differential, planetary, rack_drive, spur_gears
 from .gears import Gear, involute, involute_angle
-from .humanoid import humanoid
+from .humanoid_robot import humanoid
 from .injection_pump import PumpData, PumpFilms, fuel_injection_pump, pump_films
 from .linkages import linkage
 from .machines import (
@@ -32,6 +30,7 @@ from .mechanisms import (
     sarrus,
     slider_crank,
     spherical_four_bar,
+    windows,
 )
 from .open_chains import binary_tree, chain
 from .parallel_robots import (
@@ -44,10 +43,11 @@ from .parallel_robots import (
     three_rrr_angles,
 )
 from .six_bars import stephenson_six_bar, watt_six_bar
-from .space_manipulator import space_manipulator
 from .straight_line_linkages import chebyshev, hart, hoeken, peaucellier, roberts, scott_russell, watt
 from .suspensions import ackermann, ackermann_lean, double_wishbone, macpherson, rack_steering
+from .two_arm_manipulator import space_manipulator
 from .walking_mechanisms import jansen, klann
+from .whipple_bicycle import bicycle
 from .woodpecker_toy import woodpecker, woodpecker_impacts
 
 __all__ = [

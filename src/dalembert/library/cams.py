@@ -1,7 +1,7 @@
 """Disc cams from follower laws: profile, pressure angle, curvature, and the cam drive as a system.
 
-The cam turns counterclockwise about z at the origin. A follower slides up along y, at x = offset, or swings about a
-pivot on the x axis with its arm above the line to the cam; both are lifted away from the cam.
+The cam turns counterclockwise about z at the origin. A follower slides along y, at x = offset, or swings about a pivot
+on the x axis with its arm above the line to the cam. A positive lift is directed away from the cam.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.shapes import box, cylinder, prism, rod
-from ..checks import finite_number, positive
+from ..checks import one_of, positive, set_fields, set_finite
 from ..connections.constraints.cams import CamFollower
 from ..connections.constraints.curves import Curve
 from ..connections.joints import Prismatic, Revolute
@@ -24,8 +24,6 @@ from .cam_geometry import CamGeometry
 from .follower_laws import FollowerMotion
 
 __all__ = ["Cam", "cam_drive"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +40,8 @@ class Cam:
         ``"roller"``, ``"knife"`` or ``"flat"``.
     roller_radius : float, m
     offset : float, m
-        Of the line along which roller or knife slides, to the right of the axis; of a flat face that swings: how far it
-        lies in front of its pivot.
+        Distance of the line of motion of a roller or knife to the right of the axis; for a swinging flat face, distance
+        of the face in front of its pivot.
     pivot : float, m
         Distance of the pivot from the cam's axis: the follower swings.
     arm : float, m
@@ -91,11 +89,9 @@ class Cam:
     def __post_init__(self) -> None:
         if not isinstance(self.motion, FollowerMotion):
             raise ModelError("Cam", "motion", self.motion, "give a FollowerMotion")
-        if self.follower not in ("roller", "knife", "flat"):
-            raise ModelError("Cam", "follower", self.follower, "use 'roller', 'knife' or 'flat'")
+        one_of("Cam", "follower", self.follower, ("roller", "knife", "flat"))
         positive("Cam", base_radius=self.base_radius)
-        for name in ("roller_radius", "offset"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Cam", field=name))
+        set_finite(self, "roller_radius", "offset", item="Cam")
         if (self.roller_radius > 0) != (self.follower == "roller"):
             remedy = "a roller has a positive one" if self.follower == "roller" else "only a roller has one"
             raise ModelError("Cam", "roller_radius", self.roller_radius, remedy)
@@ -106,7 +102,7 @@ class Cam:
         elif self.arm is not None:
             raise ModelError("Cam", "arm", self.arm, "give pivot= too, its distance from the cam's axis")
         elif self.offset and self.follower == "flat":
-            raise ModelError("Cam", "offset", self.offset, "a flat face has none: it makes no difference to the lift")
+            raise ModelError("Cam", "offset", self.offset, "a flat face has no offset: its lift does not depend on it")
         self._draw()
 
     @property
@@ -131,14 +127,13 @@ class Cam:
             for name in ("angle", "pressure_angle", "radius", "sense", "pitch")
         }
         self._check(whole["angle"], whole["sense"])
-        for name in ("angle", "pressure_angle", "radius"):
-            object.__setattr__(self, name, whole[name])
+        set_fields(self, **{name: whole[name] for name in ("angle", "pressure_angle", "radius")})
         self._check_push()
         segments = []
         for piece in pieces:
             rows = (np.column_stack([x.real, x.imag]) for x in to_derivatives(piece.profile))
             segments.append((piece.angle[-1] - piece.angle[0], *rows))
-        object.__setattr__(self, "profile", Curve.from_derivatives(segments, closed=True))
+        set_fields(self, profile=Curve.from_derivatives(segments, closed=True))
         if self.follower == "roller":
             self._check_far(whole["pitch"], np.concatenate([piece.profile[0] for piece in pieces]))
 
@@ -150,10 +145,10 @@ class Cam:
         k = int(sense.argmin())
         where = f"at {math.degrees(angle[k]):.4g} degrees"
         if self.follower == "flat":
-            found = f"the profile has a cusp {where}, its radius of curvature comes to {sense[k]:.4g} m"
+            found = f"the profile has a cusp {where}, where its radius of curvature is {sense[k]:.4g} m"
         else:
             pitch = self.roller_radius / (1 - sense[k])
-            found = f"undercut {where}: the roller's middle runs on a curve of radius {pitch:.4g} m there"
+            found = f"undercut {where}: the radius of the pitch curve is {pitch:.4g} m there"
         least = geometry.least_base_radius()
         smaller = " or a smaller roller" if self.follower == "roller" else ""
         advice = "give more angle or less lift" if least is None else f"give {least:.4g} m or more{smaller}"
@@ -164,8 +159,8 @@ class Cam:
         k = int(np.abs(self.pressure_angle).argmax())
         steep = math.degrees(abs(self.pressure_angle[k]))
         if steep > 89.9:
-            found = f"the pressure angle comes to {steep:.4g} degrees (cam at {math.degrees(self.angle[k]):.4g})"
-            raise ModelError("Cam", "motion", self.motion, f"{found}: it cannot push the follower on; give less lift")
+            found = f"the pressure angle reaches {steep:.4g} degrees (cam at {math.degrees(self.angle[k]):.4g})"
+            raise ModelError("Cam", "motion", self.motion, f"{found}: the cam cannot push the follower; give less lift")
 
     def _check_far(self, pitch: Series, profile: Series) -> None:
         """Raise for a roller that also touches another part of the cam."""
@@ -173,7 +168,7 @@ class Cam:
         k = int(away.argmin())
         if away[k] < self.roller_radius * (1 - 1e-6) - 1e-9 * self.base_radius:
             at, depth = math.degrees(self.angle[k]), self.roller_radius - away[k]
-            remedy = f"with the cam at {at:.4g} degrees it would cut {depth:.3g} m into another part of it"
+            remedy = f"with the cam at {at:.4g} degrees it penetrates another part of the profile by {depth:.3g} m"
             raise ModelError("Cam", "roller_radius", self.roller_radius, remedy)
 
     @property
@@ -200,8 +195,8 @@ def cam_drive(cam: Cam, *, width: float | None = None, density: float = 7850.0, 
     """Return a cam and its follower in permanent contact. Mobility 1.
 
     Bodies cam and follower; joints shaft, about z, and guide, whose coordinate is the lift: a slide along y, or a turn
-    about the pivot. The constraint contact is a `CamFollower`; its multiplier is the force between the two, positive if
-    they press on each other.
+    about the pivot. The constraint contact is a `CamFollower`; its multiplier is the contact force, positive in
+    compression.
 
     Parameters
     ----------

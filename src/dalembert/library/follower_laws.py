@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import finite_number
+from ..arrays import Array
+from ..checks import finite_number, positive_number
 from ..errors import ModelError
 
 __all__ = ["FOLLOWER_LAWS", "FollowerMotion"]
 
-Array = NDArray[np.float64]
 
 _PI = math.pi
 
@@ -122,9 +122,7 @@ class FollowerMotion:
             where = f"{item}: segment {k}"
             if not isinstance(segment, (tuple, list)) or len(segment) not in (2, 3):
                 raise ModelError(where, "segment", segment, "give (angle, lift) or (angle, lift, law)")
-            span = finite_number(segment[0], item=where, field="angle")
-            if span <= 0:
-                raise ModelError(where, "angle", span, "it must be positive")
+            span = positive_number(segment[0], item=where, field="angle")
             lift = finite_number(segment[1], item=where, field="lift")
             law = segment[2] if len(segment) == 3 else "cycloidal"
             if law not in FOLLOWER_LAWS:
@@ -179,7 +177,7 @@ class FollowerMotion:
             result[here] = self.within(int(segment), x[here] - self.starts[segment])[order]
         return result.reshape(a.shape)
 
-    def breaks(self, first: float, last: float) -> Array:
+    def discontinuity_times(self, first: float, last: float) -> Array:
         """Return the angles (k,) rad between two angles at which accelerations or jerks may jump, for drives."""
         own = np.array([self.starts[k] + a for k, a, _ in self.pieces])
         turns = 2 * _PI * np.arange(math.floor(first / (2 * _PI)), math.ceil(last / (2 * _PI)) + 1)

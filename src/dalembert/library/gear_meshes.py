@@ -7,23 +7,21 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import checked, finite_number, positive
+from ..arrays import Array
+from ..checks import checked, finite_number, positive, set_fields, whole_number
 from ..connections.constraints.couplings import Coupling, gear, rack_and_pinion
 from ..errors import ModelError
 from .gears import Gear, involute, involute_angle
 
 __all__ = ["GearPair", "Rack", "ToothForces", "ring_for"]
 
-Array = NDArray[np.float64]
-
 
 class ToothForces(NamedTuple):
     """Forces on the teeth of a gear, N.
 
-    tangential : along the working circle, positive with the torque that turns it about its axis
-    radial : away from its axis; negative, since teeth press gears apart
+    tangential : along the working circle, positive in the direction of a positive torque about its axis
+    radial : away from its axis; negative, because the mesh force separates the gears
     axial : along its axis
     normal : magnitude of the total force, along the line of action
     """
@@ -54,7 +52,7 @@ class GearPair:
     Raises
     ------
     ModelError
-        If they do not match, cannot mesh at that distance, interfere, or have a contact ratio below 1.
+        If the gears do not match, cannot mesh at that distance, interfere, or have a contact ratio below 1.
 
     Examples
     --------
@@ -77,10 +75,10 @@ class GearPair:
             raise ModelError("GearPair", "first", "an internal gear", "give the ring second")
         if abs(a.module - b.module) > 1e-9 * a.module or abs(a.pressure_angle - b.pressure_angle) > 1e-9:
             both = f"module {a.module:.6g} m and {b.module:.6g} m, pressure angle {a.pressure_angle:.6g} and"
-            raise ModelError("GearPair", "second", b, f"{both} {b.pressure_angle:.6g} rad: they must be the same")
+            raise ModelError("GearPair", "second", b, f"{both} {b.pressure_angle:.6g} rad: they must be equal")
         if abs(a.helix + self._sign * b.helix) > 1e-9:
             wanted = "opposite helix angles" if self._sign > 0 else "the same helix angle"
-            remedy = f"on parallel axes they need {wanted}: {-self._sign * a.helix:.6g} rad beside {a.helix:.6g}"
+            remedy = f"on parallel axes they need {wanted}: {-self._sign * a.helix:.6g} rad for {a.helix:.6g}"
             raise ModelError("GearPair", "second", f"a helix of {b.helix:.6g} rad", remedy)
         if self._teeth <= 0:
             raise ModelError(
@@ -91,7 +89,7 @@ class GearPair:
         if centre <= self._base_sum:
             remedy = f"the base circles add up to {self._base_sum:.6g} m: the axes must be further apart than that"
             raise ModelError("GearPair", "distance", centre, remedy)
-        object.__setattr__(self, "centre", centre)
+        set_fields(self, centre=centre)
         self._check_mesh()
 
     @property
@@ -112,9 +110,7 @@ class GearPair:
         shifts = self.second.shift + self._sign * a.shift
         value = involute(a.transverse_angle) + 2 * math.tan(a.pressure_angle) * shifts / self._teeth
         if value < 0:
-            remedy = (
-                f"the shifts, {a.shift:.4g} and {self.second.shift:.4g}, add up to {shifts:.4g}: too little to mesh"
-            )
+            remedy = f"the shifts, {a.shift:.4g} and {self.second.shift:.4g}, add up to {shifts:.4g}: too small to mesh"
             raise ModelError("GearPair", "second", self.second.shift, remedy)
         return self._base_sum / math.cos(involute_angle(value))
 
@@ -133,7 +129,7 @@ class GearPair:
             remedy = f"the teeth overlap by {-self.backlash:.3g} m: {self._tight():.6g} m is the least"
             raise ModelError("GearPair", "distance", self.centre, remedy)
         if self.contact_ratio < 1 and not a.helix:
-            remedy = f"the contact ratio is {self.contact_ratio:.4g}: teeth part before the next pair meets"
+            remedy = f"the contact ratio is {self.contact_ratio:.4g}: contact ends before the next pair of teeth meets"
             raise ModelError("GearPair", "distance", self.centre, remedy)
 
     @property
@@ -165,8 +161,8 @@ class GearPair:
     def forces(self, torque: float) -> ToothForces:
         """Return the tooth forces of the second gear on the first, which a torque (N m) drives about +z.
 
-        Friction is left out. Its axis is z, and the axis of the second lies in the direction of +x from it, of a ring
-        in that of -x, as in `spur_gears`.
+        Friction is neglected. The axis of the first gear is z. The axis of the second is in the direction +x from it,
+        that of a ring in the direction -x, as in `spur_gears`.
 
         Examples
         --------
@@ -205,7 +201,7 @@ class Rack:
     Parameters
     ----------
     pinion : Gear
-        The rack has its module and pressure angle, and its addendum.
+        The rack has the module, the pressure angle and the addendum of the pinion.
 
     Examples
     --------
@@ -221,7 +217,7 @@ class Rack:
 
     @property
     def distance(self) -> float:
-        """From the pinion's axis to the pitch line of the rack, m."""
+        """Distance from the axis of the pinion to the pitch line of the rack, m."""
         return self.pinion.pitch_radius + self.pinion.shift * self.pinion.module
 
     @property
@@ -258,7 +254,7 @@ class Rack:
 def ring_for(pinion: Gear, teeth: int) -> Gear:
     """Return the internal gear without shift for a pinion, with the largest addendum up to the pinion's.
 
-    The tips of a ring must not reach a pinion inside its base circle: beside small pinions its addendum is less.
+    The tips of a ring must not touch a pinion inside its base circle: for small pinions the addendum is reduced.
 
     Examples
     --------
@@ -267,8 +263,8 @@ def ring_for(pinion: Gear, teeth: int) -> Gear:
     """
     if not isinstance(pinion, Gear) or pinion.internal:
         raise ModelError("ring_for", "pinion", pinion, "give an external Gear")
-    if isinstance(teeth, bool) or not isinstance(teeth, (int, np.integer)) or teeth <= pinion.teeth:
-        raise ModelError("ring_for", "teeth", teeth, f"give a whole number above the {pinion.teeth} of the pinion")
+    remedy = f"give a whole number above the {pinion.teeth} of the pinion"
+    whole_number(teeth, item="ring_for", field="teeth", least=pinion.teeth + 1, remedy=remedy)
     m, radius = pinion.module, pinion.transverse_module * teeth / 2
     base = radius * math.cos(pinion.transverse_angle)
     turned = 2 * math.tan(pinion.pressure_angle) * pinion.shift / (teeth - pinion.teeth)

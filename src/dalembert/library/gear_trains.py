@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..bodies.shapes import cylinder, prism, rod
-from ..checks import checked, finite, one_of, positive
+from ..checks import checked, finite, one_of, positive, whole_number
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.joints import Fixed, Prismatic, Revolute
 from ..errors import ModelError
@@ -39,7 +37,7 @@ def spur_gears(
     centre : float, m
         Centre distance; default without backlash.
     width : float, m
-        Of the gears; ten modules if left out.
+        Width of the gears; default ten modules.
     density : float, kg/m3
 
     Examples
@@ -154,8 +152,7 @@ def planetary(
 
 
 def _check_set(item: str, inner: GearPair, outer: GearPair, planets: int) -> None:
-    if isinstance(planets, bool) or not isinstance(planets, (int, np.integer)) or planets < 1:
-        raise ModelError(item, "planets", planets, "give a whole number, 1 or more")
+    whole_number(planets, item=item, field="planets")
     if abs(inner.centre - outer.centre) > 1e-6 * inner.centre:
         remedy = (
             f"from sun to planet it is {inner.centre:.6g} m, from ring to planet {outer.centre:.6g} m: teeth or shifts"

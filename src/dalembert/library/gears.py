@@ -1,8 +1,8 @@
 """Involute gears: dimensions and outline.
 
-Lengths in m, angles in rad. Wheels of one basic rack: the module and pressure angle of a pair must be the same. Teeth
-of helical wheels are cut by that rack at the helix angle beta, so that its module and pressure angle are those of a
-normal section; in a section across the axis, where wheels are spur gears, they are
+Lengths in m, angles in rad. All gears are cut by one basic rack: the module and pressure angle of a pair must be equal.
+Helical teeth are cut by this rack at the helix angle beta, so that its module and pressure angle are those of the
+normal section; in the transverse section they are
 
     m_t = m / cos(beta)        tan(alpha_t) = tan(alpha) / cos(beta)                                                 (1)
 
@@ -15,14 +15,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import LARGEST_SIZE, checked, finite_number
+from ..arrays import Array
+from ..checks import LARGEST_SIZE, checked, positive, set_finite, whole_number
 from ..errors import ModelError
 
 __all__ = ["Gear", "involute", "involute_angle"]
 
-Array = NDArray[np.float64]
 
 N_FLANK_POINTS = 9  # points on the flank of a tooth
 
@@ -54,27 +53,27 @@ class Gear:
     Parameters
     ----------
     module : float, m
-        Of the basic rack; of spur gears the pitch diameter by the number of teeth, of helical ones see (1).
+        Module of the basic rack; for spur gears the pitch diameter over the number of teeth, for helical gears see (1).
     teeth : int
     pressure_angle : float, rad
-        Of the basic rack.
+        Pressure angle of the basic rack.
     shift : float
-        Profile shift in modules; outwards from the axis is positive, for internal gears too.
+        Profile shift in modules; positive away from the axis, for internal gears too.
     addendum, dedendum : float
         Height of the tooth above and below the pitch circle without shift, in modules.
     internal : bool
         Teeth on the inside of a ring.
     undercut : bool
-        Allow teeth that the basic rack would undercut. Lengths are then those without the cut.
+        Allow teeth that the basic rack would undercut. Dimensions are then those without the undercut.
     helix : float, rad
-        Angle of the teeth against the axis on the pitch cylinder; positive if they are a right-handed screw. Two
-        external gears in mesh have opposite ones, a ring that of its pinion.
+        Helix angle of the teeth on the pitch cylinder; positive for a right-handed helix. Two external gears in mesh
+        have opposite helix angles, a ring has that of its pinion.
 
     Raises
     ------
     ModelError
-        If the teeth would be undercut (with the least number of teeth, and the least shift), come to a point, or reach
-        past the base circle of a ring.
+        If the teeth would be undercut (with the least number of teeth, and the least shift) or pointed, or if those of
+        a ring extend inside its base circle.
 
     Examples
     --------
@@ -97,13 +96,9 @@ class Gear:
     helix: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("module", "pressure_angle", "shift", "addendum", "dedendum", "helix"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Gear", field=name))
-        if isinstance(self.teeth, bool) or not isinstance(self.teeth, (int, np.integer)) or self.teeth < 3:
-            raise ModelError("Gear", "teeth", self.teeth, "give a whole number, 3 or more")
-        for name in ("module", "addendum", "dedendum"):
-            if getattr(self, name) <= 0:
-                raise ModelError("Gear", name, getattr(self, name), "it must be positive")
+        set_finite(self, "module", "pressure_angle", "shift", "addendum", "dedendum", "helix", item="Gear")
+        whole_number(self.teeth, item="Gear", field="teeth", least=3)
+        positive("Gear", module=self.module, addendum=self.addendum, dedendum=self.dedendum)
         if not 0 < self.pressure_angle < math.radians(45):
             raise ModelError("Gear", "pressure_angle", self.pressure_angle, "give 0 to 45 degrees, in rad: 0.349 is 20")
         if not abs(self.helix) < math.radians(60):
@@ -119,18 +114,16 @@ class Gear:
             remedy = f"undercut: give {fewest} teeth or more, a shift of {least:.4g} or more, or allow it"
             raise ModelError("Gear", "teeth", self.teeth, f"{remedy} with undercut=True")
         if self.root_radius <= 0:
-            raise ModelError("Gear", "dedendum", self.dedendum, "the teeth reach past the axis")
+            raise ModelError("Gear", "dedendum", self.dedendum, "the roots would lie beyond the axis")
         if self.tip_radius <= self.base_radius or self.thickness(self.tip_radius) <= 0:
             top = f"{self.thickness(self.tip_radius) / self.module:.3g} modules thick at the tip"
-            raise ModelError(
-                "Gear", "shift", self.shift, f"the teeth come to a point ({top}): give less shift or addendum"
-            )
+            raise ModelError("Gear", "shift", self.shift, f"the teeth are pointed ({top}): give less shift or addendum")
 
     def _check_ring(self) -> None:
         if self.tip_radius < self.base_radius:
             remedy = (
-                f"the teeth of the ring reach inside its base circle ({self.tip_radius:.6g} m < {self.base_radius:.6g} "
-                "m), where there is no involute: give more teeth, more shift or less addendum"
+                f"the teeth of the ring extend inside its base circle ({self.tip_radius:.6g} m < "
+                f"{self.base_radius:.6g} m), where there is no involute: give more teeth, more shift or less addendum"
             )
             raise ModelError("Gear", "teeth", self.teeth, remedy)
 
@@ -156,7 +149,7 @@ class Gear:
 
     @property
     def lead(self) -> float:
-        """Advance of a tooth along the axis in a turn, m; infinite for spur gears."""
+        """Lead, m: advance of the helix along the axis per revolution; infinite for spur gears."""
         return 2 * math.pi * self.pitch_radius / math.tan(self.helix) if self.helix else math.inf
 
     @property
@@ -183,7 +176,7 @@ class Gear:
 
     @property
     def base_pitch(self) -> float:
-        """Distance of teeth along the line of action, across the axis, m."""
+        """Transverse base pitch, m: distance of teeth along the line of action."""
         return math.pi * self.transverse_module * math.cos(self.transverse_angle)
 
     @property
@@ -208,8 +201,8 @@ class Gear:
     def outline(self, phase: float = 0.0, *, rim: float = 2.0) -> Array:
         """Return the outline (k, 2) m, for `prism`: a tooth (of a ring: a space) at the angle `phase`.
 
-        That of a section across the axis. Roots are drawn without fillets, and radially below the base circle. A ring
-        is `rim` modules thick behind its teeth.
+        The outline is that of the transverse section. Roots are drawn without fillets, and radially below the base
+        circle. A ring is `rim` modules thick outside its teeth.
         """
         low, high = (self.tip_radius, self.root_radius) if self.internal else (self.root_radius, self.tip_radius)
         radii = np.linspace(max(low, self.base_radius), high, N_FLANK_POINTS)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import tribology
+from ..arrays import Array
 from ..checks import checked, finite_number
 from ..connections.constraints.cams import CamFollower, RollingCam
 from ..connections.constraints.curves import Arc, Curve, Line
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..result import Result
 
 __all__ = ["PumpData", "PumpFilms", "fuel_injection_pump", "pump_films"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,20 +172,20 @@ def fuel_injection_pump(films: bool = True, data: PumpData | None = None, *, loa
         is held on the cam by ``contact`` alone (`CamFollower`); the film in its bore, ``bearing`` (`JournalBearing`),
         carries the plunger, and the film on the cam, ``traction`` (`TractionFilm`), drives it.
     data : PumpData
-        Says what is printed in the thesis, what inferred and what ours.
+        Data, with their origin: printed in the thesis, inferred or assumed.
     load : float, N
-        That the film on the cam takes for its normal load, in place of what the contact transmits: (9.3.11) left out.
+        Constant normal load of the film on the cam, in place of the load of the contact: (9.3.11) is left out.
 
-    In both, a ``spring`` and the ``fuel`` act at the coordinate of the ``guide``. The fuel's pressure is known as a
-    function of the shaft's angle and so, at constant speed, of time.
+    In both models, a ``spring`` and the ``fuel`` act at the coordinate of the ``guide``. The pressure of the fuel is a
+    function of the angle of the shaft and so, at constant speed, of time.
 
-    What the thesis prints and this reproduces: the closed forms (9.2.15-18) and (9.3.7); rolling speeds of 244.3 and
+    Values of the thesis that are reproduced: the closed forms (9.2.15-18) and (9.3.7); rolling speeds of 244.3 and
     331.6 rad/s on the circles (printed 245, 332) and at most 360.0 (360), and the lift of 10 mm, with inferred radii.
     Film thickness, stress, slip and eccentricity depend on data that are not printed; see `PumpFilms`.
 
-    Two errata matter: the sign in (9.3.5), and (9.3.9): the multiplier of f1(q2) - q3 is the normal load on the circles
-    only; elsewhere it is smaller by the cosine between normal and radius. The multiplier of ``contact`` is the normal
-    load everywhere.
+    erratum: the sign in (9.3.5) is wrong. erratum: (9.3.9), the multiplier of f1(q2) - q3 is the normal load on the
+    circles only; elsewhere it is smaller by the cosine of the angle between normal and radius. The multiplier of
+    ``contact`` is the normal load everywhere.
 
     Examples
     --------
@@ -236,19 +234,20 @@ class PumpFilms(NamedTuple):
     0.80); film on the cam 0.26 um in the mean between cam angles of 100 and 260 degrees (0.29), and 0.06 um at least,
     on the transition circles (0.055); Hertz's stress 975 N/mm2 (979 under fuel pressure, and 1050 for less than 1 us
     where tangent and transition circle meet); slip up to 33 % of the mean film velocity at the top of the cam (39 %, as
-    the roller enters the first transition circle). Since the free data were chosen to that end, this is no proof.
+    the roller enters the first transition circle). The free data were chosen to match these values: the agreement is
+    not a validation.
 
     t : s
     angle : rad, of the shaft
     lift : m
     eccentricity : ratio to the clearance, in the bearing
     bearing_film : m, least thickness in the bearing
-    load : N, normal load of the roller on the cam; below zero it would lift off
-    slip : m/s, of the roller's surface along the cam, positive where the cam is ahead
-    rolling : m/s, mean speed of both surfaces past the contact
+    load : N, normal load of the roller on the cam; negative where the roller would lift off
+    slip : m/s, of the surface of the roller along the cam, positive where the cam is faster
+    rolling : m/s, mean speed of both surfaces relative to the contact
     film : m, least thickness of the film on the cam (Dowson 1968)
     stress : Pa, greatest pressure between roller and cam (Hertz)
-    torque : N m, that turns the shaft
+    torque : N m, driving torque of the shaft
     """
 
     t: Array

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of, valid_name
 from ..connections.joints import Joint
 from ..errors import ModelError
 
 __all__ = ["Drawing"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "linkage"
 DUPLICATE_TOL = 1e-9  # relative to the drawing's size: closer points coincide
@@ -49,7 +48,7 @@ class Drawing:
         }
         axes = np.eye(3) if spatial else np.eye(3)[:, ["xyz".index(letter) for letter in plane]]
         if "ground" in links:
-            raise ModelError(_ITEM, "links", "ground", "ground is there already: name its points by ground=")
+            raise ModelError(_ITEM, "links", "ground", "ground is reserved: name its points by ground=")
         members = {"ground": _names("ground", ground, places)}
         members |= {valid_name(k, item=_ITEM, field="link"): _names(k, v, places) for k, v in links.items()}
         elements = {p: _joint(p, joint) for p, joint in joints.items()}
@@ -77,10 +76,10 @@ class Drawing:
         for p in self.points:
             if p not in self.at:
                 raise ModelError(
-                    f"point {p!r}", "links", None, "no link has it, nor ground: name it there or leave out"
+                    f"point {p!r}", "links", None, "neither a link nor ground has it: add it to one, or remove it"
                 )
             if self.spatial and len(self.joined(p)) > 1 and p not in self.joints:
-                remedy = f"in space say how {', '.join(self.at[p])} meet: joints={{{p!r}: da.Spherical()}} or another"
+                remedy = f"in space {', '.join(self.at[p])} need a joint here, such as joints={{{p!r}: da.Spherical()}}"
                 raise ModelError(f"point {p!r}", "joint", None, remedy)
 
     def check_links(self) -> None:
@@ -91,9 +90,7 @@ class Drawing:
                 for q in own[:k]:
                     length = float(np.linalg.norm(self.points[p] - self.points[q]))
                     if length <= DUPLICATE_TOL * self.size:
-                        remedy = (
-                            f"{q} and {p} are in one place ({length:.3g} m apart): a link needs length between them"
-                        )
+                        remedy = f"{q} and {p} coincide ({length:.3g} m apart): points of a link must differ"
                         raise ModelError(f"link {link!r}", "length", length, remedy)
 
     def check_sliders(self) -> None:
@@ -107,7 +104,7 @@ class Drawing:
             if guide not in self.links or guide == what:
                 raise ModelError(item, "guide", guide, f"give another link or ground: {', '.join(self.links)}")
             if what in self.points and what in self.links[guide]:
-                raise ModelError(item, "guide", guide, f"{what} is fixed in it: leave it out of its points")
+                raise ModelError(item, "guide", guide, f"{what} is a fixed point of it: remove it from its points")
             if isinstance(towards, str) and towards not in self.links[guide]:
                 raise ModelError(
                     item, "direction", towards, f"give a point of {guide!r}, or a direction such as (1, 0)"
@@ -131,7 +128,7 @@ class Drawing:
             front += sorted(new)
         for link in self.links:
             if link not in reached:
-                remedy = "nothing ties it to ground: let it share a point with a link that does, or name one by ground="
+                remedy = "it is not connected to ground: share a point with a connected link, or name one by ground="
                 raise ModelError(f"link {link!r}", "points", self.links[link], remedy)
 
     def joined(self, p: str) -> list[str]:
@@ -149,14 +146,13 @@ class Drawing:
         if isinstance(towards, str):
             along = self.reference(what) - self.points[towards]
             if np.linalg.norm(along) <= DUPLICATE_TOL * self.size:
-                remedy = f"{towards} of {guide!r} lies under it: the line has no direction; name another point"
+                remedy = f"it coincides with {towards} of {guide!r}: the line has no direction; name another point"
                 raise ModelError(item, "direction", towards, remedy)
         else:
             along = finite_array(towards, (self.axes.shape[1],), item=item, field="direction")
             if not along.any():
                 raise ModelError(item, "direction", towards, "it must not be zero")
-        unit: Array = along / np.linalg.norm(along)
-        return unit
+        return along / np.linalg.norm(along)
 
     def zero(self, what: str) -> Array:
         """Return the zero point on the line of a slider."""
@@ -166,8 +162,7 @@ class Drawing:
         own = self.links[guide]
         origin = np.zeros(self.axes.shape[1]) if guide == "ground" else self.points[own[0]]
         along, here = self.direction(what), self.reference(what)
-        zero: Array = here - along * ((here - origin) @ along)
-        return zero
+        return here - along * ((here - origin) @ along)
 
 
 def _names(link: str, given: Any, points: Mapping[str, Any]) -> tuple[str, ...]:
@@ -198,5 +193,5 @@ def _joint(p: str, given: Any) -> tuple[Joint, Array]:
     else:
         q = finite_array([start] if shape_of(start) == () else start, (joint.nq,), item=item, field="position")
     if np.abs(joint.pose(q)[1]).max(initial=0.0) > 0:
-        raise ModelError(item, "position", start, "the links meet at the point: a displacement must be zero there")
+        raise ModelError(item, "position", start, "links coincide at the point: displacements must be zero there")
     return joint, q

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_number
@@ -22,7 +23,6 @@ from .sketch_solver import closed_drawing
 
 __all__ = ["linkage"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "linkage"
 
@@ -46,59 +46,62 @@ def linkage(
     Parameters
     ----------
     points : dict of str to (2,) m
-        Where the points are at the start; (3,) m for a linkage in space.
+        Positions of the points at the start; (3,) m for a linkage in space.
     links : dict of str to sequence of str
         Points of each link, one or more: a sequence of names, or a string of points with one letter each. A point of
         several links is a joint between them; a point of one link alone is a marker.
     ground : sequence of str
         Points that do not move.
     sliders : dict of str to (str, direction)
-        What slides on what: a point, on a block that comes into being, or a whole link, which then does not turn on
-        its guide. The guide is a link or ``"ground"``; the direction is (2,) in the drawing or the name of a point of
-        the guide, through which the line goes.
+        Guide and direction of each slider. A sliding point gets a block of its own. A sliding link does not turn on
+        its guide. The guide is a link or ``"ground"``; the direction is (2,) in the drawing, or the name of a point of
+        the guide on the line of the slide.
     lengths : dict of (str, str) to float, m
-        Distances of points of one link, or, by the name of a link of two points, its length. They rule: the drawing is
-        then a sketch, from which the nearest position is found that has these and, for the rest, its own distances.
+        Distances of points of one link, or, by the name of a link of two points, its length. The drawing is then a
+        sketch: the linkage takes the nearest position with these distances. Distances that are not given are those of
+        the drawing.
     joints : dict of str to Joint or (Joint, position)
         Joints other than revolutes across the plane, with axes in the drawing (world axes). Their coordinates are zero
-        there, or what is given with the joint: ``(da.Revolute("y"), 0.3)``. In space all points of several links need
-        one.
+        in the drawing, or as given with the joint: ``(da.Revolute("y"), 0.3)``. In space every point of several links
+        needs one.
     mass : float or dict of str to float
-        A number: kg/m, of slender rods between successive points of a link (three points and more: around them). By
-        link, or block: kg, those not named have none. None: bodies without mass, for `kinematics`.
+        A number: mass per length, kg/m, of slender rods between successive points of a link (three points and more:
+        around them). A dict: mass of links and blocks, kg; others have none. None: bodies without mass, for
+        `kinematics`.
     plane : str
         ``"xy"``, ``"xz"`` or ``"yz"``: the plane of the drawing, its first axis to the right.
     gravity : (3,) m/s2
-        If left out 9.81 down in the drawing, in space along -z.
+        Default 9.81 downward in the drawing, in space along -z.
     name : str
         Of the system.
 
-    What things are called, for a point P and links a, b, c in the order in which they are given:
+    Names, for a point P and links a, b, c in the order in which they are given:
 
     ============================  ===============================================================================
     body ``a``                    origin at its first point; at angle zero the second one is to the right of it
     marker ``a.P``, ``ground.P``  every point of every link, so that ``"a.P.position"`` is an output
-    joint ``P``                   where two meet; from ground, or from the first link, to the other
-    joints ``P_b``, ``P_c``       where more meet: from ground, or from the first link, to each other
+    joint ``P``                   of two links; from ground, or from the first link, to the other
+    joints ``P_b``, ``P_c``       of three links and more: from ground, or from the first link, to each other
     joint ``P_slide``             of a sliding point, from the guide to the body ``P_block``, on which links are jointed
     joint ``a_slide``             of a sliding link
     ============================  ===============================================================================
 
     Angles are counterclockwise in the drawing: that of a joint on ground is the angle of its link from the first axis.
-    A slide is counted from the point that was named, towards where it is drawn; with a direction, from where the
-    guide's first point (the origin of the drawing, for ground) is level with it. In space bodies start with axes along
-    the world's. The start values are guesses that close the loops, so that ``s.initial("A", position=...)`` moves the
-    linkage from the drawing to another position.
+    The coordinate of a slider is its distance from the named point of the guide, positive towards its drawn position.
+    With a direction, it is the distance from the projection of the guide's first point (the origin of the drawing, for
+    ground) onto the line. In space the axes of bodies are initially parallel to those of the world. Start values are
+    guesses that close the loops, so that ``s.initial("A", position=...)`` moves the linkage from the drawing to another
+    position.
 
     Raises
     ------
     ModelError
-        If points are missing, coincide within a link or lead nowhere; if a link hangs on nothing; if `lengths` cannot
-        close.
+        If points are missing, coincide within a link or belong to no link; if a link is not connected to ground; if no
+        position has the given `lengths`.
 
     Examples
     --------
-    Hoeken's four-bar, whose coupler point P runs straight for half a turn of the crank:
+    Hoeken's four-bar, whose coupler point P moves nearly on a line for 180 degrees of the crank:
 
     >>> import dalembert as da
     >>> s = da.linkage(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.shapes import cylinder, prism, rod
-from ..checks import LARGEST_SIZE, checked, finite, positive
+from ..checks import LARGEST_SIZE, checked, finite, positive, whole_number
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.joints import Prismatic, Revolute, Universal
 from ..errors import ModelError
@@ -17,8 +18,6 @@ from ..rotation import axis_angle
 from ..system import System
 from .linkages import linkage
 from .sketch_solver import meet, turned
-
-Array = NDArray[np.float64]
 
 __all__ = [
     "cardan_shaft",
@@ -45,16 +44,16 @@ def quick_return(
 ) -> System:
     """Return a crank and slotted lever quick-return mechanism, or Whitworth's quick return.
 
-    The crank OA turns about O at (0, base); its block A slides in the lever, which turns about C at the origin and
-    moves the ram F, at a height, by the rod EF. With the crank shorter than the base the lever swings, and forth takes
-    (pi + 2 b) / (pi - 2 b) times as long as back, sin b = crank / base; with a longer crank the lever turns round
-    (Whitworth). Joints O, A, A_slide (from C), C, E, F, F_slide. Mobility 1.
+    The crank OA turns about O at (0, base). Its block A slides in the lever, which turns about C at the origin and
+    moves the ram F, at a height, by the rod EF. If the crank is shorter than the base, the lever oscillates, and the
+    forward stroke takes (pi + 2 b) / (pi - 2 b) times as long as the return stroke, sin b = crank / base. With a longer
+    crank the lever rotates fully (Whitworth). Joints O, A, A_slide (from C), C, E, F, F_slide. Mobility 1.
 
     Parameters
     ----------
     crank, base, lever, rod_length, height : float, m
     angle : float, rad
-        Of the crank at the start.
+        Initial angle of the crank.
     mass : float, kg/m
     """
     item = "quick_return"
@@ -62,11 +61,16 @@ def quick_return(
     n = finite(item, angle=angle, height=height)
     A = np.array([0.0, base]) + turned(n["angle"], crank)
     if np.linalg.norm(A) < 1e-9 * base:
-        raise ModelError(item, "crank", crank, "as long as the base, it lies on the lever's pivot here")
+        raise ModelError(
+            item,
+            "crank",
+            crank,
+            "with this length the pin coincides with the pivot of the lever",
+        )
     E = lever * A / np.linalg.norm(A)
     rise = height - E[1]
     if abs(rise) > rod_length:
-        remedy = f"the lever's end is {abs(rise):.6g} m beside the ram's line: the rod must be longer"
+        remedy = f"the end of the lever is {abs(rise):.6g} m from the line of the ram: the rod must be longer"
         raise ModelError(item, "rod_length", rod_length, remedy)
     F = np.array([E[0] + math.sqrt(rod_length**2 - rise**2), height])
     return linkage(
@@ -82,13 +86,14 @@ def quick_return(
 def scotch_yoke(crank: float = 0.1, *, angle: float = 0.5, mass: float | None = 1.0) -> System:
     """Return a Scotch yoke: the slide is exactly crank cos(angle). Mobility 1.
 
-    The pin A of the crank OA runs in the upright slot of the yoke, A_slide; yoke_slide is the slot's place along x.
+    The pin A of the crank OA moves in the vertical slot of the yoke, A_slide; yoke_slide is the position of the slot
+    along x.
 
     Parameters
     ----------
     crank : float, m
     angle : float, rad
-        Of the crank at the start.
+        Initial angle of the crank.
     mass : float, kg/m
     """
     positive("scotch_yoke", crank=crank)
@@ -110,7 +115,7 @@ def scissor_lift(stages: int = 3, arm: float = 1.0, *, angle: float = 0.5, mass:
     """Return a scissor lift: its platform is stages arm sin(angle) high. Mobility 1.
 
     Stage k has the arms up{k}, from A{k-1} through M{k} to B{k}, and down{k}, from B{k-1} through M{k} to A{k}. A0 is
-    the pivot at the origin, B0 slides on ground, the last B on the platform.
+    the pivot at the origin, B0 slides on ground, the last B slides on the platform.
 
     Parameters
     ----------
@@ -118,15 +123,14 @@ def scissor_lift(stages: int = 3, arm: float = 1.0, *, angle: float = 0.5, mass:
     arm : float, m
         Length of the arms.
     angle : float, rad
-        Of the arms at the start, between 0 and a right angle.
+        Initial angle of the arms, between 0 and pi/2.
     mass : float, kg/m
     """
     item = "scissor_lift"
     positive(item, arm=arm, angle=angle)
-    if isinstance(stages, bool) or not isinstance(stages, (int, np.integer)) or stages < 1:
-        raise ModelError(item, "stages", stages, "give a whole number, 1 or more")
+    stages = whole_number(stages, item=item, field="stages")
     if angle >= math.pi / 2:
-        raise ModelError(item, "angle", angle, "the arms stand upright at pi/2: give less")
+        raise ModelError(item, "angle", angle, "the arms are vertical at pi/2: give less")
     width, height = turned(angle, arm)
     points = {f"{p}{k}": (x, k * height) for k in range(stages + 1) for p, x in (("A", 0.0), ("B", width))}
     points |= {f"M{k}": (width / 2, (k - 0.5) * height) for k in range(1, stages + 1)}
@@ -145,7 +149,7 @@ def pantograph(
 ) -> System:
     """Return a pantograph: Q traces the path of P, enlarged by `ratio` about O. Mobility 2.
 
-    Links first O-D-A, second A-E-Q, and the bars D-P and P-E, which make a parallelogram with them.
+    Links first O-D-A, second A-E-Q, and the bars D-P and P-E, which form a parallelogram with them.
 
     Parameters
     ----------
@@ -154,13 +158,13 @@ def pantograph(
     arm : float, m
         Length of the first and second link.
     position : (2,) m
-        Of P at the start, seen from O.
+        Initial position of P, from O.
     mass : float, kg/m
     """
     item = "pantograph"
     positive(item, ratio=ratio, arm=arm)
     if ratio <= 1:
-        raise ModelError(item, "ratio", ratio, "it must be above 1: lead Q to draw smaller with P")
+        raise ModelError(item, "ratio", ratio, "it must be above 1: to reduce, drive Q and trace with P")
     P = np.array([float(position[0]), float(position[1])])
     Q = ratio * P
     A = meet((0, 0), arm, Q, arm, item=item, what="both arms")
@@ -178,8 +182,8 @@ def oldham(offset: float = 0.02, radius: float = 0.05, *, mass: float = 1.0) -> 
     """Return Oldham's coupling of two parallel, offset shafts. Mobility 1.
 
     Bodies input, disc, output. Joints about z: input_shaft at the origin and output_shaft at (offset, 0, 0); the disc
-    slides on both, tongue_1 along x of the input and tongue_2 along y of the disc. Its centre runs twice as fast on the
-    circle over the distance of the axes.
+    slides on both, tongue_1 along x of the input and tongue_2 along y of the disc. Its centre moves at twice their
+    angular velocity on the circle whose diameter is the distance of the axes.
 
     Parameters
     ----------
@@ -212,10 +216,10 @@ def cardan_shaft(
     """Return shafts with one universal joint (non-uniform output), or two that compensate each other.
 
     Bodies input, output and, between two joints, tube and slide. Joints: input_bearing and output_bearing on ground,
-    joint_1 and joint_2, and the spline along which the middle shaft changes its length. The input turns about x, all
-    shafts are in the plane of x and z, where the input's fork is at the start. One joint: tan(output) = tan(input) /
-    cos(angle), so that the speed varies between cos(angle) and 1 / cos(angle) times that of the input. Two: output =
-    input. Mobility 1.
+    joint_1 and joint_2, and the spline along which the middle shaft changes its length. The input turns about x; all
+    shafts, and initially the fork of the input, lie in the plane of x and z. One joint: tan(output) = tan(input) /
+    cos(angle), so that the speed varies between cos(angle) and 1 / cos(angle) times that of the input. Two joints:
+    output = input. Mobility 1.
 
     Parameters
     ----------
@@ -226,7 +230,7 @@ def cardan_shaft(
     length : float, m
         Of each shaft.
     parallel : bool
-        With two joints: the output is parallel to the input (Z); False bends it on by the same angle (W).
+        With two joints: the output is parallel to the input (Z); False bends it further by the same angle (W).
     mass : float, kg
         Of each body.
     """
@@ -263,12 +267,12 @@ def cardan_shaft(
 
 @checked("slots")
 def geneva(slots: int = 4, centre: float = 0.1, *, mass: float = 1.0) -> System:
-    """Return a Geneva drive: every turn of the crank indexes the wheel by one slot.
+    """Return a Geneva drive: every revolution of the crank indexes the wheel by one slot.
 
     The crank turns about z at the origin, joint crank_shaft, zero where it points at the wheel; the wheel turns about
     (centre, 0, 0), joint wheel_shaft. The pin is in a slot while the crank is within pi/2 - pi/slots of the line of
-    centres. The coupling ``law`` holds the wheel to `geneva_angle`. The pin enters and leaves slots along their length,
-    so that the wheel's speed does not jump; its acceleration does. Mobility 1.
+    centres. The coupling ``law`` prescribes `geneva_angle` for the wheel. The pin enters and leaves slots along their
+    length, so that the speed of the wheel does not jump; its acceleration does. Mobility 1.
 
     Parameters
     ----------
@@ -321,9 +325,8 @@ def geneva_angle(slots: int, angle: ArrayLike) -> Array:
 
 
 def _slots(slots: int) -> int:
-    if isinstance(slots, bool) or not isinstance(slots, (int, np.integer)) or slots < 3:
-        raise ModelError("geneva", "slots", slots, "give a whole number, 3 or more: two slots leave no crank")
-    return int(slots)
+    remedy = "give a whole number, 3 or more: two slots leave no crank"
+    return whole_number(slots, item="geneva", field="slots", least=3, remedy=remedy)
 
 
 def _wheel(slots: int, centre: float) -> Array:
@@ -332,7 +335,7 @@ def _wheel(slots: int, centre: float) -> Array:
     crank, rim, pin = centre * math.sin(half), centre * math.cos(half), 0.04 * centre
     bottom = centre - crank - pin
     lock = 0.8 * crank
-    # the hollow is a circle about the crank's axis when it lies between two slots
+    # locking arc: a circle about the axis of the crank in the middle between two slots
     reach = math.acos((centre**2 + lock**2 - rim**2) / (2 * centre * lock))
     sweep = np.linspace(reach, -reach, 15)
     hollow = np.column_stack([centre - lock * np.cos(sweep), lock * np.sin(sweep)])[::-1]

@@ -1,7 +1,7 @@
 """Closed mechanisms: planar, spherical, and classic overconstrained spatial ones.
 
-All joints are spatial ones, as a user would name them; that many closure rows are then redundant is the point. The
-start values close the loops wherever a formula gives them.
+All joints are spatial, so that many closure rows of planar mechanisms are redundant: these systems test the treatment
+of redundant rows. Start values close the loops where a formula gives them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.shapes import rod
 from ..checks import LARGEST_SIZE, checked, finite_array, finite_number
@@ -32,9 +33,9 @@ __all__ = [
     "sarrus",
     "slider_crank",
     "spherical_four_bar",
+    "windows",
 ]
 
-Array = NDArray[np.float64]
 
 _DOWN = (0.0, -9.81, 0.0)
 
@@ -53,8 +54,8 @@ def four_bar(
 ) -> System:
     """Return a planar four-bar of slender rods in the x-y plane, with four spatial revolutes about z.
 
-    A joins ground and crank, B crank and coupler, C coupler and rocker, D ground, at (ground, 0, 0), and rocker.
-    The rocker's origin is at D. Mobility 1, Grübler count -2: three rows are redundant.
+    A connects ground and crank, B crank and coupler, C coupler and rocker, D ground, at (ground, 0, 0), and rocker.
+    The origin of the rocker is at D. Mobility 1, Grübler count -2: three rows are redundant.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def four_bar(
     crossed : bool
         Start with the joint C on the right of the line from B to D.
     mass : float, kg/m
-        Per length of every rod.
+        Mass per length of every rod.
     """
     system = System(name, gravity=_DOWN)
     bodies = [
@@ -91,7 +92,7 @@ def four_bar(
 
 @checked("crank", "base", "angle", largest=LARGEST_SIZE)
 def parallelogram(crank: float = 1.0, base: float = 2.0, *, angle: float = 1.0) -> System:
-    """Return a four-bar with equal opposite links; at angle 0 it lies flat, at a bifurcation.
+    """Return a four-bar with equal opposite links; at angle 0 all links are collinear, at a bifurcation.
 
     Parameters
     ----------
@@ -138,21 +139,21 @@ def slider_crank(
 
 @checked("length", "twist", "other_twist", "angle", largest=LARGEST_SIZE)
 def bennett(length: float = 1.0, twist: float = 0.6, other_twist: float = 1.1, *, angle: float = 1.0) -> System:
-    """Return Bennett's linkage: four skew revolutes, opposite links alike, lengths as the sines of the twists.
+    """Return Bennett's linkage: four skew revolutes, equal opposite links, lengths proportional to sin(twist).
 
     Revolutes A, B, C, D in order around the loop; ground is the fourth link. Mobility 1, Grübler count -2.
 
     Parameters
     ----------
     length : float, m
-        Of the first and third link; the others have length sin(other_twist) / sin(twist).
+        Length of the first and third link; the others have length sin(other_twist) / sin(twist).
     twist, other_twist : float, rad
         Angle between the two axes of a link.
     angle : float, rad
-        Of A at the start.
+        Initial angle of A.
     """
     if math.sin(twist) == 0 or math.sin((other_twist - twist) / 2) == 0:
-        raise ModelError("bennett", "twist", twist, f"it must not be 0, nor the other twist, {other_twist}")
+        raise ModelError("bennett", "twist", twist, f"it must differ from 0 and from the other twist, {other_twist}")
     other = length * math.sin(other_twist) / math.sin(twist)
     system = _ring("Bennett", (length, other, length, other), (twist, other_twist, twist, other_twist))
     ratio = math.sin((other_twist + twist) / 2) / math.sin((other_twist - twist) / 2)
@@ -168,19 +169,19 @@ def spherical_four_bar(
     *,
     angle: float = 0.7,
 ) -> System:
-    """Return four revolutes A, B, C, D whose axes meet in the origin.
+    """Return a spherical four-bar: revolutes A, B, C, D whose axes intersect in the origin.
 
-    Mobility 1, Grübler count -2. The default arcs are those of Garcia de Jalon and Bayo's example as catalogued.
+    Mobility 1, Grübler count -2. The default arcs are those of the example by Garcia de Jalon and Bayo.
 
     Parameters
     ----------
     arcs : (4,) rad
         Angles between successive axes: crank, coupler, rocker, ground.
     angle : float, rad
-        Of A at the start.
+        Initial angle of A.
     """
     system = _ring("spherical four-bar", (0.0, 0.0, 0.0, 0.0), arcs)
-    # the axis of C has known angles to those of B and D: two planes cut the unit sphere
+    # the axis of C has known angles to those of B and D: two planes intersect the unit sphere
     to_B = axis_angle("x", arcs[3]) @ axis_angle("z", angle) @ axis_angle("x", arcs[0])
     b, d = to_B[:, 2], np.array([0.0, 0.0, 1.0])
     k, cos_b, cos_d = float(b @ d), math.cos(arcs[1]), math.cos(arcs[2])
@@ -217,7 +218,7 @@ def bricard() -> System:
 
 @checked("angle", "half_width", largest=LARGEST_SIZE)
 def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) -> System:
-    """Return the Sarrus linkage: two folding legs at right angles guide a platform exactly straight up.
+    """Return the Sarrus linkage: two folding legs at right angles guide a platform exactly along z.
 
     Legs A1, A2, A3 with axes y and B1, B2, B3 with axes x. Mobility 1, Grübler count 0.
 
@@ -226,9 +227,9 @@ def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) ->
     link : float, m
         Length of the four leg links.
     angle : float, rad
-        Of the lower links above the horizontal at the start.
+        Initial angle of the lower links above the horizontal.
     half_width : float, m
-        Of base and platform.
+        Half width of base and platform.
     """
     system = System("Sarrus")
     platform = system.body("platform", mass=2.0, inertia=(0.2, 0.2, 0.4))
@@ -251,14 +252,14 @@ def sarrus(link: float = 1.0, *, angle: float = 0.6, half_width: float = 0.5) ->
 def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0.0, 0.0), mass: float = 30.0) -> System:
     """Return a door on two vertical revolute joints, `low` and `high`.
 
-    Mobility 1, Grübler count -4: five rows of the second joint repeat the first.
+    Mobility 1, Grübler count -4: five rows of the second joint are redundant.
 
     Parameters
     ----------
     height, width : float, m
         Distance of the joints; width of the leaf.
     misfit : (3,) m
-        Position error of the upper joint on the frame; nonzero values contradict the lower joint.
+        Position error of the upper joint on the frame; with nonzero values the joints cannot be closed together.
     mass : float, kg
     """
     system = System("door")
@@ -274,13 +275,42 @@ def door(height: float = 1.5, width: float = 0.9, *, misfit: ArrayLike = (0.0, 0
     return system
 
 
+@checked("n")
+def windows(n: int) -> System:
+    """Return `n` square windows of rods in the xy-plane: n + 1 pivoted vertical rods, n horizontal rods between them.
+
+    Row of coupled four-bars, IFToMM A02. Rods are 1 m and 1 kg, gravity is 9.81 m/s2 along -y. The loops are closed at
+    zero coordinates, with vertical cranks. The mechanism has one degree of freedom, and n more where the cranks are
+    horizontal.
+
+    Joints: ``"A0"`` ... ``"An"`` at the ground, ``"B0"`` ... at the left and ``"C0"`` ... at the right end of the
+    level rods, all about z.
+
+    Examples
+    --------
+    >>> model = windows(2).compile()
+    >>> model.nv, model.nc
+    (5, 10)
+    """
+    system = System(f"{n} windows", gravity=(0.0, -9.81, 0.0))
+    uprights = [system.body(f"upright{k}", rod(1.0, 1.0, "y")) for k in range(n + 1)]
+    levels = [system.body(f"level{k}", rod(1.0, 1.0, "x")) for k in range(n)]
+    for k, body in enumerate(uprights):
+        system.connect(f"A{k}", Revolute("z"), system.ground.at(k), body)
+    for k, body in enumerate(levels):
+        system.connect(f"B{k}", Revolute("z"), uprights[k].at(0.0, 1.0), body)
+    for k, body in enumerate(levels):
+        system.connect(f"C{k}", Revolute("z"), body.at(1.0), uprights[k + 1].at(0.0, 1.0))
+    return system
+
+
 def andrews() -> System:
     """Return Andrews' squeezer mechanism (IFToMM A03), seven bodies and ten revolutes in the x-y plane.
 
     The seven angles of the tree are those of the literature: O beta, F Theta, B gamma, G Phi, A5 delta, H Omega,
-    A7 epsilon; E3, E4 and E6 close the three loops at the point E of body K2. The start values are the published
-    ones. No gravity; ``"spring"`` from ``ground.C`` to ``K3.D`` and ``"torque"`` of 0.033 N m at O. Hairer and Wanner,
-    Solving ODEs II, section VII.7.
+    A7 epsilon; E3, E4 and E6 close the three loops at the point E of body K2. Start values are as published. No
+    gravity; ``"spring"`` from ``ground.C`` to ``K3.D`` and ``"torque"`` of 0.033 N m at O. Hairer and Wanner, Solving
+    ODEs II, section VII.7.
     """
     system = System("Andrews", gravity=(0.0, 0.0, 0.0))
     numbers = {  # mass, centre of mass, moment of inertia
@@ -328,22 +358,22 @@ def governor(
 ) -> System:
     """Return the stiff flyball governor of the IFToMM benchmark library (A05).
 
-    A shaft of 1 m turns freely about the vertical, A. Two rods of 1 m with 5 kg at their ends hang on its top by B1 and
-    B2, 0.05 m beside the axis; their angles are positive below the horizontal. A slider moves along the shaft and turns
-    with it, S. Spring-dampers ``"spring 1"`` and ``"spring 2"``, free of force at 0.5 m, go from the rods' middles to
-    points 0.05 m beside the slider's centre. Density 3000 kg/m3: shaft and rods 0.3 kg with sections of 0.01 m, the
-    slider a cube of 0.1 m and 3 kg. Mobility 4.
+    A shaft of 1 m turns freely about the vertical, A. Two rods of 1 m with 5 kg at their ends are connected to its top
+    by B1 and B2, 0.05 m from the axis; their angles are positive below the horizontal. A slider moves along the shaft
+    and turns with it, S. Spring-dampers ``"spring 1"`` and ``"spring 2"``, unloaded at 0.5 m, connect the middles of
+    the rods to points 0.05 m from the centre of the slider. Density 3000 kg/m3: shaft and rods 0.3 kg with sections of
+    0.01 m, the slider a cube of 0.1 m and 3 kg. Mobility 4.
 
     Parameters
     ----------
     stiffness, damping : float, N/m and N s/m
-        Of each spring-damper.
+        Values of each spring-damper.
     speed : float, rad/s
-        Of the shaft at the start.
+        Initial speed of the shaft.
     angle : float, rad
-        Of both rods below the horizontal at the start.
+        Initial angle of both rods below the horizontal.
     height : float, m
-        Of the slider's centre above the foot of the shaft at the start.
+        Initial height of the centre of the slider above the lower end of the shaft.
     """
     system = System("governor")
     density, thin, ball = 3000.0, 0.01, 5.0
@@ -371,7 +401,7 @@ def governor(
 
 
 def _ring(name: str, lengths: Sequence[float], twists: Sequence[float]) -> System:
-    """Return four links with two revolute axes each: a link carries the next axis `length` along x, turned about x."""
+    """Return a loop of four links; the next revolute axis of a link is `length` along x, rotated about x."""
     if len(lengths) != 4 or len(twists) != 4:
         raise ModelError(name, "links", len(twists), "give four")
     lengths = [finite_number(value, item=name, field="length") for value in lengths]

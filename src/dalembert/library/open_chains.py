@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from ..bodies.shapes import Shape, rod
-from ..checks import checked, finite_number, one_of
+from ..checks import checked, finite_number, one_of, whole_number
 from ..connections.joints import Free, Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
 from ..rotation import axis_angle
@@ -63,7 +63,7 @@ def chain(
     >>> chain(7, joints="ball").compile().nv
     21
     """
-    n = _count("chain", n)
+    n = whole_number(n, item="chain", field="n")
     one_of("chain", "joints", joints, ("pin", "ball", "universal"))
     system = System(f"{'floating ' if floating else ''}chain of {n}")
     shape = _link(length, mass)
@@ -114,7 +114,7 @@ def binary_tree(
     >>> binary_tree(127)
     <System 'binary tree of 127': 127 bodies, 127 connections>
     """
-    n = _count("binary_tree", n)
+    n = whole_number(n, item="binary_tree", field="n")
     system = System(f"binary tree of {n}")
     shape = _link(length, mass)
     joints = _joints("binary_tree", axes)
@@ -128,12 +128,6 @@ def binary_tree(
         system.connect(f"joint_{k}", joints[level % len(joints)], tip, link)
         links.append(link)
     return system
-
-
-def _count(item: str, n: int) -> int:
-    if isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 1:
-        raise ModelError(item, "n", n, "give a positive whole number of links")
-    return n.__index__()
 
 
 def _link(length: float, mass: float) -> Shape:

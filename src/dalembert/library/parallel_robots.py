@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import LARGEST_SIZE, checked, finite, finite_array, one_of, positive, shape_of
 from ..connections.joints import Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
@@ -18,7 +19,6 @@ from .sketch_solver import meet, turned
 
 __all__ = ["delta", "delta_angles", "five_bar", "stewart", "stewart_lengths", "three_rrr", "three_rrr_angles"]
 
-Array = NDArray[np.float64]
 
 _THIRD = 2 * math.pi / 3
 
@@ -38,21 +38,21 @@ def stewart(
     """Return the Stewart-Gough platform: six legs of variable length between ground and a platform.
 
     Leg k: bodies lower{k} and upper{k}, joints B{k} on ground, ``upper{k}_slide``, whose coordinate is the length of
-    the leg, and P{k} on the platform. Joints go in pairs around both circles. Mobility 6, that of the platform; 12 with
-    ball joints at both ends, which let the legs spin.
+    the leg, and P{k} on the platform. Joints are arranged in pairs on both circles. Mobility 6, that of the platform;
+    12 with ball joints at both ends, because each leg can spin about its axis.
 
     Parameters
     ----------
     base, platform : float, m
         Radii of the circles of the joints.
     position, rotation : (3,) m, and any form of a rotation
-        Of the platform at the start.
+        Initial pose of the platform.
     base_gap, platform_gap : float, rad
         Half the angle between the joints of a pair.
     joints : str
         ``"UPS"``: universal joints on ground; ``"SPS"``: ball joints.
     mass : float, kg/m
-        Per length of all bars; None for none.
+        Mass per length of all bars; None: no mass.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def stewart_lengths(system: System, position: ArrayLike, rotation: Any = None) -
     system : System
         From `stewart`.
     position : (3,) or (n, 3) m
-        Of the middle of the platform; for n of them the lengths are (n, 6).
+        Position of the middle of the platform; for n positions the lengths are (n, 6).
     rotation : any form of a rotation
-        Of the platform from its attitude at the start.
+        Rotation of the platform from its initial orientation.
     """
     x = _positions("stewart_lengths", position, 3)
     R = as_rotation_matrix(rotation, item="stewart_lengths")
@@ -123,11 +123,11 @@ def delta(
     position: ArrayLike = (0.0, 0.0, -0.6),
     mass: float | None = 1.0,
 ) -> System:
-    """Return Clavel's delta robot: three arms move a platform that never turns.
+    """Return Clavel's delta robot: three arms move a platform of constant orientation.
 
     Arm k turns about joint H{k}, positive downwards from the horizontal; two rods, rod{k}a and rod{k}b, carry the
-    platform, with universal joints E{k}a, E{k}b at the elbow and ball joints P{k}a, P{k}b. Mobility 3, the place of the
-    platform.
+    platform, with universal joints E{k}a, E{k}b at the elbow and ball joints P{k}a, P{k}b. Mobility 3, the position of
+    the platform.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def delta_angles(system: System, position: ArrayLike) -> Array:
     system : System
         From `delta`.
     position : (3,) or (n, 3) m
-        Of the platform; for n of them the angles are (n, 3).
+        Position of the platform; for n positions the angles are (n, 3).
 
     Raises
     ------

@@ -8,17 +8,20 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import finite_number
+from ..arrays import Array
+from ..checks import positive_number
 from ..errors import ModelError
+from ..numerics.least_squares import VectorProblem, descend
 
 __all__ = ["closed_drawing", "meet", "turned"]
 
-Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 200  # Gauss-Newton steps
+MAX_ITERATIONS = 200  # steps
+MAX_STEP = 0.2  # of the drawing's size
 CLOSED_TOL = 1e-12  # of the drawing's size
+STALLED_TOL = 1e-9  # of the drawing's size: where steps reduce the errors no further
 
 
 def closed_drawing(
@@ -37,68 +40,63 @@ def closed_drawing(
     links : dict of str to tuple of str
         Points of each link, ground included.
     fixed : set of str
-        Points that stay.
+        Points that do not move.
     lengths : dict of (str, str), or link, to float, m
     lines : dict of str to (n,)
-        Directions along which points slide; those on ground stay on their line.
+        Directions along which points slide; those guided by ground stay on their line.
 
     Raises
     ------
     ModelError
         If no position has the distances; the message lists the largest errors.
     """
-    wanted = {frozenset(pair): length for pair, length in (_given(k, v, links, fixed) for k, v in lengths.items())}
+    targets = {frozenset(pair): length for pair, length in (_given(k, v, links, fixed) for k, v in lengths.items())}
     for link, own in links.items():
         for p, q in combinations(own, 2):
             if link != "ground" and not {p, q} <= fixed:
-                wanted.setdefault(frozenset((p, q)), float(np.linalg.norm(points[p] - points[q])))
+                targets.setdefault(frozenset((p, q)), float(np.linalg.norm(points[p] - points[q])))
     free = [p for p in points if p not in fixed]
-    place = {p: k for k, p in enumerate(free)}
-    pairs = [tuple(sorted(pair)) for pair in wanted]
-    aims = np.array(list(wanted.values()))
+    index = {p: k for k, p in enumerate(free)}
+    pairs = [tuple(sorted(pair)) for pair in targets]
+    goal = np.array(list(targets.values()))
     guides = [(p, lines[p]) for p in free if p in sliders and sliders[p][0] == "ground"]
     n = len(next(iter(points.values())))
-    x = {p: np.array(v, dtype=float) for p, v in points.items()}
-    size = float(max(np.ptp(list(points.values()), axis=0).max(), aims.max(initial=0.0)))
+    drawn = np.array([points[p] for p in free], dtype=float).reshape(-1, n)
+    size = float(max(np.ptp(list(points.values()), axis=0).max(), goal.max(initial=0.0)))
 
-    def rows() -> tuple[Array, Array]:
-        residual, J = [], []
-        for (p, q), aim in zip(pairs, aims, strict=True):
+    def placed(steps: Array) -> dict[str, Array]:
+        moved = drawn + MAX_STEP * size * steps.reshape(-1, n)
+        return {p: moved[index[p]] if p in index else np.array(v, dtype=float) for p, v in points.items()}
+
+    def residual(steps: Array) -> Array:
+        x = placed(steps)
+        gaps = [np.linalg.norm(x[p] - x[q]) - target for (p, q), target in zip(pairs, goal, strict=True)]
+        off = [(np.eye(n) - np.outer(along, along)) @ (x[p] - points[p]) for p, along in guides]
+        return np.concatenate([gaps, *off]) / size
+
+    def jacobian(steps: Array) -> Array:
+        x = placed(steps)
+        J = np.zeros((len(pairs) + n * len(guides), len(free), n))
+        for row, (p, q) in zip(J, pairs, strict=False):
             away = x[p] - x[q]
-            length = max(float(np.linalg.norm(away)), 1e-12 * size)
-            row = np.zeros((len(free), n))
             for end, sign in ((p, 1.0), (q, -1.0)):
-                if end in place:
-                    row[place[end]] = sign * away / length
-            residual.append(length - aim)
-            J.append(row.ravel())
-        for p, along in guides:
-            off = np.eye(n) - np.outer(along, along)
-            for k in range(n):
-                row = np.zeros((len(free), n))
-                row[place[p]] = off[k]
-                residual.append(float(off[k] @ (x[p] - points[p])))
-                J.append(row.ravel())
-        return np.array(residual), np.array(J)
+                if end in index:
+                    row[index[end]] = sign * away / max(float(np.linalg.norm(away)), 1e-12 * size)
+        for k, (p, along) in enumerate(guides):
+            J[len(pairs) + n * k : len(pairs) + n * (k + 1), index[p]] = np.eye(n) - np.outer(along, along)
+        return MAX_STEP * J.reshape(len(J), -1)
 
-    for _ in range(MAX_ITERATIONS):
-        residual, J = rows()
-        if not residual.size or np.abs(residual).max() < CLOSED_TOL * size:
-            return x
-        step = np.linalg.lstsq(J, -residual, rcond=1e-10)[0].reshape(len(free), n)
-        step *= min(1.0, 0.2 * size / max(float(np.abs(step).max()), 1e-300))
-        for p, k in place.items():
-            x[p] = x[p] + step[k]
-    if np.abs(residual).max() < 1e-9 * size:
-        return x
-    told = sorted(range(len(pairs)), key=lambda k: (k >= len(lengths), -abs(residual[k])))  # those given come first
-    gaps = [k for k in told if abs(residual[k]) > 1e-3 * size][:3] or told[:1]
-    texts = [f"{'-'.join(pairs[k])} {aims[k] + residual[k]:.6g} m instead of {aims[k]:.6g} m" for k in gaps]
-    asked = ", ".join(f"{'-'.join(pairs[k])}: {aims[k]:.6g} m" for k in range(len(lengths)))
-    remedy = (
-        f"it cannot close: no position with these was found near the drawing; the last tried has {', '.join(texts)}"
-    )
-    raise ModelError("linkage", "lengths", asked, remedy)
+    problem = VectorProblem(drawn.size, residual, jacobian)
+    found = descend(problem, np.zeros(drawn.size), tolerance=CLOSED_TOL, max_iterations=MAX_ITERATIONS)
+    if found.worst < STALLED_TOL:
+        return placed(found.q)
+    missed = size * residual(found.q)
+    worst = sorted(range(len(pairs)), key=lambda k: (k >= len(lengths), -abs(missed[k])))  # given lengths first
+    gaps = [k for k in worst if abs(missed[k]) > 1e-3 * size][:3] or worst[:1]
+    texts = [f"{'-'.join(pairs[k])} {goal[k] + missed[k]:.6g} m instead of {goal[k]:.6g} m" for k in gaps]
+    given = ", ".join(f"{'-'.join(pairs[k])}: {goal[k]:.6g} m" for k in range(len(lengths)))
+    remedy = f"no position with these lengths was found near the drawing; the last iteration has {', '.join(texts)}"
+    raise ModelError("linkage", "lengths", given, remedy)
 
 
 def _given(
@@ -113,11 +111,8 @@ def _given(
     if len(pair) != 2 or not any(set(pair) <= set(members) for members in links.values()) or pair[0] == pair[1]:
         raise ModelError("linkage", "lengths", key, "give two points of one link, ('A', 'B')")
     if set(pair) <= fixed:
-        raise ModelError("linkage", "lengths", key, "both points are on ground: their place is drawn")
-    length = finite_number(value, item=f"length {'-'.join(pair)}", field="length")
-    if length <= 0:
-        raise ModelError(f"length {'-'.join(pair)}", "length", length, "it must be positive")
-    return (pair[0], pair[1]), length
+        raise ModelError("linkage", "lengths", key, "both points are on ground: their distance is that of the drawing")
+    return (pair[0], pair[1]), positive_number(value, item=f"length {'-'.join(pair)}", field="length")
 
 
 def meet(
@@ -131,15 +126,15 @@ def meet(
         If there is none, with the distance of p and q and its feasible range.
     """
     a, b = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    apart = float(np.linalg.norm(b - a))
+    distance = float(np.linalg.norm(b - a))
     low, high = abs(from_p - from_q), from_p + from_q
-    if not low <= apart <= high or apart == 0:
+    if not low <= distance <= high or distance == 0:
         remedy = (
             f"{what} of {from_p:.6g} m and {from_q:.6g} m reach over {low:.6g} m to {high:.6g} m: they cannot close"
         )
-        raise ModelError(item, "distance", f"{apart:.6g} m", remedy)
-    unit = (b - a) / apart
-    along = (from_p**2 - from_q**2 + apart**2) / (2 * apart)
+        raise ModelError(item, "distance", f"{distance:.6g} m", remedy)
+    unit = (b - a) / distance
+    along = (from_p**2 - from_q**2 + distance**2) / (2 * distance)
     across = math.sqrt(max(0.0, from_p**2 - along**2))
     return np.asarray(a + along * unit + (across if left else -across) * np.array([-unit[1], unit[0]]))
 

@@ -18,19 +18,19 @@ __all__ = ["chebyshev", "hart", "hoeken", "peaucellier", "roberts", "scott_russe
 def peaucellier(
     crank: float = 0.4, arm: float = 1.0, bar: float = 0.4, *, angle: float = 0.4, mass: float | None = 1.0
 ) -> System:
-    """Return Peaucellier's cell: P runs exactly on the line x = (arm^2 - bar^2) / (2 crank).
+    """Return Peaucellier's cell: P moves exactly on the line x = (arm^2 - bar^2) / (2 crank).
 
-    The crank turns about C at (crank, 0), so that its tip A is on a circle through O; arms OB and OD and the rhomb
+    The crank turns about C at (crank, 0), so that its tip A is on a circle through O. Arms OB and OD and the rhombus
     ABPD make P the inverse of A: OA OP = arm^2 - bar^2. Links crank, arm_1, arm_2, AB, AD, BP, DP. Mobility 1.
 
     Parameters
     ----------
     crank, arm, bar : float, m
-        Bars are the four sides of the rhomb, shorter than the arms.
+        Bars are the four sides of the rhombus, shorter than the arms.
     angle : float, rad
-        Of the crank at the start.
+        Initial angle of the crank.
     mass : float, kg/m
-        Per length of all links; None for none.
+        Mass per length of all links; None: no mass.
 
     Examples
     --------
@@ -64,9 +64,9 @@ def hart(
     angle: float = 0.4,
     mass: float | None = 1.0,
 ) -> System:
-    """Return Hart's inversor: Q runs exactly on the line x = share (1 - share) (long^2 - short^2) / (2 crank).
+    """Return Hart's inversor: Q moves exactly on the line x = share (1 - share) (long^2 - short^2) / (2 crank).
 
-    A crossed parallelogram ABCD, AB and CD long, turns about O on its short side AD; the crank EP holds P of AB on a
+    A crossed parallelogram ABCD, AB and CD long, turns about O on its short side AD. The crank EP guides P of AB on a
     circle through O, and Q of CD is its inverse. Links crank, AB, BC, CD, AD. Mobility 1.
 
     Parameters
@@ -74,22 +74,22 @@ def hart(
     long, short, crank : float, m
         E is at (crank, 0), O at the origin.
     share : float
-        Where O is on AD, and P on AB, as part of the way from A.
+        Position of O on AD, and of P on AB, as a fraction of the length from A.
     angle : float, rad
-        Of OP at the start.
+        Initial angle of OP.
     mass : float, kg/m
     """
     item = "hart"
     n = positive(item, long=long, short=short, crank=crank, share=share) | finite(item, angle=angle)
     if not n["share"] < 1:
-        raise ModelError(item, "share", share, "it is less than 1")
+        raise ModelError(item, "share", share, "it must be less than 1")
     if n["long"] <= n["short"]:
         raise ModelError(item, "short", short, f"it must be shorter than {long:.6g} m")
     OP = 2 * crank * math.cos(angle)
     BD = OP / share
     if not long - short < BD < long + short:
         low, high = (share * x for x in (long - short, long + short))
-        remedy = f"OP comes to {OP:.6g} m: the crossed bars reach over {low:.6g} m to {high:.6g} m only"
+        remedy = f"OP would be {OP:.6g} m: the crossed bars reach {low:.6g} m to {high:.6g} m"
         raise ModelError(item, "crank", crank, remedy)
     AC = (long**2 - short**2) / BD
     height = math.sqrt(short**2 - (BD - AC) ** 2 / 4)
@@ -109,9 +109,10 @@ def hart(
 
 
 def watt(rocker: float = 1.0, coupler: float = 0.6, *, mass: float | None = 1.0) -> System:
-    """Return Watt's linkage in its middle position: P, the middle of the coupler, runs nearly straight, upright.
+    """Return Watt's linkage in its middle position: P, the middle of the coupler, moves nearly straight along y.
 
-    Rockers OA and CB lie level on both sides, the coupler AB stands between them with P at the origin. Mobility 1.
+    Rockers OA and CB are horizontal on both sides, the coupler AB is vertical between them with P at the origin.
+    Mobility 1.
 
     Parameters
     ----------
@@ -152,15 +153,15 @@ def chebyshev(unit: float = 0.25, *, mass: float | None = 1.0) -> System:
 
 
 def hoeken(crank: float = 0.25, *, angle: float = math.pi, mass: float | None = 1.0) -> System:
-    """Return Hoeken's linkage: P runs nearly straight, 4 cranks above the base, for half a turn of the crank.
+    """Return Hoeken's linkage: P moves nearly straight, 4 cranks above the base, for 180 degrees of the crank.
 
-    Crank OA 1, base OC 2, coupler AB and rocker CB 2.5, AP 5, in cranks. Mobility 1.
+    Lengths in cranks: OA 1, base OC 2, coupler AB and rocker CB 2.5, AP 5. Mobility 1.
 
     Parameters
     ----------
     crank : float, m
     angle : float, rad
-        Of the crank at the start; half a turn is the middle of the straight run.
+        Initial angle of the crank; pi is the middle of the straight segment.
     mass : float, kg/m
     """
     positive("hoeken", crank=crank)
@@ -177,9 +178,9 @@ def hoeken(crank: float = 0.25, *, angle: float = math.pi, mass: float | None = 
 
 @checked("rocker", largest=LARGEST_SIZE)
 def roberts(rocker: float = 1.0, coupler: float = 0.8, *, mass: float | None = 1.0) -> System:
-    """Return Roberts' linkage in its middle position: P runs nearly along the base, exactly through O, middle and C.
+    """Return Roberts' linkage in its middle position: P moves nearly along the base, exactly through O, middle and C.
 
-    The base OC is two couplers long; P hangs from the coupler AB by two sides as long as the rockers. Mobility 1.
+    The base OC is two couplers long; the sides AP and BP are as long as the rockers. Mobility 1.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def roberts(rocker: float = 1.0, coupler: float = 0.8, *, mass: float | None = 1
 
 
 def scott_russell(crank: float = 0.5, *, angle: float = 0.6, mass: float | None = 1.0) -> System:
-    """Return Scott Russell's linkage: B slides along x, and P runs exactly along y.
+    """Return Scott Russell's linkage: B slides along x, and P moves exactly along y.
 
     The crank OA carries the middle of the rod BP, which is twice as long. Mobility 1.
 
@@ -215,7 +216,7 @@ def scott_russell(crank: float = 0.5, *, angle: float = 0.6, mass: float | None 
     ----------
     crank : float, m
     angle : float, rad
-        Of the crank at the start.
+        Initial angle of the crank.
     mass : float, kg/m
     """
     positive("scott_russell", crank=crank)

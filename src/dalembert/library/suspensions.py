@@ -1,7 +1,7 @@
 """Car suspensions and steering, with the car body as ground.
 
-x points forward, y to the left, z up; wheels are left ones. Points are hard points, by name, and may be replaced one by
-one.
+x points forward, y to the left, z up; wheels are left wheels. Hard points are given by name and can be
+replaced singly.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite, finite_array, positive
 from ..connections.joints import Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
@@ -21,7 +22,6 @@ from .sketch_solver import meet, turned
 
 __all__ = ["ackermann", "ackermann_lean", "double_wishbone", "macpherson", "rack_steering"]
 
-Array = NDArray[np.float64]
 
 _WISHBONES = {
     "LF": (0.20, 0.35, 0.20), "LR": (-0.20, 0.35, 0.20), "LB": (0.00, 0.70, 0.18),
@@ -40,7 +40,7 @@ def double_wishbone(points: Mapping[str, ArrayLike] | None = None, *, mass: floa
 
     Bodies lower (LF, LR on the car, ball joint LB), upper (UF, UR, UB), upright (LB, UB, TO, wheel centre W, a point S
     further along the spindle), tie_rod (TI, TO) and rack. Joints LF and UF turn the wishbones about the lines through
-    both of their pivots, upward positive; ``rack_slide`` is the place of TI along y.
+    both of their pivots, upward positive; ``rack_slide`` is the position of TI along y.
 
     Parameters
     ----------
@@ -71,9 +71,9 @@ def macpherson(points: Mapping[str, ArrayLike] | None = None, *, mass: float | N
     """Return a MacPherson strut with a steering rack. Mobility 2: the wheel's travel and the steering.
 
     Bodies lower (LF, LR on the car, ball joint LB), upright with the tube of the strut (LB, TO, wheel centre W, a point
-    S further along the spindle), strut, which slides in it towards the mount M and turns there, tie_rod (TI, TO) and
-    rack. Joints LF, upward positive, ``strut_slide``, the distance of M from LB, and ``rack_slide``, the place of TI
-    along y. It steers about the line from LB to M.
+    S further along the spindle), strut, which slides in the tube along the line to the mount M and turns about M,
+    tie_rod (TI, TO) and rack. Joints LF, upward positive, ``strut_slide``, the distance of M from LB, and
+    ``rack_slide``, the position of TI along y. The steering axis is the line from LB to M.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _steered(
     rod = p["TO"] - p["TI"]
     first = np.cross(rod, (1.0, 0.0, 0.0))
     if not first.any():
-        raise ModelError(name, "TO", tuple(p["TO"]), "the tie rod lies along x: it must reach to the side")
+        raise ModelError(name, "TO", tuple(p["TO"]), "the tie rod is parallel to x: it must have an extent across x")
     return linkage(
         p,
         {**links, "tie_rod": ("TI", "TO"), "rack": ("TI",)},
@@ -119,7 +119,7 @@ def _wishbone(p: dict[str, Array], front: str, rear: str, ball: str) -> Revolute
     axis = p[front] - p[rear]
     up = np.cross(axis, p[ball] - p[rear])[2]
     if np.linalg.norm(np.cross(axis, p[ball] - p[rear])) < 1e-9 * max(float(axis @ axis), 1e-12):
-        raise ModelError(f"wishbone {ball!r}", "points", (front, rear, ball), "they lie in a row: it has no lever")
+        raise ModelError(f"wishbone {ball!r}", "points", (front, rear, ball), "they are collinear: it has no lever arm")
     return Revolute(axis if up > 0 else -axis)
 
 
@@ -144,15 +144,16 @@ def ackermann(
     """Return an Ackermann steering trapezoid in top view.
 
     Kingpins K1 (left, at y = track / 2) and K2, links left K1-A and right K2-B with their steering arms to the rear,
-    tie_rod A-B. The steering angle of a wheel is how far the joint of its kingpin has turned from the start. The
-    condition of Ackermann is cot(outer) - cot(inner) = track / wheelbase. Mobility 1.
+    tie_rod A-B. The steering angle of a wheel is the rotation of the joint at its kingpin from the start. The Ackermann
+    condition is cot(outer) - cot(inner) = track / wheelbase. Mobility 1.
 
     Parameters
     ----------
     track, wheelbase, arm : float, m
         Track is the distance of the kingpins.
     lean : float, rad
-        Of the arms from straight back towards the middle; if left out, so that the condition holds at `exact`.
+        Angle of the arms from the longitudinal direction towards the middle; default such that the condition holds at
+        `exact`.
     exact : float, rad
         Angle of the inner wheel.
     mass : float, kg/m
@@ -167,7 +168,7 @@ def ackermann(
     tilt = ackermann_lean(track, wheelbase, arm, exact) if lean is None else finite(item, lean=lean)["lean"]
     half = track / 2
     if abs(tilt) >= math.pi / 2 or arm * math.sin(tilt) >= half:
-        raise ModelError(item, "lean", lean, f"the arms of {arm:.6g} m must end on their own side and point back")
+        raise ModelError(item, "lean", lean, f"the arms of {arm:.6g} m must point back and end on their own side")
     back, inward = arm * math.cos(tilt), arm * math.sin(tilt)
     points = {"K1": (0, half), "K2": (0, -half), "A": (-back, half - inward), "B": (-back, inward - half)}
     links = {"left": ("K1", "A"), "right": ("K2", "B"), "tie_rod": "AB"}
@@ -186,7 +187,7 @@ def ackermann_lean(track: float, wheelbase: float, arm: float, inner: float) -> 
     Raises
     ------
     ModelError
-        If no trapezoid satisfies it, with the nearest angle.
+        If no trapezoid satisfies the condition; with the nearest angle.
     """
     item = "ackermann_lean"
     positive(item, track=track, wheelbase=wheelbase, arm=arm, inner=inner)
@@ -205,12 +206,12 @@ def ackermann_lean(track: float, wheelbase: float, arm: float, inner: float) -> 
     for lean in leans:
         try:
             values.append(error(float(lean)))
-        except ModelError:  # it folds before this angle
+        except ModelError:  # the trapezoid folds before this angle
             values.append(math.nan)
     changes = [k for k in range(len(leans) - 1) if values[k] * values[k + 1] <= 0]
     if not changes:
         near = np.degrees(outer + np.nanmin(np.abs(values))) if not np.isnan(values).all() else math.nan
-        remedy = f"the outer wheel should turn {math.degrees(outer):.4g} degrees, and turns {near:.4g}: give lean="
+        remedy = f"the outer wheel would turn {near:.4g} degrees instead of {math.degrees(outer):.4g}: give lean="
         raise ModelError(item, "inner", inner, remedy)
     low, high = leans[changes[0]], leans[changes[0] + 1]
     from scipy.optimize import brentq
@@ -237,9 +238,9 @@ def rack_steering(
     track, arm, rack : float, m
         Distance of the kingpins, length of the steering arms, distance of the ends of the rack.
     lean : float, rad
-        Of the arms from straight back towards the middle.
+        Angle of the arms from the longitudinal direction towards the middle.
     setback : float, m
-        Of the rack behind the kingpins.
+        Distance of the rack behind the kingpins.
     mass : float, kg/m
     """
     item = "rack_steering"

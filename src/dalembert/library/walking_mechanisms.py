@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import checked, finite, positive
+from ..arrays import Array
+from ..checks import checked, finite, positive, whole_number
 from ..errors import ModelError
 from ..system import System
 from .linkages import linkage
@@ -17,7 +17,6 @@ from .sketch_solver import meet, turned
 
 __all__ = ["jansen", "klann"]
 
-Array = NDArray[np.float64]
 
 _JANSEN = {
     "a": 38.0, "b": 41.5, "c": 39.3, "d": 40.1, "e": 55.8, "f": 39.4, "g": 36.7,
@@ -40,23 +39,23 @@ def jansen(
 ) -> System:
     """Return legs of Theo Jansen's beach animals on one crank: 6 bodies and 3 loops each, mobility 1.
 
-    The crank turns about Z, at the origin; a leg hangs on its pin X and on the pivot Y of the frame. Links: crank ZX,
-    upper XW (j), lower XV (k), thigh YWU (b, d, e), rocker YV (c), shin UT (f), foot VTS (g, h, i): ``foot.S`` walks.
-    With several legs all names but Z and crank have the leg's number. Legs come in pairs, 1 to the left and 2 to the
-    right as in a mirror, on one pin; pins are evenly spaced.
+    The crank turns about Z, at the origin; a leg is connected to its pin X and to the pivot Y of the frame. Links:
+    crank ZX, upper XW (j), lower XV (k), thigh YWU (b, d, e), rocker YV (c), shin UT (f), foot VTS (g, h, i). The tip
+    of the foot is ``foot.S``. With several legs all names but Z and crank get the number of the leg. Legs come in pairs
+    on one pin, 1 to the left and 2 its mirror image to the right; pins are evenly spaced.
 
     Parameters
     ----------
     legs : int
         Six: 37 bodies, 18 loops.
     scale : float, m
-        Of one unit of Jansen's numbers.
+        Length of one unit of Jansen's numbers.
     angle : float, rad
-        Of the first pin at the start.
+        Initial angle of the first pin.
     numbers : dict of str to float
-        In place of some of Jansen's thirteen, a to m: a and l are the place of Y to the left of and below Z.
+        Replacements for some of Jansen's thirteen, a to m: a and l are the distances of Y to the left of and below Z.
     mass : float, kg/m
-        Per length of all links; None for none.
+        Mass per length of all links; None: no mass.
 
     Examples
     --------
@@ -93,19 +92,19 @@ def klann(
     """Return legs of Klann's mechanical spider on one crank: 4 bodies and 2 loops each, mobility 1.
 
     The crank AC turns about A, at the origin; B and D are pivots of the frame. Links: crank AC, rocker BH, rod CHF,
-    upper DE, leg EFG: ``leg.G`` walks. With several legs all names but A and crank have the leg's number; legs 1, 3,
-    ... are to the left, 2, 4, ... to the right, in pairs on evenly spaced pins.
+    upper DE, leg EFG, whose tip is ``leg.G``. With several legs all names but A and crank get the number of the leg;
+    legs 1, 3, ... are to the left, 2, 4, ... to the right, in pairs on evenly spaced pins.
 
     Parameters
     ----------
     legs : int
     scale : float, m
-        Of one unit of the numbers.
+        Length of one unit of the numbers.
     angle : float, rad
-        Of the first pin at the start.
+        Initial angle of the first pin.
     numbers : dict of str to float
-        Places of B and D, and distances: in place of some of those of J. Boim's walker, improved from the patent's
-        (US 6260862): Bx By Dx Dy AC BH CF CH DE EF EG FG FH.
+        Replacements for some positions of B and D and distances, Bx By Dx Dy AC BH CF CH DE EF EG FG FH. The defaults
+        are those of J. Boim's walker, improved from the patent (US 6260862).
     mass : float, kg/m
     """
     n = _numbers("klann", _KLANN, numbers, scale)
@@ -138,15 +137,14 @@ def _walker(
 ) -> System:
     """Return legs in pairs on the pins of one crank."""
     item = title.lower()
-    if isinstance(legs, bool) or not isinstance(legs, (int, np.integer)) or legs < 1:
-        raise ModelError(item, "legs", legs, "give a whole number, 1 or more")
+    legs = whole_number(legs, item=item, field="legs")
     start = finite(item, angle=angle)["angle"]
     pin = "C" if axle == "A" else "X"
-    pins = (int(legs) + 1) // 2
+    pins = (legs + 1) // 2
     points: dict[str, Array] = {axle: np.zeros(2)}
     members: dict[str, list[str]] = {"crank": [axle]}
     ground = [axle]
-    for k in range(int(legs)):
+    for k in range(legs):
         number, place = ("" if legs == 1 else str(k + 1)), k // 2
         label = pin if legs == 1 else f"{pin}{place + 1}"
         points[label] = turned(start + 2 * math.pi * place / pins, crank)

@@ -14,26 +14,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text, range_text
+from ..arrays import Array, ComplexArray, IndexArray
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
+from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..system import System
-from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point
+from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point, same_coordinates
 from .rotor_axes import in_common_axes
 from .state_constraints import StateConstraints
 from .tangent import Tangent, tangent_space
-from .vibration_modes import frame_motions
+from .vibration_modes import damping_ratios, frame_motions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Campbell", "RootLocus", "campbell", "root_locus", "state_matrices"]
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 
 _COLUMNS, _LINES = 5, 9  # size of tables
@@ -74,8 +76,8 @@ class RootLocus(ArrayAnswer):
 
     parameter: str
     values: Array
-    eigenvalues: Complex
-    vectors: Complex
+    eigenvalues: ComplexArray
+    vectors: ComplexArray
     spaces: tuple[Tangent, ...]
     _arrays: ClassVar = {
         "eigenvalues": (("value", "mode"), "1/s"),
@@ -91,8 +93,7 @@ class RootLocus(ArrayAnswer):
     @property
     def damping_ratios(self) -> Array:
         """-Re / |.|, (m, n)."""
-        size = np.abs(self.eigenvalues)
-        return np.where(size > 0.0, 0.0 - self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+        return damping_ratios(self.eigenvalues)
 
     @property
     def growth(self) -> Array:
@@ -135,7 +136,7 @@ class RootLocus(ArrayAnswer):
         return f"of {name!r} over {self.parameter!r}: {len(self.values)} values from {low:.6g} to {high:.6g}"
 
     @property
-    def vibrating(self) -> NDArray[np.intp]:
+    def vibrating(self) -> IndexArray:
         """Columns of modes with positive frequency: one of each conjugate pair."""
         return np.flatnonzero(
             np.median(self.eigenvalues.imag, axis=0) > 1e-9 * np.abs(self.eigenvalues).max(initial=1.0)
@@ -157,13 +158,13 @@ class RootLocus(ArrayAnswer):
         ]
         return "\n".join(lines)
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the eigenvalues in the complex plane; return the axes."""
         from ..view.plots.linear import plot_locus
 
         return plot_locus(self, ax=ax, path=path)
 
-    def plot_over(self, *, path: Any = None) -> Any:
+    def plot_over(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw real parts and frequencies over the parameter; return the axes."""
         from ..view.plots.linear import plot_over
 
@@ -259,7 +260,7 @@ class Campbell(RootLocus):
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
-    def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, orders: Sequence[float] = (1.0,), ax: Any = None, path: Any = None) -> Axes:
         """Draw frequencies over the rotor speed, with excitation lines at `orders` times it; return the axes."""
         from ..view.plots.linear import plot_campbell
 
@@ -304,10 +305,9 @@ def root_locus(
     >>> abs(locus.eigenvalues).round(9).tolist()
     [[2.0, 2.0], [2.0, 2.0], [2.0, 2.0]]
     """
-    along = _along(
+    numbers, spaces, matrices = _along(
         "root_locus", system, [parameter], values, state, conditions, independent_coordinates, independent_velocities
     )
-    numbers, spaces, matrices = along
     eigenvalues, vectors = _match_eigenvalues(matrices)
     return RootLocus(parameter, numbers, eigenvalues, vectors, tuple(spaces))
 
@@ -385,7 +385,7 @@ def _along(
         raise ModelError(item, "values", values, "give (m,) numbers")
     made = None if callable(system) and not isinstance(system, (System, Model)) else as_model(system)
     spaces: list[Tangent] = []
-    names, paces = independent, speeds
+    chosen: dict[str, Any] = {"independent_coordinates": independent, "independent_velocities": speeds}
     base: Any = None
     for value in numbers.tolist():
         model = as_model(_called(item, "system", system, value)) if made is None else made
@@ -393,13 +393,9 @@ def _along(
         model, where, under = _at_value(item, model, parameters, value, given, conditions, made is None, base)
         base = where if base is None else base
         how: dict[str, Any] = {"conditions": under, "inputs": inputs_of(model, given, item)}
-        space = tangent_space(
-            model, where, independent_coordinates=names, independent_velocities=paces, **how, item=item
-        )
-        if names is None:  # the same coordinates for all values
-            names = [model.speed_names[k] for k in space.positions]
-            paces = [model.speed_names[k] for k in space.speeds]
-        spaces.append(space)
+        spaces.append(tangent_space(model, where, **chosen, **how, item=item))
+        if independent is None:  # the same coordinates for all values
+            chosen = same_coordinates(spaces[0])
     return numbers, spaces, state_matrices(spaces)
 
 
@@ -412,11 +408,8 @@ def state_matrices(spaces: list[Tangent]) -> Array:
     q, v, x = (np.array([getattr(space.state, part) for space in spaces]) for part in ("q", "v", "x"))
     t = np.array([float(space.state.t) for space in spaces])
     d = first.model.d_dynamics(t, q, v, x, conditions=first.conditions, multipliers=False)
-    return np.array([space.reduce(_one(d, k)) for k, space in enumerate(spaces)])
-
-
-def _one(d: DynamicsDerivatives, k: int) -> DynamicsDerivatives:
-    return DynamicsDerivatives(*(type(part)(*(block[k] for block in part)) for part in d))
+    one = [DynamicsDerivatives(*(type(part)(*(block[k] for block in part)) for part in d)) for k in range(len(spaces))]
+    return np.array([space.reduce(own) for space, own in zip(spaces, one, strict=True)])
 
 
 def _at_value(
@@ -455,25 +448,20 @@ def _paced(model: Model, state: State, conditions: Conditions | None, dof: int, 
     v = state.v.copy()
     v[dof] = value
     rows = StateConstraints.of(model, conditions, state.t)
-    if rows.held.any():
-        P = model.constraint_jacobian(state.q, t=state.t)[rows.held]
-        loose = ~rows.paced
-        gap = rows.rates(model, state.q)[rows.held] - P @ v
-        v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=1e-9)[0]
-    return replace(state, v=v)
+    return replace(state, v=rows.project_velocities(state.q, v, ~rows.paced))
 
 
 # ---- mode tracking
 
 
-def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
+def _match_eigenvalues(matrices: Array) -> tuple[ComplexArray, ComplexArray]:
     """Return eigenvalues (m, n) and eigenvectors (m, n, n) of matrices, columns paired by (1)."""
     from scipy.optimize import linear_sum_assignment
 
     m, n = len(matrices), matrices.shape[1]
     found = np.linalg.eig(matrices) if n else (np.zeros((m, 0)), np.zeros((m, 0, 0)))
-    values: Complex = found[0].astype(np.complex128)
-    vectors: Complex = found[1].astype(np.complex128)
+    values: ComplexArray = found[0].astype(np.complex128)
+    vectors: ComplexArray = found[1].astype(np.complex128)
     first = np.lexsort((values[0].real, -np.sign(values[0].imag), np.abs(values[0].imag).round(9)))
     values[0], vectors[0] = values[0][first], vectors[0][:, first]
     lefts = [_inverse(V) for V in vectors]
@@ -489,13 +477,13 @@ def _match_eigenvalues(matrices: Array) -> tuple[Complex, Complex]:
     return values, vectors
 
 
-def _inverse(V: Complex) -> Complex:
+def _inverse(V: ComplexArray) -> ComplexArray:
     """Return left eigenvectors as rows; for defective matrices, the shortest ones."""
     if not len(V):
         return V
     if np.linalg.cond(V) < 1e12:
         return np.asarray(np.linalg.inv(V))
-    return np.asarray(np.linalg.pinv(V, rcond=1e-12))
+    return np.asarray(np.linalg.pinv(V, rcond=ROUNDOFF_RANK_TOL))
 
 
 # ---- whirl
@@ -516,7 +504,7 @@ def _axis(space: Tangent, name: str) -> Array:
     return np.asarray(w / (np.linalg.norm(w) or 1.0))
 
 
-def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
+def _whirl(space: Tangent, S: ComplexArray, axis: Array) -> Array:
     """Return the circular share of the orbits of modes (states, n) about the axis, from -1 to 1, (n,)."""
     model, q = space.model, space.state.q
     motions = space.Q @ S[: space.ny]
@@ -526,8 +514,7 @@ def _whirl(space: Tangent, S: Complex, axis: Array) -> Array:
     parts = [moves[..., 3:], moves[..., :3] * model.length]
     pose = model.poses(q)
     for name in model.flexible_names:  # displacements of its nodes relative to its frame
-        body, k = model.system.bodies[name].flexible, model.body_names.index(name)
-        assert body is not None
+        body, k = model.system.bodies[name].require_flexible(), model.body_names.index(name)
         bent = np.einsum("ij,ajm,mn->nai", pose.rotation[k], body.shapes[:, 3:], motions[model.v_slice(name)])
         parts.append(bent / np.sqrt(body.n))
     e1 = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])

@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text, range_text
+from ..arrays import Array, ComplexArray
 from ..checks import finite_array
 from ..errors import ModelError
 from .inputs import LEVELS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from .linear_system import LinearSystem
 
 __all__ = ["FrequencyResponse", "frequency_response"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 Names = str | Sequence[str] | None
 MAX_STACK_NUMBERS = 4_000_000  # numbers in a stack of matrices
@@ -41,7 +42,7 @@ class FrequencyResponse(ArrayAnswer):
     """
 
     frequencies: Array
-    values: Complex
+    values: ComplexArray
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     units: tuple[str, ...]
@@ -67,7 +68,7 @@ class FrequencyResponse(ArrayAnswer):
         names = f"{list_text(self.outputs, 2)} by {list_text(self.inputs, 2)}"
         return f"{names}, {range_text(self.frequencies, 'Hz')}{peak}"
 
-    def plot(self, *, path: Any = None) -> Any:
+    def plot(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw magnitude and phase over frequency; return the axes. See `bode` and `nyquist`."""
         return self.bode(path=path)
 
@@ -88,13 +89,13 @@ class FrequencyResponse(ArrayAnswer):
         angles = np.angle(np.where(np.isfinite(self.values), self.values, 1.0))
         return np.unwrap(angles, axis=0)
 
-    def bode(self, *, path: Any = None) -> Any:
+    def bode(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Draw magnitude and phase over frequency; return the axes."""
         from ..view.plots.linear import plot_bode
 
         return plot_bode(self, path=path)
 
-    def nyquist(self, *, ax: Any = None, path: Any = None) -> Any:
+    def nyquist(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the response in the complex plane; return the axes."""
         from ..view.plots.linear import plot_nyquist
 
@@ -113,7 +114,7 @@ def frequency_response(
         hertz = np.atleast_1d(finite_array(frequencies, np.shape(frequencies), item="frequency_response", field="f"))
     if hertz.ndim != 1 or (hertz < 0).any():
         raise ModelError("frequency_response", "frequencies", frequencies, "give (n,) numbers, Hz, none negative")
-    s: Complex = (2j * np.pi * hertz).astype(np.complex128)
+    s: ComplexArray = (2j * np.pi * hertz).astype(np.complex128)
     B = np.zeros((len(s), len(lin.A), len(columns)), dtype=complex)
     D = np.zeros((len(s), len(rows), len(columns)), dtype=complex)
     for k, terms in enumerate(columns):
@@ -125,7 +126,7 @@ def frequency_response(
     return FrequencyResponse(hertz, values, names_in, tuple(lin.outputs[k] for k in rows), units)
 
 
-def _solved(A: Array, s: Complex, B: Complex) -> Complex:
+def _solved(A: Array, s: ComplexArray, B: ComplexArray) -> ComplexArray:
     """Return (s - A)^-1 B for each s, in stacks of limited memory."""
     n = len(A)
     X = np.empty_like(B)
@@ -144,9 +145,9 @@ def _solved(A: Array, s: Complex, B: Complex) -> Complex:
     return X
 
 
-def _inputs(lin: LinearSystem, asked: Names) -> tuple[tuple[str, ...], list[list[tuple[int, int]]]]:
+def _inputs(lin: LinearSystem, requested: Names) -> tuple[tuple[str, ...], list[list[tuple[int, int]]]]:
     """Return names of inputs, and their columns with powers of s: three columns for a drive."""
-    names = list(lin.inputs) if asked is None else [asked] if isinstance(asked, str) else list(asked)
+    names = list(lin.inputs) if requested is None else [requested] if isinstance(requested, str) else list(requested)
     columns = []
     for name in names:
         if name in lin.inputs:
@@ -164,8 +165,8 @@ def _inputs(lin: LinearSystem, asked: Names) -> tuple[tuple[str, ...], list[list
     return tuple(names), columns
 
 
-def _places(known: tuple[str, ...], asked: Names, what: str) -> list[int]:
-    names = list(known) if asked is None else [asked] if isinstance(asked, str) else list(asked)
+def _places(known: tuple[str, ...], requested: Names, what: str) -> list[int]:
+    names = list(known) if requested is None else [requested] if isinstance(requested, str) else list(requested)
     places = []
     for name in names:
         if name in known:

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..closure.named_velocities import named_velocities
 from ..compile.schema import number
 from ..connections.constraints.couplings import CustomCoupling
@@ -33,7 +33,6 @@ from .tangent import Tangent, rate_slopes
 
 __all__ = ["InputEffect", "changes_of", "input_names", "present_inputs"]
 
-Array = NDArray[np.float64]
 
 LEVELS = ("position", "speed", "acceleration")
 DIFFERENCE_STEP = 1e-5  # relative change of a parameter for central differences of rows
@@ -139,7 +138,7 @@ def check_fixed_rows(
             except ModelError:  # infeasible inertia: try the other sign, or the parameter moves no marker
                 continue
             pairs = [
-                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_motion(t))
+                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_targets(t))
                 for each in (model, near)
             ]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
@@ -193,13 +192,15 @@ def _number(space: Tangent, name: str) -> InputEffect:
     now = parameter_value(model, name, base.parameters)
     h = DIFFERENCE_STEP * (abs(now) or model.length)
     near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
-    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.row_motion(s.t)[0] for each in near)) / (2 * h)
+    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.constraint_targets(s.t)[0] for each in near)) / (
+        2 * h
+    )
     if phi[rows.placing].any():
         change.xi = -_solved(P, phi, rows.placing, rows.placed, space.positions, rows)
     if s.v.any():
         places = [model.integrate(s.q, step * change.xi) for step in (h, -h)]
         ends = [
-            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.row_motion(s.t)[1]
+            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.constraint_targets(s.t)[1]
             for each, q in zip(near, places, strict=True)
         ]
         change.dv = -_solved(P, np.subtract(*ends) / (2 * h), rows.held, rows.paced, space.speeds, rows)
@@ -300,32 +301,19 @@ def _target_slopes(drive: Drive, t: float, level: int) -> Array:
     return np.where(np.abs(change) > 1e-9, change, 0.0)
 
 
-def _solved(
-    P: Array,
-    w: Array,
-    active: NDArray[np.bool_],
-    fixed: NDArray[np.bool_],
-    kept: NDArray[np.intp],
-    rows: StateConstraints,
-) -> Array:
+def _solved(P: Array, w: Array, active: BoolArray, fixed: BoolArray, kept: IndexArray, rows: StateConstraints) -> Array:
     """Return the motion (nv,) with P x = w in active rows, and zero fixed and independent velocities."""
     x = np.zeros(P.shape[1])
     loose = ~fixed
     loose[kept] = False
-    S, D = rows.scales.rows[active], rows.scales.columns[loose]
+    S, D = rows.loops.row_scales[active], rows.loops.column_scales[loose]
     J = S[:, None] * P[active][:, loose] * D
-    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=1e-9)[0]
+    x[loose] = D * np.linalg.lstsq(J, S * w[active], rcond=ROW_RANK_TOL)[0]
     return x
 
 
 def _particular(
-    model: Model,
-    drive: Drive,
-    P: Array,
-    active: NDArray[np.bool_],
-    fixed: NDArray[np.bool_],
-    kept: NDArray[np.intp],
-    rows: StateConstraints,
+    model: Model, drive: Drive, P: Array, active: BoolArray, fixed: BoolArray, kept: IndexArray, rows: StateConstraints
 ) -> Array:
     """Return the motion (nv,) with a unit driven velocity, and zero independent and other driven velocities."""
     if not drive.of_joint:
@@ -341,8 +329,12 @@ def _particular(
 def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints) -> Array:
     """Return A_u of (2), (nv,)."""
     model, q = space.model, space.state.q
-    given = model.driven_speeds(2) if space.conditions is None else np.array(space.conditions.given, dtype=bool)
-    S, D = rows.scales.rows[rows.held], rows.scales.columns
+    given = (
+        model.driven_speeds(2)
+        if space.conditions is None
+        else np.array(space.conditions.acceleration_prescribed, dtype=bool)
+    )
+    S, D = rows.loops.row_scales[rows.held], rows.loops.column_scales
     J = S[:, None] * P[rows.held] * D
     u = _particular(model, drive, P, rows.held, given, np.zeros(0, dtype=np.intp), rows)
     W = D[:, None] * null_space(J, ROW_RANK_TOL, 1.0, ~given)
@@ -353,6 +345,6 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
 def present_inputs(space: Tangent) -> Array:
     """Return the element inputs given by time laws at the state, in the order of the core."""
     model, s = space.model, space.state
-    taken = model.report(["taken"], s.t, s.q, s.v, s.x, **space.under)["taken"]
+    taken = model.report(["law_inputs"], s.t, s.q, s.v, s.x, **space.under)["law_inputs"]
     of_laws = model.compiled.tables["inputs"]["source"] == number("source", "law")
     return np.asarray(taken[of_laws])

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer
+from ..arrays import Array, BoolArray, ComplexArray
 from ..errors import MissingPackageError, listed
 from ..model import State
 from .frequency_response import FrequencyResponse, frequency_response
@@ -18,10 +19,11 @@ from .inputs import InputEffect
 from .outputs import OutputRows
 from .tangent import Tangent
 
-__all__ = ["LinearSystem"]
+if TYPE_CHECKING:
+    import control
+    from scipy.signal import StateSpace
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+__all__ = ["LinearSystem"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +104,7 @@ class LinearSystem(ArrayAnswer):
         return self.read.D
 
     @property
-    def exact(self) -> NDArray[np.bool_]:
+    def exact(self) -> BoolArray:
         """Mask of outputs with exact rows, (outputs,); others by central differences."""
         return self.read.exact
 
@@ -149,18 +151,18 @@ class LinearSystem(ArrayAnswer):
     # ---- eigenvalues
 
     @cached_property
-    def _eigen(self) -> tuple[Complex, Complex]:
+    def _eigen(self) -> tuple[ComplexArray, ComplexArray]:
         values, vectors = np.linalg.eig(self.A) if len(self.A) else (np.zeros(0), np.zeros((0, 0)))
         order = np.lexsort((values.imag, np.abs(values).round(12)))
         return values[order].astype(complex), vectors[:, order].astype(complex)
 
     @property
-    def eigenvalues(self) -> Complex:
+    def eigenvalues(self) -> ComplexArray:
         """Eigenvalues of A, 1/s, smallest first."""
         return self._eigen[0]
 
     @property
-    def eigenvectors(self) -> Complex:
+    def eigenvectors(self) -> ComplexArray:
         """Eigenvectors of A as columns, in the order of the eigenvalues."""
         return self._eigen[1]
 
@@ -174,13 +176,13 @@ class LinearSystem(ArrayAnswer):
 
     # ---- conversion
 
-    def to_scipy(self) -> Any:
+    def to_scipy(self) -> StateSpace:
         """Return a ``scipy.signal.StateSpace``."""
         from scipy.signal import StateSpace
 
         return StateSpace(self.A, self.B, self.C, self.D)
 
-    def to_control(self) -> Any:
+    def to_control(self) -> control.StateSpace:
         """Return python-control's ``StateSpace``, with all names."""
         try:
             import control
@@ -219,9 +221,6 @@ class LinearSystem(ArrayAnswer):
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
-
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
 
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return {

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..checks import checked
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import measures_of, ropes_of
@@ -19,14 +19,13 @@ from ..model import Conditions, DynamicsDerivatives, Model, State
 from ..system import System
 from .inputs import changes_of
 from .linear_system import LinearSystem
-from .operating_point import operating_point
+from .operating_point import operating_point, same_coordinates
 from .outputs import OutputRows, read_outputs
 from .state_constraints import StateConstraints
 from .tangent import Tangent, smallest_singular_pair, tangent_space
 
 __all__ = ["linearize"]
 
-Array = NDArray[np.float64]
 
 _PROBE_STEP, _STEADY_TOL = (
     1e-4,
@@ -142,15 +141,15 @@ def linear_at(
             raise ModelError("linearize", "outputs", outputs, "give names of outputs, or functions of a State")
         wanted = [outputs] if isinstance(outputs, str) or callable(outputs) else list(outputs)
         read = read_outputs(space, d, wanted, changes)
-    said = [
+    every = [
         *notes,
         *_uncertain(space),
         *(note_not_in_equilibrium(space, A) or note_time_varying(space, A)),
         *_note_dry_friction(model),
         *_on_stops(space),
+        *_at_knots(space),
     ]
-    said += _at_knots(space)
-    return LinearSystem(space, A, B, tuple(changes), read, tuple(said))
+    return LinearSystem(space, A, B, tuple(changes), read, tuple(every))
 
 
 def _uncertain(space: Tangent) -> list[str]:
@@ -158,7 +157,7 @@ def _uncertain(space: Tangent) -> list[str]:
     rows = StateConstraints.of(space.model, space.conditions, float(space.state.t))
     if not space.model.nc:
         return []
-    least = smallest_singular_pair(rows.scaled(space.model, space.state.q)[rows.placing][:, ~rows.placed])[0]
+    least = smallest_singular_pair(rows.loops.jacobian(space.state.q)[rows.placing][:, ~rows.placed])[0]
     if least >= NEARLY_TOL:
         return []
     return [
@@ -233,7 +232,7 @@ def _at_knots(space: Tangent) -> list[str]:
     size = max(float(np.abs(part[np.isfinite(part)]).max(initial=0.0)) for part in (rise, fall))
     size = max(size, float(np.abs(here[np.isfinite(here)]).max(initial=0.0)), 1e-300)
     kinked = (~np.isfinite(rise - fall) | (np.abs(rise - fall) > KINK_TOL * size)).any(axis=0)
-    places = model.compiled.elements.places
+    places = model.compiled.elements.indices
     names = [name for name in owners if kinked[places[name].measures].any()]
     if not names:
         return []
@@ -255,11 +254,10 @@ def note_time_varying(space: Tangent, A: Array) -> list[str]:
     if not pace or not len(A):
         return []
     h = _PROBE_STEP / pace
-    chosen, paces = ([model.speed_names[k] for k in places] for places in (space.positions, space.speeds))
     found = model.dynamics(s.t, s.q, s.v, s.x, **space.under)
     later = State(model.integrate(s.q, h * s.v), s.v + h * found.a, s.t, s.x)
     try:
-        there = tangent_space(model, later, independent_coordinates=chosen, independent_velocities=paces, **space.under)
+        there = tangent_space(model, later, **same_coordinates(space), **space.under)
         change = np.abs(there.reduce(there.derivatives()) - A).max() / (_PROBE_STEP * max(float(np.abs(A).max()), pace))
     except DalembertError:
         return []

@@ -14,16 +14,15 @@ independent coordinates: the null space of the rows, which (mu - J)^-1 keeps, is
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from functools import cached_property
 
-from ..model import Model
+import numpy as np
+
+from ..arrays import Array, ComplexArray
 from .tangent import Tangent
 
 __all__ = ["LargeSystem", "lowest_damped", "lowest_undamped"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 BLOCK_SIZE = 6  # modes computed beyond the requested ones
 MAX_RESTARTS = 30  # of Arnoldi's method; convergence takes at most ten
@@ -55,7 +54,8 @@ class LargeSystem:
         turning = space.K is not None and bool(s.v.any())
         if space.conditions is not None or space.inputs is not None or turning or space.ny != space.nz:
             return False
-        found = model._newton_step(s.q, s.v, *_nothing(model), 1.0, t=s.t, x=s.x)
+        zero = np.zeros(model.nv)
+        found = model._newton_step(s.q, s.v, zero, zero, np.zeros(model.nx), 1.0, t=s.t, x=s.x)
         return all(np.isfinite(part).all() for part in found)
 
     def lift(self, Y: Array) -> Array:
@@ -68,8 +68,7 @@ class LargeSystem:
         k = len(r1)
         q, v, x = (np.tile(part, (k, 1)) for part in (s.q, s.v, s.x))
         shift = np.full(k, self.mu if mu is None else mu)
-        found = model._newton_step(q, v, r1, r2, r3, shift, t=np.full(k, float(s.t)), x=x)
-        xi, dv, dx = found
+        xi, dv, dx = model._newton_step(q, v, r1, r2, r3, shift, t=np.full(k, float(s.t)), x=x)
         return xi[:, self.space.positions], dv[:, self.space.speeds], dx
 
     def inverse(self, Y: Array, mu: float | None = None) -> Array:
@@ -96,11 +95,9 @@ class LargeSystem:
         assert self._force is not None
         return np.asarray(model.inverse_dynamics(q, still, Y, bare=True) - self._force)
 
-    @property
+    @cached_property
     def _matrix(self) -> Array:
-        if not hasattr(self, "_kept"):
-            self._kept = self.space.mass_matrix()
-        return self._kept
+        return self.space.mass_matrix()
 
     def is_undamped(self) -> bool:
         """Return whether (1) holds: only inertia and symmetric stiffness, tested with a few random motions."""
@@ -112,10 +109,6 @@ class LargeSystem:
         size = np.abs(there).max()
         symmetric = abs(MY[0] @ there[1] - MY[1] @ there[0]) <= 1e-7 * np.abs(MY).max() * size * len(Y[0])
         return bool(np.abs(there - back).max() <= 1e-7 * size and symmetric)
-
-
-def _nothing(model: Model) -> tuple[Array, Array, Array]:
-    return np.zeros(model.nv), np.zeros(model.nv), np.zeros(model.nx)
 
 
 def lowest_undamped(system: LargeSystem, count: int) -> tuple[Array, Array] | None:
@@ -176,7 +169,7 @@ def _orthonormal(system: LargeSystem, new: Array, V: Array, MV: Array, rng: np.r
     return new, Mnew
 
 
-def lowest_damped(system: LargeSystem, count: int) -> tuple[Complex, Complex] | None:
+def lowest_damped(system: LargeSystem, count: int) -> tuple[ComplexArray, ComplexArray] | None:
     """Return eigenvalues (k,) nearest to the shift, and changes of independent states (size, k).
 
     None if not converged: a long cantilevered chain has a cluster of eigenvalues in place of lowest ones.

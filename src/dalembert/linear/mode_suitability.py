@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import DalembertError
 from ..result import Motion, single_period
-from ..result.outputs import loaded_shapes
+from ..result.outputs.deformation_recovery import loaded_shapes
 from ..simulation.diagnostics.flexible_bodies import MISSED, missed_by_modes, percent, slender_bodies
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def unfit_modes(found: Modes) -> list[str]:
     motion = Motion(model, np.full(len(states), float(space.state.t)), q, v, x, conditions=under)
     notes = []
     for body, _ in bodies:
-        flexible = body.flexible
-        assert flexible is not None
+        flexible = body.require_flexible()
         shapes = loaded_shapes(motion, body)
         if not np.isfinite(shapes).all():
             continue

@@ -7,18 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..simulation.start import parameter_differences, start_state
 from ..system import System
+from .tangent import Tangent
 
-__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point"]
-
-Array = NDArray[np.float64]
+__all__ = ["OperatingPoint", "as_plain_state", "conditions_of", "inputs_of", "operating_point", "same_coordinates"]
 
 
 @dataclass(eq=False)
@@ -87,8 +86,8 @@ def operating_point(
         check_conditions(model, conditions, item)
         at.conditions = conditions
         at.model = conditions.model  # with its own inertia and markers
-    at.state, said = _obeying(at, given, given.t if isinstance(state, Result) else time, item)
-    at.notes = [*said, *at.notes]
+    at.state, start_notes = _obeying(at, given, given.t if isinstance(state, Result) else time, item)
+    at.notes = [*start_notes, *at.notes]
     return at
 
 
@@ -113,7 +112,7 @@ def _obeying(at: OperatingPoint, given: Any, time: float | None, item: str) -> t
 def _brought(state: Any, t: float | None, item: str) -> tuple[Any, Conditions | None, dict[str, float]]:
     """Return a state, its conditions, if any, and inputs in place of time laws."""
     if isinstance(state, Result):
-        given = state.final if t is None else state.at(t)
+        given = state.final_state if t is None else state.at(t)
         known = state.conditions is not None and state.model is not None
         return given, state.conditions(np.array([given.t]))[0][1] if known and state.conditions else None, {}
     then, inputs = getattr(state, "conditions", None), getattr(state, "inputs", None)
@@ -148,17 +147,17 @@ def inputs_of(model: Model, state: Any, item: str) -> Array | None:
     return model.input_values(inputs) if inputs else None
 
 
-def _taken_over(at: OperatingPoint, then: Conditions, asked: Conditions | None, item: str) -> Conditions | None:
+def _taken_over(at: OperatingPoint, then: Conditions, requested: Conditions | None, item: str) -> Conditions | None:
     """Return the valid conditions: the requested ones, else those of the state, for a model with their parameters.
 
     Raise if model and state have different values of a parameter that both changed.
     """
     model, family = at.model, at.model.family
-    if asked is not None:
-        at.notes += parameter_differences(then.changed_parameters(asked.model, asked.parameters))
-        return asked
+    if requested is not None:
+        at.notes += parameter_differences(then.changed_parameters(requested.model, requested.parameters))
+        return requested
     if then.model.parameter_names != model.parameter_names or then.model.speed_names != model.speed_names:
-        if then.as_described:
+        if then.is_default:
             return None
         remedy = "its conditions belong to another system: give its model, or a State"
         raise ModelError(item, "state", f"a state of {then.model.system.name!r}", remedy)
@@ -187,3 +186,12 @@ def check_conditions(model: Model, conditions: Conditions, item: str) -> None:
     if isinstance(conditions.control, SampledControl):
         remedy = "sampled control is no function of the state: linearize the plant, and add the controller afterwards"
         raise ModelError(item, "control", conditions.control, remedy)
+
+
+def same_coordinates(space: Tangent) -> dict[str, Any]:
+    """Return the arguments of `tangent_space` that choose the independent coordinates and velocities of `space`."""
+    names = space.model.speed_names
+    return {
+        "independent_coordinates": [names[k] for k in space.positions],
+        "independent_velocities": [names[k] for k in space.speeds],
+    }

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
@@ -25,7 +25,6 @@ from .tangent import Tangent
 
 __all__ = ["OutputRows", "read_outputs"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-3  # fourth order: truncation 1e-12 of the output's fifth derivative; round-off 1e-13 of its size
 
@@ -46,7 +45,7 @@ class OutputRows:
     units: tuple[str, ...]
     C: Array
     D: Array
-    exact: NDArray[np.bool_]
+    exact: BoolArray
 
 
 def read_outputs(
@@ -100,9 +99,9 @@ class _Directions:
 
     def differ(self, output: Output) -> tuple[Array, list[str]]:
         """Return derivatives (components, directions) of an output, and names of its components."""
-        if output.plain is not None:
-            rows, labels = self.differ(output.plain)
-            behind = output.name[len(output.plain.name) :]
+        if output.base is not None:
+            rows, labels = self.differ(output.base)
+            behind = output.name[len(output.base.name) :]
             return output.factor * rows, [label + behind for label in labels]
         if output.history is not None:
             remedy = "it depends on the history of the run, and has no value at a state"
@@ -211,7 +210,7 @@ def _size(space: Tangent, change: InputEffect) -> float:
 
 def _prescribed(space: Tangent) -> Array:
     """Return the accelerations (nv,) prescribed by drives at the state; zero elsewhere."""
-    a = space.model.drive_motion(float(space.state.t))[2]
+    a = space.model.drive_targets(float(space.state.t))[2]
     return np.where(np.isnan(a), 0.0, a)
 
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, ArrayAnswer, list_text
+from ..arrays import Array, BoolArray, ComplexArray
 from ..checks import at_least_one, checked, finite_number, positive
 from ..errors import DalembertError, IntegrationError, ModelError
 from ..model import Conditions, Model, State, as_model
@@ -33,16 +33,15 @@ from ..result import Result
 from ..simulation import simulate
 from ..system import System
 from .eigenvalue_loci import state_matrices
-from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point
+from .operating_point import OperatingPoint, as_plain_state, check_conditions, operating_point, same_coordinates
 from .tangent import Tangent, tangent_space
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Floquet", "PeriodicOrbit", "floquet", "periodic_orbit"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 MAX_DEPENDENCE_RATIO = 30.0  # ratio of dependent to independent scaled motions beyond which coordinates are replaced
 STEPS, MAX_STEPS = 32, 4096
@@ -84,13 +83,13 @@ class Floquet(ArrayAnswer):
         return self.space.state_names
 
     @property
-    def multipliers(self) -> Complex:
+    def multipliers(self) -> ComplexArray:
         """Eigenvalues of the monodromy matrix, largest first."""
         values = np.linalg.eigvals(self.monodromy).astype(np.complex128)
         return np.asarray(values[np.argsort(-np.abs(values), kind="stable")])
 
     @property
-    def exponents(self) -> Complex:
+    def exponents(self) -> ComplexArray:
         """log(multipliers) / period, 1/s."""
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.multipliers) / self.period)
@@ -112,9 +111,6 @@ class Floquet(ArrayAnswer):
             lines.append(f"  {pair:<28} {abs(value):.6g}")
         return "\n".join(lines)
 
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
-
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return {"state": (list(self.states), ""), "state_of": (list(self.states), "")}
 
@@ -123,7 +119,7 @@ class Floquet(ArrayAnswer):
         sizes = [f"{abs(value):.4g}" for value in self.multipliers]
         return f"period {self.period:.6g} s, {verdict}, |multipliers| {list_text(sizes)}"
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the multipliers and the unit circle in the complex plane; return the axes."""
         from ..view.plots.linear import plot_multipliers
 
@@ -167,7 +163,7 @@ class PeriodicOrbit(Answer):
         return self.floquet.result
 
     @property
-    def multipliers(self) -> Complex:
+    def multipliers(self) -> ComplexArray:
         """Floquet multipliers."""
         return self.floquet.multipliers
 
@@ -186,7 +182,7 @@ class PeriodicOrbit(Answer):
         verdict = "stable" if self.stable else "unstable"
         return f"period {self.period:.6g} s, {verdict}, residual {self.residual:.1e} in {self.iterations} iterations"
 
-    def plot(self, *names: str, **options: Any) -> Any:
+    def plot(self, *names: str, **options: Any) -> list[Axes]:
         """Plot outputs over one period and return the axes; see `Result.plot`."""
         return self.result.plot(*names, **options)
 
@@ -239,12 +235,10 @@ def floquet(
     """
     at = _begun(system, state, t, options, "floquet")
     positive("floquet", period=finite_number(period, item="floquet", field="period"))
-    chosen: dict[str, Any] = {
-        "independent_coordinates": independent_coordinates,
-        "independent_velocities": independent_velocities,
-        "conditions": at.conditions,
-    }
-    space = tangent_space(at.model, at.state, **chosen, item="floquet")
+    space = tangent_space(
+        at.model, at.state, independent_coordinates=independent_coordinates,
+        independent_velocities=independent_velocities, conditions=at.conditions, item="floquet",
+    )  # fmt: skip
     result = _motion(at.model, at.state, period, rtol, options)
     return _carried(space, result, float(period))
 
@@ -256,7 +250,7 @@ def _begun(system: System | Model, state: Any, t: float | None, options: dict[st
     if parameters:  # override those of a run
         model = model.with_parameters(parameters)
         if isinstance(state, Result):
-            state = state.final if t is None else state.at(finite_number(t, item=item, field="t"))
+            state = state.final_state if t is None else state.at(finite_number(t, item=item, field="t"))
         state = as_plain_state(state)
     at = operating_point(model, state, t, None, item=item)
     if at.inputs is not None:
@@ -287,8 +281,7 @@ def _motion(model: Model, state: State, period: float, rtol: float, options: dic
     if len(jumps):
         where = float(result.t[jumps[0]])
         raise ModelError("floquet", f"motion at t = {where:.6g} s", "a jump", "impacts and switches are not supported")
-    found: Result = result
-    return found
+    return result
 
 
 def _carried(space: Tangent, result: Result, period: float) -> Floquet:
@@ -318,7 +311,7 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     def at(k: int) -> State:
         return State(q[k], v[k], float(times[k]), x[k])
 
-    names = _names(space)
+    names = same_coordinates(space)
     spaces: list[Tangent] = []
     turns: list[Array | None] = [None] * (steps + 1)
     for k in range(steps):
@@ -327,12 +320,12 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
         if any(each is None for each in pair):
             old = _here(space, at(k), names) if k else space
             fresh = tangent_space(space.model, old.state, conditions=space.conditions, item="floquet")
-            turns[k], names = _turn(old, fresh), _names(fresh)
+            turns[k], names = _turn(old, fresh), same_coordinates(fresh)
             pair = [_here(space, state, names) for state in gauss]
         spaces += [each for each in pair if each is not None]
     end = _here(space, at(steps), names)
-    home = _here(space, at(steps), _names(space))
-    turns[steps] = _turn(end, home) if _names(space) != names else None
+    home = _here(space, at(steps), same_coordinates(space))
+    turns[steps] = _turn(end, home) if same_coordinates(space) != names else None
     A = state_matrices(spaces)
     Phi = np.eye(space.size)
     for k in range(steps):
@@ -345,24 +338,11 @@ def _product(space: Tangent, result: Result, period: float, steps: int) -> Array
     return np.asarray(Phi if last is None else last @ Phi)
 
 
-Names = tuple[list[str], list[str]]
+def _here(first: Tangent, state: State, chosen: dict[str, Any]) -> Tangent:
+    return tangent_space(first.model, state, **chosen, conditions=first.conditions, item="floquet")
 
 
-def _names(space: Tangent) -> Names:
-    names = space.model.speed_names
-    return [names[k] for k in space.positions], [names[k] for k in space.speeds]
-
-
-def _here(first: Tangent, state: State, names: Names) -> Tangent:
-    chosen: dict[str, Any] = {
-        "independent_coordinates": names[0],
-        "independent_velocities": names[1],
-        "conditions": first.conditions,
-    }
-    return tangent_space(first.model, state, **chosen, item="floquet")
-
-
-def _kept(first: Tangent, state: State, names: Names) -> Tangent | None:
+def _kept(first: Tangent, state: State, names: dict[str, Any]) -> Tangent | None:
     """Return the tangent space in given coordinates; None if they are ill-conditioned."""
     try:
         space = _here(first, state, names)
@@ -445,7 +425,7 @@ def periodic_orbit(
     )
 
 
-def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array, Array, BoolArray]:
     """Return the difference of end and start (n,), scales, and the mask of components that count."""
     model, s = space.model, space.state
     units = np.array(model.compiled.names.speed_units)
@@ -465,11 +445,11 @@ def _missed(space: Tangent, result: Result, free: Sequence[str]) -> tuple[Array,
 
 
 def _newton(
-    space: Tangent, result: Result, Phi: Array, r: Array, scale: Array, kept: NDArray[np.bool_], seek: bool
+    space: Tangent, result: Result, Phi: Array, r: Array, scale: Array, kept: BoolArray, seek: bool
 ) -> tuple[Array, float]:
     """Solve (2) for the changes of the start (n,) and of the period."""
     model = space.model
-    end = result.final
+    end = result.final_state
     found = model.dynamics(end.t, end.q, end.v, end.x, conditions=space.conditions)
     f = np.concatenate([end.v[space.positions], found.a[space.speeds], found.dx])
     J = (Phi - np.eye(len(r))) * scale / scale[:, None]

@@ -20,17 +20,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..rotation import from_rotation_vector
+from .operating_point import same_coordinates
 from .tangent import Tangent, tangent_space
 from .vibration_modes import frame_motions
 
 __all__ = ["in_common_axes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 0.01  # rad; differences of fourth order, truncation and round-off are both near 1e-10
 PROBE_ANGLE = 0.7  # rad: second spin angle at which the equations must agree
@@ -95,20 +95,20 @@ def in_common_axes(
 
 
 def _notes(axes: str, reasons: list[str], change: float) -> tuple[str, ...]:
-    told = []
+    notes = []
     if axes == "rotating":
-        told.append(
+        notes.append(
             f"frequencies refer to axes that rotate with the rotor, not to fixed axes: {reasons[0]}; there loads "
             "fixed in space excite at multiples of the rotor speed, unbalance at frequency 0"
         )
     if axes == "mixed":
-        told.append(
+        notes.append(
             "frequencies could not be converted to fixed or rotating axes, and eigenvalues belong to coefficients that "
             f"may vary with the spin angle: {'; '.join(dict.fromkeys(reasons))}; use da.floquet"
         )
     if change > _ANGLE_CHANGE_TOLS[0]:
-        told.append(f"a change of the equations by up to {100 * change:.2g} % with the spin angle was neglected")
-    return tuple(told)
+        notes.append(f"a change of the equations by up to {100 * change:.2g} % with the spin angle was neglected")
+    return tuple(notes)
 
 
 def _turned(spaces: list[Tangent], matrices: Array, spins: Array, view: _View) -> Array:
@@ -204,15 +204,7 @@ def _at_angle(space: Tangent, direction: Array, angle: float) -> Tangent:
     """Return the tangent space after a rotation by a spin angle, with the same independent coordinates."""
     model, state = space.model, space.state
     moved = replace(state, q=model.integrate(state.q, direction * angle))
-    names = model.speed_names
-    return tangent_space(
-        model,
-        moved,
-        independent_coordinates=[names[k] for k in space.positions],
-        independent_velocities=[names[k] for k in space.speeds],
-        **space.under,
-        item="campbell",
-    )
+    return tangent_space(model, moved, **same_coordinates(space), **space.under, item="campbell")
 
 
 def _outputs(space: Tangent, view: _View, middle: Array, turns: dict[str, Array], angle: float) -> Array:
@@ -261,8 +253,7 @@ def _turns(space: Tangent, direction: Array, view: _View) -> tuple[Array, dict[s
 
 def _turn_of_modes(model: Model, name: str, axis: Array, middle: Array) -> Array:
     """Return G (nm, nm) for a turn about an axis (3,) through a point (3,), body axes, from the nodes on the axis."""
-    body = model.system.bodies[name].flexible
-    assert body is not None
+    body = model.system.bodies[name].require_flexible()
     away = np.linalg.norm(np.cross(body.nodes - middle, axis), axis=1)
     on_axis = away <= 1e-6 * max(float(np.ptp(body.nodes, axis=0).max(initial=0.0)), 1e-9)
     shapes = body.shapes[on_axis]  # (k, 6, nm)

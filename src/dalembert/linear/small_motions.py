@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.cache import cached_per_model
 
 __all__ = ["brackets", "small_motion_names"]
-
-Array = NDArray[np.float64]
 
 
 @cached_per_model

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..closure.scaling import Scaling
+from ..arrays import Array, BoolArray
+from ..closure.loop_equations import LoopEquations
 from ..errors import AssemblyError, ModelError
 from ..model import Conditions, Model, State
+from ..numerics.rank import minimum_norm_solution
 
 __all__ = ["StateConstraints"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 CONSTRAINT_TOL = 1e-6  # scaled residual beyond which a state violates a row
 
@@ -31,14 +30,15 @@ class StateConstraints:
         Active rows that constrain positions.
     placed, paced : (nv,) bool
         Degrees of freedom with prescribed positions, and with prescribed velocities.
-    scales : Scales
+    loops : LoopEquations
+        All rows, active or not.
     """
 
     held: BoolArray
     placing: BoolArray
     placed: BoolArray
     paced: BoolArray
-    scales: Scaling
+    loops: LoopEquations
 
     @classmethod
     def of(cls, model: Model, conditions: Conditions | None, t: float) -> StateConstraints:
@@ -48,43 +48,44 @@ class StateConstraints:
         if conditions is None:
             placed, paced = model.driven_speeds(0), model.driven_speeds(1)
         else:
-            on = conditions.holds()
+            on = conditions.active_rows()
             held, placing = held & on, placing & on
-            placed, paced = (np.array(marks, dtype=bool) for marks in (conditions.placed, conditions.paced))
+            placed, paced = (
+                np.array(marks, dtype=bool)
+                for marks in (conditions.position_prescribed, conditions.velocity_prescribed)
+            )
             if any(dof >= model.nv for dof in conditions.locked):
                 raise ModelError(
                     "linearize", "conditions", "a locked cut joint",
                     "the loop is cut at a joint that sticks: describe it as locked (da.Fixed; da.Distance for "
                     "a taut rope), or cut the loop elsewhere",
                 )  # fmt: skip
-        return cls(held, placing, placed, paced, Scaling.of(model, t=t))
+        return cls(held, placing, placed, paced, LoopEquations.of(model, t=t))
 
     @property
-    def any(self) -> bool:
-        """Whether any row constrains positions."""
-        return bool(self.placing.any())
+    def of_positions(self) -> LoopEquations:
+        """Equations of the active rows that constrain positions."""
+        return self.loops.without(~self.placing)
 
-    def residual(self, model: Model, q: Array) -> Array:
-        """Return the residuals of the rows, (nc,)."""
-        return model.apart(model.constraint_residual(q, t=self.scales.t), self.scales.targets[0])
+    def project_velocities(self, q: Array, v: Array, loose: BoolArray) -> Array:
+        """Return v (nv,) with the masked velocities changed by the least amount that satisfies the active rows."""
+        if not self.held.any():
+            return v
+        P = self.loops.model.constraint_jacobian(q, t=self.loops.t)[self.held]
+        v = v.copy()
+        v[loose] += minimum_norm_solution(P[:, loose], self.loops.velocity_terms(q)[self.held] - P @ v, floor=0.0)
+        return v
 
-    def rates(self, model: Model, q: Array) -> Array:
-        """Return the required values of P v, (nc,)."""
-        return self.scales.rates(model, q)
-
-    def scaled(self, model: Model, q: Array) -> Array:
-        """Return the scaled Jacobian (nc, nv)."""
-        return self.scales.jacobian(model, q)
-
-    def check(self, model: Model, state: State) -> None:
+    def check(self, state: State) -> None:
         """Raise if the state violates a constraint."""
+        model = self.loops.model
         if not model.nc:
             return
-        S, names = self.scales.rows, model.constraint_names
-        gap = np.where(self.placing, S * self.residual(model, state.q), 0.0)
-        pace = 1.0 + float(np.abs(state.v / self.scales.columns).max(initial=0.0))
+        S, names = self.loops.row_scales, model.constraint_names
+        gap = np.where(self.placing, self.loops.residual(state.q), 0.0)
+        pace = 1.0 + float(np.abs(state.v / self.loops.column_scales).max(initial=0.0))
         P = model.constraint_jacobian(state.q, t=state.t)
-        rate = np.where(self.held, S * (P @ state.v - self.rates(model, state.q)), 0.0) / pace
+        rate = np.where(self.held, S * (P @ state.v - self.loops.velocity_terms(state.q)), 0.0) / pace
         for what, by in (("position", gap), ("speed", rate)):
             if np.abs(by).max(initial=0.0) > CONSTRAINT_TOL:
                 worst = int(np.abs(by).argmax())

@@ -28,21 +28,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import checked
 from ..closure.nearby_configurations import general_mobility
+from ..closure.projection import project
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
-from ..numerics.rank import ROW_RANK_TOL, numerical_rank
+from ..numerics.rank import ROW_RANK_TOL, numerical_rank, pivoted_columns, singular_values, truncated_svd
 from .small_motions import brackets, small_motion_names
 from .state_constraints import StateConstraints
 
 __all__ = ["Tangent", "tangent_space"]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 CLOSED_SINGULAR_TOL = (
     2e-6  # of scaled rows: with loops closed to 1e-12, a zero singular value may appear as large as this
@@ -169,39 +168,26 @@ class Tangent:
         """
         model, s = self.model, self.state
         y, z = (np.broadcast_to(np.asarray(part, dtype=float), (n,)) for part, n in ((y, self.ny), (z, self.nz)))
-        place, pace, _ = model.drive_motion(float(s.t))
+        place, pace, _ = model.drive_targets(float(s.t))
         q = model.integrate(s.q, self.Q @ y)
         q = np.where(np.isnan(place), q, place)
         rows = StateConstraints.of(model, self.conditions, s.t)
-        if rows.any:
+        if rows.placing.any():
             q = self._closed(q, rows, y)
         v = np.where(np.isnan(pace), s.v, pace)
         v[self.speeds] += z
-        paced = rows.paced
-        loose = ~paced
+        loose = ~rows.paced
         loose[self.speeds] = False
-        if rows.held.any():
-            P = model.constraint_jacobian(q, t=s.t)[rows.held]
-            gap = rows.rates(model, q)[rows.held] - P @ v
-            v[loose] += np.linalg.lstsq(P[:, loose], gap, rcond=ROW_RANK_TOL)[0]
+        v = rows.project_velocities(q, v, loose)
         return State(q=q, v=v, t=s.t, x=s.x + np.broadcast_to(np.asarray(x, dtype=float), (model.nx,)))
 
     def _closed(self, q: Array, rows: StateConstraints, y: Array) -> Array:
         """Return q (nq,) that satisfies the position rows at fixed independent coordinates."""
-        model = self.model
         loose = ~rows.placed
         loose[self.positions] = False
-        place = rows.placing
-        for _ in range(20):
-            gap = rows.scales.rows[place] * rows.residual(model, q)[place]
-            if np.abs(gap).max(initial=0.0) <= 10 * rows.scales.floor:
-                return q
-            J = rows.scaled(model, q)[place][:, loose]
-            step = np.zeros(model.nv)
-            step[loose] = -rows.scales.columns[loose] * np.linalg.lstsq(J, gap, rcond=ROW_RANK_TOL)[0]
-            q = model.integrate(q, step)
-        if np.abs(gap).max(initial=0.0) <= 1e-9:
-            return q
+        found = project(rows.of_positions, q, loose, tolerance=10 * rows.loops.floor)
+        if found is not None:
+            return found.q
         raise AssemblyError(
             f"no neighbour with {dict(zip(self.coordinate_names, y.tolist(), strict=True))}: the loops do not close at "
             "these values of the independent coordinates"
@@ -258,10 +244,10 @@ def tangent_space(
     """
     q, v, t = state.q, state.v, float(state.t)
     rows = StateConstraints.of(model, conditions, t)
-    rows.check(model, state)
+    rows.check(state)
     K = brackets(model, v)
-    D = rows.scales.columns
-    J = rows.scaled(model, q) if model.nc else np.zeros((0, model.nv))
+    D = rows.loops.column_scales
+    J = rows.loops.jacobian(q) if model.nc else np.zeros((0, model.nv))
     free = np.flatnonzero(~rows.placed)
     wanted = None if independent_coordinates is None else _named(model, independent_coordinates, item)
     at_once = bool((rows.held == rows.placing).all() and (rows.paced == rows.placed).all())
@@ -288,29 +274,17 @@ def _split(
     model: Model, J: Array, D: Array, free: IndexArray, wanted: IndexArray | None, weight: Array, item: str
 ) -> tuple[IndexArray, Array]:
     """Return independent columns among the free ones of scaled rows J, and the unit motions (nv, n) of each."""
-    from scipy.linalg import qr
-
     columns = free if wanted is None else np.array([k for k in free if k not in set(wanted.tolist())], dtype=np.intp)
-    if not len(J):
-        rank, order = 0, np.arange(len(columns))
-    else:
-        R, order = qr(J[:, columns] * weight[columns], mode="r", pivoting=True, check_finite=False)
-        rank = _rank(R)
-    dependent, left = columns[order[:rank]], columns[order[rank:]]
+    dependent, left = (columns[some] for some in pivoted_columns(J[:, columns] * weight[columns])[:2])
     if wanted is not None:
         _check_chosen(model, J, wanted, free, left, item)
     positions = np.sort(left) if wanted is None else wanted
     Q = np.zeros((model.nv, len(positions)))
     Q[positions, np.arange(len(positions))] = 1.0
-    if rank and len(positions):
+    if len(dependent) and len(positions):
         X = np.linalg.lstsq(J[:, dependent], J[:, positions], rcond=None)[0]
         Q[dependent] = -D[dependent, None] * X / D[positions]
     return positions, Q
-
-
-def _rank(R: Array) -> int:
-    """Return the rank of scaled rows from the factor R of their pivoted QR."""
-    return numerical_rank(np.abs(np.diag(R)), ROW_RANK_TOL)
 
 
 def _fewer(
@@ -324,15 +298,12 @@ def _fewer(
     item: str,
 ) -> tuple[IndexArray, Array]:
     """Return the independent motions with independent velocities, and V (nv, nz), for velocity rows."""
-    from scipy.linalg import qr
-
     held = np.flatnonzero(paced)
     size = D[positions]
     scaled = Q * size / D[:, None]
     rows = np.vstack([J @ scaled, scaled[held]])
-    R, order = qr(rows, mode="r", pivoting=True, check_finite=False)
-    rank = _rank(R)
-    kept = np.sort(order[rank:])
+    following, others, _ = pivoted_columns(rows)
+    rank, kept = len(following), np.sort(others)
     if asked is not None:
         kept = np.array([k for k, place in enumerate(positions) if place in set(asked.tolist())], dtype=np.intp)
         if len(kept) != len(positions) - rank or len(kept) != len(asked):
@@ -362,7 +333,7 @@ def _following(
     U = np.zeros_like(Q)
     if not rows.held.any() or not Q.shape[1]:
         return U
-    held, S, D = rows.held, rows.scales.rows, rows.scales.columns
+    held, S, D = rows.held, rows.loops.row_scales, rows.loops.column_scales
     W = S[held, None] * rate_slopes(model, state, rows.placing, Q, K)[held]
     if not W.any():
         return U
@@ -430,8 +401,8 @@ def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, 
     given = sorted(set(wanted.tolist()) - set(free.tolist()))
     if given:
         raise ModelError(item, "independent_coordinates", names[given[0]], "a drive or a lock prescribes it")
-    whole = np.linalg.matrix_rank(J[:, free], tol=ROW_RANK_TOL) if len(J) else 0
-    count = len(free) - int(whole)
+    whole = numerical_rank(singular_values(J[:, free]), ROW_RANK_TOL)
+    count = len(free) - whole
     if len(wanted) != count:
         asked = tuple(names[k] for k in wanted)
         raise ModelError(
@@ -454,15 +425,12 @@ def smallest_singular_pair(J: Array) -> tuple[float, Array]:
     """Return the smallest singular value of scaled rows (m, n) above round-off, and its motion (n,)."""
     if not J.size:
         return 1.0, np.zeros(J.shape[1])
-    from scipy.linalg import qr
-
-    R, order = qr(J, mode="r", pivoting=True, check_finite=False)
-    last = np.abs(np.diag(R))[max(_rank(R) - 1, 0)]
+    independent, _, pivots = pivoted_columns(J)
+    last = pivots[max(len(independent) - 1, 0)]
     if last > 1e-2:  # pivots approximate singular values up to a small factor: far from singular
         return float(last), np.zeros(J.shape[1])
-    _, s, Vt = np.linalg.svd(R[: J.shape[1], np.argsort(order)], full_matrices=False)
-    rank = numerical_rank(s, ROW_RANK_TOL)
-    return (float(s[rank - 1]), Vt[rank - 1]) if rank else (1.0, np.zeros(J.shape[1]))
+    _, s, Vt = truncated_svd(J, ROW_RANK_TOL, 1.0)
+    return (float(s[-1]), Vt[-1]) if len(s) else (1.0, np.zeros(J.shape[1]))
 
 
 def _check_nearly_singular(model: Model, J: Array, free: IndexArray) -> None:
@@ -480,13 +448,12 @@ def _check_nearly_singular(model: Model, J: Array, free: IndexArray) -> None:
 
 def _check_singular(model: Model, state: State, rows: StateConstraints, positions: IndexArray, Q: Array) -> None:
     """Raise for a configuration with more degrees of freedom than nearby ones."""
-    scales = rows.scales.of_positions(model).without(~rows.placing)
     here = len(positions)
-    nearby = general_mobility(model, state.q, here, scales=scales, free=~rows.placed)
+    nearby = general_mobility(rows.of_positions, state.q, here, free=~rows.placed)
     if nearby == here:
         return
     names = small_motion_names(model)
-    moving = np.flatnonzero(np.abs(Q / rows.scales.columns[:, None]).max(axis=1, initial=0.0) > ROW_RANK_TOL)
+    moving = np.flatnonzero(np.abs(Q / rows.loops.column_scales[:, None]).max(axis=1, initial=0.0) > ROW_RANK_TOL)
     shown = ", ".join(repr(names[k]) for k in moving[:8])
     raise SingularityError(
         f"the position is singular: {here} DOF here, {nearby} nearby, along {shown}. The motion "

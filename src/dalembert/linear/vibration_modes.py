@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text, model_axes
+from ..arrays import Array, BoolArray, ComplexArray
 from ..checks import positive
 from ..errors import ModelError, ModesWarning, warn_user
 from ..model import Conditions, Model, State
@@ -22,10 +23,17 @@ from .mode_suitability import unfit_modes
 from .operating_point import operating_point
 from .tangent import Tangent, tangent_space
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anywidget import AnyWidget
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
+
+    from ..view.web.server import Viewer
+
 __all__ = ["BodyShape", "Modes", "modes"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 MAX_DENSE_COORDINATES = 300  # independent coordinates up to which matrices are formed if most modes are requested
 ZERO_TOL = 1e-7  # relative to the largest eigenvalue: a double zero splits by the square root of round-off
@@ -75,7 +83,7 @@ class Modes(ArrayAnswer):
     """
 
     space: Tangent
-    eigenvalues: Complex
+    eigenvalues: ComplexArray
     motions: NDArray[Any]
     changes: NDArray[Any]
     undamped: bool
@@ -112,11 +120,10 @@ class Modes(ArrayAnswer):
     @property
     def damping_ratios(self) -> Array:
         """-Re / |.| of the eigenvalues, (n,); 0 for rigid-body modes."""
-        size = np.abs(self.eigenvalues)
-        return np.where(size > 0.0, 0.0 - self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+        return damping_ratios(self.eigenvalues)
 
     @property
-    def rigid(self) -> NDArray[np.bool_]:
+    def rigid(self) -> BoolArray:
         """Mask of the rigid-body modes, (n,)."""
         return np.asarray(self.eigenvalues == 0.0)
 
@@ -142,8 +149,7 @@ class Modes(ArrayAnswer):
         R = model.poses(self.state.q).rotation[model.body_names.index(name)]
         places = (body.nodes + body.shapes[:, 3:] @ eta) @ R.T
         bent = np.einsum("ij,ajm,mk->kai", R, body.shapes[:, 3:], modes)
-        moved: NDArray[Any] = frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent
-        return moved
+        return np.asarray(frame[:, None, 3:] + np.cross(frame[:, None, :3], places[None]) + bent)
 
     def at(self, marker: Any) -> BodyShape:
         """Return the mode shapes at a marker, ``"arm.tip"``."""
@@ -196,13 +202,13 @@ class Modes(ArrayAnswer):
         extent = max(float(np.ptp(p, axis=0).max()), self.space.model.length)
         return 0.15 * extent / self._reach(mode)
 
-    def draw(self, k: int, size: float | None = None, **options: Any) -> Any:
+    def draw(self, k: int, size: float | None = None, **options: Any) -> Axes:
         """Draw both extremes of mode k over the state; `options` as in `System.draw`."""
         from ..view.plots.linear import draw_mode
 
         return draw_mode(self, self._number(k), size, **options)
 
-    def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> Any:
+    def animate(self, k: int, size: float | None = None, *, frames: int = 24, **options: Any) -> FuncAnimation | Path:
         """Animate one cycle of mode k; `options` as in `Result.animate`."""
         from ..view.plots.linear import animate_mode
 
@@ -221,7 +227,7 @@ class Modes(ArrayAnswer):
         inertia: bool = False,
         open_browser: bool | None = None,
         port: int = 0,
-    ) -> Any:
+    ) -> Viewer | AnyWidget | Path:
         """Show animated modes in a browser or a notebook.
 
         Parameters
@@ -265,9 +271,6 @@ class Modes(ArrayAnswer):
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
-    def _subject(self) -> str:
-        return str(self.space.model.system.name)
-
     def _axes(self) -> dict[str, tuple[Any, str]]:
         return model_axes(self.space.model)
 
@@ -283,7 +286,7 @@ class Modes(ArrayAnswer):
                 texts.append(f"{abs(value.imag) / (2 * np.pi):.4g} Hz{ratio}")
         return list_text(texts, 6) if texts else "0 modes"
 
-    def plot(self, k: int = 0, size: float | None = None, **options: Any) -> Any:
+    def plot(self, k: int = 0, size: float | None = None, **options: Any) -> Axes:
         """Draw both extremes of mode k over the state; return the axes. See `draw`."""
         return self.draw(k, size, **options)
 
@@ -337,10 +340,10 @@ def modes(
         count = int(count)
     found = _modes(system, state, count, t, conditions)
     if found.space.model.flexible_names:
-        said = unfit_modes(found)
-        for note in said:
+        notes = unfit_modes(found)
+        for note in notes:
             warn_user(ModesWarning(note))
-        found = replace(found, notes=(*found.notes, *said))
+        found = replace(found, notes=(*found.notes, *notes))
     return found
 
 
@@ -381,7 +384,7 @@ def modes_of(space: Tangent, A: Array, notes: tuple[str, ...] = (), count: int |
     return _damped(space, values, vectors, notes, count)
 
 
-def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, Complex]:
+def _with_rigid(A: Array, values: ComplexArray, vectors: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Return eigenpairs with those of eigenvalue 0 replaced by the null space of constant changes.
 
     Eigenvalue 0 repeats for the steady motion along each, without an eigenvector, and splits by round-off.
@@ -395,14 +398,14 @@ def _with_rigid(A: Array, values: Complex, vectors: Complex) -> tuple[Complex, C
 
 def _large(space: Tangent, count: int, notes: list[str]) -> Modes | None:
     """Return the lowest modes without forming matrices; None if not converged."""
-    said = (*notes, *note_not_in_equilibrium(space))
+    every = (*notes, *note_not_in_equilibrium(space))
     system = LargeSystem(space)
     system.mu = _shift(system)
     if system.is_undamped():
         lowest = lowest_undamped(system, count)
-        return None if lowest is None else _undamped(space, *lowest, said, count)
+        return None if lowest is None else _undamped(space, *lowest, every, count)
     found = lowest_damped(system, count)
-    return None if found is None else _damped(space, *found, said, count)
+    return None if found is None else _damped(space, *found, every, count)
 
 
 def _shift(system: LargeSystem) -> float:
@@ -433,7 +436,9 @@ def _undamped(space: Tangent, squares: Array, Y: Array, notes: tuple[str, ...], 
     return Modes(space, values, motions, changes, True, len(order) == n, notes)
 
 
-def _damped(space: Tangent, values: Complex, vectors: Complex, notes: tuple[str, ...], count: int | None) -> Modes:
+def _damped(
+    space: Tangent, values: ComplexArray, vectors: ComplexArray, notes: tuple[str, ...], count: int | None
+) -> Modes:
     """Return modes from eigenvalues and eigenvectors of the independent states."""
     size = float(np.abs(values).max(initial=0.0))
     zero = np.abs(values) <= ZERO_TOL * max(size, 1e-300)
@@ -467,6 +472,12 @@ def _kinetic(space: Tangent, motions: Array) -> Array:
     return np.asarray(energy.kinetic)
 
 
+def damping_ratios(eigenvalues: ComplexArray) -> Array:
+    """Return -Re / |.| of eigenvalues; 0 for zero."""
+    size = np.abs(eigenvalues)
+    return np.where(size > 0.0, 0.0 - eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+
+
 def frame_motions(model: Model, q: Array, motions: Array) -> Array:
     """Return [rotation; translation] (n, nb, 6) of the body frames in small motions (nv, n)."""
     n = motions.shape[1]
@@ -478,8 +489,7 @@ def frame_motions(model: Model, q: Array, motions: Array) -> Array:
 
 def _sizes(vectors: NDArray[Any]) -> Array:
     """Return the amplitudes (...) of vectors (..., 3)."""
-    found: Array = np.linalg.norm(np.abs(vectors), axis=-1)
-    return found
+    return np.asarray(np.linalg.norm(np.abs(vectors), axis=-1))
 
 
 def _most_moved(shape: BodyShape, length: float) -> Array:

@@ -7,7 +7,7 @@ from .history import History
 from .kernel_results import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
 from .model import Model, as_model
-from .sampled_control import HeldControl, SampledControl
+from .sampled_control import SampledControl, SampledForces
 from .state import State
 from .thread_count import set_threads, threads
 
@@ -21,11 +21,11 @@ __all__ = [
     "Energy",
     "Factor",
     "ForceEnergy",
-    "HeldControl",
     "History",
     "Model",
     "Pose",
     "SampledControl",
+    "SampledForces",
     "SelfStress",
     "State",
     "as_model",

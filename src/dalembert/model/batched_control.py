@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..errors import DalembertError, UserFunctionError
 from .callbacks import CallbackHost, callback_name, joint_forces, record_effort_excess
 from .model import Model
@@ -15,7 +15,6 @@ from .state import State
 
 __all__ = ["BatchedControl", "ControlNotBatchable", "joint_forces_of_many"]
 
-Array = NDArray[np.float64]
 
 CONTROL_TOL = 1e-9  # of the largest force: rounding difference between a single state and the same state in a batch
 
@@ -42,9 +41,9 @@ class BatchedControl:
         assert host.control is not None
         self.host, self.model, self.control = host, host.model, host.control
         self._calls, self._next = 0, 1
-        self.numbers: NDArray[np.intp] = np.array(host.numbers, dtype=np.intp)
+        self.numbers: IndexArray = np.array(host.numbers, dtype=np.intp)
 
-    def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: NDArray[np.intp], tau: Array) -> dict[int, Any]:
+    def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: IndexArray, tau: Array) -> dict[int, Any]:
         """Fill joint forces tau (B, nv) at states (B, ...); return errors by row.
 
         Raises
@@ -76,11 +75,11 @@ class BatchedControl:
             self._next = self._calls + self._calls // 2 + 1
         if self.host.bounded:
             for time, row in zip(t.tolist(), tau, strict=True):
-                record_effort_excess(self.model, time, row, self.host.asked)
+                record_effort_excess(self.model, time, row, self.host.excess_efforts)
         return errors
 
     def _each(
-        self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, numbers: NDArray[np.intp], tau: Array
+        self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, numbers: IndexArray, tau: Array
     ) -> dict[int, Any]:
         """Call the control for one state at a time; return errors by row."""
         errors: dict[int, Any] = {}
@@ -113,7 +112,7 @@ class BatchedControl:
         self.host.answered.append((state, alone))
 
 
-def _row(t: Array, q: Array, v: Array, x: Array, numbers: NDArray[np.intp], row: int) -> State:
+def _row(t: Array, q: Array, v: Array, x: Array, numbers: IndexArray, row: int) -> State:
     """Return one state of a batch."""
     run = int(numbers[row])
     return State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy(), run=run)

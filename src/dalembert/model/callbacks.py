@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError, TopologyError, UserFunctionError
 from .cache import cached_per_model
@@ -31,7 +31,6 @@ __all__ = [
     "record_effort_excess",
 ]
 
-Array = NDArray[np.float64]
 
 CONTROL_CACHE_SIZE = 8  # results of a control
 
@@ -138,9 +137,9 @@ class CallbackHost:
     ----------
     numbers : sequence of int
         Numbers of the runs that the core executes one after the other; `place`: index of the present one.
-    looks : bool
+    depends_on_state : bool
         Whether laws depend on the state, not on time only.
-    asked : dict of int to (float, float)
+    excess_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     answered : deque of (State, (nv,))
         States passed to the control, at increasing intervals, and its results, for the check that it is a function of
@@ -157,10 +156,10 @@ class CallbackHost:
         self.model, self.control, self.history = model, control, history
         self.numbers: Sequence[int] = (run,)
         self.place = 0
-        self.asked: dict[int, tuple[float, float]] = {}
+        self.excess_efforts: dict[int, tuple[float, float]] = {}
         self.answered: deque[tuple[State, Array]] = deque(maxlen=CONTROL_CACHE_SIZE)
         self._calls, self._next = 0, 1
-        self.looks = any(isinstance(law, OutputInput) for law in model.compiled.hosted)
+        self.depends_on_state = any(isinstance(law, OutputInput) for law in model.compiled.callback_laws)
 
     @contextmanager
     def serving(self, numbers: Sequence[int]) -> Iterator[None]:
@@ -178,9 +177,9 @@ class CallbackHost:
 
     def __call__(self, t: float, q: Array, v: Array, x: Array, laws: Array, tau: Array, loads: Array) -> None:
         """Fill laws (n, 3), joint forces (nv,) and loads (nb, 6)."""
-        if self.model.hosted:
+        if self.model.callback_laws:
             moments = DelayedStates(self.model, self.history, t, q, v, x)
-            for k, law in enumerate(self.model.hosted):
+            for k, law in enumerate(self.model.callback_laws):
                 laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, OutputInputCallback) else law(t)
         if self.control is not None:
             run = int(self.numbers[self.place])
@@ -190,7 +189,7 @@ class CallbackHost:
                 self._next = self._calls + self._calls // 2 + 1
                 self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy(), run=run), tau.copy()))
             if self.bounded:
-                record_effort_excess(self.model, t, tau, self.asked)
+                record_effort_excess(self.model, t, tau, self.excess_efforts)
 
 
 def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Array:
@@ -222,7 +221,7 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
     return tau
 
 
-def callback_name(control: Callable[..., Any]) -> str:
+def callback_name(control: object) -> str:
     """Return the name of a control."""
     return str(getattr(control, "__name__", type(control).__name__))
 

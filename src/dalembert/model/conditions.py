@@ -8,9 +8,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..checks import finite_array, finite_number
 from ..connections.constraints.geometric import AxisAngle
 from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
@@ -18,7 +19,7 @@ from ..errors import ModelError
 from .callbacks import CallbackHost
 from .control_sequence import ControlSequence
 from .history import History
-from .sampled_control import HeldControl, SampledControl
+from .sampled_control import SampledControl, SampledForces
 from .variants import make_variant
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Conditions"]
 
 _NOT_NEGATIVE = ("stiffness", "damping", "length", "friction", "coefficient", "radius", "collar", "half_length")
-
-Array = NDArray[np.float64]
 
 
 class Conditions(_core.Conditions):
@@ -46,7 +45,7 @@ class Conditions(_core.Conditions):
         Loop constraints that are open.
     control : callable, SampledControl or None
         From a `State` to joint forces.
-    answers : Answers or None
+    sampled_forces : SampledForces or None
         Results of a sampled control, in a run.
     history : History or None
         States of a run, for delayed inputs.
@@ -60,7 +59,7 @@ class Conditions(_core.Conditions):
         Numbers of switching functions with a held branch, whatever their values: -1, 1, or a mixture.
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2; zero: none.
-    given, paced, placed : (nv,) bool
+    acceleration_prescribed, velocity_prescribed, position_prescribed : (nv,) bool
         Degrees of freedom whose acceleration, velocity or position is prescribed by drives and locks.
 
     Examples
@@ -86,7 +85,7 @@ class Conditions(_core.Conditions):
         control: Callable[..., Any] | SampledControl | None = None,
         history: History | None = None,
         stabilization: tuple[float, float] = (0.0, 0.0),
-        answers: HeldControl | None = None,
+        sampled_forces: SampledForces | None = None,
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
         sequence: ControlSequence | None = None,
@@ -102,32 +101,39 @@ class Conditions(_core.Conditions):
         if not np.array_equal(parameters[count:], model.mapped_parameters):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
-            answers = HeldControl(model.nv) if answers is None else answers
+            sampled_forces = SampledForces(model.nv) if sampled_forces is None else sampled_forces
         function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
-        host = CallbackHost(model, function, history, run) if function is not None or model.family.hosted else None
+        callback = (
+            CallbackHost(model, function, history, run) if function is not None or model.family.callback_laws else None
+        )
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
-            host,
+            callback,
             function is not None,
             *stabilization,
-            answers,
+            sampled_forces,
             sorted(sliding),
             list(branches or ()),
             list((branches or {}).values()),
             sequence,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
-        self.control, self.history, self.stabilization, self.answers = control, history, stabilization, answers
-        self.host, self.sliding, self.branches = host, sliding, dict(branches or {})
+        self.control, self.history, self.stabilization, self.sampled_forces = (
+            control,
+            history,
+            stabilization,
+            sampled_forces,
+        )
+        self.callback, self.sliding, self.branches = callback, sliding, dict(branches or {})
         self.sequence, self.run = sequence, run
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "answers", "sliding", "branches", "sequence", "run")
+        names = ("control", "history", "stabilization", "sampled_forces", "sliding", "branches", "sequence", "run")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -139,8 +145,8 @@ class Conditions(_core.Conditions):
         """Return the conditions with one parameter changed: ``"k.stiffness"``."""
         return self.changed(parameters=with_values(self.model, self.parameters, {name: value}, item))
 
-    def beside(self, name: str, change: float) -> Conditions:
-        """Return the conditions with one parameter changed slightly, for differences, without a validity check."""
+    def perturbed(self, name: str, change: float) -> Conditions:
+        """Return the conditions with one parameter changed slightly, for differences, unchecked."""
         value = parameter_value(self.model, name, self.parameters)
         moved = with_values(self.model, self.parameters, {name: value + change}, "conditions")
         model = make_variant(self.model.family, moved, physical=False)
@@ -151,13 +157,13 @@ class Conditions(_core.Conditions):
         dofs = locked_dof(self.model, [joint], item) if on else frozenset(_dof(self.model, joint))
         return self.changed(locked=self.locked | dofs if on else self.locked - dofs)
 
-    def with_switch(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
+    def with_constraint(self, connection: str, on: bool, *, item: str = "conditions") -> Conditions:
         """Return the conditions with a constraint or a cut joint switched on or off."""
         check_closure(self.model, connection, item)
         return self.changed(off=self.off - {connection} if on else self.off | {connection})
 
     @property
-    def as_described(self) -> bool:
+    def is_default(self) -> bool:
         """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
@@ -167,7 +173,7 @@ class Conditions(_core.Conditions):
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
     ) -> dict[str, tuple[float, float]]:
-        """Return the parameters by name that differ from those of a model: of the conditions, and of its variant.
+        """Return the parameters by name that differ from those of a model or of its variant.
 
         Parameters
         ----------
@@ -185,17 +191,17 @@ class Conditions(_core.Conditions):
             if name in places and self.parameters[k] != numbers[places[name]] and places[name] not in follows
         }
 
-    def holds(self) -> NDArray[np.bool_]:
+    def active_rows(self) -> BoolArray:
         """Return which constraint rows are active, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 
-    def plain(self) -> tuple[list[Any], ...]:
+    def to_plain(self) -> tuple[list[Any], ...]:
         """Return parameters, locked DOF, open constraints and, if any, sliding or held switching functions."""
         always = [float(p) for p in self.parameters], sorted(self.locked), sorted(self.off)
         held = [[k, side] for k, side in self.branches.items()]
         return (*always, sorted(self.sliding), *([held] if held else [])) if self.sliding or held else always
 
-    def like(self, plain: Sequence[Any]) -> Conditions:
+    def with_plain(self, plain: Sequence[Any]) -> Conditions:
         """Return the conditions with the data of `plain` of others; control and history are kept."""
         parameters, *marks = plain
         parts: list[Any] = [*marks, *[()] * (4 - len(marks))]

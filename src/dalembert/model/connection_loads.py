@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text, list_text
+from ..arrays import Array, BoolArray
+from ..checks import one_of
 from ..errors import ModelError
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectionLoads", "SelfStress", "weightless_loads"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-7  # of the largest load of a state: smaller loads are zero
 
@@ -51,11 +52,11 @@ class SelfStress:
 
     def __init__(self, model: Model, q: ArrayLike, *, t: float = 0.0, conditions: Conditions | None = None) -> None:
         self.model = model
-        multipliers, loads = model._stress(t, model.checked_configuration("self_stress", q), conditions)
+        multipliers, loads = model._self_stress(t, model.checked_configuration("self_stress", q), conditions)
         self.multipliers: Array = multipliers
         self.loads: Array = loads
 
-    def varies(self, rotations: Array | None = None) -> NDArray[np.bool_]:
+    def varies(self, rotations: Array | None = None) -> BoolArray:
         """Return which components of the loads are not unique, (connections, 6).
 
         Parameters
@@ -98,12 +99,11 @@ class SelfStress:
         largest = np.abs(scaled).max(axis=(1, 2), initial=0.0)
         # where only couplings act, joints have no load
         acting = np.abs(self.multipliers).max(axis=1, initial=0.0)
-        result: Array = scaled / np.maximum(largest, 1e-12 * acting)[:, None, None]
-        return result
+        return scaled / np.maximum(largest, 1e-12 * acting)[:, None, None]
 
 
 class ConnectionLoads(Answer, Mapping[str, Array]):
-    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N; print it to read it.
+    """Load of every connection on its second marker, by name: [moment; force] (6,), N m and N.
 
     Components that the motion does not determine are marked; `Model.connection_loads` then returns the loads of least
     norm.
@@ -135,8 +135,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         t: float = 0.0,
         conditions: Conditions | None = None,
     ) -> None:
-        if axes not in ("world", "marker"):
-            raise ModelError("connection_loads", "axes", axes, "use 'world' or 'marker'")
+        one_of("connection_loads", "axes", axes, ("world", "marker"))
         self.axes = axes
         self._model, self._q, self._t, self._conditions = model, q, t, conditions
         if axes == "marker":
@@ -171,7 +170,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         return self._stress.shared
 
     @cached_property
-    def unique(self) -> dict[str, NDArray[np.bool_]]:
+    def determined(self) -> dict[str, BoolArray]:
         """Mask of load components that the motion determines, (6,) by name; in the same axes as the loads."""
         marks = ~self._stress.varies(self._rotations if self.axes == "marker" else None)
         return dict(zip(self._loads, marks, strict=True))
@@ -199,7 +198,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         import xarray
 
         loads = np.array(list(self._loads.values())).reshape(len(self), 2, 3)
-        unique = np.array(list(self.unique.values())).reshape(len(self), 2, 3)
+        unique = np.array(list(self.determined.values())).reshape(len(self), 2, 3)
         dims = ("connection", "axis")
         data = {
             "moment": (dims, loads[:, 0], {"units": "N m"}),
@@ -219,7 +218,8 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         for name, load in self._loads.items():
             shown = np.where(np.abs(load) < 1e-12 * size, 0.0, load)  # rounding
             cells = [
-                f"{value:12.5g}{' ' if unique else '*'}" for value, unique in zip(shown, self.unique[name], strict=True)
+                f"{value:12.5g}{' ' if unique else '*'}"
+                for value, unique in zip(shown, self.determined[name], strict=True)
             ]
             lines.append(f"{name:{width}}" + "".join(cells))
         groups = dict.fromkeys(frozenset((name, *others)) for name, others in self.shared.items())

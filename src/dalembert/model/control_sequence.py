@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 
 __all__ = ["ControlSequence"]
-
-Array = NDArray[np.float64]
 
 
 class ControlSequence(_core.ControlSequence):

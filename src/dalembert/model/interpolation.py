@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..rotation import quaternion_product
 
 __all__ = ["Piece", "QuaternionIndices", "Quintic", "attitudes", "coefficients", "hermite", "interpolate"]
 
-Array = NDArray[np.float64]
 
 LOOP_ROUNDOFF_FACTOR = 1e3  # rounding units: errors of loop closure over its lever arm
 
@@ -264,5 +263,4 @@ def _times(q: Array, w: Array) -> Array:
 def _turned(q: Array, x: Array) -> Array:
     """Return the vectors x (n, 3) rotated by unit quaternions q (n, 4)."""
     twice = 2 * np.cross(q[:, 1:], x)
-    turned: Array = x + q[:, :1] * twice + np.cross(q[:, 1:], twice)
-    return turned
+    return x + q[:, :1] * twice + np.cross(q[:, 1:], twice)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["gives_numbers", "law_inputs", "laws_that_fail"]
 
-Array = NDArray[np.float64]
 
-_PARTS = ("measures", "rates", "taken")
+_PARTS = ("measures", "rates", "law_inputs")
 
 
 def law_inputs(
@@ -41,13 +40,13 @@ def law_inputs(
     numbers = sorted(_core.report_parts.index(part) for part in _PARTS)
     found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
     parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
-    place, element = model.compiled.elements.places[name], model.system.forces[name].element
+    place, element = model.compiled.elements.indices[name], model.system.forces[name].element
     assert isinstance(element, Element)
     states = [model.state_names.index(f"{name}.{state}") for state in element.states]
     values = model.parameters if conditions is None else conditions.parameters
     numbers_of = [values[model.parameter_names[f"{name}.{label}"]] for label in element.parameters]
     columns = (t, parts["measures"][:, place.measures], parts["rates"][:, place.measures], x[:, states])
-    return np.column_stack([*columns, np.tile(numbers_of, (len(t), 1)), parts["taken"][:, place.inputs]])
+    return np.column_stack([*columns, np.tile(numbers_of, (len(t), 1)), parts["law_inputs"][:, place.inputs]])
 
 
 def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None) -> str:
@@ -77,19 +76,19 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
 
 def gives_numbers(
     model: Model, name: str, element: Element, inputs: Array, states: tuple[Array, ...], conditions: Conditions | None
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Return at which states (n,) all results of a law are finite.
 
     The core solves for the unknowns of a law: a failing search in Python takes seconds for a large compound.
     """
     if not element.unknowns:
-        return np.asarray(np.isfinite(element.answers(inputs)).all(axis=1))
+        return np.asarray(np.isfinite(element.evaluate(inputs)).all(axis=1))
     t, q, v, x = states
     numbers = sorted(_core.report_parts.index(part) for part in ("forces", "signals"))
     found = model._report(numbers, q, v, t=t, x=x, conditions=conditions)
     parts = {_core.report_parts[number]: part for number, part in zip(numbers, found, strict=True)}
     own = [place for signal, place in model.compiled.elements.signals.items() if signal.startswith(f"{name}.")]
     given = np.column_stack(
-        [parts["forces"][:, model.compiled.elements.places[name].measures], parts["signals"][:, own]]
+        [parts["forces"][:, model.compiled.elements.indices[name].measures], parts["signals"][:, own]]
     )
     return np.asarray(np.isfinite(given).all(axis=1))

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array
 from ..errors import ModelError
 
 if TYPE_CHECKING:
     from .model import Model
 
 __all__ = ["Factor"]
-
-Array = NDArray[np.float64]
 
 
 class Factor:
@@ -25,7 +24,7 @@ class Factor:
     """
 
     def __init__(self, model: Model, q: ArrayLike) -> None:
-        self._core = _core.Factor(model, model.checked_configuration("factor", q))
+        self._core = _core.MassMatrixFactor(model, model.checked_configuration("factor", q))
         self._model = model
 
     def solve(self, x: ArrayLike) -> Array:
@@ -37,13 +36,11 @@ class Factor:
             rows = np.empty(0)
         if rows.ndim not in (1, 2) or rows.shape[-1] != nv or not np.isfinite(rows).all():
             raise ModelError("factor.solve", "x", x, f"give finite numbers of shape ({nv},) or (k, {nv})")
-        result: Array = self._core.solve(rows)
-        return result
+        return self._core.solve(rows)
 
     def pivots(self) -> Array:
-        """Return the diagonal of D after its blocks are factored too, (nv,): all positive; det M is their product."""
-        result: Array = self._core.pivots()
-        return result
+        """Return the diagonal (nv,) of D with factored blocks: all positive; det M is their product."""
+        return self._core.pivots()
 
     def logdet(self) -> float:
         """Return the logarithm of the determinant of M."""

@@ -9,9 +9,10 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array, finite_number, shape_of
@@ -34,16 +35,14 @@ from .variants import make_variant
 
 __all__ = ["Model", "as_model"]
 
-Array = NDArray[np.float64]
-
 
 @checked("description")
 class Model(NamedModel):
-    """A compiled system. Constant; made by ``System.compile()``, and later changes of the system do not reach it.
+    """Compiled system, constant; later changes of the system have no effect on it.
 
-    Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be called from
-    several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and drives;
-    with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
+    ``System.compile()`` makes it. Every kernel takes one state, ``(n,)``, or a batch of them, ``(B, n)``, and may be
+    called from several threads at once. Kernels evaluate the system as described, with its elements, dampers, loads and
+    drives; with the keyword `bare`, some evaluate the tree and its loops alone. Joint coordinates are stacked in the
     order of `joint_names`, which follows the tree; use names or `q_slice` and `v_slice` to address them.
 
     Attributes
@@ -222,7 +221,7 @@ class Model(NamedModel):
         bare: bool = False,
         out: Array | None = None,
     ) -> Array:
-        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, less those of elements.
+        """Return the joint forces at zero acceleration: gyroscopic, centrifugal, gravity, minus elements.
 
         Parameters
         ----------
@@ -242,7 +241,7 @@ class Model(NamedModel):
         if (bare or not self.compiled.elements.elements) and _nothing(t, x, inputs, conditions):
             return self._bias_forces(q, v, loads=loads, out=out)
         how: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions, "bare": bare, "out": out}
-        return self._supplied(q, v, np.zeros(self.nv), loads=loads, **how)
+        return self._required_forces(q, v, np.zeros(self.nv), loads=loads, **how)
 
     @checked("a", "t")
     @refusals.reraise_with_method_name
@@ -258,7 +257,9 @@ class Model(NamedModel):
         t: ArrayLike = 0.0,
         x: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return all accelerations and joint forces when some of each are given; O(nb) for trees, loops included.
+        """Return all accelerations and joint forces when some of each are given; O(nb) for trees.
+
+        Loops are closed.
 
         Parameters
         ----------
@@ -282,9 +283,9 @@ class Model(NamedModel):
         """
         marks = self._marks(given)
         accelerations = self._checked("mixed_dynamics", "a", a)
-        driven = np.array([~np.isnan(self.drive_motion(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
+        driven = np.array([~np.isnan(self.drive_targets(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
         if driven.any():
-            prescribed = np.array([self.drive_motion(one)[2] for one in np.atleast_1d(t)])
+            prescribed = np.array([self.drive_targets(one)[2] for one in np.atleast_1d(t)])
             accelerations = np.where(driven, prescribed if np.ndim(t) else prescribed[0], accelerations)
         conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
         found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
@@ -459,7 +460,7 @@ class Model(NamedModel):
         if bare:
             self.inverse_dynamics(q, v, a, **more, bare=True)  # checks the arguments
             return self._d_inverse_dynamics(q, v, a, loads=loads)
-        return self._d_supplied(q, v, a, loads=loads, **more)
+        return self._d_required_forces(q, v, a, loads=loads, **more)
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -488,15 +489,15 @@ class Model(NamedModel):
         parts : sequence of str
             ``"a"``, ``"dx"``, ``"tau"``, ``"lam"``: as `dynamics`. ``"loads"``, ``"unique"`` (connections, 6): loads of
             `connection_names` on their second markers, world axes, and 1 where the motion determines them.
-            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of cut joints. ``"held"``: constraint efforts of
-            locked and driven DOF, without elements and control, those of cut joints last. ``"residual"``,
-            ``"rate"`` (nc): violations of rows and of their rates. ``"measures"``, ``"rates"``, ``"forces"`` of
-            elements, ``"ends"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements) J, W, W;
-            ``"signals"``; ``"taken"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"`` (nb, 6): their
-            efforts at joints and loads on bodies.
+            ``"cut_q"``, ``"cut_v"``, ``"cut_a"``, ``"cut_effort"``: of cut joints. ``"constraint_effort"``: constraint
+            efforts of locked and driven DOF, without elements and control, those of cut joints last. ``"residual"``,
+            ``"residual_rate"`` (nc): violations of rows and of their rates. ``"measures"``, ``"rates"``, ``"forces"``
+            of elements, ``"port_loads"`` (ports, 6): their loads; ``"energies"``, ``"losses"``, ``"gains"`` (elements)
+            J, W, W; ``"signals"``; ``"law_inputs"``: further inputs of laws; ``"applied"`` (nv) and ``"body_loads"``
+            (nb, 6): their efforts at joints and loads on bodies.
             ``"energy"`` (6): kinetic, potential, stored in elements, J; dissipated, supplied by elements, supplied
-            externally, W. ``"asked"``: total requested effort of the actuators at each DOF with a `max_effort`.
-            ``"margins"``: switching functions of laws, where conditions hold some branches.
+            externally, W. ``"requested_effort"``: total requested effort of the actuators at each DOF with a
+            `max_effort`. ``"switching_functions"``: of laws, where conditions hold some branches.
         t, q, v, x, tau, loads, inputs, conditions
             As in `dynamics`.
         """
@@ -661,7 +662,7 @@ class Model(NamedModel):
     def applied_loads(
         self, t: ArrayLike, q: ArrayLike, v: ArrayLike, x: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Return the efforts of elements: joint forces (..., nv), and loads on bodies (..., nb, 6) at their origins."""
+        """Return joint forces (..., nv) and loads on bodies (..., nb, 6), at their origins, of elements."""
         found = self.report(["applied", "body_loads"], t, q, v, x)
         return found["applied"], found["body_loads"]
 
@@ -747,7 +748,7 @@ class Model(NamedModel):
         kinetic, potential = raw[..., 0], raw[..., 1]
         more: dict[str, Any] = {"t": t, "x": x, "inputs": inputs, "conditions": conditions}
         if bare and not _nothing(*more.values()):
-            self._supplied(q, v, np.zeros(self.nv), **more, bare=True)  # checks the arguments
+            self._required_forces(q, v, np.zeros(self.nv), **more, bare=True)  # checks the arguments
         elif not bare and (self.compiled.elements.elements or not _nothing(*more.values())):
             potential = potential + self._reported("energies", q, v, **more).sum(-1)
         if raw.ndim == 1:
@@ -781,7 +782,7 @@ class Model(NamedModel):
         return h
 
     def composite_inertias(self, q: ArrayLike) -> Array:
-        """Return the diagonal of the mass matrix (nv,): inertia of each degree of freedom with all others locked."""
+        """Return the diagonal (nv,) of the mass matrix: inertia of each DOF with all others locked."""
         return self._composite_diagonal(q)
 
     @refusals.reraise_with_method_name
@@ -795,11 +796,11 @@ class Model(NamedModel):
         names = self.compiled.names
         if t is None:
             return massless_dof(self, self.forest, names, where)
-        held = self.conditions().given
+        held = self.conditions().acceleration_prescribed
         rows = self.constraint_jacobian(where, t=t) if self.nc else None
         return massless_dof(self, self.forest, names, where, held=held, rows=rows)
 
-    def motions_without_inertia(self, q: ArrayLike) -> list[dict[str, float]]:
+    def massless_motions(self, q: ArrayLike) -> list[dict[str, float]]:
         """Return the motions of the tree without inertia at q (nq,): velocities by name, rad/s or m/s.
 
         One for each of `massless_dof`, which has the velocity 1 there. If two axes of a joint coincide, as at 90

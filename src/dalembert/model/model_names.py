@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, did_you_mean, random_generator, shape_of
@@ -35,13 +36,11 @@ if TYPE_CHECKING:
 
 __all__ = ["NamedModel"]
 
-Array = NDArray[np.float64]
-
 
 class NamedModel(_core.Model):
     """Compiled system and its names; `Model` adds the kernels, and lists the attributes."""
 
-    recompiled = False  # a variant whose tables follow from its own description, not from those of its family
+    is_recompiled = False  # a variant whose tables follow from its own description, not from those of its family
 
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
@@ -50,13 +49,13 @@ class NamedModel(_core.Model):
         elements, names = made.elements, made.names
         self.compiled = made
         me = cast("Model", self)
-        host = CallbackHost(me)
+        callback = CallbackHost(me)
         super().__init__(
             made.tables,
             np.array(elements.starts, dtype=float),
             list(elements.functions),
             list(elements.function_sizes),
-            host if made.hosted else None,
+            callback if made.callback_laws else None,
         )
         self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives
@@ -68,7 +67,9 @@ class NamedModel(_core.Model):
         self.connection_names = names.connections
         self.constraint_names, self.constraint_connections = names.rows, names.row_connections
         self.holonomic = names.holonomic
-        self.independent_rows = tuple(name for name, lean in zip(names.rows, made.lean, strict=True) if lean)
+        self.independent_rows = tuple(
+            name for name, independent in zip(names.rows, made.independent, strict=True) if independent
+        )
         self.length = float(made.tables["length"][0])
         self.state_names = tuple(elements.state_names)
         self.input_names = tuple(dict.fromkeys(elements.inputs_by_law))
@@ -78,9 +79,9 @@ class NamedModel(_core.Model):
         self.parameters = np.concatenate([np.array(elements.parameters, dtype=float), self.mapped_parameters])
         self.parameters.flags.writeable = False
         self._points: dict[Any, _core.Points] = {}
-        self.hosted: tuple[Any, ...] = ()
-        self.hosted = tuple(
-            OutputInputCallback(me, law) if isinstance(law, OutputInput) else law for law in made.hosted
+        self.callback_laws: tuple[Any, ...] = ()
+        self.callback_laws = tuple(
+            OutputInputCallback(me, law) if isinstance(law, OutputInput) else law for law in made.callback_laws
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -115,7 +116,7 @@ class NamedModel(_core.Model):
         return self._slice(self.compiled.names.v, joint)
 
     @checked("joint")
-    def cut_slice(self, joint: str) -> slice:
+    def cut_joint_slice(self, joint: str) -> slice:
         """Return the indices of the velocities of a cut joint in the result of `cut_motion`."""
         found = self.compiled.names.cut_v
         if joint not in found:
@@ -154,9 +155,9 @@ class NamedModel(_core.Model):
 
     @checked("seed", "size")
     def random_state(self, seed: np.random.Generator | int | None = None, size: int | None = None) -> State:
-        """Return a random state: angles within +-pi, displacements within +-1 m, normal velocities, any orientation.
+        """Return a random state: angles within +-pi, lengths within +-1 m, normal velocities.
 
-        Flexible bodies are undeformed, but their modes have velocities.
+        Orientations are random. Flexible bodies are undeformed, but their modes have velocities.
 
         Parameters
         ----------
@@ -228,19 +229,21 @@ class NamedModel(_core.Model):
     def shortest_delay(self) -> float:
         """Least delay of all inputs, s; infinite if there is none."""
         delays = [
-            law.delay.time for law in self.hosted if isinstance(law, OutputInputCallback) and law.delay is not None
+            law.delay.time
+            for law in self.callback_laws
+            if isinstance(law, OutputInputCallback) and law.delay is not None
         ]
         return min(delays, default=np.inf)
 
-    def drive_motion(self, t: float) -> tuple[Array, Array, Array]:
+    def drive_targets(self, t: float) -> tuple[Array, Array, Array]:
         """Return position (nq,), velocity (nv,) and acceleration (nv,) of driven joints at t; NaN elsewhere."""
         q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
         for drive in self.joint_drives:
             dofs, places = self.driven_dof(drive), self.q_slice(drive.connection.name).start
-            q[[places + k for k in drive.places]], v[dofs], a[dofs] = drive.given(t)
+            q[[places + k for k in drive.coordinate_indices]], v[dofs], a[dofs] = drive.given(t)
         return q, v, a
 
-    def row_motion(self, t: float) -> Array:
+    def constraint_targets(self, t: float) -> Array:
         """Return residual, rate and second rate (3, nc) of driven constraints at t; zero elsewhere."""
         targets = np.zeros((3, self.nc))
         for drive in self.drives:
@@ -270,8 +273,8 @@ class NamedModel(_core.Model):
         start = self.v_slice(drive.connection.name).start
         return [start + k for k in drive.dofs]
 
-    def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
-        """Return which velocities (nv,) drives prescribe: by position (level 0), also by velocity (1), or all (2)."""
+    def driven_speeds(self, level: int = 2) -> BoolArray:
+        """Return a mask (nv,) of velocities driven by position (level 0), also by velocity (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
         for drive in self.joint_drives:
             if drive.level <= level:
@@ -306,7 +309,7 @@ class NamedModel(_core.Model):
             )
             raise ModelError(f"model of {self.system.name!r}", "joint", joint, remedy) from None
 
-    def _marks(self, given: Any) -> NDArray[np.bool_]:
+    def _marks(self, given: Any) -> BoolArray:
         names = [given] if isinstance(given, str) else given
         if isinstance(names, (list, tuple)) and names and all(isinstance(n, str) for n in names):
             marks = np.zeros(self.nv, dtype=bool)
@@ -353,7 +356,7 @@ class NamedModel(_core.Model):
             raise ModelError("points", "markers", markers, "give one or more")
         if loose and markers[0].body.flexible is None:
             raise ModelError("points", "loose", loose, f"{markers[0].body.name!r} is not a flexible body")
-        places = self.frames.places
+        places = self.frames.layout
         if not loose and places.follows(markers[0]):
             found = [self.frames.place(marker) for marker in markers]
             frames = np.array([np.concatenate([R.ravel(), p]) for _, R, p in found])
@@ -383,7 +386,7 @@ class NamedModel(_core.Model):
         if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
             remedy = "it was added after compilation: give the marker itself, or compile again"
             raise ModelError(kernel, "marker", marker, remedy)
-        found = self.system.frame(marker) if isinstance(marker, str) else marker
+        found = self.system.marker(marker) if isinstance(marker, str) else marker
         found = found.origin if isinstance(found, Body) else found
         if isinstance(found, Marker) and found.body.name in self.forest.number:
             owner = found.body.system

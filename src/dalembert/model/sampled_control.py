@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..checks import finite_number
 from ..errors import ModelError
 from .state import State
@@ -17,9 +17,7 @@ from .state import State
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["HeldControl", "SampledControl"]
-
-Array = NDArray[np.float64]
+__all__ = ["SampledControl", "SampledForces"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +93,7 @@ class SampledControl:
             return self.time(begin, number + whole)
         return self.time(begin, number) + self.delay
 
-    def breaks(self, begin: float, end: float) -> Array:
+    def discontinuity_times(self, begin: float, end: float) -> Array:
         """Return the times up to an end at which samples are taken and at which they take effect, s."""
         numbers = np.arange(int((end - begin) / self.period) + 2)
         times = np.concatenate([self.time(begin, numbers), self.acts(begin, numbers)])
@@ -108,38 +106,38 @@ class SampledControl:
         q = model.integrate(state.q, places) if places.any() else state.q.copy()
         return State(q=q, v=state.v + speeds, t=state.t, x=state.x.copy())
 
-    def plain(self) -> list[Any]:
+    def to_plain(self) -> list[Any]:
         """Return its parameters, as lists."""
         return [self.period, self.delay, *(np.asarray(part).tolist() for part in self.noise), int(self.seed)]
 
 
-class HeldControl(_core.Answers):
+class SampledForces(_core.SampledForces):
     """Joint forces of a run, constant between samples of a sampled control.
 
     Attributes
     ----------
     begin : float, s
         Start of the run; NaN before the start.
-    asked : dict of int to (float, float)
+    excess_efforts : dict of int to (float, float)
         Degrees of freedom at which the control exceeded `max_effort`: time of the first excess, s, and largest effort.
     """
 
     def __init__(self, nv: int) -> None:
         super().__init__(nv)
         self.nv, self.begin = nv, np.nan
-        self.asked: dict[int, tuple[float, float]] = {}
+        self.excess_efforts: dict[int, tuple[float, float]] = {}
 
     def fill(self, begin: float, times: Array, tau: Array) -> None:
-        """Add rows as returned by `rows`."""
+        """Add rows as returned by `samples`."""
         self.begin = begin
         for t, row in zip(times, np.reshape(tau, (-1, self.nv)), strict=True):
             self.add(float(t), np.ascontiguousarray(row))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _answers, (self.nv, self.begin, *self.rows())
+        return _sampled_forces, (self.nv, self.begin, *self.samples())
 
 
-def _answers(nv: int, begin: float, times: Array, tau: Array) -> HeldControl:
-    answers = HeldControl(nv)
-    answers.fill(begin, times, tau)
-    return answers
+def _sampled_forces(nv: int, begin: float, times: Array, tau: Array) -> SampledForces:
+    sampled_forces = SampledForces(nv)
+    sampled_forces.fill(begin, times, tau)
+    return sampled_forces

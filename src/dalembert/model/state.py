@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 __all__ = ["State"]
 
@@ -26,8 +27,8 @@ class State:
         Number of the run of an ensemble, in states passed to a control; (B,) in a batch.
     """
 
-    q: NDArray[np.float64]
-    v: NDArray[np.float64]
+    q: Array
+    v: Array
     t: float = 0.0
-    x: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    x: Array = field(default_factory=lambda: np.zeros(0))
     run: int = field(default=0, kw_only=True, repr=False, compare=False)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..bodies.body import inertia_error
 from ..compile import compile_system
 from ..compile.compiler import random_coordinates
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DERIVED", "check_numbers", "complete_variant", "make_variant"]
 
-Array = NDArray[np.float64]
 
-DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "joint_drives", "hosted"})
+DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "joint_drives", "callback_laws"})
 _OWN = DERIVED | {"_points", "parameters", "mapped_parameters", "_zero", CACHE_ATTRIBUTE}
 
 
@@ -65,7 +64,9 @@ def make_variant(family: Model, parameters: Array, item: str = "conditions", *, 
     model.__dict__["family"] = family
     model._points = {}
     model.mapped_parameters, model.parameters, model.__dict__["_physical"] = numbers, parameters, physical
-    _core.Model.__init__(model, family, parameters[:count], numbers, CallbackHost(model) if family.hosted else None)
+    _core.Model.__init__(
+        model, family, parameters[:count], numbers, CallbackHost(model) if family.callback_laws else None
+    )
     if model.nc and any(group.what in ("marker", "coupling") for group in groups) and _rows_depend_otherwise(model):
         return _compiled_again(model)
     return model
@@ -107,7 +108,7 @@ def check_numbers(family: Model, parameters: Array, item: str) -> None:
 
 
 @cached_per_model
-def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
+def _pivots(model: Model) -> tuple[Array, BoolArray] | None:
     """Return a generic configuration (nq,), and a mask of independent rows (nc,) there."""
     rng = np.random.default_rng(2)
     q = model.integrate(random_coordinates(model.forest, model.compiled.names, rng), np.zeros(model.nv))
@@ -137,13 +138,15 @@ def _compiled_again(model: Model) -> Model:
         np.array(made.elements.starts, dtype=float),
         list(made.elements.functions),
         list(made.elements.function_sizes),
-        CallbackHost(model) if family.hosted else None,
+        CallbackHost(model) if family.callback_laws else None,
     )
-    again._join(family)
+    again._set_family(family)
     again._points = {}
-    again.recompiled = True
+    again.is_recompiled = True
     _take(again, made)
-    again.independent_rows = tuple(name for name, lean in zip(made.names.rows, made.lean, strict=True) if lean)
+    again.independent_rows = tuple(
+        name for name, independent in zip(made.names.rows, made.independent, strict=True) if independent
+    )
     return again
 
 
@@ -169,7 +172,7 @@ def _take(model: Model, made: Any) -> None:
     model.compiled = made
     model.system, model.forest, model.frames, model.drives = made.system, made.forest, made.frames, made.drives
     model.joint_drives = tuple(drive for drive in made.drives if drive.of_joint)
-    model.hosted = ()
-    model.hosted = tuple(
-        OutputInputCallback(model, law) if isinstance(law, OutputInput) else law for law in made.hosted
+    model.callback_laws = ()
+    model.callback_laws = tuple(
+        OutputInputCallback(model, law) if isinstance(law, OutputInput) else law for law in made.callback_laws
     )

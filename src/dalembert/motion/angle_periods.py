@@ -11,15 +11,14 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.continuation.arclength import PathTracer
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..model import Model
 
 __all__ = ["GearCycle", "cycle_of"]
 
-Array = NDArray[np.float64]
 
 _MAX_DENOMINATOR = 5000  # denominator of a ratio that counts as a fraction: teeth of wheels, multiplied
 EXACT_TOL = 1e-9  # of a ratio
@@ -55,9 +54,9 @@ def cycle_of(tracer: PathTracer, seeds: list[Array], known: dict[str, Coordinate
     model = getattr(tracer.closed.equations, "model", None)
     if not isinstance(model, Model) or not model.forest.couplings:
         return None
-    names = {f"{joint.name}": None for coupling in model.forest.couplings for joint, _ in coupling.places}
+    names = {f"{joint.name}": None for coupling in model.forest.couplings for joint, _ in coupling.joint_coordinates}
     bound = [m for name, m in known.items() if m.column >= 0 and name.split(".")[0] in names]
-    points = [tracer.look(q) for q in seeds[:4] if tracer.nullity(q) == 1]
+    points = [tracer.evaluate(q) for q in seeds[:4] if tracer.nullity(q) == 1]
     if not points:
         return None
     rates = np.array([p.tangent * tracer.closed.scales for p in points])

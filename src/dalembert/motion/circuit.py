@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text, list_text
+from ..arrays import Array
 from ..checks import finite_array, finite_number
 from ..closure.branch_search import distinct_configurations
 from ..closure.continuation.arclength import PathTracer
@@ -22,9 +23,11 @@ from ..model import Model
 from ..result import Axis, Result
 from .special_configurations import Bifurcation, DeadPoint, Singularity
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["Circuit", "Circuits"]
 
-Array = NDArray[np.float64]
 
 STILL_TOL = 1e-9  # scaled rates below this are rounding
 
@@ -59,7 +62,7 @@ class Circuit(Answer):
 
     def _headline(self) -> str:
         paths = count_text(len(self.paths), "path")
-        how = "full rotation" if self.turns else f"{_span(self._measure, self.range)}"
+        how = "full rotation" if self.has_full_rotation else f"{_span(self._measure, self.range)}"
         return f"{self.input} {how}, {paths}"
 
     # ---- along the circuit
@@ -92,7 +95,7 @@ class Circuit(Answer):
     def value(self, name: str, q: ArrayLike) -> float:
         """Return a coordinate at a configuration q (nq,), rad or m; angles within 180°."""
         measure = named(self._measures, name, item="circuit", field="coordinate")
-        return measure.usual(float(measure.values(np.asarray(q, dtype=float))))
+        return measure.wrap(float(measure.values(np.asarray(q, dtype=float))))
 
     @property
     def has_result(self) -> bool:
@@ -129,7 +132,7 @@ class Circuit(Answer):
         return found
 
     @cached_property
-    def turns(self) -> bool:
+    def has_full_rotation(self) -> bool:
         """True if the input can be driven through any number of full turns."""
         period = self._measure.period
         return bool(period) and any(
@@ -144,7 +147,7 @@ class Circuit(Answer):
         high = max(float(w.max()) for w in self._input_values)
         middle = 0.5 * (low + high)
         for point in self.dead_points.get(self.input, ()):
-            value = middle + float(self._measure.away(point.value, middle))
+            value = middle + float(self._measure.wrapped_error(point.value, middle))
             period = self._measure.period
             low, high = min(low, value), max(high, value)
             if period and point.maximum and value < low + 1e-9:
@@ -225,14 +228,14 @@ class Circuit(Answer):
                 continue
             if b - a == 2:  # the point between them is a turning point
                 k = (a + 1) % (len(path) - 1) if path.closed else a + 1
-                point: SolutionPoint | None = self._tracer.look(path.q[k], path.tangents[k])
+                point: SolutionPoint | None = self._tracer.evaluate(path.q[k], path.tangents[k])
             else:
                 point = self._tracer.refined(path, int(a), _rate(measure, closed.scales))
             if point is None:
                 continue
             s = float(path.s[a] + np.linalg.norm(closed.difference(path.q[a], point.q)))
             better = best_drives(closed, point.q, tuple(self._measures.values()))
-            value = measure.usual(float(measure.values(point.q)))
+            value = measure.wrap(float(measure.values(point.q)))
             found.append(DeadPoint(measure.name, value, bool(sign[a] > 0), point.q, number, s, better))
         return found
 
@@ -244,7 +247,7 @@ class Circuit(Answer):
         closed, found = self._tracer.closed, []
         for kind, point in ends:
             other = measure if kind == "input" else self._measure
-            v = self._tracer.look(point.q).tangent * closed.scales
+            v = self._tracer.evaluate(point.q).tangent * closed.scales
             both = abs(float(other.rates(point.q, v))) < 1e-7 * other.scale
             if both and kind == "output":
                 continue  # already listed
@@ -253,12 +256,12 @@ class Circuit(Answer):
         return found
 
     def _singular(self, kind: str, output: CoordinateMeasure, q: Array) -> Singularity:
-        driven, follows = (m.usual(float(m.values(q))) for m in (self._measure, output))
+        driven, follows = (m.wrap(float(m.values(q))) for m in (self._measure, output))
         return Singularity(kind, driven, follows, q)
 
     def __str__(self) -> str:
         m = self._measure
-        how = "turns fully" if self.turns else f"from {_span(m, self.range)}"
+        how = "turns fully" if self.has_full_rotation else f"from {_span(m, self.range)}"
         meeting = "" if len(self.paths) == 1 else f", {len(self.paths)} paths that meet"
         lines = [f"{m.name} {how}{meeting}"]
         lines += [f"  ends: {end}" for path in self.paths for end in path.ends if end]
@@ -334,14 +337,16 @@ class Circuits(Answer, Sequence[Circuit]):
         first = self.of(q0)
         return first is not None and first == self.of(q1)
 
-    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
-        """Plot an output over the input, with dead points and bifurcations; see `view.circuits.plot_circuits`."""
+    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
+        """Plot an output over the input, with dead points and bifurcations."""
         from ..view.plots.circuits import plot_circuits
 
         return plot_circuits(self, output, ax=ax, path=path)
 
     def _headline(self) -> str:
-        ranges = [f"{'full rotation' if one.turns else _span(self._measure, one.range)}" for one in self._circuits]
+        ranges = [
+            f"{'full rotation' if one.has_full_rotation else _span(self._measure, one.range)}" for one in self._circuits
+        ]
         return f"{count_text(len(self), 'circuit')} of input {self.input}: {list_text(ranges)}"
 
     def __str__(self) -> str:
@@ -359,7 +364,7 @@ class Circuits(Answer, Sequence[Circuit]):
 
 
 def _missing(measure: CoordinateMeasure, value: float) -> Any:
-    return lambda place: float(measure.away(measure.values(place.q), value))
+    return lambda place: float(measure.wrapped_error(measure.values(place.q), value))
 
 
 def _rate(measure: CoordinateMeasure, scales: Array) -> Any:

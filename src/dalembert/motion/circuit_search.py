@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_number, random_generator
 from ..closure.assembly import assemble
 from ..closure.branch_search import all_closed_configurations, distinct_configurations
@@ -33,7 +34,6 @@ from .special_configurations import Bifurcation
 
 __all__ = ["circuits"]
 
-Array = NDArray[np.float64]
 
 _N_SCAN_VALUES = 24  # values of one coordinate at which all assemblies are searched
 N_STARTS = 240
@@ -213,7 +213,7 @@ def _refuse_other_mobility(tracer: PathTracer, seeds: Array, equations: Equation
         remedy = f"the mechanism cannot move with {len(tracer.closed.held)} coordinates held: release one"
         raise ModelError("circuits", "system", name, remedy)
     q = seeds[int(np.argmin(numbers))]
-    spot = locate_bifurcation(tracer, tracer.look(q), along=False)
+    spot = locate_bifurcation(tracer, tracer.evaluate(q), along=False)
     if spot is not None and not len(spot.directions):
         remedy = (
             f"it closes at single configurations only, where {least} motions exist to first order: check the lengths"
@@ -272,7 +272,7 @@ def _all_paths(
                 joined[origin].add(known)
             continue
         if tracer.nullity(q) > 1:  # the seed is a bifurcation itself
-            spots = [locate_bifurcation(tracer, tracer.look(q), along=False)] if wide < _N_WIDE_STARTS else [None]
+            spots = [locate_bifurcation(tracer, tracer.evaluate(q), along=False)] if wide < _N_WIDE_STARTS else [None]
         else:
             paths.append(tracer.trace(q))
             left = left[~tracer.strewn(paths[-1], left)]
@@ -332,7 +332,7 @@ def _gathered(
         spots = [
             Bifurcation(
                 m.q,
-                measure.usual(float(measure.values(m.q))),
+                measure.wrap(float(measure.values(m.q))),
                 m.mobility,
                 tuple(mine.index(k) for k in sorted(group)),
                 m.directions,
@@ -342,7 +342,7 @@ def _gathered(
         ]
         found.append(Circuit(tracer, [paths[k] for k in mine], spots, measure, moving))
     alone = [
-        Bifurcation(m.q, measure.usual(float(measure.values(m.q))), m.mobility, (), m.directions)
+        Bifurcation(m.q, measure.wrap(float(measure.values(m.q))), m.mobility, (), m.directions)
         for m, group in zip(meetings, joined, strict=True)
         if not group
     ]

@@ -18,12 +18,12 @@ systems that are assembled again agree to first order.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..closure.joint_velocities import cut_speeds_of_twist, speed_rows
+from ..closure.loop_equations import LoopEquations
 from ..closure.named_velocities import NamedVelocities
-from ..closure.scaling import Scaling
 from ..errors import ModelError
 from ..model import Model
 from ..model.connection_loads import weightless_loads
@@ -31,8 +31,6 @@ from ..numerics.rank import significant
 from .deviations import Deviation
 
 __all__ = ["Displacements", "solve"]
-
-Array = NDArray[np.float64]
 
 
 class Displacements:
@@ -103,11 +101,11 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
         If the held coordinates do not determine the motion, or if the mechanism cannot accommodate a deviation.
     """
     model, q, n = moved.model, moved.q, len(moved.q)
-    scales = Scaling.of(model, positions_only=True, prescribed=False)
-    units = np.concatenate([1.0 / scales.columns[held.columns], held.cut_scales])
-    rows = np.concatenate([scales.rows, units])[:, None]
+    loops = LoopEquations.of(model, positions_only=True, prescribed=False)
+    units = np.concatenate([1.0 / loops.column_scales[held.columns], held.cut_scales])
+    rows = np.concatenate([loops.row_scales, units])[:, None]
     P, C = model.constraint_jacobian(q, t=t), speed_rows(held, q)
-    A = rows * np.concatenate([P.reshape(n, model.nc, model.nv), C], axis=1) * scales.columns
+    A = rows * np.concatenate([P.reshape(n, model.nc, model.nv), C], axis=1) * loops.column_scales
     b = -rows * np.concatenate([_closure_changes(moved, t), _held_changes(moved, held)], axis=1)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     free = ~significant(s)
@@ -134,7 +132,7 @@ def solve(moved: Displacements, t: Array, held: NamedVelocities, item: str) -> A
                 "the loops cannot accommodate it: the mechanism is over-constrained and would be strained; leave it "
                 "out, or give joints the degree of freedom to follow (Spherical or Cylindrical for Revolute)",
             )
-    return np.asarray(scales.columns[:, None] * x)
+    return np.asarray(loops.column_scales[:, None] * x)
 
 
 def _closure_changes(moved: Displacements, t: Array) -> Array:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.driven.drive_limits import limit_reached
 from ..closure.driven.driven_state import drives_at
 from ..closure.driven.driving_coordinates import best_driving_coordinates
 from ..closure.equations import RelativeEquations
-from ..closure.scaling import Scaling
+from ..closure.loop_equations import LoopEquations
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
@@ -19,7 +19,6 @@ from .kinematic_request import KinematicRequest
 
 __all__ = ["explain_end", "step_too_long_message"]
 
-Array = NDArray[np.float64]
 
 CLOSED_TOL = 1e-9  # scaled residual of closed loops
 SINGULAR_TOL = 1e-4  # singular values at a closed singular position; the root of rounding
@@ -33,7 +32,7 @@ def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, 
     if found.status == "undetermined":
         return _left_open(model, found, axis.at(found.t_last)), SingularityError
     if found.status == "open":
-        gaps = np.abs(Scaling.of(model, t=found.t_last, positions_only=True).residual(model, found.q_last))
+        gaps = np.abs(LoopEquations.of(model, t=found.t_last, positions_only=True).residual(found.q_last))
         if float(gaps.max(initial=0.0)) <= CLOSED_TOL:  # closed, but Newton's method stalls where J loses rank
             return _left_open(model, found, axis.at(found.t_last), SINGULAR_TOL), SingularityError
         return f"kinematics: the loops do not close at {axis.at(found.t_last)}", AssemblyError
@@ -77,7 +76,7 @@ def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1
 
     Singular values below `least` are zero.
     """
-    J = Scaling.of(model, t=found.t_last).jacobian(model, found.q_last)
+    J = LoopEquations.of(model, t=found.t_last).jacobian(found.q_last)
     given = model.driven_speeds()
     free = np.flatnonzero(~given)
     motions = null_space(J[:, free], least).T

@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import checked
+from ..arrays import Array
+from ..checks import checked, one_of
 from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
-from ..errors import AssemblyError, ModelError, SingularityError
+from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_kinematics import KinematicSweep
 from ..result import Result, Stats, single_period
@@ -25,7 +26,6 @@ from .rolling_motion import rolled
 
 __all__ = ["kinematics"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
 _ROWS = ("t", "q", "v", "a", "slack")
@@ -100,12 +100,10 @@ def kinematics(
     array([ 0.      , -0.621497, -0.999359])
     """
     began = time.perf_counter()
-    if on_error not in ("raise", "return"):
-        raise ModelError(_ITEM, "on_error", on_error, "use 'raise' or 'return'")
+    one_of(_ITEM, "on_error", on_error, ("raise", "return"))
     own = getattr(system, "kinematics", None)
     if callable(own):  # natural coordinates
-        found: Result = own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
-        return found
+        return own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
     request = make_request(system, times, drive, values, speed)
     model = request.model
     held = undeformed(model)
@@ -233,10 +231,10 @@ def _closed(model: Model, q: Array, t: float) -> bool:
     """Return True if a guess is already a closed position."""
     if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
         return False
-    given = model.drive_motion(t)[0]
+    given = model.drive_targets(t)[0]
     if not (np.isnan(given) | (given == q)).all():
         return False
-    gap = model.constraint_residual(q, t=t) - model.row_motion(t)[0]
+    gap = model.constraint_residual(q, t=t) - model.constraint_targets(t)[0]
     return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
 
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
+from ..closure.loop_equations import LoopEquations
+from ..closure.projection import project
 from ..errors import SingularityError
 from ..model import Conditions, Model
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep, rates_at
 
 __all__ = ["rolled"]
-
-Array = NDArray[np.float64]
 
 
 class _Stop(Exception):
@@ -41,8 +41,7 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
             found = replace(found, status="far")
         if found.status != "finished":
             raise _Stop(found, t, here)
-        slope: Array = model.coordinate_rates(here, found.v[0])
-        return slope
+        return model.coordinate_rates(here, found.v[0])
 
     rows = [q]
     status, t_last = "finished", float(times[0])
@@ -79,17 +78,11 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
 
 def _back(model: Model, t: float, q: Array) -> Array:
     """Return q (nq,) with holonomic rows satisfied and driven coordinates at their laws, by least change."""
-    given = model.drive_motion(t)[0]
+    given = model.drive_targets(t)[0]
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
-    known, holonomic = model.driven_speeds(level=0), np.asarray(model.holonomic, dtype=bool)
-    for _ in range(8):
-        gap = model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0])[holonomic]
-        if np.abs(gap).max(initial=0.0) < 1e-14 * (1.0 + model.length):
-            break
-        step = np.zeros(model.nv)
-        P = model.constraint_jacobian(q, t=t)[holonomic]
-        step[~known] = np.linalg.lstsq(P[:, ~known], -gap, rcond=1e-10)[0]
-        q = model.integrate(q, step)
-    if np.abs(gap).max(initial=0.0) > 1e-9 * (1.0 + model.length):
-        raise SingularityError(f"kinematics: at t = {t:.6g} s the loops stay open by {np.abs(gap).max():.3g} m or rad")
-    return np.asarray(q)
+    loops = LoopEquations.of(model, t=t, positions_only=True)
+    found = project(loops, q, ~model.driven_speeds(level=0), tolerance=loops.floor)
+    if found is None:
+        gap = float(np.abs(loops.gaps(q)).max())
+        raise SingularityError(f"kinematics: at t = {t:.6g} s the loops stay open by {gap:.3g} m or rad")
+    return found.q

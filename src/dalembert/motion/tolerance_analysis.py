@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import count_text, list_text
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number
 from ..closure.assembly import assemble
 from ..closure.joint_velocities import speed_rows
@@ -25,8 +26,6 @@ from .deviations import Deviation, deviated, find_deviation
 from .geometry.kinematic_result import KinematicResult
 
 __all__ = ["Samples", "Tolerances", "tolerances"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,8 +273,7 @@ class _Part:
             found: Array = (speed_rows(self.dof, moved.q) @ dq)[:, 0]
             return found if self.cut is None else found + moved.of_cut_joint(self.cut)[:, 0]
         J = self.model.jacobian(self.marker, moved.q)
-        change: Array = (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
-        return change
+        return (J @ dq + moved.of(self.marker).swapaxes(1, 2)).swapaxes(1, 2) @ self.row
 
 
 def _parts(model: Model, name: str) -> list[_Part]:

@@ -27,8 +27,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from .terms import Direction, Row, component_of, constant, dot
 
@@ -37,7 +37,6 @@ __all__ = [
     *("rigid_rows", "unit_row"),
 ]
 
-Array = NDArray[np.float64]
 
 APART_TOL = 1e-9  # of the body's size; members closer than this to the span of others are dependent
 AXES = "xyz"
@@ -76,8 +75,7 @@ class BodyFrame:
         """Return c (k,) with r = columns c, for a vector r (dim,) in the body; in the plane c of e1 and k x e1."""
         if len(r) == 2:
             x, y = (float(c) for c in self.columns[:, 0])
-            c: Array = np.array([x * r[0] + y * r[1], x * r[1] - y * r[0]]) / (x * x + y * y)
-            return c
+            return np.array([x * r[0] + y * r[1], x * r[1] - y * r[0]]) / (x * x + y * y)
         return np.asarray(np.linalg.lstsq(self.columns, r, rcond=None)[0], dtype=np.float64)
 
     def pose(self, values: Mapping[str, Array]) -> tuple[Array, Array]:
@@ -157,8 +155,7 @@ def _residual(m: Array, base: list[tuple[str, Direction, Array]]) -> Array:
     if not base:
         return m
     columns = np.array([b[2] for b in base]).T
-    left: Array = m - columns @ np.linalg.lstsq(columns, m, rcond=None)[0]
-    return left
+    return m - columns @ np.linalg.lstsq(columns, m, rcond=None)[0]
 
 
 def rigid_rows(

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..closure import RelativeEquations, assemble
 from ..connections.constraints.couplings import Coupling
 from ..connections.constraints.geometric import Distance
@@ -45,7 +46,6 @@ from .motion import NaturalMotion
 
 __all__ = ["NaturalModel", "natural_model"]
 
-Array = NDArray[np.float64]
 _DRY = "dry friction needs da.simulate(system): here, leave it out or use smooth damping="
 _NO_FORM = {
     "friction": _DRY,
@@ -134,7 +134,7 @@ class NaturalModel:
     def _with_driven(self, joints: list[str]) -> tuple[NaturalModel, dict[str, str]]:
         """Return the model with joints driven at their present values, and the names of their coordinates in it."""
         described = self.model.system.copy()
-        made = {name: described.drive(name, position=0.0) for name in joints}
+        made: dict[str, Any] = {name: described.drive(name, position=0.0) for name in joints}
         compiled = described.compile()
         poses = {name: self.model.pose(name, self.start) for name in self.model.body_names}
         q = _tree_coordinates(compiled, {**poses, GROUND: (np.eye(3), np.zeros(3))})

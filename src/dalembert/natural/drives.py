@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import one_of
 from ..connections.laws import Law, as_law, third_rate
 from ..errors import ModelError
@@ -19,7 +19,6 @@ from .wheels import Wheels
 
 __all__ = ["Drives"]
 
-Array = NDArray[np.float64]
 
 DRIVEN = " (t)"  # ending of the name of a coordinate that follows a law and leads another one by a row
 
@@ -93,7 +92,7 @@ class Drives(Wheels):
         else:
             owner, component = self._scalar(name, item)
             laws, places = (law,), (component,)
-        taken = {place for driver in self.drivers for place in driver.places}
+        taken = {place for driver in self.drivers for place in driver.components}
         for k in places:
             if (owner, k) in taken:
                 raise ModelError(item, "law", law, f"{self._label(owner, k)!r} is driven already: drive it once")
@@ -108,8 +107,8 @@ class Drives(Wheels):
 
     def remove_drives(self) -> None:
         """Remove all drives."""
-        led = {name for driver in self.drivers for name, _ in driver.places if name.endswith(DRIVEN)}
-        frames = {name for driver in self.drivers if len(driver.places) > 1 for name, _ in driver.places}
+        led = {name for driver in self.drivers for name, _ in driver.components if name.endswith(DRIVEN)}
+        frames = {name for driver in self.drivers if len(driver.components) > 1 for name, _ in driver.components}
         self.drivers = []
         for name in led | frames:
             del self.coordinates[name]
@@ -122,9 +121,9 @@ class Drives(Wheels):
         led = self._label(owner, k) + DRIVEN
         places = {(owner, k), (led, 0)}
         for driver in self.drivers:
-            if places & set(driver.places) and len(driver.places) > 1:
+            if places & set(driver.components) and len(driver.components) > 1:
                 raise ModelError(f"drive {name!r}", "law", name, "drive_frame drives it as a whole: leave that out")
-        self.drivers = [driver for driver in self.drivers if not places & set(driver.places)]
+        self.drivers = [driver for driver in self.drivers if not places & set(driver.components)]
         if led in self.coordinates:
             del self.coordinates[led]
             self._leave_out({row.name for row in self.rows if led in row.coordinates()})

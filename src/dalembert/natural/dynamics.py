@@ -21,13 +21,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, one_of, shape_of
 from ..closure import find_position
 from ..closure.position_rates import speed_scales
 from ..errors import ModelError, SingularityError
 from ..motion import FollowedMotion
+from ..numerics.rank import ROW_RANK_TOL, STEP_RANK_TOL, minimum_norm_solution, numerical_rank
 from .bodies import body_coordinates, mass_matrix, point_matrix
 from .motion import NaturalMotion
 
@@ -36,10 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NaturalDynamics"]
 
-Array = NDArray[np.float64]
 
 PENALTY = 1e4  # alpha, relative to the inertia of a row; an iteration reduces the error by about this factor
-RANK_TOL = 1e-9  # relative to the largest pivot of the scaled J
 MAX_ITERATIONS = 100  # of the augmented Lagrangian
 
 
@@ -154,7 +154,7 @@ class NaturalDynamics:
         left = (self.forces(at, speed, t) - self.M @ whole)[self._u]
         J = e.jacobian(at, t)
         S = speed_scales(e, J)
-        lam = S * np.linalg.lstsq((S[:, None] * J).T, left, rcond=1e-10)[0]
+        lam = S * minimum_norm_solution((S[:, None] * J).T, left, STEP_RANK_TOL, 0.0)
         return np.asarray(lam)
 
     def energy(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> float:
@@ -242,8 +242,7 @@ def _by_subspace(M: Array, Q: Array, J: Array, c: Array, most: int | None = None
 
     # one factorization, J^T P = Q T: R are the last columns of Q, S c follows from the first
     Q_all, T, order = qr(J.T, pivoting=True)
-    diagonal = np.abs(np.diag(T))
-    rank = int((diagonal > RANK_TOL * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    rank = numerical_rank(np.abs(np.diag(T)), ROW_RANK_TOL, 0.0)
     rank = rank if most is None else min(rank, most)
     R = Q_all[:, rank:]
     inner = solve_triangular(T[:rank, :rank], c[order[:rank]], trans=1) if rank else np.zeros(0)

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core import NaturalRows
+from ..arrays import Array, IndexArray
 from ..closure.position_rates import speed_scales
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
 from ..numerics.factorization import factor
@@ -19,7 +19,6 @@ from .terms import KINDS, Place, Row
 
 __all__ = ["Coordinate", "KnownCoordinates", "NaturalEquations", "SpeedRows"]
 
-Array = NDArray[np.float64]
 AXES = "xyz"
 
 
@@ -60,13 +59,13 @@ class KnownCoordinates:
 
     Attributes
     ----------
-    places : tuple of (str, int)
+    components : tuple of (str, int)
         Coordinates and components.
     motion : callable of times (n,) s and of whether third rates are needed
         Returns (n, 4, k): values, rates, second and third rates.
     """
 
-    places: tuple[tuple[str, int], ...]
+    components: tuple[tuple[str, int], ...]
     motion: Callable[[Sequence[float], bool], Array]
 
 
@@ -146,7 +145,7 @@ class NaturalEquations:
         self._base = np.concatenate([*(c.value for c in coordinates), np.zeros(0)])
         names = [name for c in coordinates for name in c.names]
         powers = np.array([c.power for c in coordinates for _ in c.value], dtype=int)
-        driven = [self.place(*place) for driver in drivers for place in driver.places]
+        driven = [self.place(*place) for driver in drivers for place in driver.components]
         fixed = [c.fixed for c in coordinates for _ in c.value]
         unknown = [k for k in range(len(names)) if not fixed[k] and k not in set(driven)]
         self._column = np.full(len(names), -1, dtype=np.int32)
@@ -190,7 +189,7 @@ class NaturalEquations:
     def _spot(self, place: Place) -> int:
         return len(self._base) if place is None else self.place(*place)
 
-    def _places_of(self, names: Sequence[str]) -> NDArray[np.intp]:
+    def _places_of(self, names: Sequence[str]) -> IndexArray:
         sizes = {c.name: len(c.value) for c in self.coordinates}
         return np.array([self.place(name, k) for name in names for k in range(sizes[name])], dtype=np.intp)
 
@@ -214,7 +213,7 @@ class NaturalEquations:
         return rows
 
     @cached_property
-    def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    def pattern(self) -> tuple[IndexArray, IndexArray] | None:
         """Rows and columns of the structural nonzeros of J; None with wheels."""
         if self._speed_rows:
             return None
@@ -234,8 +233,7 @@ class NaturalEquations:
         if self._known_at is None or self._known_at[0] != t or (third and not self._known_at[1]):
             motions = [driver.motion((t,), third)[0] for driver in self._drivers]
             self._known_at = (t, third, np.concatenate([*motions, np.zeros((4, 0))], axis=1))
-        known: Array = self._known_at[2]
-        return known
+        return self._known_at[2]
 
     def known_over(self, times: Array, *, third: bool = True) -> Array:
         """Return `known` at times (k,) s, (k, 4, driven)."""
@@ -244,8 +242,7 @@ class NaturalEquations:
 
     def start(self) -> Array:
         """Return the described q (nq,)."""
-        q: Array = self._base[self._unknown]
-        return q
+        return self._base[self._unknown]
 
     def all_values(self, q: Array, t: float, *, rate: int = 0) -> Array:
         """Return all coordinates (..., N), fixed and driven ones too, from q (..., nq); or rates from v, a, j."""
@@ -355,10 +352,10 @@ class NaturalEquations:
 
     # -- wheels
 
-    def _wheels(self) -> list[tuple[SpeedRows, NDArray[np.intp]]]:
+    def _wheels(self) -> list[tuple[SpeedRows, IndexArray]]:
         return list(zip(self._speed_rows, self._wheel_places, strict=True))
 
-    def _spread(self, J: Array, places: NDArray[np.intp]) -> Array:
+    def _spread(self, J: Array, places: IndexArray) -> Array:
         """Return J (rows, N) for all coordinates; a coordinate may occur more than once."""
         whole = np.zeros((len(J), len(self._base)))
         for k, place in enumerate(places):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, not_negative, positive, valid_name
 from ..closure import PositionResult, RateResult, find_position, find_rates
 from ..errors import DalembertError, ModelError
@@ -25,9 +26,10 @@ from .mobility import NaturalMobility, natural_mobility
 from .motion import NaturalMotion
 from .terms import Direction, Row
 
-__all__ = ["Count", "Mechanism"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
+__all__ = ["Count", "Mechanism"]
 
 
 @dataclass(frozen=True)
@@ -420,7 +422,7 @@ class Mechanism(Forces):
         rows = [row for k, row in enumerate(e.table) if k in keep]
         return NaturalEquations(e.coordinates, rows, self.drivers, (), e.length)
 
-    def draw(self, t: float | None = None, **options: Any) -> Any:
+    def draw(self, t: float | None = None, **options: Any) -> Axes:
         """Draw the assembled mechanism at t s and return the axes; options as of `NaturalMotion.draw`."""
         from ..view.drawing.natural_drawing import draw_points
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer
+from ..arrays import Array
 from ..checks import finite_array
 from ..closure import find_position
 from ..errors import AssemblyError, ModelError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NaturalMobility", "gruebler", "natural_mobility"]
 
-Array = NDArray[np.float64]
 
 GROUND = "ground"
 NEARBY_STEP = 1e-3  # of the characteristic length: distance of the positions that give the general mobility
@@ -50,7 +50,7 @@ class NaturalMobility(Answer):
         Independent motions at `q` without drives: n - rank.
     gruebler : int
         Count (1).
-    left : int
+    driven_mobility : int
         Independent motions with drives.
     general : int
         Mobility at closed positions nearby.
@@ -72,7 +72,7 @@ class NaturalMobility(Answer):
 
     mobility: int
     gruebler: int
-    left: int
+    driven_mobility: int
     general: int
     coordinates: int
     equations: int
@@ -112,8 +112,8 @@ class NaturalMobility(Answer):
             lines.append(f"{self.convenience} further rows keep full rank elsewhere (cosine with sine, cross products)")
         if not self.permanent:
             lines.append(f"at this position only: nearby the mobility is {self.general}")
-        if self.left:
-            lines.append(f"mobility with drives {self.left}")
+        if self.driven_mobility:
+            lines.append(f"mobility with drives {self.driven_mobility}")
         return "\n".join(lines)
 
 
@@ -134,7 +134,7 @@ def natural_mobility(mechanism: Mechanism, q: ArrayLike | None = None, t: float 
     return NaturalMobility(
         mobility=e.nv - rank,
         gruebler=gruebler(free),
-        left=driven.nv - driven.rank(at, t),
+        driven_mobility=driven.nv - driven.rank(at, t),
         general=_general(e, start, t, motions, e.nv - rank),
         coordinates=e.nv,
         equations=e.rows,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array, BoolArray
 from ..checks import finite_number
 from ..closure import find_position
 from ..errors import ModelError
@@ -21,13 +22,16 @@ from .equations import NaturalEquations
 from .outputs import find_output, output_names
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
 
     from .mechanism import Mechanism
 
 __all__ = ["UNITS", "NaturalMotion"]
 
-Array = NDArray[np.float64]
 
 UNITS = {"point": "m", "distance": "m", "angle": "rad", "vector": "1"}
 
@@ -84,14 +88,14 @@ class NaturalMotion(Result):
 
     # -- outputs
 
-    def about(self, what: Any) -> Output | None:
+    def find_output(self, what: Any) -> Output | None:
         """Return unit, shape and meaning of an output."""
         return find_output(self, what) if isinstance(what, str) else None
 
     def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
         """Return an output at all times, or at given times, (k, ...); see `Result.output`."""
         if times is not None:
-            return self.at(np.array(times, dtype=float)).output(what)  # type: ignore[no-any-return]
+            return self.at(np.array(times, dtype=float)).output(what)
         whole = {"q": self.followed.q, "v": self.followed.v, "a": self.followed.a, "x": self.x}
         if isinstance(what, str) and what in whole and what not in self.mechanism.coordinates:
             return whole[what].copy()
@@ -102,8 +106,7 @@ class NaturalMotion(Result):
             return np.array([np.asarray(what(State(q.copy(), v.copy(), t, x)), dtype=float) for t, q, v, x in rows])
         else:
             found = find_output(self, what)
-        values: Array = found.value(self)
-        return values
+        return found.value(self)
 
     def names(self) -> list[str]:
         """Return the names of all outputs, without components and points of bodies."""
@@ -113,7 +116,7 @@ class NaturalMotion(Result):
         """Return unit, shape and meaning of an output on one line."""
         return find_output(self, name).describe()
 
-    def unique(self, name: str) -> NDArray[np.bool_]:
+    def is_determined(self, name: str) -> BoolArray:
         """Return at which times the motion determines an output: at all."""
         return np.ones(np.shape(self.output(name)), dtype=bool)
 
@@ -137,13 +140,16 @@ class NaturalMotion(Result):
                 found: Array = self.values[order][:, start : start + len(c.value)]
                 return found if len(c.value) > 1 else found[:, 0]
             if name in c.names:
-                single: Array = self.values[order][:, self.equations.place(c.name, c.names.index(name))]
-                return single
+                return self.values[order][:, self.equations.place(c.name, c.names.index(name))]
         raise ModelError("motion", "name", name, "name a point, a vector, an angle, a distance, or a component: '1.x'")
 
     # -- states between rows
 
-    def at(self, t: ArrayLike) -> Any:
+    @overload
+    def at(self, t: float) -> State: ...
+    @overload
+    def at(self, t: Sequence[float] | NDArray[Any]) -> NaturalMotion: ...
+    def at(self, t: ArrayLike) -> State | NaturalMotion:
         """Return the state at a time, as a `State`; or at many times in order, as a motion at these.
 
         Driven motions are followed from the row before. Simulated motions are interpolated by polynomials through
@@ -151,10 +157,10 @@ class NaturalMotion(Result):
         """
         if np.ndim(t) == 0:
             one = self._between(np.array([finite_number(t, item="motion.at", field="t")]))
-            return one.final
+            return one.final_state
         return self._between(np.array(t, dtype=float))
 
-    def refined(self, times: ArrayLike) -> NaturalMotion:
+    def with_times(self, times: ArrayLike) -> NaturalMotion:
         """Return the motion with rows at further times (k,) s."""
         return self._between(np.union1d(self.t, self._within(np.array(times, dtype=float))))
 
@@ -205,7 +211,7 @@ class NaturalMotion(Result):
 
     # -- pictures
 
-    def draw(self, t: float | None = None, **options: Any) -> Any:
+    def draw(self, t: float | None = None, **options: Any) -> Axes:
         """Draw the mechanism at a time, the last if left out, and return the axes (see `view.draw_points`).
 
         Options: ``velocities`` and ``accelerations`` (points that get an arrow, or True for all), ``trace`` (points
@@ -215,7 +221,7 @@ class NaturalMotion(Result):
 
         return draw_points(self, float(self.t[-1]) if t is None else t, **options)
 
-    def animate(self, path: Any = None, **options: Any) -> Any:
+    def animate(self, path: Any = None, **options: Any) -> FuncAnimation | Path:
         """Animate the motion: as a ``.gif``, ``.html`` or ``.mp4`` file, or without a path for a notebook.
 
         Options: ``view``, ``fps``, ``speed``, ``trace``, ``size`` as in `Result.animate`.

@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..checks import finite_array, positive
+from ..arrays import Array
+from ..checks import finite_array, positive, set_fields
 from ..errors import ModelError
 
 __all__ = ["Circle", "Curve", "Cylinder", "Line", "Plane", "Sphere", "Surface", "Track"]
-
-Array = NDArray[np.float64]
 
 
 class Track(Protocol):
@@ -43,11 +42,10 @@ class Line:
 
     def __post_init__(self) -> None:
         point = finite_array(self.point, (2,), item="Line", field="point")
-        way = finite_array(self.direction, (2,), item="Line", field="direction")
-        if not np.linalg.norm(way) > 0.0:
+        along = finite_array(self.direction, (2,), item="Line", field="direction")
+        if not np.linalg.norm(along) > 0.0:
             raise ModelError("Line", "direction", self.direction, "a direction must not be zero")
-        object.__setattr__(self, "point", point)
-        object.__setattr__(self, "direction", way / np.linalg.norm(way))
+        set_fields(self, point=point, direction=along / np.linalg.norm(along))
 
     def foot(self, x: Array) -> tuple[float, Array, float]:
         """Return distance, normal and curvature (see `Track`)."""
@@ -247,5 +245,4 @@ class Surface:
             return finite_array(self.slope(x), (3,), item="Surface", field="slope")
         h = 1e-4 * max(1.0, float(np.abs(x).max()))
         f = [[self.value(x + k * h * e) for e in np.eye(3)] for k in (-2, -1, 1, 2)]
-        g: Array = (np.array(f[0]) - 8 * np.array(f[1]) + 8 * np.array(f[2]) - np.array(f[3])) / (12 * h)
-        return g
+        return (np.array(f[0]) - 8 * np.array(f[1]) + 8 * np.array(f[2]) - np.array(f[3])) / (12 * h)

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["outline"]
+from ..arrays import Array, BoolArray, IndexArray
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
+__all__ = ["convex_hull", "outline"]
+
 Key = tuple[int, int]
 
 
-def outline(
-    grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[IndexArray, IndexArray], Array]
-) -> list[Array]:
+def outline(grid: tuple[Array, ...], marked: BoolArray, part: Callable[[IndexArray, IndexArray], Array]) -> list[Array]:
     """Return curves (k, 2) around masked grid points; the last point of a closed one is its first.
 
     In three dimensions, one array (k, 3) of points between masked points and others.
@@ -55,7 +52,7 @@ def outline(
     return _linked(marked, dict(zip(pairs, crossings, strict=True)))
 
 
-def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Array]:
+def _linked(marked: BoolArray, crossings: dict[Key, Array]) -> list[Array]:
     """Return the crossings on the sides of squares as curves."""
     ny = marked.shape[1]
     neighbours: dict[Key, list[Key]] = {key: [] for key in crossings}
@@ -95,3 +92,25 @@ def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Arra
 def _squares(a: int, b: int, ny: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the offsets of the two squares beside a side from its first point."""
     return ((0, 0), (1, 0)) if b - a == 1 else ((0, 0), (0, 1))
+
+
+def convex_hull(points: Array, slack: float = 0.0) -> IndexArray:
+    """Return the indices of the corners of the convex hull of points (n, 2), counterclockwise.
+
+    Andrew's monotone chain. Corners whose triangle with their neighbours has twice an area of `slack` or less are left
+    out.
+    """
+    order = np.lexsort((points[:, 1], points[:, 0]))
+
+    def half(numbers: IndexArray) -> list[int]:
+        chain: list[int] = []
+        for n in numbers:
+            while len(chain) > 1:
+                (ax, ay), (bx, by), (cx, cy) = points[chain[-2]], points[chain[-1]], points[n]
+                if (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > slack:
+                    break
+                chain.pop()
+            chain.append(int(n))
+        return chain[:-1]
+
+    return np.array(half(order) + half(order[::-1]), dtype=np.intp)

@@ -1,35 +1,51 @@
-"""Nonlinear least squares for batches of starts, by the Levenberg-Marquardt method.
+"""Nonlinear least squares by the Levenberg-Marquardt method.
 
     (J^T J + mu 1) x = -J^T r,      r and J scaled                                                                  (1)
 
-Each start, and each block of rows and columns that is independent of others, has its own mu. It is 0 while the linear
-model predicts well; steps are limited to 1 in each scaled unknown.
+mu is 0 while the linear model predicts well; steps are limited to 1 in each scaled unknown. There are two solvers.
+`levenberg_marquardt` takes batches of starts. It solves the normal equations of each block of rows and columns that is
+independent of others, with a mu for each block and start. `descend` takes one start and redundant rows, with as many
+unknowns as you like. Its step is the shortest one in a weighted metric,
+
+    minimise |x|^2 + |J W x + r|^2 / mu,     step W x                                                              (2)
+
+by singular values, or sparse for large problems: mu = 0 is the Gauss-Newton step of minimum norm. Convergence is
+quadratic also with redundant rows, because they are consistent where r vanishes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["LeastSquaresProblem", "levenberg_marquardt", "solve_small_systems"]
+from ..arrays import Array, BoolArray, IndexArray
+from .rank import STEP_RANK_TOL, truncated_svd
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
+__all__ = [
+    "Descent",
+    "LeastSquaresProblem",
+    "VectorProblem",
+    "descend",
+    "levenberg_marquardt",
+    "shortest_step",
+    "solve_small_systems",
+]
+
+
+DIFFERENCE_STEP = 1e-6  # of scaled unknowns: central differences with relative errors of about 1e-10
+MAX_DENSE_SIZE = 60  # rows and columns above which sparse factorizations are faster than singular values
 
 
 class LeastSquaresProblem(Protocol):
-    """Scaled residuals over a manifold, for batches of points.
+    """Scaled residuals over a manifold, for one point or batches of points."""
 
-    Attributes
-    ----------
-    nv : int
-        Number of unknowns of a step.
-    """
-
-    nv: int
+    @property
+    def nv(self) -> int:
+        """Number of unknowns of a step."""
+        ...
 
     def residual(self, q: Array) -> Array:
         """Return r (B, rows) at q (B, nq)."""
@@ -42,6 +58,26 @@ class LeastSquaresProblem(Protocol):
     def retract(self, q: Array, x: Array) -> Array:
         """Return the points (B, nq) after scaled steps x (B, nv) from q."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class VectorProblem:
+    """Residuals over a vector space as a `LeastSquaresProblem`; without a Jacobian, by central differences."""
+
+    nv: int
+    residual: Callable[[Array], Array]
+    slopes: Callable[[Array], Array] | None = None
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J (..., rows, nv) at q (..., nv)."""
+        if self.slopes is not None:
+            return self.slopes(q)
+        steps = DIFFERENCE_STEP * np.eye(self.nv)
+        return np.stack([(self.residual(q + h) - self.residual(q - h)) / (2 * DIFFERENCE_STEP) for h in steps], -1)
+
+    def retract(self, q: Array, x: Array) -> Array:
+        """Return q + x."""
+        return np.asarray(q + x)
 
 
 def levenberg_marquardt(
@@ -114,7 +150,7 @@ def levenberg_marquardt(
     return q, worst
 
 
-def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, BoolArray]:
     """Return the steps (B, n) of (1), the predicted norms (B,) of r, and the mask where the gradient vanishes."""
     n = J.shape[2]
     Jt = J.transpose(0, 2, 1)
@@ -141,3 +177,137 @@ def solve_small_systems(H: Array, b: Array) -> Array:
             / (det[:, None])
         )
     return np.asarray(np.linalg.solve(H, b))
+
+
+@dataclass(eq=False)
+class Descent:
+    """Result of `descend`.
+
+    Attributes
+    ----------
+    q : (nq,)
+    history : list of float
+        Largest scaled residual at the start and after every iteration.
+    iterations : int
+    stationary : bool
+        True where no step reduces |r|.
+    """
+
+    q: Array
+    history: list[float]
+    iterations: int
+    stationary: bool
+
+    @property
+    def worst(self) -> float:
+        """Largest scaled residual at q."""
+        return self.history[-1]
+
+
+def descend(
+    problem: LeastSquaresProblem,
+    q: Array,
+    free: BoolArray | None = None,
+    metric: Array | None = None,
+    *,
+    tolerance: float,
+    floor: float = 0.0,
+    max_iterations: int,
+) -> Descent:
+    """Reduce |r| from one point q (nq,) by the steps (2).
+
+    Parameters
+    ----------
+    free : (nv,) bool
+        Unknowns that may change, default all; the others keep their values to the last bit.
+    metric : (nv,)
+        W of (2); default 1.
+    tolerance : float
+        Largest residual of a solution. One more step follows unless the residual is below `floor`, that of rounding.
+    """
+    r = problem.residual(q)
+    history = [float(np.abs(r).max(initial=0.0))]
+    free = np.ones(problem.nv, dtype=bool) if free is None else free
+    weights = (np.ones(problem.nv) if metric is None else metric)[free]
+    mu, stationary, count = 0.0, False, 0
+    while history[-1] > 0.0 and count < max_iterations:
+        last = history[-1] <= tolerance  # one step past the tolerance costs little and leaves only rounding
+        if last and history[-1] <= floor:
+            break
+        norm = float(np.linalg.norm(r))
+        J = problem.jacobian(q)[:, free] * weights
+        solve, size, gradient = shortest_step(J, r)
+        if gradient <= 1e-9 * size * norm and not last:
+            stationary = True
+            break
+        for _ in range(30):
+            x = solve(mu)
+            x /= max(1.0, float(np.abs(x * weights).max(initial=0.0)))
+            step = np.zeros(problem.nv)
+            step[free] = weights * x
+            trial = problem.retract(q, step)
+            r_trial = problem.residual(trial)
+            gained = norm - float(np.linalg.norm(r_trial))
+            hoped = norm - float(np.linalg.norm(r + J @ x))
+            if gained > 1e-3 * hoped or last:
+                break
+            mu = max(4.0 * mu, 1e-4 * size * size)
+        else:
+            stationary = True
+            break
+        if last and gained <= 0.0:
+            break
+        q, r = trial, r_trial
+        history.append(float(np.abs(r).max()))
+        count += 1
+        if last:
+            break
+        if gained <= 1e-10 * norm:
+            stationary = True
+            break
+        # the trust radius follows the accuracy of the last prediction
+        if gained < 0.25 * hoped:
+            mu = max(4.0 * mu, 1e-4 * size * size)
+        elif gained > 0.75 * hoped:
+            mu = 0.0 if mu < 1e-3 * size * size else 0.1 * mu
+    return Descent(q, history, count, stationary)
+
+
+def shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:
+    """Return the step of (2), W = 1, as a function of mu, the norm of J, and the norm of the gradient J^T r."""
+    gradient = float(np.linalg.norm(J.T @ r))
+    if min(J.shape) > MAX_DENSE_SIZE:
+        return _sparse_step(J, r), _norm_estimate(J), gradient
+    U, s, Vt = truncated_svd(J, STEP_RANK_TOL)
+    size, b = float(s.max(initial=0.0)), U.T @ -r
+
+    def step(mu: float) -> Array:
+        x: Array = Vt.T @ (b * s / (s * s + mu))
+        return x
+
+    return step, size, gradient
+
+
+def _sparse_step(J: Array, r: Array) -> Callable[[float], Array]:
+    """Return the step of (2) from the sparse system [1, J^T; J, -mu] [x; y] = [0; -r], for many loops."""
+    from scipy.sparse import csc_array, csr_array, eye_array, hstack, vstack
+    from scipy.sparse.linalg import splu
+
+    rows, n = J.shape
+    sparse = csr_array(J)
+    least = 1e-13 * _norm_estimate(J) ** 2  # replaces the truncation of redundant rows
+
+    def step(mu: float) -> Array:
+        shift = max(mu, least)
+        K = csc_array(
+            vstack([hstack([eye_array(n), sparse.T]), hstack([sparse, -shift * eye_array(rows)])], format="csc")
+        )
+        factor = splu(K, permc_spec="COLAMD")
+        x: Array = np.asarray(factor.solve(np.concatenate([np.zeros(n), -r])))[:n]
+        return x
+
+    return step
+
+
+def _norm_estimate(J: Array) -> float:
+    return float(np.sqrt(np.abs(J).sum(0).max(initial=0.0) * np.abs(J).sum(1).max(initial=0.0)))

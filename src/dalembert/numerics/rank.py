@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..errors import ModelError
 
 __all__ = [
     "CLOSED_RANK_TOL",
+    "ROUNDOFF_RANK_TOL",
     "ROW_RANK_TOL",
     "STEP_RANK_TOL",
     "BaseColumns",
@@ -27,17 +29,18 @@ __all__ = [
     "minimum_norm_solution",
     "null_space",
     "numerical_rank",
+    "pivoted_columns",
+    "pseudo_inverse",
     "significant",
     "singular_values",
     "split_rows",
     "truncated_svd",
 ]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 CLOSED_RANK_TOL = 1e-8  # scaled rows at a closed configuration; closing to 1e-12 leaves such noise in their rank
 ROW_RANK_TOL = 1e-9  # rows at a given configuration; rounding only, but entries of several magnitudes
+ROUNDOFF_RANK_TOL = 1e-12  # square systems at their solution (stationary states, impulses): only rounding is zero
 STEP_RANK_TOL = 1e-10  # steps of Newton's method: truncate rounding, keep all that may reduce the residual
 
 
@@ -57,8 +60,7 @@ def _square(J: Array) -> Array:
 
 def significant(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0) -> BoolArray:
     """Return the mask of singular values, or pivots, s (..., k) that are nonzero by (1)."""
-    counts: BoolArray = s > tolerance * np.maximum(floor, s.max(axis=-1, keepdims=True, initial=0.0))
-    return counts
+    return s > tolerance * np.maximum(floor, s.max(axis=-1, keepdims=True, initial=0.0))
 
 
 def numerical_rank(s: NDArray[np.floating[Any]], tolerance: float = CLOSED_RANK_TOL, floor: float = 1.0) -> int:
@@ -93,19 +95,34 @@ def truncated_svd(A: Array, tolerance: float, floor: float = 0.0) -> tuple[Array
 def minimum_norm_solution(A: Array, b: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0) -> Array:
     """Return the shortest x (n,) that minimizes |A x - b|."""
     U, s, Vt = truncated_svd(A, tolerance, floor)
-    x: Array = Vt.T @ ((U.T @ b) / s)
-    return x
+    return Vt.T @ ((U.T @ b) / s)
 
 
-def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
-    """Return indices of independent rows of J (m, n) that span all of them, ascending, by pivoted QR."""
+def pseudo_inverse(A: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0) -> Array:
+    """Return the pseudo-inverses (..., n, m) of A (..., m, n) over the nonzero singular values."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    real = significant(s, tolerance, floor)
+    inverse = np.where(real, 1.0 / np.where(real, s, 1.0), 0.0)
+    return np.asarray((Vt.swapaxes(-1, -2) * inverse[..., None, :]) @ U.swapaxes(-1, -2))
+
+
+def pivoted_columns(
+    J: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0
+) -> tuple[IndexArray, IndexArray, Array]:
+    """Return independent columns of J (m, n), the dependent ones, and the pivots (min(m, n),), by pivoted QR."""
     from scipy.linalg import qr
 
     if not J.size:
-        return np.zeros(0, dtype=np.intp)
-    R, order = qr(J.T, mode="r", pivoting=True)
-    rank = numerical_rank(np.abs(np.diag(R)), tolerance, 0.0)
-    return np.sort(order[:rank]).astype(np.intp)
+        return np.zeros(0, dtype=np.intp), np.arange(J.shape[1]), np.zeros(0)
+    R, order = qr(J, mode="r", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = numerical_rank(pivots, tolerance, floor)
+    return order[:rank].astype(np.intp), order[rank:].astype(np.intp), pivots
+
+
+def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> IndexArray:
+    """Return indices of independent rows of J (m, n) that span all of them, ascending."""
+    return np.sort(pivoted_columns(J.T, tolerance, 0.0)[0])
 
 
 def split_rows(J: Array, rank: int) -> tuple[list[int], list[int], Array]:
@@ -154,7 +171,7 @@ class BaseColumns(NamedTuple):
         Norms of the independent columns.
     """
 
-    order: NDArray[np.intp]
+    order: IndexArray
     rank: int
     combinations: Array
     Q: Array
@@ -176,7 +193,7 @@ def base_columns(Y: Array, tolerance: float) -> BaseColumns:
     sizes = np.where(norms > tolerance * largest, norms, max(largest, 1e-300))  # rounding stays small
     Q, R, order = qr(Y / sizes, mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(R))
-    rank = int((diagonal > tolerance * max(float(diagonal.max(initial=0.0)), 1e-300)).sum())
+    rank = numerical_rank(diagonal, tolerance, 0.0)
     first = order[:rank]
     combinations = np.zeros((rank, Y.shape[1]))
     combinations[np.arange(rank), first] = 1.0

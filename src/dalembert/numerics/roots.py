@@ -1,21 +1,21 @@
-"""Bisection of batches of brackets."""
+"""Roots of functions of one variable: bisection of batches of brackets, and the Illinois rule."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["bisect"]
+from ..arrays import Array, BoolArray
 
-Array = NDArray[np.float64]
+__all__ = ["bisect", "illinois_root"]
+
 
 MAX_BISECTIONS = 60  # reduces a bracket to rounding; fewer if its ends become adjacent numbers
 
 
 def bisect(
-    before: Callable[[Array], NDArray[np.bool_] | bool],
+    before: Callable[[Array], BoolArray | bool],
     low: Array | float,
     high: Array | float,
     iterations: int = MAX_BISECTIONS,
@@ -43,3 +43,33 @@ def bisect(
         holds = before(middle)
         low, high = np.where(holds, middle, low), np.where(holds, high, middle)
     return low, high
+
+
+def illinois_root(function: Callable[[float], float], a: float, b: float) -> float | None:
+    """Return the zero of a function between a and b, by the Illinois rule; None without a sign change."""
+    fa, fb = function(a), function(b)
+    if fa == 0.0 or fb == 0.0:
+        return a if fa == 0.0 else b
+    if not fa * fb < 0:
+        return None
+    width, side = abs(b - a), 0
+    for count in range(80):
+        c = (a * fb - b * fa) / (fb - fa) if count % 8 != 7 else 0.5 * (a + b)
+        fc = function(c)
+        if fc != fc:
+            return None
+        if fc == 0.0 or abs(b - a) < 1e-14 * max(width, 1e-3):
+            return c
+        if abs(fc) < 1e-15:
+            return c
+        if fa * fc < 0:
+            b, fb = c, fc
+            if side == -1:
+                fa *= 0.5
+            side = -1
+        else:
+            a, fa = c, fc
+            if side == 1:
+                fb *= 0.5
+            side = 1
+    return 0.5 * (a + b)

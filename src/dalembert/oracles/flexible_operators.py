@@ -25,17 +25,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_integrals
 from ..checks import finite_array
 from ..compile.body_layout import modes_of, second_order
 from ..rotation import skew
+from .block_operators import consecutive
 from .operators import joint_motion, phi
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["FlexibleOperators", "NodeMotion", "Precomputed", "body_inertia", "node_motion", "turned"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -73,8 +72,7 @@ def node_motion(marker: Marker, eta: Array, rate: Array) -> NodeMotion:
     turn, bend = np.split(second_order(flexible, marker.foot), 2)
 
     def twice(g: Array, a: Array, b: Array) -> Array:
-        found: Array = np.einsum("irs,r,s->i", g, a, b)
-        return found
+        return np.einsum("irs,r,s->i", g, a, b)
 
     p = marker.foot + gam @ eta + twice(bend, eta, eta) / 2
     slopes = lam + turn @ eta
@@ -165,11 +163,11 @@ class FlexibleOperators:
         item = f"system {system.name!r}"
         self.q = finite_array(q, (self.nq,), item=item, field="q")
         self.v = np.zeros(self.nv) if v is None else finite_array(v, (self.nv,), item=item, field="v")
-        self.rows = _spans(nv)
-        self.blocks = _spans([nm + 6 for nm in sizes])
+        self.rows = consecutive(nv)
+        self.blocks = consecutive([nm + 6 for nm in sizes])
         self.bodies: list[_Body] = []
         self.poses: list[tuple[Array, Array]] = [(np.eye(3), np.zeros(3))]
-        self._place(sizes, _spans(nq))
+        self._place(sizes, consecutive(nq))
         N = sum(nm + 6 for nm in sizes)
         self.H, self.E_Phi, self.M = np.zeros((self.nv, N)), np.zeros((N, N)), np.zeros((N, N))
         self.a, self.a_gravity = np.zeros(N), np.zeros(N)
@@ -268,8 +266,7 @@ class FlexibleOperators:
     @cached_property
     def K(self) -> Array:
         """Gain carried to the parent, E_Phi G, (N, nv)."""
-        gain: Array = self.E_Phi @ self.G
-        return gain
+        return self.E_Phi @ self.G
 
     @cached_property
     def E_Psi(self) -> Array:
@@ -342,14 +339,12 @@ class FlexibleOperators:
 
     def mass_inverse(self) -> Array:
         """Return (1 - H Psi K)* D^-1 (1 - H Psi K), (nv, nv), lemma 6.3."""
-        inverse: Array = self.inverse_factor().T @ np.linalg.inv(self.D) @ self.inverse_factor()
-        return inverse
+        return self.inverse_factor().T @ np.linalg.inv(self.D) @ self.inverse_factor()
 
     def bias(self) -> Array:
         """Return the generalized forces at v' = 0, (nv,): Coriolis, gyroscopic, gravity, elastic, damping."""
         loads = self.M @ self.Phi.T @ (self.a + self.a_gravity) + self.b + self.elastic
-        forces: Array = self.H @ self.Phi @ loads
-        return forces
+        return self.H @ self.Phi @ loads
 
     def kinetic_energy(self) -> float:
         """Return V* M V / 2, J."""
@@ -359,8 +354,7 @@ class FlexibleOperators:
         """Return v' (nv,) by lemma 7.1."""
         T, a = np.asarray(tau, dtype=float), self.a + self.a_gravity
         inner = T - self.H @ self.Psi @ (self.K @ T + self.P @ a + self.b + self.elastic)
-        result: Array = self.inverse_factor().T @ np.linalg.solve(self.D, inner) - self.K.T @ self.Psi.T @ a
-        return result
+        return self.inverse_factor().T @ np.linalg.solve(self.D, inner) - self.K.T @ self.Psi.T @ a
 
     def forward_dynamics(self, tau: ArrayLike, *, indirect: bool = False) -> Array:
         """Return v' (nv,) by the sweeps (7.10) to (7.12), modes first, then joints.
@@ -436,8 +430,7 @@ class FlexibleOperators:
         for j, (_, g) in enumerate(Gamma):
             whole[6 * j : 6 * j + 6, 6 * j : 6 * j + 6] = g
         solved = np.linalg.solve(np.eye(len(whole)) + made.Omega @ whole, made.Upsilon.T)
-        result: Array = made.Lambda - made.Upsilon @ whole @ solved
-        return result
+        return made.Lambda - made.Upsilon @ whole @ solved
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,8 +484,3 @@ def turned(R: Array) -> Array:
     six = np.zeros((6, 6))
     six[:3, :3] = six[3:, 3:] = R
     return six
-
-
-def _spans(sizes: list[int]) -> list[slice]:
-    ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]

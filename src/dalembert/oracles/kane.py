@@ -26,15 +26,16 @@ compiled core: the three are checked against one another. Cost O(nb nv^2), and O
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import finite_array
 from ..compile.body_layout import modes_of
 from ..errors import SingularityError
+from .block_operators import consecutive
 from .flexible_operators import body_inertia, turned
 from .moving_frames import MovingFrame, Relative, motion_rate, node_relative
 
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Kane", "motion_rate"]
 
-Array = NDArray[np.float64]
 
 # smallest eigenvalue of the mass matrix, scaled to unit diagonal, above round-off
 SINGULAR_TOL = 1e-13
@@ -99,7 +99,7 @@ class Kane:
         joints, bodies = self.forest.joints, [system.bodies[name] for name in self.forest.bodies[1:]]
         self.nb, self.modes = self.forest.nb, [modes_of(body) for body in bodies]
         sizes = [(h.element.nq + nm, h.element.nv + nm) for h, nm in zip(joints, self.modes, strict=True)]
-        self.q_spans, self.v_spans = (_spans([size[k] for size in sizes]) for k in (0, 1))
+        self.q_spans, self.v_spans = (consecutive([size[k] for size in sizes]) for k in (0, 1))
         self.nq, self.nv = (sum(size[k] for size in sizes) for k in (0, 1))
         self.q = finite_array(q, (self.nq,), item=f"system {system.name!r}", field="q")
         self.v = np.zeros(self.nv) if v is None else self._speeds(v, "v")
@@ -234,8 +234,7 @@ class Kane:
         return np.hstack([moment, given[:, 3:]])
 
     def _generalized(self, force: Array, moment: Array) -> Array:
-        result: Array = np.einsum("irk,ik->r", self.V, force) + np.einsum("irk,ik->r", self.omega, moment)
-        return result
+        return np.einsum("irk,ik->r", self.V, force) + np.einsum("irk,ik->r", self.omega, moment)
 
     # ---- inverse, forward and mixed dynamics
 
@@ -245,8 +244,7 @@ class Kane:
 
     def inverse_dynamics(self, v_dot: ArrayLike, loads: ArrayLike | None = None) -> Array:
         """Return the generalized forces (nv,) that give the motion v' (nv,)."""
-        tau: Array = self.mass_matrix() @ self._speeds(v_dot, "v_dot") + self.bias(loads)
-        return tau
+        return self.mass_matrix() @ self._speeds(v_dot, "v_dot") + self.bias(loads)
 
     def forward_dynamics(self, tau: ArrayLike | None = None, loads: ArrayLike | None = None) -> Array:
         """Return v' (nv,) under generalized forces `tau` (nv,) and `loads` (nb, 6) at body origins.
@@ -296,8 +294,7 @@ class Kane:
 
     def momenta(self) -> Array:
         """Return the generalized momenta A v, (nv,), (4.8)."""
-        p: Array = self.mass_matrix() @ self.v
-        return p
+        return self.mass_matrix() @ self.v
 
     # ---- motion of the bodies
 
@@ -345,8 +342,3 @@ class Kane:
             f"the mass matrix of system {self.system.name!r} is singular: "
             f"{', '.join(names[r] for r in speeds[involved])} can change without moving any inertia"
         )
-
-
-def _spans(sizes: list[int]) -> list[slice]:
-    ends = np.cumsum([0, *sizes])
-    return [slice(int(a), int(b)) for a, b in pairwise(ends)]

@@ -37,9 +37,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
+from ..arrays import Array, BoolArray
 from ..checks import finite_array
 from ..compile.body_layout import refuse_flexible
 from ..errors import SingularityError
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JointMotion", "Operators", "dense", "joint_motion"]
 
-Array = NDArray[np.float64]
 
 # articulated inertia relative to the composite one below which it is round-off
 SINGULAR_TOL = 1e-13
@@ -70,8 +70,7 @@ def phi(x_to_y: Array) -> Array:
 
 def dense(operator: LinearOperator) -> Array:
     """Return the matrix of a linear operator by applying it to every unit vector."""
-    matrix: Array = np.asarray(operator @ np.eye(operator.shape[1]), dtype=np.float64)
-    return matrix
+    return np.asarray(operator @ np.eye(operator.shape[1]), dtype=np.float64)
 
 
 # ---- joint motion, outward
@@ -132,6 +131,16 @@ class _Articulated(NamedTuple):
     G: Array
     tau_bar: Array
     P_plus: Array
+
+
+def _articulated(field: str, meaning: str) -> cached_property[LinearOperator]:
+    """Return the operator whose blocks are a field of `_Articulated`, as a property of `Operators`."""
+
+    def operator(self: Operators) -> LinearOperator:
+        return block_diagonal([getattr(body, field) for body in self._innovations])
+
+    operator.__doc__ = meaning
+    return cached_property(operator)
 
 
 class Operators:
@@ -283,35 +292,14 @@ class Operators:
         """Inertia of each body with everything outboard of it frozen, (6 nb, 6 nb), (5.2)."""
         return block_diagonal(self._composite)
 
-    @cached_property
-    def P(self) -> LinearOperator:
-        """Articulated inertia of each body with everything outboard of it, (6 nb, 6 nb), (6.1)."""
-        return block_diagonal([body.P for body in self._innovations])
-
-    @cached_property
-    def P_plus(self) -> LinearOperator:
-        """Articulated inertia transmitted through the joint, tau_bar P, (6 nb, 6 nb)."""
-        return block_diagonal([body.P_plus for body in self._innovations])
-
-    @cached_property
-    def D(self) -> LinearOperator:
-        """Articulated inertia along the joints' degrees of freedom, H P H*, (nv, nv)."""
-        return block_diagonal([body.D for body in self._innovations])
-
-    @cached_property
-    def D_inverse(self) -> LinearOperator:
-        """Inverse of D, (nv, nv)."""
-        return block_diagonal([body.D_inverse for body in self._innovations])
-
-    @cached_property
-    def G(self) -> LinearOperator:
-        """Gain P H* D^-1, (6 nb, nv)."""
-        return block_diagonal([body.G for body in self._innovations])
-
-    @cached_property
-    def tau_bar(self) -> LinearOperator:
-        """Projection 1 - G H of a force onto the part transmitted by the joint, (6 nb, 6 nb)."""
-        return block_diagonal([body.tau_bar for body in self._innovations])
+    P = _articulated("P", "Articulated inertia of each body with everything outboard of it, (6 nb, 6 nb), (6.1).")
+    P_plus = _articulated("P_plus", "Articulated inertia transmitted through the joint, tau_bar P, (6 nb, 6 nb).")
+    D = _articulated("D", "Articulated inertia along the joints' degrees of freedom, H P H*, (nv, nv).")
+    D_inverse = _articulated("D_inverse", "Inverse of D, (nv, nv).")
+    G = _articulated("G", "Gain P H* D^-1, (6 nb, nv).")
+    tau_bar = _articulated(
+        "tau_bar", "Projection 1 - G H of a force onto the part transmitted by the joint, (6 nb, 6 nb)."
+    )
 
     @cached_property
     def K(self) -> LinearOperator:
@@ -373,8 +361,7 @@ class Operators:
         erratum: the third line of (3.44) lacks the elastic force; rigid bodies have none.
         """
         forces = self.M @ self.Phi.T @ (self.a + self.a_gravity) + self.b - self._loads(loads)
-        bias: Array = self.H @ self.Phi @ forces
-        return bias
+        return self.H @ self.Phi @ forces
 
     def kinetic_energy(self) -> float:
         """Return V* M V / 2, J."""
@@ -399,8 +386,7 @@ class Operators:
         """Return [angular about the centre of mass; linear] momentum of all bodies, (6,)."""
         center = self.center_of_mass()
         each = (self.M @ self.V).reshape(self.nb, 6)
-        total: Array = sum((phi(p - center) @ h for p, h in zip(self.p, each, strict=True)), np.zeros(6))
-        return total
+        return sum((phi(p - center) @ h for p, h in zip(self.p, each, strict=True)), np.zeros(6))
 
     # ---- recursions
 
@@ -489,7 +475,7 @@ class Operators:
         bodies: list[_Articulated],
         tau: ArrayLike | None,
         given_v_dot: Array,
-        given: NDArray[np.bool_],
+        given: BoolArray,
         loads: ArrayLike | None,
     ) -> Array:
         """Return all of v' by the residual sweep (7.2) and the acceleration sweep (7.3)."""
@@ -536,7 +522,7 @@ class Operators:
     def _psi(self) -> list[Array]:
         return [phi @ body.tau_bar for phi, body in zip(self._phi, self._innovations, strict=True)]
 
-    def _eliminate(self, given: NDArray[np.bool_]) -> list[_Articulated]:
+    def _eliminate(self, given: BoolArray) -> list[_Articulated]:
         """Return the articulated-body quantities (6.1) with the degrees of freedom in `given` prescribed."""
         bodies: list[_Articulated] = []
         P_all = [M.copy() for M in self._M]

@@ -21,6 +21,11 @@ from ..system.display_options import (
 )
 
 if TYPE_CHECKING:
+    from anywidget import AnyWidget
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
+
+    from ..view.web.server import Viewer
     from .result import Result
 
 __all__ = ["ResultDisplay"]
@@ -47,7 +52,7 @@ class ResultDisplay:
         degrees: bool = False,
         ax: Any = None,
         path: Any = None,
-    ) -> list[Any]:
+    ) -> list[Axes]:
         """Plot outputs over time, or against another, and return the matplotlib axes.
 
         Parameters
@@ -70,7 +75,7 @@ class ResultDisplay:
 
         return plot(cast("Result", self), *names, against=against, degrees=degrees, ax=ax, path=path)
 
-    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Any]:
+    def plot_energy(self, *, ax: Any = None, path: Any = None) -> list[Axes]:
         """Plot energies, work and losses, and below them the energy balance (see `view.plot_energy`)."""
         from ..view.plots.time_series import plot_energy
 
@@ -86,7 +91,7 @@ class ResultDisplay:
         accelerations: Iterable[Any] = (),
         ghosts: bool = False,
         **options: Unpack[PictureKeywords],
-    ) -> Any:
+    ) -> Axes:
         """Draw the system at a time and return the axes (see `view.draw`).
 
         Parameters
@@ -104,7 +109,7 @@ class ResultDisplay:
         return draw_motion(self, t, velocities, accelerations, ghosts=ghosts, **options)
 
     @keywords_of(AnimationOptions)
-    def animate(self, path: Any = None, **options: Unpack[AnimationKeywords]) -> Any:
+    def animate(self, path: Any = None, **options: Unpack[AnimationKeywords]) -> FuncAnimation | Path:
         """Animate the motion: as a ``.gif``, ``.mp4`` or ``.html`` file, or without a path for a notebook.
 
         Parameters
@@ -129,7 +134,9 @@ class ResultDisplay:
         return animate(self, path, **options)
 
     @keywords_of(SceneOptions)
-    def view(self, *, open_browser: bool | None = None, port: int = 0, **options: Unpack[SceneKeywords]) -> Any:
+    def view(
+        self, *, open_browser: bool | None = None, port: int = 0, **options: Unpack[SceneKeywords]
+    ) -> Viewer | AnyWidget:
         """Show the motion in a browser or a notebook cell, to rotate, play, plot and measure.
 
         Parameters

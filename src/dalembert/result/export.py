@@ -6,9 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Array
 from ..checks import checked
 from ..model import Model
 from .records import Axis
@@ -30,13 +28,13 @@ __all__ = ["ResultExport"]
 class ResultExport:
     """Tables and files of a motion, written by `result.storage`."""
 
-    t: NDArray[np.float64]
+    t: Array
     axis: Axis
 
     @property
     def _head(self) -> str:
         """Heading of t in tables."""
-        return "t" if self.axis.plain else self.axis.label
+        return "t" if self.axis.is_time else self.axis.label
 
     @property
     def _whole(self) -> Result:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..errors import ModelError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Extremum", "extremum"]
 
-Array = NDArray[np.float64]
 
 N_POINTS = 6  # points per step
 N_REFINED = 3  # intervals that are refined
@@ -65,13 +64,13 @@ def extremum(result: Result, name: str, sign: float) -> Extremum:
 def _times(result: Result) -> Array:
     """Return times within all steps (k,), in order."""
     first, last = result.t[0], result.t[-1]
-    inner = result.steps[(result.steps > first) & (result.steps < last)]
+    inner = result.step_times[(result.step_times > first) & (result.step_times < last)]
     ends = np.unique(np.concatenate([result.t, inner]))
     parts = np.linspace(0.0, 1.0, N_POINTS, endpoint=False)
     return np.append((ends[:-1, None] + np.diff(ends)[:, None] * parts).ravel(), ends[-1])
 
 
-def _apart(places: NDArray[np.intp]) -> list[int]:
+def _apart(places: IndexArray) -> list[int]:
     """Return indices of intervals, the best first, without those next to a better one."""
     kept: list[int] = []
     for k in places.tolist():

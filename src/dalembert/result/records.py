@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..model import Model
 from ..model.cache import cached_per_model
 from .outputs.units import rate_unit, row_units
 
 __all__ = ["TIME", "Axis", "EventRecord", "Labels", "Stats"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(repr=False)
@@ -108,7 +106,7 @@ class Axis:
     unit: str = "s"
 
     @property
-    def plain(self) -> bool:
+    def is_time(self) -> bool:
         """True if the axis is time."""
         return self == TIME
 

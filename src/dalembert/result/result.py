@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..answer import Answer
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..errors import DalembertError, ModelError
 from ..model import Model, State
@@ -18,16 +19,17 @@ from ..model.undetermined_efforts import undetermined_efforts
 from .display import ResultDisplay
 from .export import ResultExport
 from .extrema import Extremum, extremum
-from .outputs import Motion, Output, Periods, PrescribedMotion, names
 from .outputs.cumulative import continuous, work_and_loss
-from .outputs.output import value_of
+from .outputs.driven_motion import PrescribedMotion
+from .outputs.lookup import names
+from .outputs.motion import Motion, Periods
+from .outputs.output import Output, value_of
 from .records import TIME, Axis, EventRecord, Labels, Stats
 from .storage.columns import flat_columns
 from .storage.output_metadata import read_output_metadata
 
 __all__ = ["EventRecord", "Labels", "Result", "Stats"]
 
-Array = NDArray[np.float64]
 Dense = Callable[[Array], tuple[Array, Array, Array]]
 
 _STATUS = ("finished", "event", "interrupted", "failed")
@@ -59,7 +61,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         Conditions by time; those of the description if left out.
     labels, stored : Labels, dict of str to array
         Names, and columns by name, of a result read from a file.
-    steps, breaks : (k,) s, or functions that give them
+    step_times, discontinuity_times : (k,) s, or functions that give them
         Ends of steps, and discontinuity times: integrals over time are computed between them.
     prescribed : bool
         Fully driven motion: accelerations follow from drives and loops, and no inertia is needed.
@@ -105,8 +107,8 @@ class Result(ResultDisplay, ResultExport, Answer):
         conditions: Periods | None = None,
         labels: Labels | None = None,
         stored: dict[str, Array] | None = None,
-        steps: ArrayLike | Callable[[], Array] = (),
-        breaks: ArrayLike | Callable[[], Array] = (),
+        step_times: ArrayLike | Callable[[], Array] = (),
+        discontinuity_times: ArrayLike | Callable[[], Array] = (),
         prescribed: bool = False,
         axis: Axis = TIME,
     ) -> None:
@@ -129,7 +131,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         self.status, self.message = status, message
         self.events = list(events)
         self.dense = dense
-        self._steps, self._breaks = steps, breaks
+        self._step_times, self._discontinuity_times = step_times, discontinuity_times
         self.prescribed = prescribed
         self._stored = dict(stored or {})
         self._origin: Result | None = None
@@ -160,8 +162,8 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     def _headline(self) -> str:
         ends = self.axis.span(self.t[0], self.t[-1]) if len(self) > 1 else f"{self.t[0]:.6g}{self.axis.ending}"
-        span = ends if self.axis.plain else f"{self.axis.name} {ends}"
-        count = f"{len(self)} {'time' if self.axis.plain else 'position'}{'s' if len(self) > 1 else ''}"
+        span = ends if self.axis.is_time else f"{self.axis.name} {ends}"
+        count = f"{len(self)} {'time' if self.axis.is_time else 'position'}{'s' if len(self) > 1 else ''}"
         reason = f" ({self.message})" if self.message else ""
         method = f"; {self.stats.method}, {self.stats.steps} steps" if self.stats.method else ""
         return f"{count}, {span}, {self.status}{reason}{method}"
@@ -174,17 +176,20 @@ class Result(ResultDisplay, ResultExport, Answer):
         return Labels.of(self.require_model())
 
     @cached_property
-    def steps(self) -> Array:
+    def step_times(self) -> Array:
         """Ends of the steps of the run, (k,) s."""
-        return np.asarray(self._steps() if callable(self._steps) else self._steps, dtype=float)
+        return np.asarray(self._step_times() if callable(self._step_times) else self._step_times, dtype=float)
 
     @cached_property
-    def breaks(self) -> Array:
+    def discontinuity_times(self) -> Array:
         """Discontinuity times of the run, (k,) s."""
-        return np.asarray(self._breaks() if callable(self._breaks) else self._breaks, dtype=float)
+        return np.asarray(
+            self._discontinuity_times() if callable(self._discontinuity_times) else self._discontinuity_times,
+            dtype=float,
+        )
 
     @property
-    def final(self) -> State:
+    def final_state(self) -> State:
         """The last state."""
         return State(self.q[-1].copy(), self.v[-1].copy(), float(self.t[-1]), self.x[-1].copy())
 
@@ -222,8 +227,8 @@ class Result(ResultDisplay, ResultExport, Answer):
             dense=self.dense or self._states,
             conditions=self.conditions,
             labels=self._labels,
-            steps=self.steps,
-            breaks=self.breaks,
+            step_times=self.step_times,
+            discontinuity_times=self.discontinuity_times,
             prescribed=self.prescribed,
             axis=self.axis,
         )
@@ -232,10 +237,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         first, last = self.t[0], self.t[-1]
         slack = 1e-12 * (last - first)
         if times.ndim != 1 or not ((times >= first - slack) & (times <= last + slack)).all():
-            what = "times" if self.axis.plain else f"values of {self.axis.name}"
+            what = "times" if self.axis.is_time else f"values of {self.axis.name}"
             raise ModelError("result.at", "t", times, f"give {what} from {self.axis.span(first, last)}")
-        clipped: Array = np.clip(times, first, last)
-        return clipped
+        return np.clip(times, first, last)
 
     def _states(self, times: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at times within the result; the stored states at stored times."""
@@ -289,8 +293,8 @@ class Result(ResultDisplay, ResultExport, Answer):
         if self.model is None:
             return self._stored_output(what, times)
         output = Output.of(self.model, what)
-        if output.plain is not None:
-            return output.factor * self.output(output.plain, times)
+        if output.base is not None:
+            return output.factor * self.output(output.base, times)
         needs_all = bool(output.history or output.branch or (output.whole and output.whole.branch))
         if times is not None:
             requested = self._within(np.array(times, dtype=float))
@@ -298,9 +302,8 @@ class Result(ResultDisplay, ResultExport, Answer):
                 raise ModelError("output", "times", times, "give one or more times, s")
             if not needs_all:
                 return self._values(output, self._motion_at(requested))
-            merged = self.refined(requested)
-            values: Array = merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
-            return values
+            merged = self.with_times(requested)
+            return merged.output(output)[np.searchsorted(merged.t, requested, side="right") - 1]
         if needs_all and self._origin is not None:
             return self._origin.output(output, self.t)
         return self._values(output, self._motion)
@@ -339,13 +342,13 @@ class Result(ResultDisplay, ResultExport, Answer):
     def describe(self, name: str) -> str:
         """Return unit, shape and meaning of an output on one line, and components that are not determined."""
         if self.model is None:
-            known = self.about(name)
+            known = self.find_output(name)
             if known is None:
                 self._stored_output(name, None)  # raises an error for outputs that are not stored
                 return f"{name}: of unknown unit; the file does not describe it"
             return known.describe()
         text = Output.of(self.model, name).describe()
-        determined = self.unique(name)
+        determined = self.is_determined(name)
         if determined.all():
             return text
         part = f" in {100 * float(np.mean(~determined)):.3g} % of its numbers" if determined.any() else ""
@@ -353,7 +356,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             return f"{text}; not unique{part}: several drives prescribe the same motion, and share the effort"
         return f"{text}; not unique{part}: redundant connections share it; the values of least norm are given"
 
-    def about(self, what: Any) -> Output | None:
+    def find_output(self, what: Any) -> Output | None:
         """Return unit, shape and meaning of an output.
 
         For a result read from a file without its model: from the file; None if it has no such entry.
@@ -362,7 +365,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             return read_output_metadata(self.labels, self._kept.get("outputs", {}), what)
         return Output.of(self.model, what)
 
-    def unique(self, name: str) -> NDArray[np.bool_]:
+    def is_determined(self, name: str) -> BoolArray:
         """Return a mask of the determined values of an output, (n, ...); loads shared by redundant connections are not.
 
         Examples
@@ -375,9 +378,9 @@ class Result(ResultDisplay, ResultExport, Answer):
                [False, False, False]])
         """
         output = Output.of(self.require_model(), name)
-        if output.unique is None:
+        if output.determined is None:
             return np.ones((len(self), *(output.shape or ())), dtype=bool)
-        return output.unique(self._motion)
+        return output.determined(self._motion)
 
     @property
     def cut_joints(self) -> tuple[str, ...]:
@@ -394,7 +397,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return self._kind(self.require_model(), times, *self._states(times), conditions=self.conditions)
 
     @property
-    def controlled(self) -> bool:
+    def _has_control(self) -> bool:
         """True if joint forces or inputs were external."""
         return self.conditions is not None and any(one.control is not None for one in self.conditions.conditions)
 
@@ -414,8 +417,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         if output.history is not None:
             return output.history(self)
         if output.whole is not None and output.whole.branch:
-            part: Array = self._values(output.whole, motion)[:, output.index]
-            return part
+            return self._values(output.whole, motion)[:, output.index]
         values = value_of(output, motion)
         return continuous(self, output, values) if output.branch else values
 
@@ -426,7 +428,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         return work_and_loss(self)
 
     @checked("times")
-    def refined(self, times: ArrayLike) -> Result:
+    def with_times(self, times: ArrayLike) -> Result:
         """Return the result with the states at more times (k,) s, in order, among its own."""
         requested = self._within(np.array(times, dtype=float))
         fresh = requested[~np.isin(requested, self.t)]

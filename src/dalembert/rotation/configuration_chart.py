@@ -15,18 +15,21 @@ lines of the rate of the angle times the unit vector of that row, which both col
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import ModelError
-from .euler_angles import sequence
+from .angle_sequences import sequence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Chart", "chart"]
 
-Array = NDArray[np.float64]
 
 # left and right dot of the inclined line of a rotation about each axis: it climbs for the first and the third
 INCLINED = ((2, 1), (0, 2), (1, 0))
@@ -102,7 +105,7 @@ class Chart:
             return (" " * (_WIDE // 2 + shift) + mark).ljust(_WIDE)
         return " " * _WIDE
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the chart and return the axes; needs matplotlib."""
         from ..view.plots.angle_charts import plot_chart
 

@@ -11,22 +11,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 
 if TYPE_CHECKING:
     from ..model import Model
 
 __all__ = ["BranchLog", "owner_of"]
 
-Array = NDArray[np.float64]
 
-
-def owner_of(model: Model, threshold: int) -> str:
+def owner_of(model: Model, function: int) -> str:
     """Return the owner of a switching function, as named in messages."""
-    row = model.thresholds[threshold][0]
-    name = next((name for name, place in model.compiled.elements.places.items() if place.row == row), "")
+    row = model.switching_functions[function][0]
+    name = next((name for name, place in model.compiled.elements.indices.items() if place.row == row), "")
     return f"element {name!r}" if name else "a signal"
 
 
@@ -46,7 +44,7 @@ class BranchLog:
         Owners of switching functions whose sliding mode has a note.
     """
 
-    whole: NDArray[np.bool_]
+    whole: BoolArray
     parts: list[tuple[Array, Array]] = field(default_factory=list)
     noted: set[str] = field(default_factory=set)
 
@@ -54,7 +52,7 @@ class BranchLog:
         """Record the branch changes of an integrator; yield times, sliding switching functions, and sides."""
         if not len(self.whole):
             return
-        times, sides = integrator.take_switches()
+        times, sides = integrator.take_branches()
         if len(times):
             self.parts.append((times, sides))
         slides = (sides == 0) & ~self.whole
@@ -92,4 +90,4 @@ class BranchLog:
     def set_on(self, integrator: _core.Integrator) -> None:
         """Set the log on an integrator that repeats steps."""
         if len(self.whole):
-            integrator.set_switches(*self.arrays())
+            integrator.set_branches(*self.arrays())

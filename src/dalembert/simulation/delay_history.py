@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 if TYPE_CHECKING:
     from ..model import History, State
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["record_jump", "record_step"]
 
-Array = NDArray[np.float64]
 
 MAX_PIECES = 32  # polynomials for one step
 ORDER = 6  # of the interpolation error in the length of a piece
@@ -25,7 +25,7 @@ def record_step(run: Run, history: History, *, begins: bool) -> None:
     if not begins and history.t and t > history.t[-1]:
         _add_inner_rows(run, history, t, (q, v, x))
     history.add(t, q, v, x, a, dx, jump=begins)
-    if not begins and t in run.breaks:  # rates just after the discontinuity
+    if not begins and t in run.discontinuity_times:  # rates just after the discontinuity
         history.add(t, q, v, x, *_rates(run, np.array([t + 4e-15 * abs(t)]), q[None], v[None], x[None])[0], jump=True)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..model import Conditions, Model, SampledControl, State
 from ..model.interpolation import interpolate
@@ -36,7 +37,7 @@ from .diagnostics.motion_notes import motion_notes
 from .diagnostics.run_diagnostics import find_result_error
 from .diagnostics.unmonitored_switching import unmonitored_note
 from .events.control_sampling import ControlSampler
-from .events.discontinuity_times import breaks_until
+from .events.discontinuity_times import discontinuity_times_until
 from .events.drive_velocity_jumps import check_no_jumps
 from .interrupts import Interrupt, defer_interrupt
 from .options import SUNDIALS_METHODS, Options
@@ -46,7 +47,6 @@ from .start import start_state
 
 __all__ = ["run_external_solver"]
 
-Array = NDArray[np.float64]
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 UNCONTROLLED_TOL = 1e30  # of multipliers, which IDA excludes from error control by it
@@ -77,8 +77,7 @@ def run_external_solver(method: str, request: SimulationRequest) -> Result:
     except DalembertError as error:
         if request.on_error == "raise" or error.result is None:
             raise
-        partial: Result = error.result
-        return partial
+        return error.result
     if request.on_error != "return":
         defer_interrupt(interrupt)
     return result
@@ -169,7 +168,7 @@ class Residual:
     def __init__(self, equations: Equations, start: State) -> None:
         self.equations, model = equations, equations.model
         self.model = model
-        self.driven = equations.conditions.given
+        self.driven = equations.conditions.acceleration_prescribed
         self.rows = _independent(model, start.q, start.t, ~self.driven) if model.nc else np.zeros(0, dtype=np.int64)
         self.size = model.nq + model.nv + model.nx + len(self.rows)
 
@@ -192,19 +191,19 @@ class Residual:
         a, lam = np.array(slope[nq : nq + nv]), np.zeros(model.nc)
         lam[self.rows] = y[nq + nv + nx :]
         conditions = self.equations.conditions
-        motion = model._supplied(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
+        motion = model._required_forces(q, v, a, lam=lam, t=t, x=x, conditions=conditions)
         dx = model.report(["dx"], t, q, v, x, conditions=conditions)["dx"] if nx else x
         closure = np.zeros(0)
         if len(self.rows):
             P = model.constraint_jacobian(q, t=t)
-            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.row_motion(t)[2])[self.rows]
-        motion[self.driven] = (a - model.drive_motion(t)[2])[self.driven]
+            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.constraint_targets(t)[2])[self.rows]
+        motion[self.driven] = (a - model.drive_targets(t)[2])[self.driven]
         return np.concatenate(
             [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
         )
 
 
-def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _independent(model: Model, q: Array, t: float, free: BoolArray) -> NDArray[np.int64]:
     """Return an independent set of constraint rows for the free velocities at q."""
     return independent_rows(model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free]))
 
@@ -352,10 +351,14 @@ class _ExternalRun:
         self.sampler = ControlSampler(conditions) if sampled else None
         if self.sampler is not None:
             self.sampler.take(start)
-        self.breaks = breaks_until(conditions, start.t, request.t_end, also=request.breaks)
-        inner = self.breaks[(self.breaks > start.t) & (self.breaks < request.t_end)]
+        self.discontinuity_times = discontinuity_times_until(
+            conditions, start.t, request.t_end, also=request.discontinuity_times
+        )
+        inner = self.discontinuity_times[
+            (self.discontinuity_times > start.t) & (self.discontinuity_times < request.t_end)
+        ]
         self.ends = np.append(inner, request.t_end).tolist()
-        self.equations.integrator.set_breaks(self.breaks)
+        self.equations.integrator.set_discontinuities(self.discontinuity_times)
         self.t = [start.t]
         self.rows = [start]
         self.steppers: list[_ScipySteps | _SundialsSteps] = []
@@ -439,7 +442,7 @@ class _ExternalRun:
             status=status,
             message=message,
             dense=dense if len(self.t) > 1 else None,
-            conditions=None if conditions.as_described else single_period(conditions),
-            steps=self.t,
-            breaks=self.breaks,
+            conditions=None if conditions.is_default else single_period(conditions),
+            step_times=self.t,
+            discontinuity_times=self.discontinuity_times,
         )

@@ -32,7 +32,9 @@ LOST_INERTIA_RATIO = 1e-5  # least inertia of a motion relative to its earlier v
 N_INERTIA_SAMPLES = 12  # states of a run for its usual inertia
 STRETCH_TOL = 1e-2  # margin of a stretched chain: a run stops at about 1e-7 of the reach, with the root of that left
 
-APART, NOT_FINITE, UNDERFLOW, UNSOLVED = (_core.outcomes[k] for k in ("apart", "not_finite", "underflow", "unsolved"))
+LOOPS_OPEN, NOT_FINITE, STEP_UNDERFLOW, NEWTON_FAILED = (
+    _core.outcomes[k] for k in ("loops_open", "not_finite", "step_underflow", "newton_failed")
+)
 
 
 def make_error(run: Run, outcome: int) -> DalembertError:
@@ -40,18 +42,18 @@ def make_error(run: Run, outcome: int) -> DalembertError:
     model = run.model
     t, q = run.integrator.state()[:2]
     where = f"at t = {t:.9g} s"
-    stretched = _stretched_chains(run, q) if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) else ""
+    stretched = _stretched_chains(run, q) if outcome in (LOOPS_OPEN, STEP_UNDERFLOW, NOT_FINITE, NEWTON_FAILED) else ""
     if stretched:
         return SingularityError(f"{where} the mechanism cannot move on: {stretched}")
-    if outcome in (APART, UNDERFLOW, NOT_FINITE, UNSOLVED) and model.nc:
+    if outcome in (LOOPS_OPEN, STEP_UNDERFLOW, NOT_FINITE, NEWTON_FAILED) and model.nc:
         stuck = _singular_loops(run, t, q)
         if stuck:
             return SingularityError(f"{where} the mechanism cannot move on: {stuck}")
-    if outcome in (UNDERFLOW, NOT_FINITE, UNSOLVED):
+    if outcome in (STEP_UNDERFLOW, NOT_FINITE, NEWTON_FAILED):
         lost = lost_inertia(run)
         if lost:
             return SingularityError(f"{where} the motion cannot continue: {lost}")
-    if outcome == APART:
+    if outcome == LOOPS_OPEN:
         residual = np.abs(model.constraint_residual(q, t=t))
         worst = model.constraint_connections[int(residual.argmax())]
         return IntegrationError(
@@ -61,19 +63,19 @@ def make_error(run: Run, outcome: int) -> DalembertError:
         )
     if outcome == NOT_FINITE:
         return _not_finite_error(run, where)
-    if outcome in (UNSOLVED, UNDERFLOW):
+    if outcome in (NEWTON_FAILED, STEP_UNDERFLOW):
         cause = find_parallel_driven_axes(model, t) or find_discontinuity(
             run.conditions, run.options, run.state, run.options.step or 0.0
         )
         if cause:
             return IntegrationError(f"{where} no step is small enough: {cause}")
-    if outcome == UNSOLVED:
+    if outcome == NEWTON_FAILED:
         return IntegrationError(
             f"{where} an implicit step of {run.integrator.step:.3g} s failed: its equations have no solution "
             "nearby. Give a shorter step, or check for forces that jump there"
         )
-    if outcome == UNDERFLOW:
-        dof, error = run.integrator.worst
+    if outcome == STEP_UNDERFLOW:
+        dof, error = run.integrator.worst_error
         name = model.speed_names[dof] if dof < model.nv else f"element state {dof - model.nv}"
         return IntegrationError(
             f"{where} no step is small enough: the error in {name!r} stays at {error:.3g} times the tolerance with a "
@@ -108,7 +110,7 @@ def _not_finite_error(run: Run, where: str) -> DalembertError:
 
 def lost_inertia(run: Run) -> str:
     """Return a message on velocities that have lost their inertia during the run; empty if there are none."""
-    model, free = run.model, np.flatnonzero(~run.conditions.given)
+    model, free = run.model, np.flatnonzero(~run.conditions.acceleration_prescribed)
     times, places, *_ = run.records.arrays()
     if not len(free):
         return ""
@@ -121,7 +123,7 @@ def lost_inertia(run: Run) -> str:
         """Return the least scaled inertia of motions permitted by the loops, and that motion."""
         motions = np.eye(len(free))
         if model.nc:
-            P = (model.constraint_jacobian(q, t=t) * run.conditions.holds()[:, None])[:, free] * unit
+            P = (model.constraint_jacobian(q, t=t) * run.conditions.active_rows()[:, None])[:, free] * unit
             motions = null_space(P, ROW_RANK_TOL, 0.0).T
         if not len(motions):
             return np.inf, unit
@@ -220,7 +222,7 @@ def _failed_loads(run: Run) -> str:
 
 def _singular_loops(run: Run, t: float, q: np.ndarray) -> str:
     """Return a message on a singular configuration of the loops at q; empty if it is regular."""
-    free = ~run.conditions.given
+    free = ~run.conditions.acceleration_prescribed
     try:
         mobile = not free.all() or mobility(run.model, q=q, t=t).mobility > 0
     except DalembertError:

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from numpy.typing import ArrayLike
 
 from ..checks import checked, finite_number
-from ..connections.laws import break_times
+from ..connections.laws import check_discontinuity_times
 from ..errors import DalembertError, ModelError
 from ..model import Model, SampledControl, State, as_model
 from ..result import Motion, Output, Result, single_period
@@ -140,7 +140,7 @@ class Live:
             t_end=begin,
             events=EventFunctions(model, events),
             friction=friction_state,
-            breaks=break_times(discontinuity_times, item="Live"),
+            discontinuity_times=check_discontinuity_times(discontinuity_times, item="Live"),
         )
         self._run = Run(request, Interrupt())
         self._run.notes = notes + start.notes

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model
@@ -16,7 +16,6 @@ from .absolute_tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "is_external_method", "make_options"]
 
-Array = NDArray[np.float64]
 
 FIXED_STEP_METHODS = ("rk4", "euler")
 SUNDIALS_METHODS = ("cvode", "ida")
@@ -53,10 +52,10 @@ class Options:
     spectral_radius: float
     project: bool
     detect_stiffness: bool
-    tolerances: NDArray[np.float64] = field(compare=False, repr=False)
+    tolerances: Array = field(compare=False, repr=False)
 
-    def integrator(self, conditions: Conditions, breaks: Array | None = None) -> _core.Integrator:
-        """Return an integrator of the model under conditions, whose steps end at breaks (n,), s."""
+    def integrator(self, conditions: Conditions, discontinuity_times: Array | None = None) -> _core.Integrator:
+        """Return an integrator of the model under conditions, whose steps end at discontinuity times (n,), s."""
         integrator = _core.Integrator(
             conditions.model,
             conditions,
@@ -67,10 +66,10 @@ class Options:
             fixed_step=self.step,
             spectral_radius=self.spectral_radius,
             project=self.project,
-            watch=self.detect_stiffness,
+            detect_stiffness=self.detect_stiffness,
         )
-        if breaks is not None and len(breaks):
-            integrator.set_breaks(breaks)
+        if discontinuity_times is not None and len(discontinuity_times):
+            integrator.set_discontinuities(discontinuity_times)
         return integrator
 
     @property

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..closure.starts.named_start_values import named_count
 from ..errors import ModelError
 from ..model import Conditions, History, Model, SampledControl, State
@@ -22,7 +23,6 @@ from .options import Options
 
 __all__ = ["NO_TIMES", "SimulationRequest", "as_control", "output_times", "run_count", "start_conditions"]
 
-Array = NDArray[np.float64]
 
 NO_TIMES: Array = np.zeros(0)
 
@@ -45,7 +45,7 @@ class SimulationRequest:
         Start values; those of the system if None.
     friction : FrictionState or None
         Dry friction and stops of joints, if there are any.
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Discontinuity times given by the user.
     drive_jumps : list of DriveVelocityJump
     joint_limits : bool
@@ -68,7 +68,7 @@ class SimulationRequest:
     times: Array | None = None
     state: State | Mapping[str, Any] | None = None
     friction: FrictionState | None = None
-    breaks: Array = field(default_factory=lambda: NO_TIMES)
+    discontinuity_times: Array = field(default_factory=lambda: NO_TIMES)
     drive_jumps: list[DriveVelocityJump] = field(default_factory=list)
     joint_limits: bool = True
     notes: list[str] = field(default_factory=list)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, SampledControl, State
 from ..result import EventRecord
@@ -23,7 +24,7 @@ from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
 from .diagnostics.stagnation import StagnationMonitor, ZenoMonitor
 from .events.control_sampling import ControlSampler
-from .events.discontinuity_times import breaks_until, discontinuity_sources
+from .events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from .events.drive_velocity_jumps import jump_events
 from .events.events import EventContext, EventFunctions
 from .events.velocity_jumps import velocities_after_jump, work_of_drives
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Run"]
 
-Array = NDArray[np.float64]
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
 REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped"))
@@ -72,10 +72,10 @@ class Run:
     t_end : float, s
     times : (k,) s or None
         Output times; every step if None.
-    breaks : (n,) s
+    discontinuity_times : (n,) s
         Discontinuity times, at which steps end.
     horizon : float, s
-        Time up to which `breaks` are known.
+        Time up to which `discontinuity_times` are known.
     g : (events,)
         Values of the event functions at the time reached.
     events : list of EventRecord
@@ -91,18 +91,20 @@ class Run:
         self.conditions, self.options = request.conditions, request.options
         self.t_end, self.times = request.t_end, request.times
         self.friction, self.history = request.friction, request.conditions.history
-        self.event_functions, self.given_breaks = request.events, request.breaks
+        self.event_functions, self.given_discontinuity_times = request.events, request.discontinuity_times
         self.progress = Progress(request.t_start, request.t_end, request.progress)
         model = request.conditions.model
         if request.drive_jumps:
             jumps = jump_events(request.drive_jumps, request.t_start, request.t_end)
             self.event_functions = EventFunctions(model, [*request.events.events, *jumps])
-            self.given_breaks = np.union1d(request.breaks, [event.value for event in jumps])  # no step crosses a jump
+            self.given_discontinuity_times = np.union1d(
+                request.discontinuity_times, [event.value for event in jumps]
+            )  # no step crosses a jump
         if self.friction is not None:
             self.event_functions.add_internal(self.friction.events)
         sampled = isinstance(self.conditions.control, SampledControl)
         self.sampler = ControlSampler(self.conditions) if sampled else None
-        self.breaks, self.horizon = np.zeros(0), -np.inf
+        self.discontinuity_times, self.horizon = np.zeros(0), -np.inf
         self.integrator = self.options.integrator(self.conditions)
         self.stream: Stream | None = None
         self.resumed_request: dict[str, Any] | None = None  # record of the request of the run that this one resumes
@@ -122,8 +124,10 @@ class Run:
         self._on_branches_cache: tuple[Conditions, Conditions] | None = None
         compounds = compound_nodes(model)
         self.compound_branches = CompoundBranches(compounds) if compounds else None
-        branch_log = BranchLog(np.array([kind in ("whole", "table") for _, kind in model.thresholds], dtype=bool))
-        needs_steps = self.event_functions.events or self.history is not None or model.thresholds or compounds
+        branch_log = BranchLog(
+            np.array([kind in ("integer", "table") for _, kind in model.switching_functions], dtype=bool)
+        )
+        needs_steps = self.event_functions.events or self.history is not None or model.switching_functions or compounds
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
@@ -152,20 +156,22 @@ class Run:
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampler is not None:
             self.sampler.take(state)
-        self.update_breaks(state.t)
+        self.update_discontinuity_times(state.t)
         self._begin_segment(state)
         self.records.replace_last(*self.integrator.state()[:4])
 
-    def update_breaks(self, begin: float) -> None:
+    def update_discontinuity_times(self, begin: float) -> None:
         """Find the discontinuity times from a time, s, up to the known end of the run."""
         longer = self.sampler is not None and np.isfinite(self.horizon)
         self.horizon = max(self.t_end, 2 * self.t_end - begin) if longer else self.t_end
-        self.breaks = self.breaks_under(self.conditions, begin)
-        self.integrator.set_breaks(self.breaks)
+        self.discontinuity_times = self.discontinuity_times_under(self.conditions, begin)
+        self.integrator.set_discontinuities(self.discontinuity_times)
 
-    def breaks_under(self, conditions: Conditions, begin: float) -> Array:
+    def discontinuity_times_under(self, conditions: Conditions, begin: float) -> Array:
         """Return the discontinuity times under conditions, (n,) s."""
-        return breaks_until(conditions, begin, self.horizon, smooth=not self.options.step, also=self.given_breaks)
+        return discontinuity_times_until(
+            conditions, begin, self.horizon, smooth=not self.options.step, also=self.given_discontinuity_times
+        )
 
     @property
     def current_options(self) -> Options:
@@ -175,11 +181,11 @@ class Run:
         return replace(self.options, max_step=min(self.options.max_step, MAX_STEP_WHILE_STUCK * self.friction.span))
 
     def _begin_segment(self, state: State) -> None:
-        self.segments.append(Segment(state.t, self.current_options, self.conditions, self.breaks))
+        self.segments.append(Segment(state.t, self.current_options, self.conditions, self.discontinuity_times))
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
-        if self.model.thresholds:
+        if self.model.switching_functions:
             self._take_branch_changes()
         if outcome != REACHED:
             raise make_error(self, outcome)
@@ -202,7 +208,9 @@ class Run:
             left |= {k: side for k, side in before.branches.items() if sides[k] == side}
             if slides != before.sliding or {**left, **ours} != before.branches:
                 conditions = self.conditions.changed(sliding=slides, branches={**left, **ours})
-                self.segments.append(Segment(t, last.options, conditions, last.breaks, last.usual_slack))
+                self.segments.append(
+                    Segment(t, last.options, conditions, last.discontinuity_times, last.usual_min_pivot)
+                )
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
@@ -218,7 +226,7 @@ class Run:
             now = EventContext(conditions, state)
             self._record_friction_change(self.friction.settle(now, ()), now)
             self.conditions, state = now.conditions, State(q=now.q, v=now.v, t=t, x=x)
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.records.add(t, state.q, state.v, state.x)
         self._begin_segment(state)
         self.integrator.step = step
@@ -230,11 +238,11 @@ class Run:
         if self.friction is not None:
             self.friction.set_model(self.model)
         if moved and discontinuity_sources(self.model).uses:
-            self.update_breaks(self.segments[0].begin)
+            self.update_discontinuity_times(self.segments[0].begin)
 
     def _record_step(self, begins: bool = False) -> None:
         """Record the last step for inputs with a delay, and the loop slack of the integrator for dense output."""
-        self.segments[-1].usual_slack = self.integrator.usual_slack
+        self.segments[-1].usual_min_pivot = self.integrator.usual_min_pivot
         if self.history is not None:
             record_step(self, self.history, begins=begins)
 
@@ -242,7 +250,7 @@ class Run:
         t, q, v, x = self.integrator.state()[:4]
         self._collect_counts()
         self.options = replace(self.options, method=method, detect_stiffness=False)
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(State(q=q, v=v, t=t, x=x))
 
     # ---- steps
@@ -253,8 +261,8 @@ class Run:
         if self.event_functions.events:
             steps = self._steps_before_event_search()
         if self.t_end > self.horizon:
-            self.update_breaks(self.segments[0].begin)
-            self.segments[-1].breaks = self.breaks
+            self.update_discontinuity_times(self.segments[0].begin)
+            self.segments[-1].discontinuity_times = self.discontinuity_times
         while True:
             if self.interrupt.pressed:
                 return "interrupted"
@@ -308,8 +316,8 @@ class Run:
 
     def _take_rows(self) -> tuple[Rows, float]:
         """Return the rows of the steps taken, and the longest next step if some left their compound branch, else 0."""
-        rows: Rows = self.integrator.take()
-        if self.model.thresholds:
+        rows: Rows = self.integrator.take_records()
+        if self.model.switching_functions:
             self._take_branch_changes()
         if self.trajectory.sampled and self.stream is None:
             self.trajectory.add_steps(self.integrator.take_steps())
@@ -334,7 +342,7 @@ class Run:
 
     def _roll_back(self, checkpoint: bytes, g: Array) -> None:
         """Return to the state before steps whose events were not located."""
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.integrator.restore(checkpoint)
         self.g = g
         self.trajectory.drop_branches_after(self.integrator.t)
@@ -384,10 +392,10 @@ class Run:
         if self.segments[-1].begin == t:
             self.segments.pop()
         self.conditions = self.conditions if conditions is None else conditions
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(state)
         if length:
-            self.integrator.first_step(length)
+            self.integrator.set_first_step(length)
         return True
 
     def _pass_transient(self) -> bool:
@@ -409,12 +417,12 @@ class Run:
         loose = self.options.tolerances.copy()
         loose[nv : 2 * nv][fast] = 10.0 * (np.abs(v) + np.abs(a) * length)[fast]
         options = replace(self.current_options, method="radau", detect_stiffness=False, tolerances=loose)
-        stepper = options.integrator(self.conditions, self.breaks)
+        stepper = options.integrator(self.conditions, self.discontinuity_times)
         if stepper.start(t, q, v, x) != REACHED:
             return False
-        stepper.first_step(length)
+        stepper.set_first_step(length)
         stepper.advance(t + length, 1, None, self.interrupt.flag)
-        rows = stepper.take()
+        rows = stepper.take_records()
         if not len(rows[0]):
             return False
         self._collect_counts()
@@ -422,7 +430,7 @@ class Run:
         self.integrator = stepper
         if self.segments[-1].begin == t:
             self.segments.pop()
-        self.segments.append(Segment(t, options, self.conditions, self.breaks))
+        self.segments.append(Segment(t, options, self.conditions, self.discontinuity_times))
         self.records.extend(*rows[:4])
         self.transients += 1
         if self.transients == 1:
@@ -440,7 +448,7 @@ class Run:
 
         It is the number between the last two events, limited to steps that take no longer than a search.
         """
-        if self.history is not None or self.conditions.host is not None:
+        if self.history is not None or self.conditions.callback is not None:
             return 1
         search, step = self.costs
         if not step:
@@ -560,7 +568,7 @@ class Run:
             self.records.add(moment, before.q, before.v, before.x)
         self._collect_counts()
         step = self.integrator.step
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self._begin_segment(before)
         if self.friction is not None:
             self.integrator.step = step
@@ -613,7 +621,7 @@ class Run:
         self._record_friction_change(change, now, *self._impact_energy(before, now.conditions, after))
         self.conditions = now.conditions
         self._collect_counts()
-        self.integrator = self.current_options.integrator(self.conditions, self.breaks)
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.records.add(after.t, after.q, after.v, after.x)
         self._begin_segment(after)
         return True
@@ -640,8 +648,7 @@ class Run:
 
         def energy(under: Conditions, *states: State) -> Array:
             t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
-            total: Array = self.model.energy(q, v, t=t, x=x, conditions=under).total
-            return total
+            return self.model.energy(q, v, t=t, x=x, conditions=under).total
 
         if conditions is self.conditions:
             return float(np.diff(energy(conditions, before, after))[0])
@@ -656,18 +663,17 @@ class Run:
 
     def total_counts(self) -> NDArray[np.int64]:
         """Return steps, rejected, evaluations, Jacobians, factorizations, projections, noisy and missed so far."""
-        total: NDArray[np.int64] = self.counts + np.array(self.integrator.counts)
-        return total
+        return self.counts + np.array(self.integrator.counts)
 
     def first_missed(self) -> tuple[float, int] | None:
         """Return time, s, and number of the first switching function that changed sign and back in a fixed step."""
-        return self.integrator.missed if self.missed is None and self.integrator.counts[-1] else self.missed
+        return self.integrator.missed_crossing if self.missed is None and self.integrator.counts[-1] else self.missed
 
     def _record_released_branches(self) -> None:
         """Record the first time, s, at which the integrator ceased to hold a branch that changes too often."""
-        t, threshold = self.integrator.let_go
-        if threshold >= 0:
-            self.released_branches.setdefault(threshold, t)
+        t, function = self.integrator.release
+        if function >= 0:
+            self.released_branches.setdefault(function, t)
 
     def all_released_branches(self) -> dict[int, float]:
         """Return switching functions whose branches are no longer held, with the times of release, s."""

@@ -61,8 +61,10 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         events=run.events,
         dense=trajectory.dense,
         conditions=trajectory.periods() if trajectory.changed else None,
-        steps=trajectory.steps,
-        breaks=np.union1d(run.breaks, trajectory.branch_log.arrays()[0]) if run.model.thresholds else run.breaks,
+        step_times=trajectory.step_times,
+        discontinuity_times=np.union1d(run.discontinuity_times, trajectory.branch_log.arrays()[0])
+        if run.model.switching_functions
+        else run.discontinuity_times,
     )
     result.resume_point = point
     return result

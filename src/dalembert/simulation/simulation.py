@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from numpy.typing import ArrayLike
 
-from ..checks import checked, finite_number
+from ..checks import checked, finite_number, one_of
 from ..connections.constraints.chain_reach import is_chain_limit
-from ..connections.laws import break_times
+from ..connections.laws import check_discontinuity_times
 from ..errors import ModelError
 from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
@@ -33,73 +33,51 @@ from .storage.stream import stream_start_time
 __all__ = ["simulate"]
 
 
+class _Keywords(TypedDict, total=False):
+    """Arguments of `simulate` that do not determine the type of its answer."""
+
+    t_start: float | None
+    times: ArrayLike | None
+    method: str
+    rtol: float
+    atol: Tolerance
+    max_step: float | None
+    fixed_step: float | None
+    events: Event | Sequence[Event]
+    control: Callable[[State], Any] | SampledControl | None
+    control_period: float | None
+    control_delay: float
+    discontinuity_times: ArrayLike
+    friction: str
+    stops: str
+    stabilization: str | tuple[float, float]
+    spectral_radius: float
+    progress: bool | None
+    stream: str | os.PathLike[str] | None
+    resume: Result | bool | None
+    on_error: str
+
+
 @overload
 def simulate(
     system: System | Model,
     t_end: float,
     *,
-    t_start: float | None = None,
-    times: ArrayLike | None = None,
     state: Mapping[str, float] | None = None,
     parameters: Mapping[str, float] | None = None,
-    method: str = "auto",
-    rtol: float = 1e-8,
-    atol: Tolerance = DEFAULT_ATOL,
-    max_step: float | None = None,
-    fixed_step: float | None = None,
-    events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | SampledControl | None = None,
-    control_period: float | None = None,
-    control_delay: float = 0.0,
-    discontinuity_times: ArrayLike = (),
-    friction: str = "events",
-    stops: str = "rigid",
-    stabilization: str | tuple[float, float] = "projection",
-    spectral_radius: float = 0.8,
-    progress: bool | None = None,
-    stream: str | os.PathLike[str] | None = None,
-    resume: Result | bool | None = None,
-    on_error: str = "raise",
+    **more: Unpack[_Keywords],
 ) -> Result: ...
 @overload
 def simulate(
     system: System | Model,
     t_end: float,
     *,
-    t_start: float | None = None,
-    times: ArrayLike | None = None,
     state: State | Mapping[str, Any] | None = None,
     parameters: Mapping[str, ArrayLike] | None = None,
-    method: str = "auto",
-    rtol: float = 1e-8,
-    atol: Tolerance = DEFAULT_ATOL,
-    max_step: float | None = None,
-    fixed_step: float | None = None,
-    events: Event | Sequence[Event] = (),
-    control: Callable[[State], Any] | SampledControl | None = None,
-    control_period: float | None = None,
-    control_delay: float = 0.0,
-    discontinuity_times: ArrayLike = (),
-    friction: str = "events",
-    stops: str = "rigid",
-    stabilization: str | tuple[float, float] = "projection",
-    spectral_radius: float = 0.8,
-    progress: bool | None = None,
-    stream: str | os.PathLike[str] | None = None,
-    resume: Result | bool | None = None,
-    on_error: str = "raise",
+    **more: Unpack[_Keywords],
 ) -> Result | Ensemble: ...
 @checked(
-    "times",
-    "parameters",
-    "method",
-    "events",
-    "control_delay",
-    "stops",
-    "progress",
-    "stream",
-    "resume",
-    "on_error",
+    "times", "parameters", "method", "events", "control_delay", "stops", "progress", "stream", "resume", "on_error"
 )
 def simulate(
     system: System | Model,
@@ -229,8 +207,7 @@ def simulate(
         clear_interrupt()
     model = as_model(system)
     t_start, t_end, notes = _time_span(state, t_start, t_end, stream, resume)
-    if on_error not in ("raise", "return"):
-        raise ModelError("simulate", "on_error", on_error, "use 'raise' or 'return'")
+    one_of("simulate", "on_error", on_error, ("raise", "return"))
     if stops == "soft":
         model = with_soft_stops(model, state, t_start)
     times = None if times is None else output_times(times, t_start, t_end)
@@ -269,7 +246,7 @@ def simulate(
         times=times,
         state=state,
         friction=None if external else friction_state,
-        breaks=break_times(discontinuity_times, item="simulate"),
+        discontinuity_times=check_discontinuity_times(discontinuity_times, item="simulate"),
         drive_jumps=check_time_laws(model, t_start, t_end),
         joint_limits=stops != "off",
         notes=notes,

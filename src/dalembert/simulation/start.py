@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text, list_text
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import checked, finite_array, finite_number
 from ..closure.driven.driven_state import driven_motion, driven_state_from
 from ..closure.redundancy import nearly_conflicting_constraints
@@ -48,7 +49,6 @@ __all__ = [
     "start_time",
 ]
 
-Array = NDArray[np.float64]
 
 MAX_NOTES = 20  # on start values of an ensemble
 QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
@@ -270,7 +270,9 @@ def _start_state(
     )
     notes += _normalized(model, {h.name: q[model.q_slice(h.name)] for h in model.forest.joints})
     if model.nc:
-        residual = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[model.holonomic]
+        residual = np.abs(model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0]))[
+            model.holonomic
+        ]
         worst = float(residual.max()) if len(residual) else 0.0
         if worst > MAX_OPEN_LOOP:
             names = np.array(model.constraint_connections)[model.holonomic]
@@ -374,19 +376,19 @@ def _start_velocities(model: Model, q: Array, paced: dict[str, float], t: float,
     given, first = starts.speeds(model), starts.first
     still = {name: np.zeros(model.v_slice(name).stop - model.v_slice(name).start) for name in model.flexible_names}
     chains = starts.paced_chains(model)
-    if set(still) - set(given) and not starts.places and not chains:
+    if set(still) - set(given) and not starts.placements and not chains:
         try:
             return consistent_velocities(model, q, np.zeros(model.nv), hold={**paced, **still, **given}, t=t)
         except AssemblyError:
             pass
-    found = preferred_velocities(model, q, paced, given, starts.places, chains=chains, t=t)
+    found = preferred_velocities(model, q, paced, given, starts.placements, chains=chains, t=t)
     if first is None or not unmet_start_values(model, q, found, first.of_speeds()):
         return found
     try:
         fixed: dict[str, ArrayLike] = {**paced, **first.speeds(model)}
         rest = starts.speeds(model, beside=first)
         chains = first.paced_chains(model) or chains
-        return preferred_velocities(model, q, fixed, rest, first.places or starts.places, chains=chains, t=t)
+        return preferred_velocities(model, q, fixed, rest, first.placements or starts.placements, chains=chains, t=t)
     except AssemblyError:
         return found
 
@@ -398,7 +400,7 @@ def start_states(
     count: int,
     *,
     limits: bool = True,
-    runs: NDArray[np.intp] | None = None,
+    runs: IndexArray | None = None,
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start states q (count, nq), v (count, nv), x (count, nx) of many runs, and notes on changes.
 
@@ -420,7 +422,9 @@ def start_states(
         return q, v, x, notes
     widest = np.zeros(count)
     if model.nc:
-        residual = model.apart(model.constraint_residual(q, t=np.full(count, t_start)), model.row_motion(t_start)[0])
+        residual = model.apart(
+            model.constraint_residual(q, t=np.full(count, t_start)), model.constraint_targets(t_start)[0]
+        )
         widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
     if widest.max() > MAX_OPEN_LOOP:
         raise AssemblyError(
@@ -446,7 +450,7 @@ def start_states(
 
 
 def _named_states(
-    model: Model, values: Mapping[str, Any], t: float, runs: NDArray[np.intp], limits: bool
+    model: Model, values: Mapping[str, Any], t: float, runs: IndexArray, limits: bool
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start states of many runs from start values by name, and notes on unmet values by run."""
     found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in runs.tolist()]
@@ -459,16 +463,16 @@ def _named_states(
     return q, v, x, notes
 
 
-def _satisfied(model: Model, q: Array, v: Array, t: float) -> NDArray[np.bool_]:
+def _satisfied(model: Model, q: Array, v: Array, t: float) -> BoolArray:
     """Return which states satisfy loops and drives, (count,)."""
     times = np.full(len(q), t)
-    q_given, v_given, _ = model.drive_motion(t)
+    q_given, v_given, _ = model.drive_targets(t)
     placed, paced = ~np.isnan(q_given), ~np.isnan(v_given)
     fine = np.abs(q[:, placed] - q_given[placed]).max(axis=1, initial=0.0) <= ROUNDING_TOL
     fine &= np.abs(v[:, paced] - v_given[paced]).max(axis=1, initial=0.0) <= ROUNDING_TOL
     if model.nc:
         rates = np.einsum("kij,kj->ki", model.constraint_jacobian(q, t=times), v)
-        wanted = model.row_motion(t)[1] - model.constraint_drift(q, t=times)
+        wanted = model.constraint_targets(t)[1] - model.constraint_drift(q, t=times)
         size = 1.0 + np.abs(v).max(axis=1, initial=0.0)
         fine &= np.abs(rates - wanted).max(axis=1, initial=0.0) <= ROUNDING_TOL * size
     return np.asarray(fine)

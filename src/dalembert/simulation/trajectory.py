@@ -9,11 +9,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..errors import IntegrationError
 from ..model import Conditions
 from ..result import Periods
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from .. import _core
 
 __all__ = ["Records", "Segment", "Trajectory"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -82,8 +82,8 @@ class Segment:
     begin: float
     options: Options
     conditions: Conditions
-    breaks: Array  # s: discontinuity times, at which steps ended
-    usual_slack: float = 0.0  # of the loops, from the integrator
+    discontinuity_times: Array  # s: discontinuity times, at which steps ended
+    usual_min_pivot: float = 0.0  # of the loops, from the integrator
     spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # integrators for dense output
 
     @contextmanager
@@ -93,10 +93,10 @@ class Segment:
             stepper = self.spare.pop()
         except IndexError:
             stepper = replace(self.options, detect_stiffness=False).integrator(self.conditions)
-        stepper.set_breaks(self.breaks)
+        stepper.set_discontinuities(self.discontinuity_times)
         if branch_log is not None:
             branch_log.set_on(stepper)
-        stepper.usual_slack = self.usual_slack
+        stepper.usual_min_pivot = self.usual_min_pivot
         try:
             yield stepper
         finally:
@@ -132,7 +132,7 @@ class Trajectory:
             self._steps.append(times)
 
     @property
-    def steps(self) -> Array:
+    def step_times(self) -> Array:
         """Times at which steps ended, (n,) s."""
         return np.concatenate([np.zeros(0), *self._steps]) if self.sampled else self.records.arrays()[0]
 
@@ -147,7 +147,8 @@ class Trajectory:
     def within_step(self, t: Array, q: Array, v: Array, x: Array, fractions: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at fractions (k,) of the step between two states, by dense output."""
         rows = np.zeros(len(fractions), dtype=np.int64)
-        return _dense_states(self, self.segment_at(float(t[0])), t, (q, v, x), rows, fractions)
+        with self.segment_at(float(t[0])).stepper(self.branch_log) as stepper:
+            return _dense_states(stepper, t, (q, v, x), rows, fractions)
 
     def segment_at(self, t: float) -> Segment:
         """Return the segment at a time, s; the later one where two meet."""
@@ -171,18 +172,20 @@ class Trajectory:
             wanted = order[segment_of == k]
             rows = place[wanted].astype(np.int64)
             fractions = (times[wanted] - t[rows]) / step[wanted]
-            for out, part in zip(found, between(self, self.segments[k], t, states, rows, fractions), strict=True):
-                out[wanted] = part
+            with self.segments[k].stepper(self.branch_log) as stepper:
+                for out, part in zip(found, between(stepper, t, states, rows, fractions), strict=True):
+                    out[wanted] = part
         return found[0], found[1], found[2]
 
     # ---- conditions
 
-    def conditions(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+    def conditions(self, t: Array) -> list[tuple[IndexArray, Conditions]]:
         """Return the conditions at times in order (n,) s, each with the rows at which they hold."""
         if not len(t):
             return []
-        first = max(bisect_left(self.segments, t[0], key=_begin) - 1, 0)
-        last = bisect_right(self.segments, t[-1], lo=first, key=_begin)
+        begin = attrgetter("begin")
+        first = max(bisect_left(self.segments, t[0], key=begin) - 1, 0)
+        last = bisect_right(self.segments, t[-1], lo=first, key=begin)
         near = self.segments[first : max(last, first + 1)]
         if len(near) == 1:
             return [(np.arange(len(t)), near[0].conditions)]
@@ -195,25 +198,15 @@ class Trajectory:
     @property
     def changed(self) -> bool:
         """True if conditions ever differed from the description."""
-        return any(not segment.conditions.as_described for segment in self.segments)
-
-
-def _begin(segment: Segment) -> float:
-    return segment.begin
+        return any(not segment.conditions.is_default for segment in self.segments)
 
 
 def _dense_states(
-    trajectory: Trajectory,
-    segment: Segment,
-    t: Array,
-    states: Sequence[Array],
-    rows: NDArray[np.int64],
-    fractions: Array,
+    stepper: _core.Integrator, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
 ) -> tuple[Array, Array, Array]:
     """Return states at fractions (k,) of the steps that begin at rows (k,), in order."""
     q, v, x = states
-    with segment.stepper(trajectory.branch_log) as stepper:
-        found = stepper.dense(t, q, v, x, rows, fractions)
+    found = stepper.dense_output(t, q, v, x, rows, fractions)
     if len(found[0]) != len(rows):
         where = t[rows[len(found[0])]]
         raise IntegrationError(f"the step taken at t = {where:.9g} s could not be repeated for dense output")
@@ -221,29 +214,23 @@ def _dense_states(
 
 
 def _sampled_states(
-    trajectory: Trajectory,
-    segment: Segment,
-    t: Array,
-    states: Sequence[Array],
-    rows: NDArray[np.int64],
-    fractions: Array,
+    stepper: _core.Integrator, t: Array, states: Sequence[Array], rows: NDArray[np.int64], fractions: Array
 ) -> tuple[Array, Array, Array]:
     """Return states between recorded output times, by integration from the earlier of two."""
     found = [np.empty((len(rows), part.shape[1])) for part in states]
-    with segment.stepper(trajectory.branch_log) as stepper:
-        for row in np.unique(rows):
-            mine = np.flatnonzero(rows == row)
-            begin, end = t[row], t[row + 1]
-            wanted = np.minimum(begin + fractions[mine] * (end - begin), end)
-            mine = mine[np.argsort(wanted, kind="stable")]
-            wanted = np.sort(wanted)
-            later = wanted > begin
-            stepper.start(begin, *(part[row] for part in states))
-            stepper.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(wanted[later]))
-            _, *samples, _ = stepper.take()
-            if len(samples[0]) != later.sum():
-                raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be repeated")
-            for out, part, sample in zip(found, states, samples, strict=True):
-                out[mine[~later]] = part[row]
-                out[mine[later]] = sample
+    for row in np.unique(rows):
+        mine = np.flatnonzero(rows == row)
+        begin, end = t[row], t[row + 1]
+        wanted = np.minimum(begin + fractions[mine] * (end - begin), end)
+        mine = mine[np.argsort(wanted, kind="stable")]
+        wanted = np.sort(wanted)
+        later = wanted > begin
+        stepper.start(begin, *(part[row] for part in states))
+        stepper.advance(end, np.iinfo(np.int64).max, np.ascontiguousarray(wanted[later]))
+        _, *samples, _ = stepper.take_records()
+        if len(samples[0]) != later.sum():
+            raise IntegrationError(f"the states from t = {begin:.9g} s to {end:.9g} s could not be repeated")
+        for out, part, sample in zip(found, states, samples, strict=True):
+            out[mine[~later]] = part[row]
+            out[mine[later]] = sample
     return found[0], found[1], found[2]

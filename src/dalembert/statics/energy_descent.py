@@ -17,18 +17,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.scaled_equations import CoordinateMeasure
-from .force_balance import BalanceEvaluation, ForceBalance
+from .force_balance import BalanceEvaluation, ForceBalance, flat
 
-__all__ = ["EquilibriumDescent", "descend", "flat"]
+__all__ = ["EquilibriumDescent", "descend"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
-FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
 STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
 FIRST_TRUST_RADIUS = 0.3  # rad or lengths
 MAX_TURN = 0.5  # rad in one step
@@ -45,7 +43,7 @@ class EquilibriumDescent:
 
     Attributes
     ----------
-    look : BalanceEvaluation
+    evaluation : BalanceEvaluation
         At the last configuration, with coordinates at active stops held.
     stops : dict of CoordinateMeasure to float
         Active stops and their positions, rad or m.
@@ -57,7 +55,7 @@ class EquilibriumDescent:
     steps : int
     """
 
-    look: BalanceEvaluation
+    evaluation: BalanceEvaluation
     stops: dict[CoordinateMeasure, float]
     found: bool
     falls: Array | None = None
@@ -73,18 +71,17 @@ def descend(
     stops: Sequence[CoordinateMeasure] = (),
     *,
     most: int = MAX_STEPS,
-    ways: Mapping[CoordinateMeasure, float] | None = None,
+    directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
     """Descend from q (nq,) to a stable equilibrium; along motions without stiffness, return to the start.
 
-    Coordinates in `ways` move in one direction only, 1 or -1: the descent ends if one of them would reverse by more
-    than a step corrects the previous one.
+    Coordinates in `directions` move in one direction only, 1 or -1: the descent ends if one of them would reverse by
+    more than a step corrects the previous one.
     """
-    found = _descended(balance, q, x, stops, most, ways)
-    for _ in range(MAX_RETURNS if found.found and not ways else 0):
-        look = found.look
-        k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
-        loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
+    found = _descended(balance, q, x, stops, most, directions)
+    for _ in range(MAX_RETURNS if found.found and not directions else 0):
+        look = found.evaluation
+        loose = look.loose
         back = loose @ (loose.T @ balance.closed.difference(look.q, q))
         size = float(np.abs(back).max(initial=0.0))
         if size < 1e-9:
@@ -104,17 +101,17 @@ def _descended(
     x: Array,
     stops: Sequence[CoordinateMeasure],
     most: int,
-    ways: Mapping[CoordinateMeasure, float] | None = None,
+    directions: Mapping[CoordinateMeasure, float] | None = None,
 ) -> EquilibriumDescent:
-    walk = _TrustRegionDescent(balance, q, x, stops, ways or {})
+    walk = _TrustRegionDescent(balance, q, x, stops, directions or {})
     for count in range(most):
         done = walk.step()
         if done is not None:
             done.steps = count + 1
             return done
-    gone = balance.closed.equations.difference(q, walk.look.q) / balance.scales
+    gone = balance.closed.equations.difference(q, walk.evaluation.q) / balance.scales
     away = float(np.abs(gone).max(initial=0.0)) > UNSETTLED_DISTANCE
-    return EquilibriumDescent(walk.look, walk.on, False, falls=gone if away else None, steps=most)
+    return EquilibriumDescent(walk.evaluation, walk.on, False, falls=gone if away else None, steps=most)
 
 
 class _TrustRegionDescent:
@@ -126,26 +123,26 @@ class _TrustRegionDescent:
         q: Array,
         x: Array,
         stops: Sequence[CoordinateMeasure],
-        ways: Mapping[CoordinateMeasure, float],
+        directions: Mapping[CoordinateMeasure, float],
     ) -> None:
-        self.ways, self.past = ways, {m: float(m.values(q)) for m in ways}
+        self.directions, self.past = directions, {m: float(m.values(q)) for m in directions}
         self.here = dict(self.past)
         self.base, self.start, self.stops = balance, q, stops
         self.radius, self.left, self.still = FIRST_TRUST_RADIUS, False, 0
         self.on = {m: bound for m in stops for bound in (m.lower, m.upper) if abs(float(m.values(q)) - bound) < 1e-12}
         self.balance = balance.with_held(self.on)
-        self.look = self._look(q, x)
+        self.evaluation = self._look(q, x)
         self.first, self.rounding = True, 0.0
         kinds = balance.model.speed_kinds
         self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
 
     def _look(self, q: Array, x: Array) -> BalanceEvaluation:
-        look = self.balance.look(q, x)
+        look = self.balance.evaluate(q, x)
         return look.settled() if self.base.model.nx else look
 
     def step(self) -> EquilibriumDescent | None:
         """Take a step; return the end of the descent if it is finished."""
-        look = self.look
+        look = self.evaluation
         g, K = look.g, (look.stiffness + look.stiffness.T) / 2
         k, E = np.linalg.eigh(K)
         pull = E.T @ g
@@ -173,7 +170,7 @@ class _TrustRegionDescent:
 
     def _take(self, s: Array, hoped: float, *, certain: bool = False) -> EquilibriumDescent | None:
         """Take a step s, limited by stops, if the work agrees with the prediction; else reduce the trust radius."""
-        look, balance = self.look, self.balance
+        look, balance = self.evaluation, self.balance
         turn = float(np.abs(look.B[self.turns] @ s).max(initial=0.0)) / MAX_TURN
         if turn > 1.0:
             s = s / turn
@@ -198,8 +195,8 @@ class _TrustRegionDescent:
             good = certain or abs(work - hoped) < 0.3 * abs(hoped)
             if good and part == 1.0 and float(np.linalg.norm(s)) > 0.8 * self.radius:
                 self.radius *= 2.0
-            self.look = there
-            for measure, sign in self.ways.items():
+            self.evaluation = there
+            for measure, sign in self.directions.items():
                 now = float(measure.values(there.q))
                 if sign * (now - self.here[measure]) > 0.0:
                     self.past[measure] = self.here[measure]  # position before the last forward step
@@ -214,16 +211,16 @@ class _TrustRegionDescent:
         self.radius = 0.25 * size
         if size > 1e-13:
             return None
-        small = float(np.abs(self.look.g).max(initial=0.0)) <= max(1e-6 * self.look.size, self.rounding)
+        small = float(np.abs(self.evaluation.g).max(initial=0.0)) <= max(1e-6 * self.evaluation.size, self.rounding)
         if small and self._released():
             return None
-        return EquilibriumDescent(self.look, dict(self.on), small, left=self.left)
+        return EquilibriumDescent(self.evaluation, dict(self.on), small, left=self.left)
 
     # ---- stops
 
     def _room(self, way: Array) -> tuple[float, tuple[CoordinateMeasure, float] | None]:
         """Return the fraction of a scaled step up to the first stop, and that stop."""
-        q, part, met = self.look.q, 1.0, None
+        q, part, met = self.evaluation.q, 1.0, None
         for measure in self.stops:
             if measure in self.on:
                 continue
@@ -240,14 +237,14 @@ class _TrustRegionDescent:
         """Return a fraction of a scaled step that passes no stop, with curved paths of distances between bodies."""
         others = [m for m in self.stops if m not in self.on and m.column < 0]
         for _ in range(MAX_STEP_CUTS if others else 0):
-            q = self.balance.retract(self.look.q, part * way)
+            q = self.balance.retract(self.evaluation.q, part * way)
             if q is None:
                 break
             past = {m: max(float(m.values(q)) - m.upper, m.lower - float(m.values(q))) for m in others}
             worst = max(past, key=lambda m: past[m] / m.scale)
             if past[worst] <= 1e-9 * worst.scale:
                 break
-            value = float(worst.values(self.look.q))
+            value = float(worst.values(self.evaluation.q))
             bound = worst.upper if float(worst.values(q)) > worst.upper else worst.lower
             gap = abs(bound - value)
             part, met = part * max(gap / (gap + past[worst]), 0.1), (worst, bound)
@@ -255,8 +252,8 @@ class _TrustRegionDescent:
 
     def _one_way(self, way: Array, part: float) -> tuple[float, CoordinateMeasure | None]:
         """Return the fraction of a scaled step before a coordinate reverses, and that coordinate."""
-        q, turned = self.look.q, None
-        for measure, sign in self.ways.items():
+        q, turned = self.evaluation.q, None
+        for measure, sign in self.directions.items():
             rate = float(measure.row(q) @ (way * self.balance.scales))
             room = sign * (self.here[measure] - self.past[measure])  # progress of the last forward step
             if sign * rate < 0.0 and room < -sign * rate * part:
@@ -265,7 +262,7 @@ class _TrustRegionDescent:
 
     def _meet(self, measure: CoordinateMeasure, bound: float) -> bool:
         """Hold a coordinate at its stop if the step reached it; on curved paths the next step does."""
-        if abs(float(measure.values(self.look.q)) - bound) > 0.05 * measure.scale:
+        if abs(float(measure.values(self.evaluation.q)) - bound) > 0.05 * measure.scale:
             return False
         self.on[measure] = bound
         self._again()
@@ -278,10 +275,10 @@ class _TrustRegionDescent:
         names = list(self.balance.held)
         pulls = {}
         for measure, bound in self.on.items():
-            mu = self.look.mu[names.index(measure)]
+            mu = self.evaluation.mu[names.index(measure)]
             pulls[measure] = float(mu if bound == measure.upper else -mu)
         worst = max(pulls, key=lambda m: pulls[m])
-        if pulls[worst] <= BALANCE_TOL * self.look.size:
+        if pulls[worst] <= BALANCE_TOL * self.evaluation.size:
             return False
         del self.on[worst]
         self.still = 0
@@ -291,8 +288,8 @@ class _TrustRegionDescent:
     def _again(self) -> None:
         """Evaluate the balance again with other stops."""
         self.balance = self.base.with_held(self.on)
-        q = self.balance.retracted(self.look.q)
-        self.look = self._look(self.look.q if q is None else q, self.look.x)
+        q = self.balance.retracted(self.evaluation.q)
+        self.evaluation = self._look(self.evaluation.q if q is None else q, self.evaluation.x)
         self.radius = max(self.radius, 1e-3)
 
 
@@ -301,11 +298,6 @@ def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
     there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
     D = one.balance.scales
     return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
-
-
-def flat(k: Array, size: float) -> float:
-    """Return the level below which stiffnesses k (n,) J count as zero, for forces of a given size, J."""
-    return FLAT_TOL * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
 
 
 def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..compile.names import full_names
 from ..connections.joints import Joint
 from ..errors import ModelError, SingularityError
@@ -21,8 +21,6 @@ from .friction import FrictionHold
 from .stability import Stability
 
 __all__ = ["Equilibrium", "EquilibriumState"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -78,7 +76,7 @@ class Equilibrium(ArrayAnswer, State):
     free: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     steps: int = 0
-    look: BalanceEvaluation = field(default=None)  # type: ignore[assignment]
+    evaluation: BalanceEvaluation = field(default=None)  # type: ignore[assignment]
     conditions: Conditions = field(default=None)  # type: ignore[assignment]
     _arrays: ClassVar = {"q": (("coordinate",), ""), "v": (("speed",), ""), "x": (("state",), "")}
 
@@ -94,39 +92,31 @@ class Equilibrium(ArrayAnswer, State):
     @property
     def inputs(self) -> dict[str, float]:
         """Given and found inputs, for ``model.input_values(eq.inputs)``."""
-        return dict(self.look.balance.inputs)
+        return dict(self.evaluation.balance.inputs)
 
     @property
     def energy(self) -> float:
         """Potential energy, J."""
         how: dict[str, Any] = {"t": self.t, "x": self.x, "conditions": self.conditions}
-        return float(self.model.energy(self.q, self.v, inputs=self.look.balance.input_values, **how).potential)
+        return float(self.model.energy(self.q, self.v, inputs=self.evaluation.balance.input_values, **how).potential)
 
     @cached_property
     def reactions(self) -> ConnectionLoads:
         """Load of every connection on its second marker, by name; non-unique loads are marked."""
-        model, balance = self.model, self.look.balance
+        model, balance = self.model, self.evaluation.balance
         try:
             found = model.report(
                 ["loads"], self.t, self.q, self.v, self.x, inputs=balance.input_values, conditions=self.conditions
             )["loads"]
         except (SingularityError, ModelError):  # bodies without mass
-            how: dict[str, Any] = {
-                "t": self.t,
-                "x": self.x,
-                "inputs": balance.input_values,
-                "conditions": balance.conditions,
-            }
-            found = model._loads_of_motion(self.q, self.v, np.zeros(model.nv), lam=self.look.lam, **how)
+            found = self.evaluation.loads
         return ConnectionLoads(model, self.q, found, t=self.t, conditions=self.conditions)
 
     @property
     def efforts(self) -> dict[str, float]:
         """Efforts of drives, holds and given velocities along their degrees of freedom, N m or N, by name."""
-        look, model = self.look, self.model
-        kept = np.flatnonzero(look.balance.prescribed)
-        lacking = look.f - (model.constraint_jacobian(self.q, t=self.t).T @ look.lam if model.nc else 0.0)
-        found = {model.speed_names[k]: float(lacking[k]) for k in kept}
+        look, lacking = self.evaluation, self.evaluation.lacking
+        found = {self.model.speed_names[k]: float(lacking[k]) for k in np.flatnonzero(look.balance.prescribed)}
         for measure, mu in zip(look.balance.held, look.mu, strict=True):
             found.setdefault(measure.name, float(mu / measure.scale))
         return found
@@ -170,7 +160,7 @@ class Equilibrium(ArrayAnswer, State):
             names = full_names(name, joint.coordinates)
             cut = name in model.compiled.names.cut_q
             q = cut_q[model.compiled.names.cut_q[name]] if cut else self.q[model.q_slice(name)]
-            v = cut_v[model.cut_slice(name)] if cut else self.v[model.v_slice(name)]
+            v = cut_v[model.cut_joint_slice(name)] if cut else self.v[model.v_slice(name)]
             for k, one in enumerate(names):
                 speed = float(v[k]) if joint.nq == joint.nv else None
                 found.append((one, (float(q[k]), joint.coordinate_units[k], speed)))
@@ -240,7 +230,7 @@ class _RestResult(Result):
     def __init__(self, eq: Equilibrium) -> None:
         periods = Periods([eq.t], [eq.conditions])
         super().__init__(eq.model, [eq.t], eq.q[None], eq.v[None], eq.x[None], conditions=periods)
-        self._given = eq.look.balance.input_values
+        self._given = eq.evaluation.balance.input_values
 
     @property
     def _kind(self) -> type[Motion]:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import checked
+from ..arrays import Array
+from ..checks import checked, one_of
+from ..closure.loop_equations import LoopEquations
 from ..closure.scaled_equations import CoordinateMeasure
-from ..closure.scaling import Scaling
-from ..errors import EquilibriumError, ModelError
+from ..errors import EquilibriumError
 from ..model import Model, State, as_model
 from ..numerics.rank import singular_values
 from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
 from ..system import System
-from .energy_descent import BALANCE_TOL, ROUNDOFF_TOL, EquilibriumDescent, descend, flat
+from .energy_descent import BALANCE_TOL, ROUNDOFF_TOL, EquilibriumDescent, descend
 from .equilibrium_result import Equilibrium
 from .force_balance import BalanceEvaluation, ForceBalance
 from .friction import FrictionHold, rest_with_friction
@@ -32,69 +32,40 @@ if TYPE_CHECKING:
 
 __all__ = ["equilibrium", "locked", "solved"]
 
-Array = NDArray[np.float64]
 
 TRIAL_FRACTION = 5  # a descent is checked after 1/5 of its steps
 STALLED_TOL = 0.1  # of the unbalanced forces at the start: more left after the trial means no progress
 SINGULAR_TOL = 1e-5  # scaled singular values of loops below this count as zero
 
 
+class _Keywords(TypedDict, total=False):
+    """Arguments of `equilibrium` that do not determine the type of its answer."""
+
+    state: State | Mapping[str, Any] | None
+    t: float
+    hold: str | Iterable[str] | Mapping[str, Any]
+    velocities: Mapping[str, float | None] | None
+    unknown: str | Iterable[str]
+    inputs: Mapping[str, float] | None
+    parameters: Mapping[str, float] | None
+    control: Callable[[State], Any] | None
+    friction: str
+    stable: bool
+    nearest: bool
+    max_iterations: int
+
+
 @overload
 def equilibrium(
-    system: System | Model,
-    *,
-    state: State | Mapping[str, Any] | None = None,
-    t: float = 0.0,
-    hold: str | Iterable[str] | Mapping[str, Any] = (),
-    velocities: Mapping[str, float | None] | None = None,
-    unknown: str | Iterable[str] = (),
-    inputs: Mapping[str, float] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    control: Callable[[State], Any] | None = None,
-    friction: str = "hold",
-    stable: bool = True,
-    nearest: bool = False,
-    find_all: Literal[False] = False,
-    count: None = None,
-    max_iterations: int = 1000,
+    system: System | Model, *, find_all: Literal[False] = False, count: None = None, **more: Unpack[_Keywords]
 ) -> Equilibrium: ...
 @overload
 def equilibrium(
-    system: System | Model,
-    *,
-    state: State | Mapping[str, Any] | None = None,
-    t: float = 0.0,
-    hold: str | Iterable[str] | Mapping[str, Any] = (),
-    velocities: Mapping[str, float | None] | None = None,
-    unknown: str | Iterable[str] = (),
-    inputs: Mapping[str, float] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    control: Callable[[State], Any] | None = None,
-    friction: str = "hold",
-    stable: bool = True,
-    nearest: bool = False,
-    find_all: Literal[True],
-    count: int | None = None,
-    max_iterations: int = 1000,
+    system: System | Model, *, find_all: Literal[True], count: int | None = None, **more: Unpack[_Keywords]
 ) -> Equilibria: ...
 @overload
 def equilibrium(
-    system: System | Model,
-    *,
-    state: State | Mapping[str, Any] | None = None,
-    t: float = 0.0,
-    hold: str | Iterable[str] | Mapping[str, Any] = (),
-    velocities: Mapping[str, float | None] | None = None,
-    unknown: str | Iterable[str] = (),
-    inputs: Mapping[str, float] | None = None,
-    parameters: Mapping[str, float] | None = None,
-    control: Callable[[State], Any] | None = None,
-    friction: str = "hold",
-    stable: bool = True,
-    nearest: bool = False,
-    find_all: bool = False,
-    count: int,
-    max_iterations: int = 1000,
+    system: System | Model, *, find_all: bool = False, count: int, **more: Unpack[_Keywords]
 ) -> Equilibria: ...
 @checked("hold", "velocities", "unknown", "friction", "stable", "nearest", "find_all", "max_iterations")
 def equilibrium(
@@ -174,8 +145,7 @@ def equilibrium(
     (0.443126, stable: potential-energy minimum; some motions are not damped)
     """
     model = as_model(system)
-    if friction not in ("hold", "off"):
-        raise ModelError("equilibrium", "friction", friction, "use 'hold' or 'off'")
+    one_of("equilibrium", "friction", friction, ("hold", "off"))
     how: dict[str, Any] = {"t": t, "hold": hold, "speeds": velocities, "unknown": unknown, "inputs": inputs}
     how |= {"parameters": parameters, "control": control}
     request = make_request(model, state=state, **how)
@@ -227,17 +197,17 @@ def _descended(request: EquilibriumRequest, max_steps: int) -> tuple[Equilibrium
     first = descend(balance, request.q, request.x, stops, most=few)
     if first.found or first.falls is not None or first.steps < few:
         return first, None
-    begin = float(np.abs(balance.look(request.q, request.x).g).max(initial=0.0))
-    if float(np.abs(first.look.g).max(initial=0.0)) > STALLED_TOL * begin:
+    begin = float(np.abs(balance.evaluate(request.q, request.x).g).max(initial=0.0))
+    if float(np.abs(first.evaluation.g).max(initial=0.0)) > STALLED_TOL * begin:
         found, met = trim(request)
-        within = all(m.lower <= float(m.values(found.look.q)) <= m.upper for m in stops)
+        within = all(m.lower <= float(m.values(found.evaluation.q)) <= m.upper for m in stops)
         eq = answered_trim(request, found) if met and within else None
         if eq is not None and eq.stable:
             eq.notes.append(
                 "the descent made no progress; Newton's method found this equilibrium, as with nearest=True"
             )
             return first, eq
-    rest = descend(balance, first.look.q, first.look.x, stops, most=max(max_steps - few, 1))
+    rest = descend(balance, first.evaluation.q, first.evaluation.x, stops, most=max(max_steps - few, 1))
     rest.steps, rest.left = rest.steps + first.steps, rest.left or first.left
     return rest, None
 
@@ -246,14 +216,14 @@ def _lasting_states(request: EquilibriumRequest) -> bool:
     """Return whether some element states have no stationary value, such as integrators."""
     if not request.model.nx:
         return False
-    _, states = request.balance.look(request.q, request.x).slopes()
+    _, states = request.balance.evaluate(request.q, request.x).slopes()
     live = ~request.balance.idle
     s = np.linalg.svd(states.x[np.ix_(live, live)], compute_uv=False)
     return bool(live.any()) and bool((s <= 1e-12 * max(float(s.max(initial=0.0)), 1e-300)).any())
 
 
 def _answered(request: EquilibriumRequest, found: EquilibriumDescent, held: list[FrictionHold]) -> Equilibrium:
-    look = found.look
+    look = found.evaluation
     names, notes = () if _singular(request, look) else _free(look), list(request.notes)
     if found.left:
         notes.append("the start is an unstable equilibrium and was left; use nearest=True to keep it")
@@ -267,7 +237,7 @@ def _answered(request: EquilibriumRequest, found: EquilibriumDescent, held: list
 
 def answered_trim(request: EquilibriumRequest, found: Trim) -> Equilibrium:
     """Return the equilibrium found by Newton's method."""
-    look, model = found.look, request.model
+    look, model = found.evaluation, request.model
     unknown = dict(zip(request.unknown, found.u.tolist(), strict=True))
     unknown |= {f"{model.speed_names[k]}.speed": float(look.balance.v[k]) for k in request.paced}
     notes = list(request.notes)
@@ -306,7 +276,7 @@ def _equilibrium(
     notes += _pushed(request, look, size)
     return Equilibrium(
         q=state.q, v=state.v, t=state.t, x=state.x, model=model, stable=verdict, unknown=unknown, residual=residual,
-        notes=notes, steps=steps, look=look, conditions=conditions,
+        notes=notes, steps=steps, evaluation=look, conditions=conditions,
     )  # fmt: skip
 
 
@@ -324,9 +294,7 @@ def locked(request: EquilibriumRequest, balance: ForceBalance) -> Any:
     """Return conditions with all held coordinates locked."""
     model = request.model
     free = model.driven_speeds() | (balance.v != 0)
-    columns = {int(k) for k in np.flatnonzero(balance.prescribed & ~free)}
-    rows = {m.column if m.column >= 0 else model.nv + m.place for m in balance.held}
-    locked = columns | rows
+    locked = {int(k) for k in np.flatnonzero(balance.prescribed & ~free)} | balance.held_indices
     conditions = balance.conditions
     return conditions.changed(locked=conditions.locked | locked) if locked else conditions
 
@@ -336,10 +304,10 @@ def _check_steady(request: EquilibriumRequest, look: BalanceEvaluation) -> None:
     model, balance = request.model, look.balance
     if not (model.nc and balance.v.any()):
         return
-    scales = Scaling.of(model, t=balance.t)
-    opens = scales.rows * (model.constraint_bias(look.q, balance.v, t=balance.t) - scales.targets[2])
+    loops = LoopEquations.of(model, t=balance.t)
+    opens = -loops.row_scales * loops.acceleration_terms(look.q, balance.v)
     opens[~np.asarray(model.compiled.names.closing, dtype=bool)] = 0.0
-    pace = float(np.abs(balance.v / scales.columns).max())
+    pace = float(np.abs(balance.v / loops.column_scales).max())
     worst = int(np.abs(opens).argmax())
     if abs(opens[worst]) > 1e-6 * pace**2:
         raise _with_state(
@@ -354,7 +322,7 @@ def _pushed(request: EquilibriumRequest, look: BalanceEvaluation, size: float) -
     """Return notes on the efforts required to keep given velocities without a drive."""
     balance, model = look.balance, request.model
     given = balance.prescribed & (balance.v != 0) & ~model.driven_speeds()
-    lacking = look.f - (model.constraint_jacobian(look.q, t=balance.t).T @ look.lam if model.nc else 0.0)
+    lacking = look.lacking
     return [
         f"{model.speed_names[k]!r} keeps its velocity only with an additional effort of {lacking[k]:.6g}"
         for k in np.flatnonzero(given)
@@ -371,17 +339,15 @@ def _free(look: BalanceEvaluation) -> tuple[str, ...]:
     """Return the names of motions without stiffness."""
     if not len(look.g):
         return ()
-    k, E = np.linalg.eigh((look.stiffness + look.stiffness.T) / 2)
-    loose = look.B @ E[:, np.abs(k) <= flat(k, look.size)]
-    return _names(look.balance.model, loose)
+    return _names(look.balance.model, look.loose)
 
 
 def _loose(request: EquilibriumRequest, found: Trim) -> tuple[str, ...]:
     """Return the names of unknowns that are not determined."""
     if not found.loose.shape[1]:
         return ()
-    model, n = request.model, found.look.B.shape[1]
-    names = list(_names(model, found.look.B @ found.loose[:n]))
+    model, n = request.model, found.evaluation.B.shape[1]
+    names = list(_names(model, found.evaluation.B @ found.loose[:n]))
     others = [*(f"{model.speed_names[j]}.speed" for j in request.paced), *model.state_names, *request.unknown]
     size = np.abs(found.loose).max()
     names += [name for name, row in zip(others, np.abs(found.loose[n:]), strict=True) if row.max() > 1e-6 * size]
@@ -398,7 +364,7 @@ def _names(model: Model, motions: Array) -> tuple[str, ...]:
 
 
 def _no_rest(request: EquilibriumRequest, found: EquilibriumDescent) -> EquilibriumError:
-    model, look = request.model, found.look
+    model, look = request.model, found.evaluation
     name = f"system {model.system.name!r}"
     if found.falls is not None:
         where = named_motion(model, found.falls[:, None])
@@ -429,7 +395,7 @@ def _ways_out(model: Model) -> str:
 
 
 def _not_balanced(request: EquilibriumRequest, found: Trim) -> EquilibriumError:
-    model, look = request.model, found.look
+    model, look = request.model, found.evaluation
     force = look.F @ look.g
     parts = []
     if float(np.abs(look.g).max(initial=0.0)) > 1e-7 * found.size:

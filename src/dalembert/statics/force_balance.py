@@ -22,24 +22,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray, IndexArray
 from ..closure.equations import RelativeEquations
 from ..closure.projection import project
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..connections.joints import Free
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, Derivatives, Model
-from ..numerics.rank import null_space
+from ..numerics.rank import ROUNDOFF_RANK_TOL, ROW_RANK_TOL, null_space
 from ..rotation import skew
 
-__all__ = ["BalanceEvaluation", "ForceBalance", "straight"]
+__all__ = ["BalanceEvaluation", "ForceBalance", "flat", "straight"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _FORCES = _core.report_parts.index("forces")
+FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
 DIFFERENCE_STEP = 1e-6  # rad or lengths: central differences, used if massless bodies have no accelerations
 
 
@@ -94,7 +93,7 @@ class ForceBalance:
         return ScaledEquations(RelativeEquations(self.model), {**self.held, **self.trimmed}, self.t)
 
     @cached_property
-    def _rolling(self) -> NDArray[np.intp]:
+    def _rolling(self) -> IndexArray:
         """Indices of rows that constrain velocities only."""
         model = self.model
         closing = np.asarray(model.compiled.names.closing, dtype=bool)
@@ -115,7 +114,10 @@ class ForceBalance:
 
     def retracted(self, q: Array) -> Array | None:
         """Return the closed configuration nearest to q; None if loops do not close nearby."""
-        return project(self.closed, q, ~self.fixed, max_step=1.0) if self.closed.rows else q
+        if not self.closed.rows:
+            return q
+        found = project(self.closed, q, ~self.fixed, max_step=1.0)
+        return None if found is None else found.q
 
     # ---- evaluation
 
@@ -123,6 +125,11 @@ class ForceBalance:
     def input_values(self) -> Array | None:
         """Inputs of elements as one array; None if none are given."""
         return self.model.input_values(self.inputs) if self.inputs else None
+
+    @property
+    def held_indices(self) -> set[int]:
+        """Indices of held coordinates, as locked by conditions."""
+        return {m.column if m.column >= 0 else self.model.nv + m.place for m in self.held}
 
     @cached_property
     def locking(self) -> Conditions:
@@ -155,10 +162,9 @@ class ForceBalance:
             how["inputs"] = np.broadcast_to(self.input_values, (len(q), len(self.input_values)))
         if lam is not None and model.compiled.elements.feedbacks.array().size:
             how["lam"] = lam
-        f: Array = model._supplied(q, v, still, conditions=self.conditions, **how)
-        return f
+        return model._required_forces(q, v, still, conditions=self.conditions, **how)
 
-    def look(self, q: Array, x: Array) -> BalanceEvaluation:
+    def evaluate(self, q: Array, x: Array) -> BalanceEvaluation:
         """Evaluate the balance at a closed configuration."""
         return BalanceEvaluation(self, q, x)
 
@@ -193,7 +199,7 @@ class BalanceEvaluation:
         self.lam, self.mu, self.r = np.zeros(model.nc), np.zeros(len(held)), self.f.copy()
         self.tau = self.f.copy()
         if len(rows):
-            y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=1e-9)[0].astype(float)
+            y: Array = np.linalg.lstsq(rows[:, allowed].T, (D * self.f)[allowed], rcond=ROW_RANK_TOL)[0].astype(float)
             P = model.constraint_jacobian(self.q, t=balance.t)
             self.lam = self._multipliers(y[: len(loops)])
             self.mu = y[len(loops) :]
@@ -217,18 +223,34 @@ class BalanceEvaluation:
     @cached_property
     def size(self) -> float:
         """Magnitude of the balanced loads of connections and elements, J, in rad and lengths."""
-        balance, model = self.balance, self.balance.model
-        how: dict[str, Any] = {
-            "t": balance.t,
-            "x": self.x,
-            "inputs": balance.input_values,
-            "conditions": balance.conditions,
-        }
-        loads = model._loads_of_motion(self.q, balance.v, np.zeros(model.nv), lam=self.lam, **how)
+        balance, model, loads = self.balance, self.balance.model, self.loads
         scaled = [loads[:, :3], model.length * loads[:, 3:], balance.scales * self.f]
         if model.compiled.elements.elements:
-            scaled.append(model.length * model._report([_FORCES], self.q, balance.v, **how)[0])
+            scaled.append(model.length * model._report([_FORCES], self.q, balance.v, **self._under)[0])
         return max(float(np.abs(part).max(initial=0.0)) for part in scaled)
+
+    @property
+    def _under(self) -> dict[str, Any]:
+        balance = self.balance
+        return {"t": balance.t, "x": self.x, "inputs": balance.input_values, "conditions": balance.conditions}
+
+    @cached_property
+    def loads(self) -> Array:
+        """Loads of connections on their second markers at constant velocities, (n, 6) N m and N."""
+        model = self.balance.model
+        return model._loads_of_motion(self.q, self.balance.v, np.zeros(model.nv), lam=self.lam, **self._under)
+
+    @property
+    def lacking(self) -> Array:
+        """Forces that loops do not supply, f - P^T lam, (nv,) N m or N."""
+        P = self.balance.model.constraint_jacobian(self.q, t=self.balance.t)
+        return self.f - P.T @ self.lam
+
+    @property
+    def loose(self) -> Array:
+        """Scaled motions without stiffness, (nv, k)."""
+        k, E = np.linalg.eigh((self.stiffness + self.stiffness.T) / 2)
+        return np.asarray(self.B @ E[:, np.abs(k) <= flat(k, self.size)])
 
     @cached_property
     def dx(self) -> Array:
@@ -302,12 +324,17 @@ class BalanceEvaluation:
         look = self
         for _ in range(20):
             _, states = look._slopes
-            step = np.linalg.lstsq(states.x, -look.dx, rcond=1e-12)[0]
+            step = np.linalg.lstsq(states.x, -look.dx, rcond=ROUNDOFF_RANK_TOL)[0]
             look = BalanceEvaluation(self.balance, self.q, look.x + step)
             size = np.abs(look.x).max(initial=0.0) + np.abs(self.x).max(initial=0.0)
             if np.abs(step).max(initial=0.0) <= 1e-12 * size:
                 return look
         raise AssemblyError("element states have no stationary value")
+
+
+def flat(k: Array, size: float) -> float:
+    """Return the level below which stiffnesses k (n,) J count as zero, for forces of a given size, J."""
+    return FLAT_TOL * max(float(np.abs(k).max(initial=0.0)), 1e-3 * size, 1e-300)
 
 
 def _without(part: Array, idle: BoolArray) -> Array:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import CoordinateMeasure, measures_of
 from ..errors import EquilibriumError, ModelError
@@ -29,8 +29,6 @@ from .request import EquilibriumRequest
 
 __all__ = ["FrictionHold", "StaticFriction", "rest_with_friction"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 MAX_ROUNDS = 200  # changes of the set of sliding rows
 RUNAWAY_SLIP = 300.0  # rad or lengths: a row that slid further has no equilibrium
@@ -87,7 +85,7 @@ class StaticFriction:
                 )  # fmt: skip
             self.measures.append(known[name])
         self.sign = np.zeros(len(self.rows))
-        self.start = self.places(request.q)
+        self.start = self.coordinate_values(request.q)
 
     def balance(self, friction: Array) -> ForceBalance:
         """Return the balance with friction (n,), N m or N, of sliding rows, and the others held."""
@@ -98,7 +96,7 @@ class StaticFriction:
         held = {m: value for m, value, sign in zip(self.measures, self.start, self.sign, strict=True) if sign == 0.0}
         return replace(base, conditions=base.conditions.changed(parameters=parameters), held={**base.held, **held})
 
-    def places(self, q: Array) -> Array:
+    def coordinate_values(self, q: Array) -> Array:
         """Return the coordinates of the rows, (n,) rad or m."""
         return np.array([float(m.values(q)) for m in self.measures])
 
@@ -107,7 +105,7 @@ class StaticFriction:
         rows, model, balance = self.rows, self.request.model, look.balance
         if not rows.has_load_friction.any():
             return rows.friction_limits(self.request.balance.conditions, np.zeros(len(rows)))
-        locked = balance.conditions.changed(locked=balance.conditions.locked | _held_indices(look))
+        locked = balance.conditions.changed(locked=balance.conditions.locked | balance.held_indices)
         how = {"inputs": balance.input_values, "conditions": locked}
         signals = model.report(["signals"], balance.t, look.q, balance.v, look.x, **how)["signals"]  # type: ignore[arg-type]
         return rows.friction_limits(self.request.balance.conditions, rows.loads(signals))
@@ -119,7 +117,7 @@ class StaticFriction:
         """
         balance, n = look.balance, len(self.rows)
         others = {m: value for m, value in balance.held.items() if m not in self.measures}
-        free = replace(balance, held=others).look(look.q, look.x)
+        free = replace(balance, held=others).evaluate(look.q, look.x)
         scale = np.array([m.scale for m in self.measures])
         rows = np.array([m.row(look.q) for m in self.measures]).reshape(n, balance.model.nv)
         H = rows * balance.scales / scale[:, None]
@@ -148,16 +146,16 @@ def rest_with_friction(request: EquilibriumRequest, *, most: int) -> tuple[Equil
         held = descend(static_friction.balance(static_friction.rows.sliding_friction), q, x, request.stops, most=most)
         if not held.found:
             return held, []
-        q, x = held.look.q, held.look.x
-        friction, static = static_friction.bounds(held.look)
-        efforts, static_friction.sign = static_friction.efforts(held.look, np.where(slid, friction, static))
+        q, x = held.evaluation.q, held.evaluation.x
+        friction, static = static_friction.bounds(held.evaluation)
+        efforts, static_friction.sign = static_friction.efforts(held.evaluation, np.where(slid, friction, static))
         if not static_friction.sign.any():
             return held, _friction_holds(static_friction, efforts, slid, static)
         slid |= static_friction.sign != 0.0
         found = _slide(request, static_friction, friction, q, x, most)
         if found.falls is not None:
             return found, []
-        q, x = found.look.q, found.look.x
+        q, x = found.evaluation.q, found.evaluation.x
         gone = request.balance.closed.equations.difference(request.q, q) / request.balance.scales
         if float(np.abs(gone).max(initial=0.0)) > RUNAWAY_SLIP:
             found.found, found.falls = False, gone
@@ -170,11 +168,13 @@ def _slide(
 ) -> EquilibriumDescent:
     """Let rows slide in their directions to rest; a row that would reverse sticks."""
     while True:
-        ways = {m: sign for m, sign in zip(static_friction.measures, static_friction.sign, strict=True) if sign != 0.0}
-        found = descend(static_friction.balance(friction), q, x, request.stops, most=most, ways=ways)
-        q, x = found.look.q, found.look.x
-        static_friction.start = static_friction.places(q)
-        if found.turned is None or len(ways) == 1:
+        directions = {
+            m: sign for m, sign in zip(static_friction.measures, static_friction.sign, strict=True) if sign != 0.0
+        }
+        found = descend(static_friction.balance(friction), q, x, request.stops, most=most, directions=directions)
+        q, x = found.evaluation.q, found.evaluation.x
+        static_friction.start = static_friction.coordinate_values(q)
+        if found.turned is None or len(directions) == 1:
             return found
         static_friction.sign[static_friction.measures.index(found.turned)] = 0.0
 
@@ -189,17 +189,11 @@ def _friction_holds(
     ]
 
 
-def _held_indices(look: BalanceEvaluation) -> set[int]:
-    """Return the indices of held coordinates, as locked by conditions."""
-    nv = look.balance.model.nv
-    return {m.column if m.column >= 0 else nv + m.place for m in look.balance.held}
-
-
 def _movable_rows(request: EquilibriumRequest) -> FrictionRows:
     """Return the rows with friction that may move."""
     rows, balance = request.rows, request.balance
-    tree = rows.places < request.model.nv
-    fixed = tree & balance.fixed[np.where(tree, rows.places, 0)]
+    tree = rows.indices < request.model.nv
+    fixed = tree & balance.fixed[np.where(tree, rows.indices, 0)]
     taken = {m.name for m in balance.held}
     kept = np.flatnonzero(rows.has_friction & ~fixed & ~np.array([name in taken for name in rows.names], dtype=bool))
     return rows.select(kept)

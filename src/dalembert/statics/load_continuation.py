@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_number
 from ..closure.scaled_equations import CoordinateMeasure
 from ..errors import ModelError
@@ -26,8 +26,6 @@ from .request import with_numbers
 
 __all__ = ["LoadedEquations", "PathLimit", "VariedLoad"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 LOAD_STEP = 1e-5  # relative to the range: differences by the load, used by the predictor only
 DIFFERENCE_STEP = 1e-4  # differences of second derivatives, used to select branches only
@@ -137,6 +135,7 @@ class LoadedEquations:
         self._known: dict[float, ForceBalance] = {}  # the last balance only
         self._moves = any(model.parameter_names[name] >= model.n_element_parameters for name in load.numbers(model))
         self.rows = balance.closed.rows + model.nv + model.nx
+        self.groups = [np.arange(self.rows)]
 
     # ---- points
 
@@ -156,16 +155,16 @@ class LoadedEquations:
             self._known[value] = self.load.at(self.balance, value)
         return self._known[value]
 
-    def look(self, Q: Array) -> BalanceEvaluation:
+    def evaluate(self, Q: Array) -> BalanceEvaluation:
         """Evaluate the balance at a point."""
         q, x, value = self.parts(Q)
-        return self.under(value).look(q, x)
+        return self.under(value).evaluate(q, x)
 
     def residual(self, Q: Array) -> Array:
         """Return r of (1), (..., rows)."""
         if Q.ndim > 1:
             return np.array([self.residual(one) for one in Q]).reshape(len(Q), -1)
-        look = self.look(Q)
+        look = self.evaluate(Q)
         closed = look.balance.closed
         loops = closed.residual(look.q) if closed.rows else np.zeros(0)
         return np.concatenate([loops, look.F @ look.g / self.size, look.dx * self._states])
@@ -174,7 +173,7 @@ class LoadedEquations:
         """Return the derivatives of r by scaled motions, (..., rows, nv)."""
         if Q.ndim > 1:
             return np.array([self.jacobian(one) for one in Q]).reshape(len(Q), self.rows, self.nv)
-        look, model, D = self.look(Q), self.balance.model, self.balance.scales
+        look, model, D = self.evaluate(Q), self.balance.model, self.balance.scales
         moves = self._moves and bool(self.balance.closed.rows)
         by, states = look.slopes(() if moves else self.load.numbers(model))
         n, nx, loops = model.nv, model.nx, self.balance.closed.rows

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text, model_axes
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_number, positive
 from ..closure.continuation.arclength import PathTracer
 from ..closure.continuation.bifurcation import locate_bifurcation
@@ -26,9 +26,11 @@ from .load_continuation import LoadedEquations, PathLimit, VariedLoad
 from .request import EquilibriumRequest, make_request
 from .stability import assess_stability, named_motion
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["EquilibriumPath", "PathPoint", "equilibrium_path"]
 
-Array = NDArray[np.float64]
 
 LIMIT_POINT_TOL = 1e-4  # load component of the unit tangent below which the load has an extremum
 
@@ -87,7 +89,7 @@ class EquilibriumPath(ArrayAnswer):
     v: Array
     x: Array
     s: Array
-    stable: NDArray[np.bool_]
+    stable: BoolArray
     special: list[PathPoint]
     message: str
     t: float = 0.0
@@ -176,7 +178,7 @@ class EquilibriumPath(ArrayAnswer):
             lines.append(f"  branch to {branch.values[-1]:.6g}, {kind}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
-    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
         """Plot the load over an output, stable parts as solid lines, and return the matplotlib axes.
 
         Parameters
@@ -279,8 +281,8 @@ def equilibrium_path(
     check_fixed_rows(request.model, load.numbers(request.model), *at, loops=False)
     request.balance = load.at(request.balance, begin)
     first = solved(request, friction="off", nearest=nearest)
-    far = load.at(request.balance, end).look(first.q, first.x)
-    size = max(first.look.size, far.size, float(np.abs(first.look.virtual_stiffness).max(initial=0.0)))
+    far = load.at(request.balance, end).evaluate(first.q, first.x)
+    size = max(first.evaluation.size, far.size, float(np.abs(first.evaluation.virtual_stiffness).max(initial=0.0)))
     states = np.maximum(np.abs(first.x), 1.0) if model.nx else np.zeros(0)
     loading = LoadedEquations(request.balance, load, span, size, states)
     stops = [PathLimit(load.name, "", loading.nq - 1, span, min(low, high), max(low, high))]
@@ -302,8 +304,8 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
     """Return the equilibrium path of a traced path."""
     loading: LoadedEquations = tracer.closed  # type: ignore[assignment]
     model, nq = request.model, request.model.nq
-    looks = [loading.look(Q) for Q in way.q]
-    stable = np.array([_stable(request, look) for look in looks])
+    evaluations = [loading.evaluate(Q) for Q in way.q]
+    stable = np.array([_stable(request, look) for look in evaluations])
     special = []
     slope = way.tangents[:, -1]
     for k in np.flatnonzero(slope[:-1] * slope[1:] < 0):
@@ -318,7 +320,7 @@ def _path(tracer: PathTracer, request: EquilibriumRequest, load: VariedLoad, way
             before = int(np.argmin(np.linalg.norm(loading.difference(way.q, met.q), axis=1)))
             special.append((float(way.s[before]), _point("bifurcation", loading, met.q)))
     special.sort(key=lambda item: item[0])
-    v = np.array([look.balance.v for look in looks]).reshape(len(way), model.nv)
+    v = np.array([look.balance.v for look in evaluations]).reshape(len(way), model.nv)
     parts = way.q[:, :nq], v, way.q[:, nq:-1]
     return EquilibriumPath(
         model, load.name, way.q[:, -1], *parts, way.s, stable, [point for _, point in special], way.ends[1],
@@ -343,7 +345,7 @@ def _stable(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
 
 
 def _point(kind: str, loading: LoadedEquations, Q: Array) -> PathPoint:
-    look = loading.look(Q)
+    look = loading.evaluate(Q)
     K = look.virtual_stiffness
     k, E = np.linalg.eigh((K + K.T) / 2)
     motion = named_motion(look.balance.model, look.F @ E[:, [int(np.abs(k).argmin())]])

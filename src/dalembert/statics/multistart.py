@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, count_text
+from ..arrays import Array
 from ..checks import finite_number
+from ..closure.loop_equations import LoopEquations
 from ..closure.loop_solver import LoopSolver
 from ..errors import DalembertError, ModelError
 from .equilibrium_result import Equilibrium
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Equilibria", "find_all_equilibria"]
 
-Array = NDArray[np.float64]
 
 MIN_STARTS = 40  # starts before the search may end
 MAX_IDLE_STARTS = 30  # starts in a row without a new equilibrium that end the search
@@ -125,7 +125,7 @@ def _same(request: EquilibriumRequest, away: Array, one: Equilibrium, two: Equil
 def _random_start(request: EquilibriumRequest, random: np.random.Generator) -> Array | None:
     """Return a random closed configuration within stops; None if its loops do not close."""
     model, balance = request.model, request.balance
-    closure = LoopSolver(model, 1e-12, 60, t=balance.t)
+    closure = LoopSolver(LoopEquations.of(model, t=balance.t), max_iterations=60)
     q = closure.perturbed(request.q, balance.fixed, np.pi, random)
     for name in model.flexible_names:
         q[model.q_slice(name)] = request.q[model.q_slice(name)]
@@ -134,7 +134,6 @@ def _random_start(request: EquilibriumRequest, random: np.random.Generator) -> A
             low, high = max(m.lower, q[m.place] - np.pi * m.scale), min(m.upper, q[m.place] + np.pi * m.scale)
             q[m.place] = random.uniform(low, high) if low < high else np.clip(q[m.place], m.lower, m.upper)
     if model.nc:
-        closure.max_iterations = 60
         outcome = closure.iterate(q, ~balance.fixed)
         if not outcome.closed:
             return None

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import finite_number
 from ..closure.assembly import assemble
 from ..closure.driven.driven_state import driven_positions
@@ -30,8 +30,6 @@ from .force_balance import ForceBalance
 
 __all__ = ["EquilibriumRequest", "make_request"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 Names = str | Iterable[str]
 
 
@@ -64,7 +62,7 @@ class EquilibriumRequest:
     stops: list[CoordinateMeasure]
     unknown: tuple[str, ...]
     guesses: Array
-    paced: NDArray[np.intp]
+    paced: IndexArray
     rows: FrictionRows
     notes: list[str] = field(default_factory=list)
 
@@ -135,7 +133,7 @@ def make_request(
     v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
     notes += _resting_drives(model, v, t)
     trims = bool(unknown_names) or bool(sought.any())
-    prescribed = driven | conditions.given
+    prescribed = driven | conditions.acceleration_prescribed
     if not trims:
         prescribed = prescribed | columns
     balance = ForceBalance(
@@ -143,14 +141,14 @@ def make_request(
         t,
         _without_friction(model, conditions),
         given,
-        driven | conditions.given | columns | given_speeds | sought | follows,
+        driven | conditions.acceleration_prescribed | columns | given_speeds | sought | follows,
         prescribed | given_speeds,
         v,
         held={} if trims else held,
         trimmed=held if trims else {},
     )
-    balance, said = _idle(balance, q, x)
-    notes += said
+    balance, state_notes = _idle(balance, q, x)
+    notes += state_notes
     equations = RelativeEquations(model)
     known = [*measures_of(equations).values(), *ropes_of(equations)]
     free = [m for m in known if m not in held and (m.column < 0 or not balance.fixed[m.column])]
@@ -166,7 +164,7 @@ def _idle(balance: ForceBalance, q: Array, x: Array) -> tuple[ForceBalance, list
     """Return the balance with unused element states marked idle, and notes on them."""
     if not balance.model.nx:
         return balance, []
-    by, states = balance.look(q, x).slopes()
+    by, states = balance.evaluate(q, x).slopes()
     idle: BoolArray = ~(np.abs(by.x).max(axis=0, initial=0.0) + np.abs(states.x).max(axis=0, initial=0.0) > 0.0)
     names = [name for name, one in zip(balance.model.state_names, idle, strict=True) if one]
     runs = [f"the state {name!r} affects nothing and need not be stationary" for name in names]
@@ -188,7 +186,7 @@ def _start(
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start coordinates, element states and velocities, and notes on them."""
     state = state.state() if callable(getattr(state, "state", None)) else state
-    asked = {name: value for name, value in holds.items() if value is not None}
+    targets = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
         q = driven_positions(model, t, model.checked_configuration(item, state.q))
         x = np.array(state.x if len(state.x) else model.element_start_values(), dtype=float)
@@ -199,8 +197,8 @@ def _start(
         v, notes = model.initial_state(starts.initials).v, _missed(model, q, starts, t)
     else:
         raise ModelError(item, "state", state, "give a da.State, start values by name, or leave it out")
-    if asked:
-        fixed = {**asked, **{name: None for d in model.joint_drives for name in d.speed_names}}
+    if targets:
+        fixed = {**targets, **{name: None for d in model.joint_drives for name in d.speed_names}}
         q = assemble(model, q=q, hold=fixed, t=t).q
     return q, x, v, notes
 
@@ -209,7 +207,7 @@ def _missed(model: Model, q: Array, starts: StartValues, t: float) -> list[str]:
     """Return notes on start coordinates that are not met at q, and on other deviations of the start."""
     places = StartValues(
         {name: replace(initial, speed=None) for name, initial in starts.initials.items()},
-        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.places.items()},
+        {name: replace(place, velocity=None, angular_velocity=None) for name, place in starts.placements.items()},
         starts.x,
     )
     return (
@@ -227,9 +225,9 @@ def _held(
     known = measures_of(RelativeEquations(model))
     for name in holds:
         dofs = named_velocities(model, name, item=f"{item}: hold")
-        if (dofs.marks & driven).any():
+        if (dofs.mask & driven).any():
             raise ModelError(f"{item}: hold", "name", name, "a drive prescribes it already")
-        marks |= dofs.marks
+        marks |= dofs.mask
         if dofs.cut:
             mine = [m for m in known.values() if m.column < 0 and m.place in dofs.cut]
             if len(mine) < len(dofs.cut):
@@ -245,7 +243,7 @@ def _speeds(
     """Return steady velocities (nv,), and masks of given, unknown and dependent ones, such as of wheels."""
     values: dict[str, float] = {}
     given, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
-    driven = model.drive_motion(t)[1]
+    driven = model.drive_targets(t)[1]
     for drive in model.joint_drives:
         if drive.level == 1:
             values |= dict(zip(drive.speed_names, drive.given(t)[1].tolist(), strict=True))
@@ -288,8 +286,8 @@ def _ignorable(model: Model, q: Array, x: Array, t: float) -> BoolArray:
     steps = 0.1 * np.diag(model.compiled.tables["column_scale"])
     near = model.integrate(np.repeat(q[None], n, axis=0), steps)
     times, states = np.full(n, t), np.repeat(x[None], n, axis=0)
-    forces = model._supplied(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
-    here = model._supplied(q, still, still, t=t, x=x)
+    forces = model._required_forces(near, np.zeros((n, n)), np.zeros((n, n)), t=times, x=states)
+    here = model._required_forces(q, still, still, t=t, x=x)
     open_here = null_space(model.constraint_jacobian(q, t=t))  # rows may turn, their null space must not
     left = np.abs(model.constraint_jacobian(near, t=times) @ open_here).max(axis=(1, 2), initial=0.0)
     size = float(np.abs(forces).max(initial=0.0)) + float(np.abs(here).max(initial=0.0))

@@ -11,18 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, ComplexArray
 from ..errors import DalembertError
 from ..linear import Tangent, tangent_space
 from ..model import Conditions, Model, State
-from .energy_descent import flat
-from .force_balance import BalanceEvaluation
+from .force_balance import BalanceEvaluation, flat
 
 __all__ = ["Stability", "assess_stability"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 SIGN_CONFIDENCE = 1e3  # times the error of an eigenvalue beyond which its sign is certain
 
@@ -42,7 +39,7 @@ class Stability:
 
     verdict: str
     reason: str
-    eigenvalues: NDArray[np.complex128] = field(repr=False)
+    eigenvalues: ComplexArray = field(repr=False)
 
     def __bool__(self) -> bool:
         return self.verdict == "stable"

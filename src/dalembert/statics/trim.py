@@ -14,18 +14,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..closure.scaling import Scaling
+from ..arrays import Array
+from ..closure.loop_equations import LoopEquations
 from ..linear.small_motions import brackets
 from ..linear.tangent import rate_slopes
 from ..model import State
+from ..numerics.least_squares import shortest_step
+from ..numerics.rank import STEP_RANK_TOL, null_space
 from .force_balance import BalanceEvaluation, ForceBalance
 from .request import EquilibriumRequest
 
 __all__ = ["Trim", "trim"]
 
-Array = NDArray[np.float64]
 
 BALANCE_TOL = 1e-9  # residual relative to the largest force
 MAX_STEP_SIZE = 0.4  # rad or lengths
@@ -37,7 +38,7 @@ class Trim:
 
     Attributes
     ----------
-    look : BalanceEvaluation
+    evaluation : BalanceEvaluation
     u : (n,)
         Values of the unknown inputs and parameters.
     residual : (rows,)
@@ -47,12 +48,12 @@ class Trim:
     """
 
     def __init__(self, request: EquilibriumRequest, look: BalanceEvaluation, u: Array, size: float) -> None:
-        self.request, self.look, self.u, self.size = request, look, u, size
+        self.request, self.evaluation, self.u, self.size = request, look, u, size
         balance = look.balance
         self.state = State(q=look.q, v=balance.v, t=balance.t, x=look.x)
         model = balance.model
         self.rows = np.flatnonzero(np.asarray(model.compiled.names.closing)) if balance.v.any() and model.nc else None
-        self.scales = Scaling.of(model, t=balance.t)
+        self.loops = LoopEquations.of(model, t=balance.t)
         parts = [look.g / size, *([] if self.rows is None else [self._rates()]), look.dx]
         self.residual = np.concatenate(parts)
         self.norm = float(np.linalg.norm(self.residual))
@@ -60,9 +61,9 @@ class Trim:
 
     def _rates(self) -> Array:
         assert self.rows is not None
-        model, q, pace = self.look.balance.model, self.look.q, self._pace
-        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.scales.rates(model, q)
-        found: Array = (self.scales.rows * gap)[self.rows] / pace
+        model, q, pace = self.evaluation.balance.model, self.evaluation.q, self._pace
+        gap = model.constraint_jacobian(q, t=self.state.t) @ self.state.v - self.loops.velocity_terms(q)
+        found: Array = (self.loops.row_scales * gap)[self.rows] / pace
         return found
 
     @property
@@ -71,7 +72,7 @@ class Trim:
 
     def jacobian(self) -> Array:
         """Return the derivatives of (1) by y, w, x and u."""
-        look, request = self.look, self.request
+        look, request = self.evaluation, self.request
         balance, model, D = look.balance, look.balance.model, look.balance.scales
         numbers = tuple(name for name in request.unknown if name not in model.input_names)
         by, states = look.slopes(numbers)
@@ -86,7 +87,7 @@ class Trim:
             if B.shape[1]:
                 slopes = rate_slopes(model, self.state, holonomic, B, brackets(model, self.state.v))
             P = model.constraint_jacobian(look.q, t=balance.t)[:, w]
-            S = self.scales.rows[self.rows, None] / self._pace
+            S = self.loops.row_scales[self.rows, None] / self._pace
             rest = np.zeros((len(self.rows), model.nx + len(columns)))
             J.append(np.hstack([S * slopes[self.rows], S * P[self.rows], rest]))
         if model.nx:
@@ -95,7 +96,7 @@ class Trim:
 
     def moved(self, z: Array) -> Trim | None:
         """Return the iterate after a step z; None if loops do not close."""
-        request, look = self.request, self.look
+        request, look = self.request, self.evaluation
         n, k, nx = look.B.shape[1], len(request.paced), len(look.x)
         q = look.balance.retract(look.q, look.B @ z[:n])
         if q is None:
@@ -104,7 +105,7 @@ class Trim:
         v = look.balance.v.copy()
         v[request.paced] += z[n : n + k]
         balance: ForceBalance = replace(request.with_unknown(u), v=v)
-        return Trim(request, balance.look(q, look.x + z[n + k : n + k + nx]), u, self.size)
+        return Trim(request, balance.evaluate(q, look.x + z[n + k : n + k + nx]), u, self.size)
 
 
 def _column(inputs: tuple[str, ...], numbers: tuple[str, ...], name: str) -> tuple[str, int]:
@@ -123,7 +124,7 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
     v, places = balance.v.copy(), request.paced
     if not len(places) or v[places].any():
         return balance
-    look, model = balance.look(request.q, request.x), balance.model
+    look, model = balance.evaluate(request.q, request.x), balance.model
     inertia = np.maximum(model.composite_inertias(request.q)[places], 1e-300) * balance.scales[places] ** 2
     v[places] = balance.scales[places] * np.sqrt(max(look.size, 1e-300) / inertia)
     return replace(balance, v=v)
@@ -132,22 +133,21 @@ def _paced(balance: ForceBalance, request: EquilibriumRequest) -> ForceBalance:
 def trim(request: EquilibriumRequest) -> tuple[Trim, bool]:
     """Run Newton's method; return the last iterate, and whether (1) holds."""
     balance = request.with_unknown(request.guesses) if request.unknown else request.balance
-    look = _paced(balance, request).look(request.q, request.x)
+    look = _paced(balance, request).evaluate(request.q, request.x)
     here = Trim(request, look, request.guesses, max(look.size, 1e-300))
     mu, last = 0.0, np.inf
     for _ in range(MAX_STEPS):
         J = here.jacobian()
         columns = np.linalg.norm(J, axis=0)
-        n = here.look.B.shape[1]
+        n = here.evaluation.B.shape[1]
         scale = 1.0 / np.where(columns > 0, columns, 1.0)
-        U, s, Vt = np.linalg.svd(J * scale, full_matrices=False)
-        kept = s > 1e-10 * max(float(s.max(initial=0.0)), 1e-300)
-        here.rank = int(kept.sum())
-        here.loose = scale[:, None] * np.linalg.svd(J * scale)[2][here.rank :].T
+        loose = null_space(J * scale, STEP_RANK_TOL, 0.0)
+        here.rank, here.loose = len(loose) - loose.shape[1], scale[:, None] * loose
+        solve = shortest_step(J * scale, here.residual)[0]
         if here.norm <= BALANCE_TOL and (last < 1e-12 or here.norm < 1e-15):
             return here, True
         for _ in range(40):
-            z = scale * (Vt[kept].T @ (s[kept] / (s[kept] ** 2 + mu) * (U[:, kept].T @ -here.residual)))
+            z = scale * solve(mu)
             z /= max(1.0, float(np.abs(z[:n]).max(initial=0.0)) / MAX_STEP_SIZE)
             trial = here.moved(z)
             if trial is not None and trial.norm < (1 - 1e-4) * here.norm:

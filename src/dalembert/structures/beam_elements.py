@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
+from .finite_element import assembled, nodal_dofs
 from .sections import Material, Section
 
 __all__ = ["Beams"]
 
-Array = NDArray[np.float64]
 
 _GAUSS = tuple(np.polynomial.legendre.leggauss(4))
 
@@ -77,13 +78,12 @@ class Beams:
     @property
     def masses(self) -> Array:
         """Masses of the elements (ne,) kg."""
-        found: Array = self.densities[:, 0] * self.lengths
-        return found
+        return self.densities[:, 0] * self.lengths
 
     @property
     def dofs(self) -> NDArray[np.int64]:
         """Indices (ne, 12) of the degrees of freedom of each element among those of all nodes."""
-        return (6 * self.ends[:, :, None] + np.arange(6)).reshape(-1, 12)
+        return nodal_dofs(self.ends)
 
     def _shear_parameters(self) -> tuple[Array, Array]:
         """Return phi for deflection along y and along z, (ne,) each."""
@@ -156,18 +156,12 @@ class Beams:
 
     def assembled(self, local: Array, n: int) -> Any:
         """Return the sparse matrix (6 n, 6 n) of element matrices (ne, 12, 12) given in local axes."""
-        from scipy.sparse import coo_array
-
         T = self.turn()
-        blocks = T.transpose(0, 2, 1) @ local @ T
-        places = self.dofs
-        rows, columns = np.repeat(places, 12, axis=1), np.tile(places, (1, 12))
-        return coo_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(6 * n, 6 * n)).tocsr()
+        return assembled(T.transpose(0, 2, 1) @ local @ T, self.dofs, n)
 
     def local(self, u: Array) -> Array:
         """Return the degrees of freedom of the elements (..., ne, 12) in local axes from nodal ones (..., 6 n)."""
-        moved: Array = np.einsum("eij,...ej->...ei", self.turn(), u[..., self.dofs])
-        return moved
+        return np.einsum("eij,...ej->...ei", self.turn(), u[..., self.dofs])
 
     # ---- as elements of a structure
 
@@ -205,8 +199,7 @@ class Beams:
     def axial_forces(self, u: Array) -> Array:
         """Return the mean axial force (ne, k) N of the elements under displacements (6 n, k)."""
         local = self.local(u.T)  # (k, ne, 12)
-        forces: Array = ((local[..., 6] - local[..., 0]) / self.lengths * self.rigidities[:, 0]).T
-        return forces
+        return ((local[..., 6] - local[..., 0]) / self.lengths * self.rigidities[:, 0]).T
 
     def geometric_stiffness(self, u: Array, modes: Array) -> Array:
         """Return the geometric stiffness (k, nm, nm) of modes (6 n, nm) by axial forces of displacements (6 n, k).

@@ -22,14 +22,16 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..checks import checked, finite_number, positive_number, shape_of, whole_number
 from ..connections.joints import Fixed
 from ..errors import ModelError
 from .cable_segments import beam_segment
+from .frames import line_corners
 from .sections import Material, Section
 
 if TYPE_CHECKING:
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["SlenderBody", "cable"]
-
-Array = NDArray[np.float64]
 
 
 @checked("system", "section", "segments", "shapes", "bending", "torsion", "stretching")
@@ -105,9 +105,8 @@ def cable(
         raise ModelError(f"cable {name!r}", "shapes", shapes, "use 1, constant curvature, or 2, linear")
     if bending not in ("yz", "y", "z"):
         raise ModelError(f"cable {name!r}", "bending", bending, "give the section's axes about which it bends: 'yz'")
-    if isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 1:
-        raise ModelError(f"cable {name!r}", "segments", segments, "give an integer, at least 1")
-    line = _cut(points, int(segments), f"cable {name!r}")
+    count = whole_number(segments, item=f"cable {name!r}", field="segments")
+    line = _cut(points, count, f"cable {name!r}")
     kinds: dict[bytes, FlexibleBody] = {}
     bodies, joints = [], []
     for k, step in enumerate(np.diff(line, axis=0)):
@@ -244,8 +243,7 @@ class SlenderBody:
 
     @property
     def _lengths(self) -> Array:
-        found: Array = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
-        return found
+        return np.linalg.norm(np.diff(self.points, axis=0), axis=1)
 
     def _turns(self, result: Result, mode: int) -> Array:
         return np.stack([result[f"{body.name}.eta[{mode}]"] for body in self.bodies], axis=1)
@@ -256,21 +254,10 @@ class SlenderBody:
 
 def _cut(points: Any, segments: int, item: str) -> Array:
     """Return the ends (n + 1, 3) m of segments of equal arc length along a line."""
-    shape = shape_of(points)
-    if shape == ():
-        length = finite_number(points, item=item, field="points")
-        if length <= 0:
-            raise ModelError(item, "points", points, "a length must be positive")
-        straight: Array = np.linspace(0, length, segments + 1)[:, None] * np.array([1.0, 0.0, 0.0])
-        return straight
-    if shape is None or len(shape) != 2 or shape[0] < 2 or shape[1] != 3:
-        raise ModelError(item, "points", points, "give a length, or at least two points (k, 3), in m")
-    corners = finite_array(points, shape, item=item, field="points")
-    spans = np.linalg.norm(np.diff(corners, axis=0), axis=1)
-    if spans.min() <= 1e-9 * spans.max():
-        raise ModelError(item, "points", points, "two points that follow each other coincide")
+    if shape_of(points) == ():
+        positive_number(points, item=item, field="points")
+    corners, spans = line_corners(points, item)
     arc = np.concatenate([[0.0], np.cumsum(spans)])
     at = np.linspace(0, arc[-1], segments + 1)
     line = np.stack([np.interp(at, arc, corners[:, i]) for i in range(3)], axis=1)
-    moved: Array = line - line[0]
-    return moved
+    return line - line[0]

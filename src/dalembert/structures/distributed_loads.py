@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
-from ..checks import checked, finite_array, finite_number
+from ..checks import checked, finite_array, finite_number, one_of
 from ..connections.elements import Load
 from ..connections.laws import scaled
 from ..errors import ModelError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SpreadLoad", "line_load", "pressure_load"]
 
-Array = NDArray[np.float64]
 
 _POINTS = np.array([-1.0, 1.0]) / np.sqrt(3)
 
@@ -93,8 +93,7 @@ def line_load(
     array([ 0.,  0., 20.])
     """
     item = f"line load {name!r}"
-    if axes not in ("world", "body"):
-        raise ModelError(item, "axes", axes, "use 'world' or 'body'")
+    one_of(item, "axes", axes, ("world", "body"))
     loads: list[str] = []
     total = np.zeros(3)
     for place, marker, length in _line(item, body):
@@ -204,5 +203,4 @@ def _structure(item: str, body: Any) -> Structure:
     if flexible.nodes_removed:
         remedy = "its reduction removed nodes that are loaded: use CraigBampton or CantileverModes"
         raise ModelError(item, "body", body.name, remedy)
-    structure: Structure = flexible.structure
-    return structure
+    return flexible.structure

@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Elements", "StressElements", "averaged"]
+from ..arrays import Array
 
-Array = NDArray[np.float64]
+__all__ = ["Elements", "StressElements", "assembled", "averaged", "nodal_dofs"]
 
 
 class Elements(Protocol):
@@ -45,10 +45,24 @@ class StressElements(Protocol):
         ...
 
 
+def assembled(blocks: Any, dofs: NDArray[np.int64], n: int) -> Any:
+    """Return the sparse matrix (6 n, 6 n) of element matrices (e, k, k), or one (k, k) for all, with DOF (e, k)."""
+    from scipy.sparse import coo_array
+
+    size = dofs.shape[1]
+    rows, columns = np.repeat(dofs, size, axis=1), np.tile(dofs, (1, size))
+    values = np.broadcast_to(blocks, (len(dofs), size, size))
+    return coo_array((values.ravel(), (rows.ravel(), columns.ravel())), shape=(6 * n, 6 * n)).tocsr()
+
+
+def nodal_dofs(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the degrees of freedom (e, 6 c) of elements with nodes (e, c), among those of all nodes."""
+    return (6 * nodes[:, :, None] + np.arange(6)).reshape(len(nodes), -1)
+
+
 def averaged(nodes: NDArray[np.int64], values: Array, n: int) -> Array:
     """Return the nodal means (n, ...) of values (e, c, ...) at element corners, whose nodes are (e, c)."""
     total = np.zeros((n, *values.shape[2:]))
     count = np.bincount(nodes.ravel(), minlength=n)
     np.add.at(total, nodes, values)
-    result: Array = total / np.maximum(count, 1).reshape(-1, *[1] * (total.ndim - 1))
-    return result
+    return total / np.maximum(count, 1).reshape(-1, *[1] * (total.ndim - 1))

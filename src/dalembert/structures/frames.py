@@ -9,18 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..checks import checked, finite_array, finite_number, one_of, shape_of, whole_number
 from ..errors import ModelError
 from ..provenance import record_call
 from .beam_elements import Beams
 from .mode_sets import ModeSet
-from .sections import Material, Section
+from .sections import Material, Section, check_material
 from .structure import Structure
 
-__all__ = ["Member", "frame", "frame_structure"]
-
-Array = NDArray[np.float64]
+__all__ = ["Member", "frame", "frame_structure", "line_corners"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +50,8 @@ class Member:
         item = "beam"
         if not isinstance(self.section, Section):
             raise ModelError(item, "section", self.section, "give a Section, such as Section.tube(0.05, 0.045)")
-        if not isinstance(self.material, Material):
-            raise ModelError(item, "material", self.material, "give a Material(E=..., nu=..., density=...)")
-        shape = shape_of(self.points)
-        if shape == ():
-            length = finite_number(self.points, item=item, field="points")
-            corners = np.array([[0.0, 0.0, 0.0], [length, 0.0, 0.0]])
-        elif shape is not None and len(shape) == 2 and shape[0] >= 2 and shape[1] == 3:
-            corners = finite_array(self.points, shape, item=item, field="points")
-        else:
-            raise ModelError(item, "points", self.points, "give a length, or at least two points (k, 3), in m")
-        spans = np.linalg.norm(np.diff(corners, axis=0), axis=1)
-        if spans.min() <= 1e-9 * spans.max():
-            raise ModelError(item, "points", self.points, "two points that follow each other coincide")
+        check_material(item, self.material)
+        corners, spans = line_corners(self.points, item)
         nodes = [corners[:1]]
         for k, count in enumerate(self._shares(spans)):
             steps = np.arange(1, count + 1)[:, None] / count
@@ -74,9 +62,8 @@ class Member:
     def _shares(self, spans: Array) -> list[int]:
         if self.elements is None:
             return [1] * len(spans)
-        count = self.elements
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise ModelError("beam", "elements", count, "give an integer, at least 1, or None")
+        remedy = "give a whole number, 1 or more, or None"
+        count = whole_number(self.elements, item="beam", field="elements", remedy=remedy)
         return [max(1, round(count * span / spans.sum())) for span in spans]
 
     def _axes(self, steps: Array) -> Array:
@@ -93,14 +80,27 @@ class Member:
         return np.stack([x, y, np.cross(x, y)], axis=2)
 
 
+def line_corners(points: Any, item: str) -> tuple[Array, Array]:
+    """Return the corners (k, 3) m of a line, given by points or by a length along x, and the spans (k - 1,) m."""
+    shape = shape_of(points)
+    if shape == ():
+        corners = np.array([[0.0, 0.0, 0.0], [finite_number(points, item=item, field="points"), 0.0, 0.0]])
+    elif shape is not None and len(shape) == 2 and shape[0] >= 2 and shape[1] == 3:
+        corners = finite_array(points, shape, item=item, field="points")
+    else:
+        raise ModelError(item, "points", points, "give a length, or at least two points (k, 3), in m")
+    spans = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+    if spans.min() <= 1e-9 * spans.max():
+        raise ModelError(item, "points", points, "two points that follow each other coincide")
+    return corners, spans
+
+
 @checked("members", "theory", "mass")
 @record_call
 def frame_structure(members: Sequence[Member], *, theory: str = "timoshenko", mass: str = "consistent") -> Structure:
     """Return the structure of members rigidly joined at coincident nodes; see `frame`."""
-    if theory not in ("euler", "timoshenko"):
-        raise ModelError("frame", "theory", theory, "use 'timoshenko' or 'euler'")
-    if mass not in ("consistent", "lumped"):
-        raise ModelError("frame", "mass", mass, "use 'consistent' or 'lumped'")
+    one_of("frame", "theory", theory, ("timoshenko", "euler"))
+    one_of("frame", "mass", mass, ("consistent", "lumped"))
     listed = [members] if isinstance(members, Member) else list(members)
     if not listed or not all(isinstance(m, Member) for m in listed):
         raise ModelError("frame", "members", members, "give at least one Member")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.geometric_stiffening import Stiffening
 from ..errors import ModelError
 from .supported_structure import SupportedStructure, inertia_relief
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["spin_loads", "stiffening_of"]
 
-Array = NDArray[np.float64]
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 
@@ -80,8 +79,7 @@ def _point_loads(rest: Any, nodes: Array, A: Array) -> Array:
     moments = [(rest[diagonal + 3 + i, diagonal + j] - rest[diagonal + 3 + j, diagonal + i]) / 2
                for i, j in ((2, 1), (0, 2), (1, 0))]  # fmt: skip
     loads[:, :3] -= np.column_stack([np.asarray(m).ravel() for m in moments]) @ A.T
-    found: Array = loads.ravel()
-    return found
+    return loads.ravel()
 
 
 def _displacements(structure: Structure, loads: Array, reference: int | None) -> Array:
@@ -94,8 +92,7 @@ def _led(structure: Structure, loads: Array) -> Array:
     """Return loads (6 n, k) on the independent degrees of freedom."""
     if structure.expansion is None:
         return loads
-    found: Array = structure.expansion.T @ loads
-    return found
+    return structure.expansion.T @ loads
 
 
 def _spin_matrix(i: int, j: int) -> Array:

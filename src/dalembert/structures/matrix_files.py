@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked, finite_array, shape_of
+from ..checks import checked, finite_array, one_of, shape_of
 from ..errors import ModelError
 from .structure import Structure
 
 __all__ = ["read_structure"]
-
-Array = NDArray[np.float64]
 
 
 @checked("dofs", "numbering")
@@ -52,8 +50,7 @@ def read_structure(
     """
     if dofs not in (3, 6):
         raise ModelError("structure", "dofs", dofs, "use 6, or 3 for displacements alone")
-    if numbering not in ("nodes", "components"):
-        raise ModelError("structure", "numbering", numbering, "use 'nodes' or 'components'")
+    one_of("structure", "numbering", numbering, ("nodes", "components"))
     places = np.asarray(_array(nodes, "nodes"))
     if places.ndim != 2 or places.shape[1] != 3:
         raise ModelError("structure", "nodes", f"of shape {places.shape}", "three columns are needed: x, y, z in m")

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..bodies.nodal_matrices import modal_frequencies
 from .supported_structure import SupportedStructure, free_modes, inertia_relief, without_rigid_motion
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .structure import Structure
 
 __all__ = ["ModeReport", "report_of"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,8 +68,7 @@ class ModeReport(ArrayAnswer):
     def retained_mass(self) -> Array:
         """Shares (6,) [rotation; translation] of inertia and mass that the modes retain."""
         total = self.effective_masses.sum(0)
-        shares: Array = np.divide(total, self.rigid_masses, out=np.zeros(6), where=self.rigid_masses > 0)
-        return shares
+        return np.divide(total, self.rigid_masses, out=np.zeros(6), where=self.rigid_masses > 0)
 
     def __str__(self) -> str:
         lines = [f"{self.kind}, {self.frame}: {len(self.frequencies)} modes of {self.dofs} degrees of freedom"]

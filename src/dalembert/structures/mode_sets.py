@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..bodies.nodal_matrices import modal_frequencies, rigid_motions
-from ..checks import finite_array, shape_of
+from ..checks import finite_array, one_of, shape_of, whole_number
 from ..errors import ModelError
+from ..numerics.rank import ROW_RANK_TOL
 from .structure import Structure
 from .supported_structure import SupportedStructure, free_modes, without_rigid_motion
 
 __all__ = ["BuiltModes", "CantileverModes", "CraigBampton", "FreeModes", "GivenModes", "Guyan", "ModeSet"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,9 @@ class CantileverModes(ModeSet):
         """Return the lowest modes with the node held."""
         node = structure.node(self.at, item="CantileverModes", field="at")
         fixed = _clamp(structure, [node], "CantileverModes")
-        _, modes = SupportedStructure(structure, fixed).modes(_count("CantileverModes", self.count))
+        _, modes = SupportedStructure(structure, fixed).modes(
+            whole_number(self.count, item="CantileverModes", field="count")
+        )
         return replace(_built(structure, modes, node, ()), exact=True)
 
 
@@ -98,7 +100,7 @@ class FreeModes(ModeSet):
 
     def build(self, structure: Structure) -> BuiltModes:
         """Return the lowest elastic modes."""
-        _, modes = free_modes(structure, _count("FreeModes", self.count))
+        _, modes = free_modes(structure, whole_number(self.count, item="FreeModes", field="count"))
         node = None if self.attached is None else structure.node(self.attached, item="FreeModes", field="attached")
         return replace(_built(structure, _in_frame(structure, modes, node), node, ()), exact=node is None)
 
@@ -130,15 +132,14 @@ class CraigBampton(ModeSet):
     def build(self, structure: Structure) -> BuiltModes:
         """Return orthonormal modes that span constraint and fixed-interface modes, without rigid motions."""
         name = "CraigBampton"
-        if self.frame not in ("attached", "mean"):
-            raise ModelError(name, "frame", self.frame, "use 'attached' or 'mean'")
+        one_of(name, "frame", self.frame, ("attached", "mean"))
         nodes = _nodes(structure, self.interfaces, name, "interfaces")
         for place in nodes:
             if not structure.active[6 * place : 6 * place + 3].all():
                 raise ModelError(name, "interfaces", place, "it only follows other nodes: use a rigid region's node")
         fixed = structure.fixed_at(nodes)
         held = SupportedStructure(structure, fixed)
-        _, inner = held.modes(_count(name, self.count, least=0))
+        _, inner = held.modes(whole_number(self.count, item=name, field="count", least=0))
         # unit motions of all interfaces but the first, which stays: rigid motions are not among them
         moved = np.flatnonzero(structure.active & structure.fixed_at(nodes[1:]))
         outer = _constraint_modes(structure, held, moved)
@@ -211,8 +212,7 @@ class GivenModes(ModeSet):
             wanted = f"give ({structure.size}, nm): six rows per node, one column per mode"
             raise ModelError("GivenModes", "modes", f"of shape {shape}", wanted)
         modes = finite_array(self.modes, shape, item="GivenModes", field="modes")
-        if self.frame not in ("given", "attached", "mean"):
-            raise ModelError("GivenModes", "frame", self.frame, "use 'given', 'attached' or 'mean'")
+        one_of("GivenModes", "frame", self.frame, ("given", "attached", "mean"))
         node = structure.node(self.at, item="GivenModes", field="at") if self.frame == "attached" else None
         if self.frame != "given":
             modes = _in_frame(structure, modes, node)
@@ -258,8 +258,7 @@ def _independent(structure: Structure, modes: Array) -> Array:
     scale = 1 / np.sqrt(np.diag(gram))
     values, vectors = np.linalg.eigh(gram * np.outer(scale, scale))
     kept = values > 1e-10 * values[-1]
-    found: Array = elastic @ (scale[:, None] * vectors[:, kept])
-    return found
+    return elastic @ (scale[:, None] * vectors[:, kept])
 
 
 def _orthonormal(structure: Structure, modes: Array, max_frequency: float | None) -> Array:
@@ -271,8 +270,7 @@ def _orthonormal(structure: Structure, modes: Array, max_frequency: float | None
     M, K = _symmetric(modes, structure.mass), _symmetric(modes, structure.stiffness)
     frequencies, vectors = modal_frequencies(M, K)
     kept = np.full(len(frequencies), True) if max_frequency is None else np.asarray(frequencies <= max_frequency)
-    found: Array = modes @ vectors[:, kept]
-    return found
+    return modes @ vectors[:, kept]
 
 
 def _symmetric(T: Array, matrix: Any) -> Array:
@@ -296,7 +294,7 @@ def _with_rotations(structure: Structure, modes: Array) -> Array:
     arms = structure.nodes[j] - structure.nodes[i]
     J = np.zeros((len(structure.nodes), 3, 3))
     np.add.at(J, i, (arms * arms).sum(1)[:, None, None] * np.eye(3) - arms[:, :, None] * arms[:, None, :])
-    inverse = np.linalg.pinv(J, rcond=1e-9, hermitian=True)
+    inverse = np.linalg.pinv(J, rcond=ROW_RANK_TOL, hermitian=True)
     found = modes.reshape(len(structure.nodes), 6, -1).copy()
     for mode in range(modes.shape[1]):
         u = found[:, :3, mode]
@@ -307,7 +305,7 @@ def _with_rotations(structure: Structure, modes: Array) -> Array:
     return found.reshape(modes.shape)
 
 
-def _clamp(structure: Structure, nodes: list[int], item: str) -> NDArray[np.bool_]:
+def _clamp(structure: Structure, nodes: list[int], item: str) -> BoolArray:
     fixed = structure.fixed_at(nodes)
     if not structure.active[fixed].all():
         raise ModelError(
@@ -329,9 +327,3 @@ def _nodes(structure: Structure, given: Any, item: str, field: str) -> list[int]
     if len(set(nodes)) != len(nodes):
         raise ModelError(item, field, given, "every node can be there only once")
     return nodes
-
-
-def _count(item: str, count: Any, least: int = 1) -> int:
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least:
-        raise ModelError(item, "count", count, f"give an integer, at least {least}")
-    return int(count)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import ModelError
 from .beam_elements import Beams
@@ -22,29 +22,15 @@ from .structure import Structure
 
 __all__ = ["read_nastran"]
 
-Array = NDArray[np.float64]
 
 # shear factor of a bar whose property names none: in Nastran it has no shear deformation
 SHEAR_RIGID_FACTOR = 1e6
 
-# cards that join grids and do not begin with C, beside RBE2 and RBE3
-_JOINING = frozenset(
-    (
-        "GENEL",
-        "MPC",
-        "MPCADD",
-        "MPCAX",
-        "RBAR",
-        "RBAR1",
-        "RBE1",
-        "RJOINT",
-        "RROD",
-        "RSPLINE",
-        "RSSCON",
-        "RTRPLT",
-        "RTRPLT1",
-    )
-)
+# cards that join grids and do not begin with C, other than RBE2 and RBE3
+_JOINING = {
+    "GENEL", "MPC", "MPCADD", "MPCAX", "RBAR", "RBAR1", "RBE1", "RJOINT", "RROD", "RSPLINE", "RSSCON", "RTRPLT",
+    "RTRPLT1",
+}  # fmt: skip
 
 
 @checked("path")

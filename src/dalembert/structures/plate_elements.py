@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import LARGEST_SIZE, checked, finite_number
+from ..arrays import Array
+from ..checks import LARGEST_SIZE, checked, positive_number
 from ..errors import ModelError
 from ..provenance import record_call
-from .finite_element import averaged
-from .sections import Material
+from .finite_element import assembled, averaged, nodal_dofs
+from .sections import Material, check_material
 from .structure import Structure
 
 __all__ = ["PlateElements", "plate_structure"]
 
-Array = NDArray[np.float64]
 
 _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 # powers of x and y in the deflection
@@ -46,10 +46,8 @@ def plate_structure(
         Along x and y. Nodes are at the corners of the elements, numbered along x first.
     """
     for field, value in {"x": x, "y": y, "thickness": thickness}.items():
-        if finite_number(value, item="plate", field=field) <= 0:
-            raise ModelError("plate", field, value, "a length must be positive")
-    if not isinstance(material, Material):
-        raise ModelError("plate", "material", material, "give a Material(E=..., nu=..., density=...)")
+        positive_number(value, item="plate", field=field)
+    check_material("plate", material)
     if np.shape(elements) != (2,) or min(elements) < 1:
         raise ModelError("plate", "elements", elements, "give two integers, at least 1")
     nx, ny = elements
@@ -81,21 +79,26 @@ class PlateElements:
     thickness: float
     material: Material
 
+    @property
+    def dofs(self) -> NDArray[np.int64]:
+        """Indices (ne, 24) of the degrees of freedom of each element among those of all nodes."""
+        return nodal_dofs(self.corners)
+
     def mass_matrix(self, n: int) -> Any:
         """Return the consistent mass (6 n, 6 n)."""
         density = self.material.density * self.thickness
-        return self._assembled(sum(weight * density * p.moved.T @ p.moved for weight, p in self._points()), n)
+        return assembled(sum(weight * density * p.moved.T @ p.moved for weight, p in self._points()), self.dofs, n)
 
     def stiffness_matrix(self, n: int) -> Any:
         """Return the stiffness (6 n, 6 n)."""
         t, plane = self.thickness, self._plane()
         membrane = sum(weight * t * p.strain.T @ plane @ p.strain for weight, p in self._points())
         bending = sum(weight * t**3 / 12 * p.curvature.T @ plane @ p.curvature for weight, p in self._points())
-        return self._assembled(membrane + bending, n)
+        return assembled(membrane + bending, self.dofs, n)
 
     def points(self, nodes: Array, modes: Array) -> tuple[Array, Array, Array, Array]:
         """Return the mass integration points as small bodies: positions, masses, inertias, shapes (k, 6, nm)."""
-        local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
+        local = modes[self.dofs]  # (ne, 24, nm)
         ne, nm = len(local), modes.shape[1]
         places, masses, shapes = [], [], []
         for weight, p in self._points():
@@ -111,18 +114,16 @@ class PlateElements:
         moved = np.zeros((len(nodes), 6))
         moved[:, :3] = nodes @ A.T
         moved[:, 3], moved[:, 4] = A[2, 1], -A[2, 0]
-        loads: Array = -(self.mass_matrix(len(nodes)) @ moved.ravel())
-        return loads
+        return -(self.mass_matrix(len(nodes)) @ moved.ravel())
 
     def pressure_loads(
         self, nodes: Array, pressure: Callable[[Array], float], where: Callable[[Array], bool] | None
     ) -> Array:
         """Return the consistent loads (6 n,) of a pressure on the upper face, Pa by position, on chosen elements."""
         loads = np.zeros(6 * len(nodes))
-        for corners in self.corners:
+        for corners, dofs in zip(self.corners, self.dofs, strict=True):
             if where is not None and not where(nodes[corners].mean(axis=0)):
                 continue
-            dofs = (6 * corners[:, None] + np.arange(6)).ravel()
             for weight, p in self._points():
                 place = p.moved[0, 0::6] @ nodes[corners]
                 loads[dofs] -= weight * pressure(place) * p.moved[2]
@@ -133,8 +134,7 @@ class PlateElements:
 
         Only deflections across the plate count.
         """
-        places = (6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)
-        local_u, local_modes = u[places], modes[places]  # (ne, 24, k or nm)
+        local_u, local_modes = u[self.dofs], modes[self.dofs]  # (ne, 24, k or nm)
         total = np.zeros((u.shape[1], modes.shape[1], modes.shape[1]))
         for weight, p in self._points():
             forces = self.thickness * np.einsum("ij,jl,elk->eik", self._plane(), p.strain, local_u)
@@ -172,11 +172,10 @@ class PlateElements:
 
     def _face_stresses(self, p: _Point, modes: Array) -> Array:
         """Return stresses xx, yy, xy (2, ne, 3, nm) Pa on the upper and lower face at a point of each element."""
-        local = modes[(6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)]  # (ne, 24, nm)
+        local = modes[self.dofs]  # (ne, 24, nm)
         heights = 0.5 * self.thickness * np.array([1.0, -1.0])
         rows = np.array([self._plane() @ (p.strain - height * p.curvature) for height in heights])
-        found: Array = np.einsum("fil,elm->feim", rows, local)
-        return found
+        return np.einsum("fil,elm->feim", rows, local)
 
     def _plane(self) -> Array:
         """Return the plane stress matrix (3, 3) Pa."""
@@ -193,14 +192,6 @@ class PlateElements:
             for xi, wx in zip(places, weights, strict=True)
             for et, wy in zip(places, weights, strict=True)
         ]
-
-    def _assembled(self, block: Any, n: int) -> Any:
-        from scipy.sparse import coo_array
-
-        places = (6 * self.corners[:, :, None] + np.arange(6)).reshape(-1, 24)
-        rows, columns = np.repeat(places, 24, axis=1), np.tile(places, (1, 24))
-        values = np.tile(block.ravel(), len(places))
-        return coo_array((values, (rows.ravel(), columns.ravel())), shape=(6 * n, 6 * n)).tocsr()
 
 
 @dataclass(frozen=True, eq=False)

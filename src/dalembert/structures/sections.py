@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..checks import checked, finite_array, finite_number, shape_of
+from ..arrays import Array
+from ..checks import checked, finite_array, finite_number, not_negative, positive, positive_number, set_fields, shape_of
 from ..errors import ModelError
 
-__all__ = ["Material", "Section"]
-
-Array = NDArray[np.float64]
+__all__ = ["Material", "Section", "check_material"]
 
 
 @checked("G")
@@ -50,21 +48,20 @@ class Material:
     G: float | None = None
 
     def __post_init__(self) -> None:
-        E = _positive("material", "E", self.E)
+        E = positive_number(self.E, item="material", field="E")
         if self.nu is not None and self.G is not None and abs(2 * (1 + self.nu) * self.G - E) < 1e-9 * E:
-            object.__setattr__(self, "G", None)  # a copy with another density: both moduli are kept
+            set_fields(self, G=None)  # a copy with another density: both moduli are kept
         if (self.nu is None) == (self.G is None):
             raise ModelError("material", "nu", self.nu, f"give either nu or G (G is {self.G!r})")
         if self.G is None:
             nu = finite_number(self.nu, item="material", field="nu")
             if not -1 < nu < 0.5:
                 raise ModelError("material", "nu", nu, "Poisson's ratio lies between -1 and 1/2")
-            object.__setattr__(self, "G", E / (2 * (1 + nu)))
+            set_fields(self, G=E / (2 * (1 + nu)))
         else:
-            G = _positive("material", "G", self.G)
-            object.__setattr__(self, "nu", E / (2 * G) - 1)
-        if finite_number(self.density, item="material", field="density") < 0:
-            raise ModelError("material", "density", self.density, "it must not be negative")
+            G = positive_number(self.G, item="material", field="G")
+            set_fields(self, nu=E / (2 * G) - 1)
+        not_negative("material", density=finite_number(self.density, item="material", field="density"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +103,14 @@ class Section:
     torsion_radius: float | None = None
 
     def __post_init__(self) -> None:
-        for field in ("A", "Iy", "Iz", "J", "shear_y", "shear_z"):
-            _positive("section", field, getattr(self, field))
-        if self.torsion_radius is not None:
-            _positive("section", "torsion_radius", self.torsion_radius)
+        for field in ("A", "Iy", "Iz", "J", "shear_y", "shear_z", "torsion_radius"):
+            if field != "torsion_radius" or self.torsion_radius is not None:
+                positive_number(getattr(self, field), item="section", field=field)
         if self.points is not None:
             shape = shape_of(self.points)
             if shape is None or len(shape) != 2 or shape[1] != 2:
                 raise ModelError("section", "points", self.points, "give a (k, 2) array of points (y, z)")
-            object.__setattr__(self, "points", finite_array(self.points, shape, item="section", field="points"))
+            set_fields(self, points=finite_array(self.points, shape, item="section", field="points"))
 
     @classmethod
     def circle(cls, radius: float, *, nu: float = 0.3) -> Section:
@@ -124,7 +120,7 @@ class Section:
     @classmethod
     def tube(cls, outer: float, inner: float, *, nu: float = 0.3) -> Section:
         """Return a ring with radii `outer` > `inner`, m."""
-        R = _positive("tube section", "outer", outer)
+        R = positive_number(outer, item="tube section", field="outer")
         r = finite_number(inner, item="tube section", field="inner")
         if not 0 <= r < R:
             raise ModelError("tube section", "inner", inner, f"it must be from 0 to below the outer radius {R}")
@@ -138,7 +134,7 @@ class Section:
     @classmethod
     def rectangle(cls, y: float, z: float, *, nu: float = 0.3) -> Section:
         """Return a solid rectangle with edges along y and z, m."""
-        y, z = _positive("rectangle section", "y", y), _positive("rectangle section", "z", z)
+        y, z = positive("rectangle section", y=y, z=z).values()
         a, b = max(y, z), min(y, z)
         odd = np.arange(1, 60, 2)
         # Saint-Venant's series; hyperbolic functions of large arguments are 1 and 0
@@ -151,8 +147,7 @@ class Section:
     @classmethod
     def box(cls, y: float, z: float, thickness: float) -> Section:
         """Return a hollow rectangle with outer edges along y and z and one wall thickness, m."""
-        y, z = _positive("box section", "y", y), _positive("box section", "z", z)
-        t = _positive("box section", "thickness", thickness)
+        y, z, t = positive("box section", y=y, z=z, thickness=thickness).values()
         if 2 * t >= min(y, z):
             raise ModelError("box section", "thickness", t, "twice the walls must be less than the edges")
         inner_y, inner_z = y - 2 * t, z - 2 * t
@@ -166,8 +161,7 @@ class Section:
     @classmethod
     def I(cls, width: float, height: float, web: float, flange: float) -> Section:  # noqa: E743  (its name in practice)
         """Return a doubly symmetric I-section: `width` along y, `height` along z, thicknesses `web`, `flange`, m."""
-        b, h = _positive("I section", "width", width), _positive("I section", "height", height)
-        tw, tf = _positive("I section", "web", web), _positive("I section", "flange", flange)
+        b, h, tw, tf = positive("I section", width=width, height=height, web=web, flange=flange).values()
         if 2 * tf >= h or tw > b:
             raise ModelError("I section", "flange", (tw, tf), "the walls must fit into width and height")
         clear = h - 2 * tf
@@ -178,12 +172,11 @@ class Section:
         return cls(A, Iy, Iz, J, 5 / 6 * 2 * b * tf / A, (h - tf) * tw / A, _corners(b, h), max(tw, tf))
 
 
+def check_material(item: str, material: Any) -> None:
+    """Raise `ModelError` unless a value is a material."""
+    if not isinstance(material, Material):
+        raise ModelError(item, "material", material, "give a Material(E=..., nu=..., density=...)")
+
+
 def _corners(y: float, z: float) -> Array:
     return np.array([[y, z], [-y, z], [-y, -z], [y, -z]]) / 2
-
-
-def _positive(item: str, field: str, value: Any) -> float:
-    number = finite_number(value, item=item, field=field)
-    if number <= 0:
-        raise ModelError(item, field, value, "it must be positive")
-    return number

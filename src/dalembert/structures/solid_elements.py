@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import MissingPackageError, ModelError
-from .sections import Material
+from .sections import Material, check_material
 from .structure import Structure
 
 __all__ = ["SolidElements", "solid_structure"]
 
-Array = NDArray[np.float64]
 
-# weight of points beside the centre of linear elements: enough to fix a slope, too little to change one
+# weight of points other than the centre of linear elements: determines slopes that the centres leave open
 _OPEN_SLOPES = 1e-6
 # if fewer elements meet at a node, those around its neighbours count too: fewer meet at a surface than inside
 _FEW_AROUND = {4: 20, 8: 8}  # tetrahedra, hexahedra, by number of corners
@@ -54,8 +54,7 @@ def solid_structure(mesh: Any, material: Material, *, order: int = 2, total_mass
         import skfem
     except ImportError as error:
         raise MissingPackageError("solids", "scikit-fem", 'pip install "dalembert[fem]"') from error
-    if not isinstance(material, Material):
-        raise ModelError("solid", "material", material, "give a Material(E=..., nu=..., density=...)")
+    check_material("solid", material)
     if order not in (1, 2):
         raise ModelError("solid", "order", order, "use 1 or 2")
     grid = _mesh(mesh)
@@ -104,8 +103,7 @@ class SolidElements:
         """Return the inertia loads (6 n,) of an acceleration A x."""
         moved = np.zeros((len(nodes), 6))
         moved[:, :3] = nodes @ A.T
-        loads: Array = -(self.mass_matrix(len(nodes)) @ moved.ravel())
-        return loads
+        return -(self.mass_matrix(len(nodes)) @ moved.ravel())
 
     def pressure_loads(
         self, nodes: Array, pressure: Callable[[Array], float], where: Callable[[Array], bool] | None
@@ -175,8 +173,7 @@ class SolidElements:
         E, nu = self.material.E, float(self.material.nu or 0.0)
         volume = np.trace(stress, axis1=1, axis2=2)
         strain = ((1 + nu) * stress - nu * np.eye(3)[:, :, None, None] * volume[:, None, None]) / E
-        result: Array = np.einsum("mabeq,nabeq,eq->emn", stress, strain, weights, optimize=True)
-        return result
+        return np.einsum("mabeq,nabeq,eq->emn", stress, strain, weights, optimize=True)
 
     def _recovery_basis(self) -> Any:
         """Return the basis at the superconvergent stress points; for linear elements, the centre first."""
@@ -201,8 +198,7 @@ class SolidElements:
         G, nu = float(self.material.G or 0.0), float(self.material.nu or 0.0)
         strain = (slopes + slopes.swapaxes(0, 1)) / 2
         volume = np.trace(strain)  # of the two axes of the tensor, at every point
-        result: Array = 2 * G * strain + 2 * G * nu / (1 - 2 * nu) * volume * np.eye(3)[:, :, None]
-        return result
+        return 2 * G * strain + 2 * G * nu / (1 - 2 * nu) * volume * np.eye(3)[:, :, None]
 
     def _slopes(self, motions: Array, points: Any = None) -> Array:
         """Return du_i/dx_a (k, 3, 3, points) of motions (6 n, k) at the points of a basis."""

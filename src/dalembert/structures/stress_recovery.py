@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..checks import checked
 from ..errors import ModelError
@@ -16,8 +17,6 @@ from .finite_element import StressElements
 from .structure import Structure
 
 __all__ = ["BeamStresses", "NodalStresses", "beam_stresses", "nodal_mises", "nodal_stresses", "section_forces"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,15 +135,13 @@ class NodalStresses(ArrayAnswer):
         It compares each element's own stresses with the recovered ones. It estimates the error of the mesh only, not of
         modes that miss part of the deformation.
         """
-        found: Array = np.sqrt((self.element_errors**2).sum(axis=1))
-        return found
+        return np.sqrt((self.element_errors**2).sum(axis=1))
 
     @property
     def mises(self) -> Array:
         """Von Mises stresses (k, n) Pa, of plates the larger of both faces."""
         deviator = self.tensor - np.trace(self.tensor, axis1=-2, axis2=-1)[..., None, None] / 3 * np.eye(3)
-        found: Array = np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
-        return found
+        return np.sqrt(1.5 * (deviator**2).sum(axis=(-2, -1))).max(axis=1)
 
     @property
     def principal(self) -> Array:

@@ -6,12 +6,13 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray
 from ..bodies.body import inertia_matrix
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.nodal_matrices import check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
-from ..checks import finite_array, finite_number, shape_of
+from ..checks import finite_array, finite_number, set_fields, shape_of
 from ..errors import ModelError
 from ..provenance import recorded_method
 from . import node_coupling
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Structure"]
 
-Array = NDArray[np.float64]
 
 ITEM = "structure"
 
@@ -79,7 +79,7 @@ class Structure:
     expansion: Any = None
     full_mass: Any = None
 
-    active: NDArray[np.bool_] = field(init=False)
+    active: BoolArray = field(init=False)
     rigid: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,9 +103,8 @@ class Structure:
         stiffness = csr_array(checked_matrix(self._led(self.stiffness), size, item=ITEM, field="stiffness"))
         active = (abs(stiffness).sum(axis=1) + abs(mass).sum(axis=1)) > 0
         rigid = rigid_motions(nodes) * active[:, None]
-        values = {"nodes": nodes, "mass": mass, "stiffness": stiffness, "full_mass": csr_array(full)}
-        for name, value in (values | {"active": active, "rigid": rigid}).items():
-            object.__setattr__(self, name, value)
+        set_fields(self, nodes=nodes, mass=mass, stiffness=stiffness, full_mass=csr_array(full))
+        set_fields(self, active=active, rigid=rigid)
         self._check_free()
         if self.total_mass is not None:
             declared = finite_number(self.total_mass, item=ITEM, field="total_mass")
@@ -123,10 +122,9 @@ class Structure:
 
     def rigid_mass(self) -> Array:
         """Return the mass of the undeformed structure (6, 6) [rotation; translation] about the frame's origin."""
-        G: Array = self.rigid.T @ (self.mass @ self.rigid)
-        return G
+        return self.rigid.T @ (self.mass @ self.rigid)
 
-    def support(self) -> NDArray[np.bool_]:
+    def support(self) -> BoolArray:
         """Return six degrees of freedom (6 n,) bool that support the structure without strain."""
         from scipy.linalg import qr
 
@@ -144,7 +142,7 @@ class Structure:
         held[order[:6]] = True
         return held
 
-    def fixed_at(self, nodes: ArrayLike) -> NDArray[np.bool_]:
+    def fixed_at(self, nodes: ArrayLike) -> BoolArray:
         """Return the degrees of freedom (6 n,) bool of nodes."""
         held = np.zeros((len(self.nodes), 6), dtype=bool)
         held[np.asarray(nodes, dtype=np.int64)] = True
@@ -312,8 +310,7 @@ class Structure:
         """Return motions (6 n, k) of all nodes from those of the independent degrees of freedom."""
         if self.expansion is None:
             return u
-        found: Array = np.where(self.active[:, None], u, self.expansion @ u)
-        return found
+        return np.where(self.active[:, None], u, self.expansion @ u)
 
     def _follows(self, node: int) -> bool:
         return self.expansion is not None and bool((abs(self.expansion) @ self.active)[6 * node + 3] > 0)

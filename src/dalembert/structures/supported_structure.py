@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..errors import ModelError
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SupportedStructure", "free_modes", "inertia_relief", "without_rigid_motion"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # up to this many degrees of freedom, dense matrices; above, sparse factors and Lanczos
 DENSE = 300
@@ -33,7 +31,7 @@ class SupportedStructure:
     fixed : (6 n,) bool
     """
 
-    def __init__(self, structure: Structure, fixed: Mask) -> None:
+    def __init__(self, structure: Structure, fixed: BoolArray) -> None:
         self.structure = structure
         self.free = np.flatnonzero(structure.active & ~fixed)
         self._K = structure.stiffness[self.free][:, self.free]
@@ -78,8 +76,7 @@ class SupportedStructure:
         s = self._scale
 
         def inverse(x: Array) -> Array:
-            found: Array = s * self._solve((s * x.ravel())[:, None])[:, 0]
-            return found
+            return s * self._solve((s * x.ravel())[:, None])[:, 0]
 
         operator = LinearOperator((self.size, self.size), matvec=inverse, dtype=float)
         start = np.random.default_rng(0).normal(size=self.size)
@@ -140,8 +137,7 @@ def orthonormal(modes: Array, mass: Any) -> Array:
     from scipy.linalg import solve_triangular
 
     L = np.linalg.cholesky(modes.T @ (mass @ modes))
-    found: Array = solve_triangular(L, modes.T, lower=True).T
-    return found
+    return solve_triangular(L, modes.T, lower=True).T
 
 
 def free_modes(structure: Structure, count: int) -> tuple[Array, Array]:
@@ -188,8 +184,7 @@ def without_rigid_motion(structure: Structure, modes: Array) -> Array:
 def inertia_relief(structure: Structure, loads: Array) -> Array:
     """Return loads (6 n, k) balanced by the inertia forces of the free rigid body."""
     B, G = structure.rigid, structure.rigid_mass()
-    balanced: Array = loads - structure.mass @ (B @ np.linalg.solve(G, B.T @ loads))
-    return balanced
+    return loads - structure.mass @ (B @ np.linalg.solve(G, B.T @ loads))
 
 
 def _dense_largest(M: Array, K: Array, count: int) -> tuple[Array, Array]:

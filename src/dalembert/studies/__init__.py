@@ -1,16 +1,10 @@
 """Studies: parameter sweeps, sensitivities, optimization and uncertainty."""
 
-from .optimization import (
-    Linkage,
-    OptimalMotion,
-    Optimum,
-    ParameterFit,
-    Synthesis,
-    fit,
-    optimal_motion,
-    optimize,
-    synthesize,
-)
+from .optimization.design_optimization import optimize
+from .optimization.optimum import Optimum
+from .optimization.parameter_fit import ParameterFit, fit
+from .optimization.synthesis import Linkage, Synthesis, synthesize
+from .optimization.trajectory_optimization import OptimalMotion, optimal_motion
 from .sensitivities.sensitivity import Sensitivity, sensitivity
 from .sweeps.cases import Case
 from .sweeps.sweep import load_sweep, sweep

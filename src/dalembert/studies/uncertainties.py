@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, list_text, range_text
-from ..checks import checked
+from ..arrays import Array
+from ..checks import checked, whole_number
 from ..errors import GradientError, MissingPackageError, ModelError
 from .optimization.design_optimization import make_job
 from .optimization.design_variables import Variables
@@ -25,10 +25,10 @@ from .sweeps.sweep import sweep
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Uncertainty", "uncertainty"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "uncertainty"
 
@@ -85,7 +85,7 @@ class Uncertainty(Answer):
                 rows[label] = {**row, "95 %": high, "first order": float(self.first_order.get(label, np.nan))}
         return pandas.DataFrame(rows).T
 
-    def plot(self, output: str, *, path: Any = None) -> Any:
+    def plot(self, output: str, *, path: Any = None) -> tuple[Axes, Axes]:
         """Plot the distribution of an output and the shares of its variance; return the matplotlib axes."""
         from ..view.plots.uncertainty import plot_uncertainty
 
@@ -111,12 +111,12 @@ class Uncertainty(Answer):
         lines = [self.table.to_string(float_format=lambda x: f"{x:.6g}")]
         for label, share in self.shares.items():
             if share.ndim == 1:
-                told = ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(self.names, share, strict=True))
-                lines.append(f"{label}, shares of the first-order variance: {told}")
+                shares = ", ".join(f"{n} {100 * s:.1f} %" for n, s in zip(self.names, share, strict=True))
+                lines.append(f"{label}, shares of the first-order variance: {shares}")
         for label, total in self.total.items():
             rows = zip(self.names, self.first[label], total, strict=True)
-            told = ", ".join(f"{n} {a:.3f} ({b:.3f})" for n, a, b in rows)
-            lines.append(f"{label}, Sobol indices, first (total): {told}")
+            shares = ", ".join(f"{n} {a:.3f} ({b:.3f})" for n, a, b in rows)
+            lines.append(f"{label}, Sobol indices, first (total): {shares}")
         lines.append(f"{self.data.sizes['sample']} samples, {self.failed} of them failed")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
@@ -246,9 +246,7 @@ def _saltelli(over: Mapping[str, Any], samples: int, seed: int) -> Array:
         from SALib.sample import sobol
     except ImportError:
         raise MissingPackageError("Sobol indices", "SALib", "pip install 'dalembert[uncertainty]'") from None
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 2:
-        raise ModelError(_ITEM, "samples", samples, "give a whole number from 2 on")
-    count = 1 << (int(samples) - 1).bit_length()
+    count = 1 << (whole_number(samples, item=_ITEM, field="samples", least=2) - 1).bit_length()
     parts = np.clip(sobol.sample(_problem(tuple(over)), count, calc_second_order=False, seed=seed), 1e-12, 1 - 1e-12)
     return np.stack([np.asarray(law.ppf(parts[:, k])) for k, law in enumerate(over.values())], axis=1)
 
@@ -265,6 +263,6 @@ def _indices(
     for label in labels:
         values = found[label].values
         if values.ndim == 1 and np.ptp(values) > 0:
-            told = sobol.analyze(_problem(names), values, calc_second_order=False, seed=0, num_resamples=2)
-            first[label], total[label] = np.asarray(told["S1"]), np.asarray(told["ST"])
+            analysis = sobol.analyze(_problem(names), values, calc_second_order=False, seed=0, num_resamples=2)
+            first[label], total[label] = np.asarray(analysis["S1"]), np.asarray(analysis["ST"])
     return first, total

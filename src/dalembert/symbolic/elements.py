@@ -42,7 +42,7 @@ class Forces:
             self._add_joint(joint.name, joint.element)
         for loop_constraint in k.model.forest.loop_constraints:
             rubs = isinstance(loop_constraint.element, Joint) and (
-                loop_constraint.element.damping is not None or loop_constraint.element.rubs
+                loop_constraint.element.damping is not None or loop_constraint.element.has_dry_friction
             )
             if rubs:
                 raise ModelError(
@@ -55,7 +55,7 @@ class Forces:
     def _add_joint(self, name: str, joint: Joint) -> None:
         """Add damping and dry friction of a joint."""
         k, span = self.kinematics, self.kinematics.model.v_slice(name)
-        if joint.load_friction is not None or (joint.rubs and joint.has_vector_friction):
+        if joint.load_friction is not None or (joint.has_dry_friction and joint.has_vector_friction):
             raise ModelError(
                 _ITEM, f"joint {name!r}", "friction", "load-dependent friction has no symbolic form: remove it"
             )
@@ -63,7 +63,7 @@ class Forces:
             speed = k.model.speed_names[place]
             if joint.damping is not None:
                 self.total[place] -= k.numbers(f"{speed}.damping", float(joint.damping[part])) * k.v[place]
-            if joint.rubs and joint.friction is not None:
+            if joint.has_dry_friction and joint.friction is not None:
                 self.total[place] -= k.numbers(f"{speed}.friction", float(joint.friction[part])) * sp.sign(k.v[place])
 
     def _add(self, connection: ForceConnection) -> None:
@@ -151,7 +151,7 @@ class Forces:
 
     def _coordinate(self, connection: ForceConnection, number: int) -> tuple[Any, Any]:
         k = self.kinematics
-        joint, part = connection.places[number]
+        joint, part = connection.joint_coordinates[number]
         self._check_cut(connection, joint)
         if joint.element.nq != joint.element.nv:  # type: ignore[union-attr]
             raise ModelError(
@@ -165,7 +165,7 @@ class Forces:
             raise ModelError(_ITEM, f"element {connection.name!r}", joint.name, remedy)
 
     def _at_joint(self, connection: ForceConnection, effort: Any) -> None:
-        joint, part = connection.places[0]
+        joint, part = connection.joint_coordinates[0]
         self._check_cut(connection, joint)
         self.total[self.kinematics.model.v_slice(joint.name).start + part] += effort
 

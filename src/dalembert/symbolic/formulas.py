@@ -7,19 +7,14 @@ from typing import Any
 
 import sympy as sp
 
-from ..connections.formulas.expressions import OPERATIONS, Program
+from ..connections.formulas.expressions import ARITHMETIC, OPERATIONS, Program
 from ..errors import ModelError
 from .symbols import as_number
 
 __all__ = ["expressions_of"]
 
 _SYMPY: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b, *_: a + b,
-    "subtract": lambda a, b, *_: a - b,
-    "multiply": lambda a, b, *_: a * b,
-    "divide": lambda a, b, *_: a / b,
-    "negate": lambda a, *_: -a,
-    "power": lambda a, b, *_: a**b,
+    **ARITHMETIC,
     "root": lambda a, *_: sp.sqrt(a),
     "exponential": lambda a, *_: sp.exp(a),
     "logarithm": lambda a, *_: sp.log(a),

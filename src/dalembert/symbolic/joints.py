@@ -13,18 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import sympy as sp
 
-from ..connections.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Screw,
-    Spherical,
-    Universal,
-)
+from ..connections import joints
+from ..connections.joints import Joint
 from ..errors import ModelError
 from .formulas import expressions_of
 from .symbols import as_number
@@ -138,15 +128,15 @@ def _free(joint: Any, q: list[Any], v: list[Any]) -> JointMotion:
 
 
 _KNOWN: dict[type[Joint], Callable[[Any, list[Any], list[Any]], JointMotion]] = {
-    Fixed: _fixed,
-    Revolute: _revolute,
-    Prismatic: _prismatic,
-    Cylindrical: _cylindrical,
-    Screw: _screw,
-    Planar: _planar,
-    Universal: _universal,
-    Spherical: _spherical,
-    Free: _free,
+    joints.Fixed: _fixed,
+    joints.Revolute: _revolute,
+    joints.Prismatic: _prismatic,
+    joints.Cylindrical: _cylindrical,
+    joints.Screw: _screw,
+    joints.Planar: _planar,
+    joints.Universal: _universal,
+    joints.Spherical: _spherical,
+    joints.Free: _free,
 }
 
 

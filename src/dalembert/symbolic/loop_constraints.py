@@ -67,7 +67,7 @@ def _of_joint(k: Kinematics, loop_constraint: Connection) -> list[Any]:
             joint.kind,
             "it is a cut joint given by formulas: cut the loop elsewhere",
         )
-    if joint.dry:
+    if joint.can_stick:
         raise ModelError(
             _ITEM, f"joint {loop_constraint.name!r}", "stops or friction", "it is a cut joint: cut the loop elsewhere"
         )
@@ -139,7 +139,7 @@ def _of_coupling(k: Kinematics, coupling: Any) -> Any:
     if not isinstance(element, Coupling):
         raise ModelError(_ITEM, f"coupling {coupling.name!r}", type(element).__name__, "it has no symbolic row")
     ends = []
-    for joint, part in coupling.places:
+    for joint, part in coupling.joint_coordinates:
         if joint.name not in k.model.joint_names:
             raise ModelError(
                 _ITEM, f"coupling {coupling.name!r}", joint.name, "it is a cut joint: cut the loop elsewhere"

@@ -100,7 +100,7 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
             named = joint.element.coordinates if isinstance(joint.element, Joint) else ()
             if isinstance(element, TorsionSpring) and not named[coordinate].startswith("angle"):
                 raise ModelError(item, "first", joint.name, "its coordinate is no angle: use a JointSpring")
-        return ForceConnection(name, element, places=places)
+        return ForceConnection(name, element, joint_coordinates=places)
     labels = ("first", "second", *(f"end {k}" for k in range(3, wanted + 1)))
     markers = tuple(system.endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
     if wanted == 1 and markers[0].body is system.ground:

@@ -11,6 +11,10 @@ from ..checks import checked
 from .display_options import DrawKeywords, DrawOptions, SceneOptions, keywords_of
 
 if TYPE_CHECKING:
+    from anywidget import AnyWidget
+    from matplotlib.axes import Axes
+
+    from ..view.web.server import Viewer
     from .system import System
 
 __all__ = ["SystemDisplay"]
@@ -27,7 +31,7 @@ class SystemDisplay:
 
     @checked("q")
     @keywords_of(DrawOptions)
-    def draw(self, q: ArrayLike | None = None, **options: Unpack[DrawKeywords]) -> Any:
+    def draw(self, q: ArrayLike | None = None, **options: Unpack[DrawKeywords]) -> Axes:
         """Draw the system and return the matplotlib axes (see `view.draw`).
 
         Parameters
@@ -60,7 +64,7 @@ class SystemDisplay:
         parameters: Mapping[str, tuple[float, float]] | None = None,
         open_browser: bool | None = None,
         port: int = 0,
-    ) -> Any:
+    ) -> Viewer | AnyWidget:
         """Show the system in a browser, or in a notebook cell, where bodies can be dragged.
 
         Bodies follow the pointer as far as loops and limits allow; every coordinate has a slider. The page shows
@@ -96,7 +100,7 @@ class SystemDisplay:
         open_browser: bool | None = None,
         port: int = 0,
         **run: Any,
-    ) -> Any:
+    ) -> Viewer:
         """Simulate the system in real time in a browser; drag bodies by a spring, set inputs by sliders.
 
         Parameters

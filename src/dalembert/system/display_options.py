@@ -103,7 +103,7 @@ class AnimationOptions:
     exaggerate: float = 1.0
 
 
-@checked("plots", "arrows", "trace", "beside", "inertia", "colors", item="view")
+@checked("plots", "arrows", "trace", "compare", "inertia", "colors", item="view")
 @dataclass(frozen=True, kw_only=True)
 class SceneOptions:
     """Options of a scene in the browser.
@@ -122,7 +122,7 @@ class SceneOptions:
         Outputs plotted below the scene, with a line at the time shown.
     arrows : names
         Vectors shown at their points of action: ``"D.force"``, ``"D.moment"``, ``"coupler.velocity"``.
-    beside : dict of name to Result
+    compare : dict of name to Result
         Further motions of systems with the same bodies and joints, shown faintly.
     inertia : bool
         Show bodies without a shape as boxes of their mass and inertia.
@@ -138,7 +138,7 @@ class SceneOptions:
     trace: Iterable[Any] = ()
     plots: Sequence[str] = ()
     arrows: Sequence[str] = ()
-    beside: Mapping[str, Result] | None = None
+    compare: Mapping[str, Result] | None = None
     inertia: bool = False
     exaggerate: float = 1.0
     colors: str = ""
@@ -191,7 +191,7 @@ class SceneKeywords(TypedDict, total=False):
     trace: Iterable[Any]
     plots: Sequence[str]
     arrows: Sequence[str]
-    beside: Mapping[str, Result] | None
+    compare: Mapping[str, Result] | None
     inertia: bool
     exaggerate: float
     colors: str

@@ -40,7 +40,7 @@ __all__ = ["angles_of", "drive", "place_of"]
 
 def drive(
     system: System, coordinate: Any, laws: Mapping[str, Any], rotation: Any, relative_to: Body | Marker | None
-) -> Any:
+) -> Drive | tuple[Drive, ...]:
     """Drive a named item; see `System.drive`. If an error is raised, the system is unchanged."""
     registers: tuple[dict[str, Any], ...] = (system.connections, system.couplings, system.drives, system.initials)
     kept = [dict(register) for register in registers]
@@ -55,7 +55,7 @@ def drive(
 
 def _drive(
     system: System, coordinate: Any, laws: Mapping[str, Any], rotation: Any, relative_to: Body | Marker | None
-) -> Any:
+) -> Drive | tuple[Drive, ...]:
     position, speed, acceleration = (laws[level] for level in LEVELS)
     item = f"drive {getattr(coordinate, 'name', coordinate)!r}"
     moved = _moved(system, item, coordinate)
@@ -92,11 +92,10 @@ def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, le
     number = system.coordinate(item, "coordinate", coordinate)[1]
     name = f"{modes.element.coordinate_name(modes.name, number)}.drive"  # type: ignore[union-attr]
     before = system.couplings.get(name)
-    if before is not None and before.places == ((modes, number),):
+    if before is not None and before.joint_coordinates == ((modes, number),):
         system.remove(before)
     held = CustomCoupling("ds1" if level else "s1")
-    added: CoordinateConnection = system.connect(name, held, coordinate)
-    return added
+    return system.connect(name, held, coordinate)
 
 
 def _single_drive(system: System, item: str, coordinate: Any, level: int, law: Any) -> Drive:
@@ -116,7 +115,7 @@ def _single_drive(system: System, item: str, coordinate: Any, level: int, law: A
     return Drive(connection, place, given_law, level)
 
 
-def _register(system: System, drives: Sequence[Drive]) -> Any:
+def _register(system: System, drives: Sequence[Drive]) -> Drive | tuple[Drive, ...]:
     """Replace drives of the same velocities by new ones, and return them."""
     for drive in drives:
         for name, old in list(system.drives.items()):
@@ -143,7 +142,9 @@ def _is_pose(item: str, found: Connection, part: str | None, position: Any, rota
     return True
 
 
-def _drive_pose(system: System, item: str, joint: Connection, part: str | None, position: Any, rotation: Any) -> Any:
+def _drive_pose(
+    system: System, item: str, joint: Connection, part: str | None, position: Any, rotation: Any
+) -> Drive | tuple[Drive, ...]:
     """Drive the orientation, the position, or components of the position of a joint.
 
     What is not given stays as driven before.

@@ -19,10 +19,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
+from ..checks import set_fields
 from ..connections.connection import Connection
 from ..connections.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from ..errors import ModelError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PlaneNormals", "check_gravity", "closing_in_plane", "free_joint"]
 
-Array = NDArray[np.float64]
 
 ALIGNED_TOL = 1e-6  # directions closer than this are equal: users give rounded numbers
 _KEPT: dict[type[Joint], tuple[str, ...]] = {
@@ -111,8 +111,7 @@ def closing_in_plane(normals: PlaneNormals, loop_constraints: Iterable[Connectio
             n = normals.check(loop_constraint)
             if type(loop_constraint.element) in _KEPT:
                 twin = copy(loop_constraint.element)
-                object.__setattr__(twin, "plane", n)
-                object.__setattr__(twin, "rows", _KEPT[type(twin)])
+                set_fields(twin, plane=n, rows=_KEPT[type(twin)])
                 loop_constraint = replace(loop_constraint, element=twin)
         found.append(loop_constraint)
     return tuple(found)

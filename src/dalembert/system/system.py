@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 from uuid import uuid4
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.colors import as_color
 from ..bodies.flexible_body import FlexibleBody
@@ -93,7 +93,7 @@ class System(SystemDisplay):
         self.forces: dict[str, ForceConnection] = {}
         self.drives: dict[str, Drive] = {}
         self.initials: dict[str, Initial] = {}
-        self.places: dict[str, BodyPlacement] = {}
+        self.placements: dict[str, BodyPlacement] = {}
         self.mimics: dict[str, Mimic] = {}
         self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
         self._modal: dict[str, Connection] = {}  # modal coordinates in use, by body
@@ -102,7 +102,7 @@ class System(SystemDisplay):
     # ---- building
 
     @property
-    def gravity(self) -> NDArray[np.float64]:
+    def gravity(self) -> Array:
         """Acceleration of free fall, world axes, (3,) m/s2; its components may be expressions of parameters."""
         return self._gravity
 
@@ -112,7 +112,7 @@ class System(SystemDisplay):
         self._gravity = finite_array(plain, (3,), item=f"system {self.name!r}", field="gravity")
 
     @property
-    def planar(self) -> NDArray[np.float64] | None:
+    def planar(self) -> Array | None:
         """Normal (3,) of the plane in which everything moves, world axes; None: the system moves in space."""
         return self._planar
 
@@ -296,7 +296,7 @@ class System(SystemDisplay):
         set_joint_start(self, connection, position, speed, guess, AttitudeInput(rotation, bryant, euler, angle_rates))
 
     def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
-        """Return the kinematic chain of a name such as ``"chain.0.angle"``, and the index of the inner coordinate."""
+        """Return the kinematic chain and the index of an inner coordinate such as ``"chain.0.angle"``."""
         if not isinstance(name, str) or name in self.connections:
             return None, ""
         owner, _, inner = name.rpartition(".")
@@ -363,7 +363,7 @@ class System(SystemDisplay):
         acceleration: Any = None,
         rotation: Any = None,
         relative_to: Body | Marker | None = None,
-    ) -> Any:
+    ) -> Drive | tuple[Drive, ...]:
         """Drive joint coordinates, a constraint or coupling value, or a body by time laws.
 
         Give one of position, velocity and acceleration; rotation may go with a position.
@@ -451,7 +451,7 @@ class System(SystemDisplay):
             for coupling in [c for c in self.couplings.values() if modes in c.joints]:
                 self.remove(coupling)
             self.initials.pop(item.name, None)
-            self.places.pop(item.name, None)
+            self.placements.pop(item.name, None)
             del self.bodies[item.name]
         else:
             raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
@@ -477,7 +477,7 @@ class System(SystemDisplay):
             label = f"{rest}.{label}"
         raise ModelError(f"system {self.name!r}", "name", name, self._suggest(name))
 
-    def frame(self, name: str) -> Marker:
+    def marker(self, name: str) -> Marker:
         """Return the frame of a name: a body, a marker, or a point of either, ``"crank.at(0.2, 0, 0)"``."""
         point = _POINT.match(name) if isinstance(name, str) else None
         if point is not None:
@@ -486,7 +486,7 @@ class System(SystemDisplay):
             except ValueError:
                 item = f"system {self.name!r}"
                 raise ModelError(item, "point", name, "give three numbers: 'crank.at(0.2, 0, 0)'") from None
-            return self.frame(point["base"]).point(x, y, z)
+            return self.marker(point["base"]).point(x, y, z)
         found = self[name]
         if isinstance(found, Body):
             return found.origin
@@ -540,16 +540,16 @@ class System(SystemDisplay):
         for c in self.connections.values():
             new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
         for g in self.couplings.values():
-            new.couplings[g.name] = CoordinateConnection(g.name, g.element, new._same_places(g.places))
+            new.couplings[g.name] = CoordinateConnection(g.name, g.element, new._same_places(g.joint_coordinates))
         for f in self.forces.values():
             element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
             ends = tuple(map(twin_of, f.ends))
-            new.forces[f.name] = ForceConnection(f.name, element, ends, new._same_places(f.places))
+            new.forces[f.name] = ForceConnection(f.name, element, ends, new._same_places(f.joint_coordinates))
         for d in self.drives.values():
             name = d.connection.name
             new.drives[d.name] = d.on(new.connections[name] if name in new.connections else new.couplings[name])
         new.initials = dict(self.initials)
-        new.places = dict(self.places)
+        new.placements = dict(self.placements)
         new.mimics = dict(self.mimics)
         new.settings = {verb: dict(given) for verb, given in self.settings.items()}
         new.notes = list(self.notes)
@@ -626,7 +626,7 @@ class System(SystemDisplay):
         """Return the marker for an end of a connection; `item` and `field` are for errors."""
         if isinstance(end, str):
             try:
-                end = self.body_called(end) if end == GROUND or end in self.bodies else self.frame(end)
+                end = self.body_called(end) if end == GROUND or end in self.bodies else self.marker(end)
             except ModelError as error:
                 raise ModelError(item, field, end, error.remedy) from None
         end = getattr(end, "start", end)  # of a slender body: its first end
@@ -676,7 +676,7 @@ class System(SystemDisplay):
 
     @checked("speeds")
     def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
-        """Return the joint and the index of a coordinate with its own velocity; with `speeds`, of any velocity."""
+        """Return joint and index of a coordinate with its own velocity; with `speeds`, of any velocity."""
         found, part = self.connection_and_part(end)
         if found is None:
             remedy = "give a joint's connection, or the name of one of its coordinates"

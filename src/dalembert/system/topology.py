@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..bodies.dyadics import dyadic
 from ..bodies.markers import Marker
+from ..checks import set_fields
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
 from ..connections.constraints.mimic import Mimic
@@ -167,16 +168,9 @@ class Forest:
             for h in joints:
                 normals.add(h.name, h.element, h.inboard, h.outboard, h.reversed)
             loop_constraints = closing_in_plane(normals, loop_constraints)
-        for attribute, value in (
-            ("graph", graph),
-            ("bodies", tuple(names)),
-            ("parent", np.array(parents[1:], dtype=np.int32)),
-            ("joints", tuple(joints)),
-            ("loop_constraints", loop_constraints),
-            ("couplings", couplings),
-            ("number", number),
-        ):
-            object.__setattr__(self, attribute, value)
+        parent_numbers = np.array(parents[1:], dtype=np.int32)
+        set_fields(self, graph=graph, bodies=tuple(names), parent=parent_numbers, joints=tuple(joints), number=number)
+        set_fields(self, loop_constraints=loop_constraints, couplings=couplings)
 
     # ---- arrays of the sources
 
@@ -298,7 +292,7 @@ def with_massless_links(system: System) -> System:
         joint = system.connections[name]
         link = system.body(_unused(system, f"{name}.link"), mass=0.0)
         system.connect(_unused(system, f"{name}.weld"), Fixed(), link.origin, joint.second)
-        object.__setattr__(joint, "second", link.origin)
+        set_fields(joint, second=link.origin)
         missing = _cut_with_coordinate(system)
     return system
 
@@ -336,13 +330,13 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     driven = {drive.connection.name for drive in system.drives.values() if drive.of_joint}
     wanted = {joint.name for c in (*system.couplings.values(), *_mimics(system)) for joint in c.joints}
     wanted |= driven
-    wanted |= {joint.name for force in system.forces.values() for joint, _ in force.places}
+    wanted |= {joint.name for force in system.forces.values() for joint, _ in force.joint_coordinates}
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
     wanted |= {c.name for c in joints if isinstance(c.element, Joint) and _has_armature(c.element)}
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
     def rank(c: Connection) -> tuple[bool, bool, bool, bool, bool, int]:
-        dry = isinstance(c.element, Joint) and c.element.dry
+        dry = isinstance(c.element, Joint) and c.element.can_stick
         heavy = light.isdisjoint((c.first.body.name, c.second.body.name))
         return c.name not in driven, c.name not in wanted, not dry, heavy, bool(c.element.kernel), c.element.nv
 

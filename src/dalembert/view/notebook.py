@@ -29,7 +29,7 @@ def system_html(system: Any) -> str:
     for c in system.connections.values():
         rows.append((c.element.kind, c.name, f"{c.first.body.name} – {c.second.body.name}"))
     for f in system.forces.values():
-        where = [joint.name for joint, _ in f.places] or [end.body.name for end in f.ends]
+        where = [joint.name for joint, _ in f.joint_coordinates] or [end.body.name for end in f.ends]
         rows.append((f.element.kind, f.name, " – ".join(where)))
     for c in system.couplings.values():
         rows.append((type(c.element).__name__, c.name, " – ".join(joint.name for joint in c.joints)))

@@ -7,14 +7,30 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingPackageError, ModelError
 from ..files.safe_files import replacing
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 __all__ = [
     *("FAINT", "INK", "PALETTE", "PAPER"),
-    *("add_grid", "axes_for", "figure", "legend_beside", "legible", "panel", "plain_log", "save", "styled", "tint"),
+    *(
+        "add_grid",
+        "axes_for",
+        "figure",
+        "legend_beside",
+        "legible",
+        "panel",
+        "panels",
+        "plain_log",
+        "save",
+        "styled",
+        "tint",
+    ),
     "written",
 ]
 
@@ -145,7 +161,7 @@ def figure(width: float, height: float, *, shown: bool = False) -> Any:
 
 
 @contextlib.contextmanager
-def panel(ax: Any, path: Any, width: float, height: float, *, solid: bool = False) -> Iterator[Any]:
+def panel(ax: Any, path: Any, width: float, height: float, *, solid: bool = False) -> Iterator[Axes]:
     """Yield the user's axes, or those of a new figure (inches), in the style of the package; save them afterwards."""
     matplotlib()
     with styled():
@@ -153,6 +169,16 @@ def panel(ax: Any, path: Any, width: float, height: float, *, solid: bool = Fals
         yield axes
         if path is not None:
             save(axes.figure, path)
+
+
+@contextlib.contextmanager
+def panels(path: Any, width: float, height: float, rows: int, columns: int, **options: Any) -> Iterator[Any]:
+    """Yield axes of a new figure (inches) in the style of the package; save them afterwards."""
+    with styled():
+        picture = figure(width, height, shown=path is None)
+        yield picture.subplots(rows, columns, **options)
+        if path is not None:
+            save(picture, path)
 
 
 def add_grid(axes: Any) -> None:
@@ -166,10 +192,10 @@ def legend_beside(axes: Any) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0)
 
 
-def axes_for(ax: Any, path: Any, width: float, height: float, *, solid: bool = False) -> Any:
+def axes_for(ax: Axes | None, path: Any, width: float, height: float, *, solid: bool = False) -> Axes:
     """Return the user's axes, or those of a new figure of that size; with a z-axis if `solid`."""
     if ax is None:
-        picture = figure(width, height, shown=path is None)
+        picture: Figure = figure(width, height, shown=path is None)
         if not solid:
             left, below, right, above = 0.6, 0.45, 0.15, 0.2  # inches
             inner = (width - left - right) / width, (height - below - above) / height
@@ -200,7 +226,7 @@ def legible(color: str) -> str:
     return "#" + "".join(f"{round(255 * c * MAX_LUMINANCE / light):02X}" for c in channels)
 
 
-def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], None]) -> Path:
+def written(path: Any, suffixes: tuple[str, ...], item: str, write: Callable[[Path], object]) -> Path:
     """Write a file atomically: `write` fills a temporary file, which then replaces it.
 
     Raises

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.connections.constraints import Bar, KinematicChain
+from dalembert.connections.constraints import KinematicChain, bar
 from dalembert.connections.formulas.kinematic_programs import PosePrograms
 
 
@@ -15,7 +15,7 @@ def tethered(bars: tuple[float, float], position: tuple, speed: tuple) -> da.Sys
     puck = s.body("puck", mass=1.0, inertia=(0.1, 0.1, 0.1))
     s.connect("P", da.Planar("z"), s.ground, puck)
     pin = da.Revolute("z")
-    s.connect("chain", KinematicChain([pin, Bar(bars[0]), pin, Bar(bars[1]), pin]), s.ground, puck)
+    s.connect("chain", KinematicChain([pin, bar(bars[0]), pin, bar(bars[1]), pin]), s.ground, puck)
     s.initial("P", position=position, speed=speed)
     return s
 
@@ -84,7 +84,7 @@ def test_a_chain_far_out_of_reach_is_reported_quickly(monkeypatch: pytest.Monkey
     s = da.System("leg", gravity=(0, 0, 0))
     body = s.body("b", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.connect("F", da.Free(), s.ground, body)
-    s.connect("leg", da.KinematicChain([da.Universal("x", "y"), da.Bar(0.4), da.Spherical()]), s.ground, body)
+    s.connect("leg", da.KinematicChain([da.Universal("x", "y"), da.bar(0.4), da.Spherical()]), s.ground, body)
     s.drive("F", position=(3.0, 0.1, 0.2))
     with pytest.raises(da.AssemblyError, match="'leg' stays open by"):
         da.simulate(s, 0.5)
@@ -100,7 +100,7 @@ def test_a_chain_far_out_of_reach_closes_where_its_joints_as_unknowns_would(axes
     body = s.body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
     s.connect("F", da.Cylindrical("x"), s.ground.at(0, 0.3, 0.1), body)
     pins = [da.Revolute(axis) for axis in axes]
-    chain = KinematicChain([da.Spherical(), Bar(0.5), pins[0], Bar(0.3), pins[1]])
+    chain = KinematicChain([da.Spherical(), bar(0.5), pins[0], bar(0.3), pins[1]])
     s.connect("leg", chain, s.ground, body.at(0.1, 0, 0))
     model = s.compile()
     q = da.assemble(model, q=start).q

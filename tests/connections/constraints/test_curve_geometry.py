@@ -142,7 +142,7 @@ BAD = {
     ),
     "path parts": (lambda: da.Curve.path([(0, 0), (1, 1)]), "Lines and Arcs"),
     "line": (lambda: da.Line((0, 1), (0, 1)), "differ"),
-    "arc radius": (lambda: da.Arc((0, 0), 0.0, 0, 1), "positive"),
+    "arc radius": (lambda: da.Arc((0, 0), 0.0, 0, 1), "above zero"),
     "arc angle": (lambda: da.Arc((0, 0), 1.0, 0, 7), "one turn"),
     "open profile": (lambda: da.CamFollower(da.Curve(OPEN)), r"does not close: the last point is 0\.518 m"),
     "open points": (lambda: da.CamFollower(OPEN), "does not close"),

@@ -64,7 +64,7 @@ def test_curvature_converges_with_the_square_of_the_spacing() -> None:
         model = bead(da.Curve.from_function(lambda x: (np.cos(x), np.sin(x), 0), 0, 2 * np.pi, n + 1, closed=True))
         v = np.array([0, 1.0, 0])
         errors.append(abs(accelerate(model, np.array([1.0, 0, 0]), v)[0] + 1))
-    assert np.allclose(np.log2(np.array(errors[:-1]) / errors[1:]), 2, atol=0.1)
+    assert np.allclose(np.log2(np.array(errors[:-1]) / errors[1:]), 2, atol=0.01)
 
 
 def test_a_straight_wire_is_a_line() -> None:

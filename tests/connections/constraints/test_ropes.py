@@ -65,7 +65,7 @@ def bola(kind: str, links: tuple[float, ...] = (0.6, 0.5)) -> da.System:
     s = da.System("bola")
     bob = s.body("bob", da.sphere(0.05, mass=1.0))
     if kind == "chain":
-        bars = [part for link in links for part in (da.Bar(link), da.Revolute("y"))]
+        bars = [part for link in links for part in (da.bar(link), da.Revolute("y"))]
         s.connect("wire", da.KinematicChain([da.Revolute("y"), *bars]), s.ground, bob)
     else:
         s.connect("P", da.Planar("y"), s.ground, bob)

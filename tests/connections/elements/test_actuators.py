@@ -94,13 +94,13 @@ def test_velocity_servo_follows_the_exponential() -> None:
 def test_muscle_has_its_isometric_force() -> None:
     muscle = da.HillMuscle(1.0, 500.0, 0.1, slack_length=0.2, start=1.0)
     for length, wanted in ((0.3, 500.0), (0.25, 500.0 * math.exp(-0.25 / 0.45))):
-        assert muscle.answers([[0.0, length, 0.0, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(-wanted)
-    stretched = muscle.answers([[0.0, 0.36, 0.0, 0.0, *muscle.parameters.values()]])[0, 0]
+        assert muscle.evaluate([[0.0, length, 0.0, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(-wanted)
+    stretched = muscle.evaluate([[0.0, 0.36, 0.0, 0.0, *muscle.parameters.values()]])[0, 0]
     assert stretched == pytest.approx(-500.0)  # passive force F0 at a strain of 0.6
-    shortening = muscle.answers([[0.0, 0.3, -0.5, 1.0, *muscle.parameters.values()]])[0, 0]
+    shortening = muscle.evaluate([[0.0, 0.3, -0.5, 1.0, *muscle.parameters.values()]])[0, 0]
     assert shortening == pytest.approx(-500.0 * 0.5 / 3.0)
-    assert muscle.answers([[0.0, 0.3, -1.0, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(0.0)
-    assert muscle.answers([[0.0, 0.3, 1e6, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(-700.0, rel=1e-4)
+    assert muscle.evaluate([[0.0, 0.3, -1.0, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(0.0)
+    assert muscle.evaluate([[0.0, 0.3, 1e6, 1.0, *muscle.parameters.values()]])[0, 0] == pytest.approx(-700.0, rel=1e-4)
 
 
 def test_muscle_force_and_speed_are_those_of_thelens_equation() -> None:
@@ -108,7 +108,7 @@ def test_muscle_force_and_speed_are_those_of_thelens_equation() -> None:
     muscle = da.HillMuscle(1.0, 500.0, 0.1)
     for a in (0.05, 0.4, 1.0):
         for speed in (-0.2, -0.02, 0.02, 0.3):
-            tension = -muscle.answers([[0.0, 0.08, speed, a, *muscle.parameters.values()]])[0, 0]
+            tension = -muscle.evaluate([[0.0, 0.08, speed, a, *muscle.parameters.values()]])[0, 0]
             isometric = a * math.exp(-0.04 / 0.45)
             f = tension / 500.0  # no passive force below the optimal length
             b = isometric + f / 0.25 if f <= isometric else (2 + 2 / 0.25) * (isometric * 1.4 - f) / (1.4 - 1)
@@ -310,7 +310,7 @@ def test_a_linear_system_of_any_size_acts_on_places_and_poses(measure: str, n: i
     given = rng.normal(size=1 + 2 * k + n)
     names = dict(zip(element.input_names, given, strict=True))
     u = np.array([names["x"], names["vz"], names["y"] - 0.1, names["t"]][:m])
-    answer = element.answers([given])[0]
+    answer = element.evaluate([given])[0]
     np.testing.assert_allclose(answer[:k], C @ given[1 + 2 * k :] + D @ u, rtol=1e-12)
     np.testing.assert_allclose(answer[k : k + n], A @ given[1 + 2 * k :] + B @ u, rtol=1e-12)
     with pytest.raises(da.ModelError, match="shape of C"):

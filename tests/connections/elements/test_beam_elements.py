@@ -146,7 +146,7 @@ def test_it_vibrates_as_a_continuous_beam() -> None:
         assert found[1:6:2] == pytest.approx(found[:6:2], rel=1e-6)  # both planes alike
         errors.append(found[:6:2] / exact - 1)
     assert np.abs(errors[1]).max() < 7e-3 and abs(errors[1][0]) < 1.3e-3
-    assert np.log2(errors[0] / errors[1]) == pytest.approx(np.full(3, 2.0), abs=0.1)
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(np.full(3, 2.0), abs=0.05)
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.02])

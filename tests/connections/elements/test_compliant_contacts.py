@@ -75,7 +75,7 @@ def test_two_spheres_exchange_their_speeds_and_lose_what_restitution_says() -> N
     element = da.SphereSphereContact(RADIUS, RADIUS, STIFFNESS, dissipation=0.2)
     result = da.simulate(pair(element, (-0.5, 0, 0)), 0.02)
     apart = result["two.velocity.x"][-1] - result["one.velocity.x"][-1]
-    assert apart / 0.5 == pytest.approx(0.9, abs=0.02)
+    assert apart / 0.5 == pytest.approx(0.9, abs=0.01)  # 1 - alpha v to first order, (alpha v)^2 = 0.01
     assert abs(result["energy.balance"]).max() < 1e-7
 
 
@@ -174,7 +174,7 @@ def test_a_skidding_cylinder_begins_to_roll_at_a_third_of_its_spin_and_goes_on_f
     assert np.linalg.norm(result["log.position"][-1, :2]) > 2 * np.pi * CYLINDER * 2
     assert abs(result["log.velocity.y"]).max() < 1e-6
     assert abs(result["energy.balance"]).max() < 1e-5
-    assert result["energy.dissipated"][-1] == pytest.approx(2 / 3 * 0.25 * MASS * CYLINDER**2 * 900, rel=1e-2)
+    assert result["energy.dissipated"][-1] == pytest.approx(2 / 3 * 0.25 * MASS * CYLINDER**2 * 900, rel=1e-6)
 
 
 def test_a_dropped_cylinder_rocks_until_it_rolls() -> None:

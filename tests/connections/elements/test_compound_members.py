@@ -148,7 +148,7 @@ def test_loads_and_moments_act_on_a_node_with_attitude() -> None:
         parameters={"m": 4.0},
     )
     inputs = [0.0] * 13 + list(compound.parameters.values())
-    answer = compound.answers([inputs])[0]
+    answer = compound.evaluate([inputs])[0]
     signals = dict(zip(compound.signals, answer[-len(compound.signals) :], strict=True))
     assert signals["n_rx_at"] == pytest.approx(4.0 / 80.0, rel=1e-12)
     assert signals["n_z_at"] == pytest.approx(9.0 / 1800.0, rel=1e-12)

@@ -73,7 +73,7 @@ def test_text_gives_what_python_gives(
         got = model.applied_loads(t, [s], [ds])[0][0]
         assert got == pytest.approx(expected, rel=1e-12, abs=1e-12)
         element = model.system.forces["law"].element
-        assert element.answers([[t, s, ds]])[0, 0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        assert element.evaluate([[t, s, ds]])[0, 0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_sympy_gives_what_text_gives(rng: np.random.Generator) -> None:
@@ -95,7 +95,7 @@ def test_a_single_symbol_is_an_expression_not_a_function() -> None:
 
 def test_definitions_are_shared() -> None:
     element = da.Element("joint", "-g", energy="g*s/2", definitions={"d": "s - 1", "g": "4*d"})
-    assert element.answers([[0.0, 3.0, 0.0]]).tolist() == [[-8.0, 12.0]]
+    assert element.evaluate([[0.0, 3.0, 0.0]]).tolist() == [[-8.0, 12.0]]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def bearing(**options: object) -> da.JournalBearing:
 def answer(element: da.Element, place: Array, velocity: Array, spin: float) -> tuple[Array, float, float]:
     """Return force (2,), moment and stored energy for the second marker at x, y with vx, vy and wz."""
     given = [0.0, *place, 0.3, 0.1, -0.2, 0.4, *velocity, 7.0, 3.0, -2.0, spin, *element.parameters.values()]
-    out = element.answers(np.array(given))[0]
+    out = element.evaluate(np.array(given))[0]
     assert not out[2:5].any()  # neither along the axis nor about others
     return out[:2], float(out[5]), float(out[6])
 
@@ -174,7 +174,7 @@ def expected_pull(slip: float, rolling: float, bend: float, load: float = LOAD) 
     return float(load * tribology.eyring_traction(fast, film, peak, ETA, 1.85e-8, 5e6) * slip / fast)
 
 
-def test_two_discs() -> None:
+def test_slip_and_rolling_of_two_discs() -> None:
     """Slip and rolling in the frame of the contact: the disc turns at w, the roller about a centre at rest at W."""
     rng = np.random.default_rng(2)
     for _ in range(20):
@@ -276,7 +276,7 @@ def test_the_load_may_be_that_of_the_contact() -> None:
 def test_eccentricity_is_an_output() -> None:
     element = bearing()
     given = [0.0, 3e-6, -4e-6, *np.zeros(10), *element.parameters.values()]
-    assert element.answers(np.array(given))[0, 7:] == pytest.approx([5 / 6, 1e-6])
+    assert element.evaluate(np.array(given))[0, 7:] == pytest.approx([5 / 6, 1e-6])
 
 
 def test_tractions_are_fit_for_use() -> None:

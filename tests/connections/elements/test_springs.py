@@ -164,7 +164,7 @@ def test_the_compiled_law_of_a_bushing_is_its_formula(seed: int) -> None:
     q, v = np.array([0.3, *rng.normal(size=7)]), rng.normal(size=7)
     models = [bushed(each, np.eye(3), (0.3, 0.1, -0.2)).compile() for each in (by_core, formula)]  # type: ignore[arg-type]
     q = models[0].integrate(q, np.zeros(7))
-    parts = ("a", "energies", "losses", "measures", "ends")
+    parts = ("a", "energies", "losses", "measures", "port_loads")
     ours, theirs = (model.report(parts, 0.0, q, v) for model in models)
     for name in parts:
         np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-11, atol=1e-12)
@@ -239,7 +239,7 @@ def test_trapped_oil_follows_its_bulk_modulus(stiffening: float) -> None:
 
     def pressure(s: np.ndarray) -> np.ndarray:
         rows = [[0.0, each, 0.0, *element.parameters.values()] for each in s]
-        return element.answers(rows)[:, 0] / 1e-3 + 101325.0
+        return element.evaluate(rows)[:, 0] / 1e-3 + 101325.0
 
     assert pressure(s)[2] == pytest.approx(5e5)
     volume, h = 2e-4 + 1e-3 * (s - 0.5), 1e-6

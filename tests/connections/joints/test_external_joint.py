@@ -70,7 +70,7 @@ def loop(cut: str) -> da.System:
 
 
 @pytest.mark.parametrize("reversed_ends", [False, True])
-def test_kinematics(reversed_ends: bool) -> None:
+def test_kinematics_of_a_joint_defined_outside_the_package(reversed_ends: bool) -> None:
     model = arm(reversed_ends=reversed_ends).compile()
     s, joint = model.random_state(3), Trammel()
     span, rates = model.q_slice("T"), model.v_slice("T")

@@ -63,7 +63,7 @@ def test_one_mode_is_found_by_its_number_too() -> None:
     s = swinging(arm(1))
     s.connect("k", da.JointSpring(stiffness=300.0), "arm.eta[0]")
     again = s.copy()
-    assert again.forces["k"].places[0][0] is again.modal_coordinates("arm")
+    assert again.forces["k"].joint_coordinates[0][0] is again.modal_coordinates("arm")
     assert da.simulate(again, 0.01)["k.effort"].shape[0] > 1
 
 

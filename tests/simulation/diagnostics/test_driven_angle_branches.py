@@ -32,7 +32,7 @@ def test_an_angle_led_past_a_half_turn_is_the_same_in_run_residual_and_driven_mo
         motion, state = da.driven_motion(model, t), result.at(t)
         np.testing.assert_allclose(motion.q, state.q, atol=1e-9)
         np.testing.assert_allclose(motion.v, state.v, atol=1e-8)
-    assert da.mobility(model, t=2.0).left == 0
+    assert da.mobility(model, t=2.0).driven_mobility == 0
 
 
 def led_arm(law: da.laws.Law, start: float = 1.2, **more: Any) -> da.System:

@@ -52,7 +52,7 @@ def test_a_strut_between_pins_has_its_euler_load_whatever_its_modes(modes: objec
         rest = da.equilibrium(s)
     with pytest.warns(BucklingWarning):
         result = da.simulate(s, 1e-4, state=rest)
-    assert np.allclose(da.buckling_factors(result, "bar"), 2.0, rtol=0.01)
+    assert np.allclose(da.buckling_factors(result, "bar"), 2.0, rtol=0.01)  # few modes of other supports
 
 
 def test_a_pull_does_not_buckle() -> None:

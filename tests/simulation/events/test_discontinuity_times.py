@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.connections.laws import breaks_of
+from dalembert.connections.laws import discontinuity_times_of
 from dalembert.library.mechanisms import slider_crank
 from dalembert.simulation import run
 
@@ -110,7 +110,7 @@ LAWS = {
     da.laws.Step(1.0, after=0.25): 1.0,
     da.laws.MonotoneSpline([0, 1, 1.001, 1.002, 5], [0, 0, 1000, 0, 0]): 1.0,
     da.Ramp(0.0, 0.25, 1e-3, 1.0 - 0.5e-3): 1.0,
-    da.laws.FunctionLaw(lambda t: 500.0 * (1.0 <= t < 1.002), breaks=[1.0, 1.002]): 1.0,
+    da.laws.FunctionLaw(lambda t: 500.0 * (1.0 <= t < 1.002), discontinuity_times=[1.0, 1.002]): 1.0,
 }
 
 
@@ -118,13 +118,13 @@ LAWS = {
 def test_piecewise_laws_report_their_discontinuity_times(law: Any) -> None:
     result = da.simulate(pushed(law), 5.0)
     np.testing.assert_allclose(result["X.speed"][-1], LAWS[law], rtol=1e-10)
-    assert set(breaks_of(law, 0.0, 5.0)) <= set(result.t)
+    assert set(discontinuity_times_of(law, 0.0, 5.0)) <= set(result.t)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 def test_the_core_and_python_agree_about_laws(law: Any) -> None:
     model = pushed(law).compile()
-    ends = np.array([0.0, *breaks_of(law, 0.0, 5.0), 5.0])
+    ends = np.array([0.0, *discontinuity_times_of(law, 0.0, 5.0), 5.0])
     for t in (*((ends[1:] + ends[:-1]) / 2), 0.3, 4.9):
         a = model.forward_dynamics([0.0], [0.0], t=t)
         np.testing.assert_allclose(a, law(t)[0], rtol=1e-13, atol=1e-13)
@@ -147,7 +147,9 @@ def test_loads_inputs_and_functions_of_elements_have_breaks() -> None:
     s, block = slide()
     s.connect("load", da.Load(force=(da.laws.Pulse(3.0, 0.01, 100.0), 0, 0)), block)
     s.connect("in", da.Element("joint", "u", inputs={"u": da.laws.Pulse(5.0, 0.01, 200.0)}, active=True), "X")
-    given = da.Element("joint", lambda t, x, v: [300.0 * (7.0 <= t < 7.01)], breaks=[7.0, 7.01], active=True)
+    given = da.Element(
+        "joint", lambda t, x, v: [300.0 * (7.0 <= t < 7.01)], discontinuity_times=[7.0, 7.01], active=True
+    )
     s.connect("own", given, "X")
     result = da.simulate(s, 10.0, times=[0.0, 4.0, 6.0, 10.0])
     np.testing.assert_allclose(result["X.speed"], [0, 1, 3, 6], atol=1e-11)
@@ -157,7 +159,7 @@ def test_a_function_may_carry_its_breaks() -> None:
     def kick(t: float) -> float:
         return 100.0 if 5.0 <= t < 5.01 else 0.0
 
-    kick.breaks = [5.0, 5.01]  # type: ignore[attr-defined]
+    kick.discontinuity_times = [5.0, 5.01]  # type: ignore[attr-defined]
     np.testing.assert_allclose(da.simulate(pushed(kick), 10.0)["X.speed"][-1], 1.0, rtol=1e-11)
 
 
@@ -296,7 +298,7 @@ def test_a_spline_breaks_where_its_curve_changes() -> None:
     assert np.isin([4.5, 5.0, 5.5], result.t).all()
     fine = np.linspace(0, 10, 5001)
     smooth = da.Spline(fine, np.sin(fine))
-    assert len(breaks_of(smooth, 0.0, 10.0)) == 0
+    assert len(discontinuity_times_of(smooth, 0.0, 10.0)) == 0
     assert da.simulate(pushed(smooth), 10.0).stats.steps < 1000
 
 

@@ -26,7 +26,7 @@ def ramp(t: float) -> float:
     return t if t < 0.3 else 0.3 + 3.0 * (t - 0.3)
 
 
-def pendulum(**law: Any) -> da.System:
+def driven_links(**law: Any) -> da.System:
     """Return two links in a plane without weight; the first is driven."""
     s = da.System("links", gravity=(0, 0, 0))
     first, second = s.body("first", da.box(0.5, 0.1, 0.1, mass=1.0)), s.body("second", da.box(0.5, 0.1, 0.1, mass=1.0))
@@ -38,9 +38,9 @@ def pendulum(**law: Any) -> da.System:
 
 
 JUMPING: dict[str, dict[str, Any]] = {
-    "speed": {"speed": da.FunctionLaw(step, breaks=[0.3])},
+    "speed": {"speed": da.FunctionLaw(step, discontinuity_times=[0.3])},
     "speed with its rate": {"speed": da.FunctionLaw(step, rate=lambda t: 0.0)},
-    "position": {"position": da.FunctionLaw(ramp, breaks=[0.3])},
+    "position": {"position": da.FunctionLaw(ramp, discontinuity_times=[0.3])},
     "position with its rates": {"position": da.FunctionLaw(ramp, step, lambda t: 0.0)},
 }
 
@@ -49,7 +49,7 @@ JUMPING: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("law", JUMPING)
 def test_a_jump_is_an_impulse(law: str, method: str) -> None:
     """The free speed jumps as the impulse has no moment about its joint; energy is booked, and said."""
-    result = da.simulate(pendulum(**JUMPING[law]), 1.0, method=method, **FAST[method])
+    result = da.simulate(driven_links(**JUMPING[law]), 1.0, method=method, **FAST[method])
     (record,) = [event for event in result.events if event.energy]
     assert abs(record.t - 0.3) < 1e-9
     model = result.model
@@ -66,11 +66,13 @@ def test_a_jump_is_an_impulse(law: str, method: str) -> None:
 
 
 def test_smoothing_comes_to_the_impulse_in_the_limit() -> None:
-    jump = da.simulate(pendulum(**JUMPING["speed"]), 1.0, **TIGHT)["B"][-1]
+    jump = da.simulate(driven_links(**JUMPING["speed"]), 1.0, **TIGHT)["B"][-1]
     errors = []
     for width in (0.04, 0.02, 0.01):
         result = da.simulate(
-            pendulum(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, breaks=[0.3]), width)), 1.0, **TIGHT
+            driven_links(speed=da.laws.SmoothedLaw(da.FunctionLaw(step, discontinuity_times=[0.3]), width)),
+            1.0,
+            **TIGHT,
         )
         assert abs(result["energy.balance"]).max() < 1e-7
         assert not result.stats.notes
@@ -98,7 +100,7 @@ def test_in_a_loop_everything_jumps_together() -> None:
     s.connect("T", da.Prismatic("x"), s.ground, slider)
     s.connect("load", da.Revolute("z"), slider, s.body("bob", da.box(0.3, 0.05, 0.05, mass=0.5)).at(0.1, 0, 0))
     s.initial("O", position=0.7)
-    s.drive("O", speed=da.FunctionLaw(lambda t: 2.0 if t < 0.25 else -1.0, breaks=[0.25]))
+    s.drive("O", speed=da.FunctionLaw(lambda t: 2.0 if t < 0.25 else -1.0, discontinuity_times=[0.25]))
     result = da.simulate(s, 0.5, **TIGHT)
     assert abs(result["energy.balance"]).max() < 1e-7
     np.testing.assert_allclose(result["O.speed"][-1], -1.0, atol=1e-12)
@@ -123,12 +125,12 @@ REFUSED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("law", REFUSED)
 def test_jumps_that_differences_would_smear_are_refused(law: str) -> None:
-    with pytest.raises(da.ModelError, match=r"speed at t = 0.3\d* s is '1.* then 3.*breaks=\[0.3"):
-        da.simulate(pendulum(**REFUSED[law]), 1.0)
+    with pytest.raises(da.ModelError, match=r"speed at t = 0.3\d* s is '1.* then 3.*discontinuity_times=\[0.3"):
+        da.simulate(driven_links(**REFUSED[law]), 1.0)
 
 
 def test_refused_velocity_jumps_name_the_reason() -> None:
-    s = pendulum(**JUMPING["speed"])
+    s = driven_links(**JUMPING["speed"])
     with pytest.raises(da.ModelError, match="does not support velocity jumps"):
         da.simulate(s, 1.0, method="scipy:RK45")
     with pytest.raises(da.ModelError, match="an ensemble does not"):
@@ -137,8 +139,8 @@ def test_refused_velocity_jumps_name_the_reason() -> None:
 
 def test_fast_but_smooth_laws_are_let_through() -> None:
     for law in (lambda t: np.sin(40 * t), lambda t: t**3 - t, lambda t: np.tanh(20 * (t - 0.5))):
-        assert da.simulate(pendulum(position=law), 1.0).status == "finished"
-        assert da.simulate(pendulum(speed=law), 1.0).status == "finished"
+        assert da.simulate(driven_links(position=law), 1.0).status == "finished"
+        assert da.simulate(driven_links(speed=law), 1.0).status == "finished"
 
 
 def test_live_runs_report_a_drive_that_jumps() -> None:

@@ -83,14 +83,14 @@ def test_a_terminal_event_ends_the_run() -> None:
     result = da.simulate(ball(), 3.0, events=da.Event("floor", "P.position", terminal=True))
     assert result.status == "event"
     assert result.t[-1] == pytest.approx(FALL, abs=1e-13)
-    assert result.final.q[0] == pytest.approx(0.0, abs=1e-13)
+    assert result.final_state.q[0] == pytest.approx(0.0, abs=1e-13)
     assert result.events[0].v[0] == pytest.approx(-9.81 * FALL, abs=1e-12)
 
 
 def test_an_action_may_end_the_run() -> None:
     result = da.simulate(ball(), 3.0, events=da.Event("low", "P.position", 0.5, action=lambda now: now.stop()))
     assert result.status == "event"
-    assert result.final.q[0] == pytest.approx(0.5, abs=1e-13)
+    assert result.final_state.q[0] == pytest.approx(0.5, abs=1e-13)
 
 
 def test_events_that_are_only_noted_change_no_bit() -> None:
@@ -385,7 +385,7 @@ def test_locking_a_ball_joint() -> None:
     result = da.simulate(
         s, 1.0, events=da.Event("low", "center_of_mass.z", -0.2, action=lambda now: now.lock("O")), **TIGHT
     )
-    assert np.abs(result.final.v).max() == 0.0
+    assert np.abs(result.final_state.v).max() == 0.0
     assert result["center_of_mass.z"][-1] == pytest.approx(-0.2, abs=1e-10)
 
 
@@ -422,7 +422,7 @@ def test_a_loop_may_open_and_move_as_a_tree() -> None:
     names = result.model.coordinate_names  # type: ignore[union-attr]
     order = [names.index(name) for name in model.coordinate_names]
     free = da.simulate(model, 0.6, t_start=0.2, state=da.State(moment.q[order], moment.v[order]), **TIGHT)
-    assert np.abs(free.final.q - result.final.q[order]).max() < 1e-9
+    assert np.abs(free.final_state.q - result.final_state.q[order]).max() < 1e-9
 
 
 def test_a_loop_that_closes_is_an_impact() -> None:
@@ -530,8 +530,8 @@ def test_a_ball_that_is_locked_in_time_comes_to_rest() -> None:
 
     result = da.simulate(ball(), 3.0, events=da.Event("floor", "P.position", direction=-1, action=land))
     assert result.status == "finished"
-    assert result.final.q[0] == pytest.approx(0.0, abs=1e-9)
-    assert result.final.v[0] == 0.0
+    assert result.final_state.q[0] == pytest.approx(0.0, abs=1e-9)
+    assert result.final_state.v[0] == 0.0
 
 
 # ---- what is refused

@@ -84,8 +84,8 @@ def test_all_kinds_of_runs_give_the_same_bits() -> None:
     while live.t < 3.0 - 1e-9:
         live.advance(0.5)
     np.testing.assert_array_equal(live.state.q, single.q[-1])
-    again = pickle.loads(pickle.dumps(single.conditions(single.t)[0][1].answers))
-    np.testing.assert_array_equal(again.rows()[1], single.conditions(single.t)[0][1].answers.rows()[1])
+    again = pickle.loads(pickle.dumps(single.conditions(single.t)[0][1].sampled_forces))
+    np.testing.assert_array_equal(again.samples()[1], single.conditions(single.t)[0][1].sampled_forces.samples()[1])
 
 
 def test_noise_follows_its_seed() -> None:

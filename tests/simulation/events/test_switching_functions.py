@@ -298,24 +298,24 @@ def test_results_record_sliding_intervals(tmp_path: Any) -> None:
 
 
 def test_laws_without_branches_have_no_thresholds() -> None:
-    assert block("-4*s - ds").compile().thresholds == []
-    assert block("where(t < 1, 1, 0)*s").compile().thresholds == []  # time alone: known beforehand
-    assert len(block("sign(ds) + abs(ds) + where(0 < ds, 2, 3)").compile().thresholds) == 1
+    assert block("-4*s - ds").compile().switching_functions == []
+    assert block("where(t < 1, 1, 0)*s").compile().switching_functions == []  # time alone: known beforehand
+    assert len(block("sign(ds) + abs(ds) + where(0 < ds, 2, 3)").compile().switching_functions) == 1
 
 
 @pytest.mark.parametrize(
     ("law", "kinds"),
     [
-        ("-max(s, 0)**0.5", ["followed"]),
+        ("-max(s, 0)**0.5", ["monitored"]),
         ("-log(1 + abs(s))", ["sign"]),
         ("-max(s, 0)**2", ["sign"]),
-        ("-sign(s)*abs(s)**0.7", ["followed"]),
+        ("-sign(s)*abs(s)**0.7", ["monitored"]),
         ("-sqrt(1 + max(s, 0))", ["sign"]),
-        ("-floor(s)", ["whole"]),
+        ("-floor(s)", ["integer"]),
     ],
 )
 def test_no_branch_is_held_of_what_a_root_is_taken(law: str, kinds: list[str]) -> None:
     """Where it is zero the law has no slope: implicit steps that ended there could not go on."""
     s = sliding_block()
     s.connect("law", da.Element("joint", law), "X")
-    assert [kind for _, kind in s.compile().thresholds] == kinds
+    assert [kind for _, kind in s.compile().switching_functions] == kinds

@@ -65,7 +65,7 @@ def test_a_closed_gripper_stays_closed(options: dict[str, float]) -> None:
 
 @pytest.mark.parametrize("base", ["ball", "free", "fixed"])
 @pytest.mark.parametrize("fingers", [OPPOSED, STAR], ids=["two", "three"])
-def test_whatever_carries_it(base: str, fingers: tuple[tuple[float, float, float], ...]) -> None:
+def test_a_gripper_stays_closed_on_any_base(base: str, fingers: tuple[tuple[float, float, float], ...]) -> None:
     rests(gripper(base, fingers))
 
 
@@ -83,12 +83,12 @@ def test_whatever_carries_it(base: str, fingers: tuple[tuple[float, float, float
         ({"at": 0.04}, {"base": "fixed", "fingers": STAR}),
     ],
 )
-def test_variants(joint: dict[str, float], options: dict[str, object]) -> None:
+def test_a_gripper_rests_on_its_stops_in_all_variants(joint: dict[str, float], options: dict[str, object]) -> None:
     """With friction on the fingers, upside down, without weight, and open on its upper stops."""
     rests(gripper(**joint, **options), at=joint.get("at", 0.0))
 
 
-def test_on_an_arm_in_a_loop() -> None:
+def test_a_gripper_stays_closed_on_an_arm_in_a_loop() -> None:
     rests(looped())
 
 

@@ -132,7 +132,7 @@ def test_a_pendulum_with_pin_friction_comes_to_rest_as_an_ode_says(method):
 # ---- loops
 
 
-def slider_crank(mu, *, last="D", radius=0.02):
+def frictional_slider_crank(mu, *, last="D", radius=0.02):
     s = da.System("slider-crank")
     crank, rod = s.body("crank", da.rod(length=0.3, mass=1.0)), s.body("rod", da.rod(length=0.8, mass=2.0))
     piston = s.body("piston", da.box(0.1, 0.1, 0.1, mass=3.0))
@@ -186,7 +186,7 @@ def crank_acceleration(mu, radius, q, w):
 
 @pytest.mark.parametrize("last", ["A", "B", "C", "D"])
 def test_a_slider_crank_moves_as_the_equations_of_its_bodies_say_wherever_it_is_cut(last):
-    s = slider_crank(0.15, last=last)
+    s = frictional_slider_crank(0.15, last=last)
     result = da.simulate(s, 3.0)
     assert {"D reverses", "C reverses", "A sticks", "B sticks", "C sticks", "D sticks"} <= set(words(result))
     events = np.array([e.t for e in result.events])
@@ -204,7 +204,7 @@ def test_a_slider_crank_moves_as_the_equations_of_its_bodies_say_wherever_it_is_
 
 
 def test_loops_end_where_they_do_whatever_is_cut():
-    ends = [da.simulate(slider_crank(0.15, last=last), 3.0)["D.position"][-1] for last in "AD"]
+    ends = [da.simulate(frictional_slider_crank(0.15, last=last), 3.0)["D.position"][-1] for last in "AD"]
     assert ends[0] == pytest.approx(ends[1], abs=1e-6)
 
 
@@ -339,7 +339,7 @@ class Meddler:
 
 @pytest.mark.parametrize("when", [0.3, 1.9])
 def test_resume_gives_the_same_bits(when):
-    s = slider_crank(0.15)
+    s = frictional_slider_crank(0.15)
     whole = da.simulate(s, 2.5, control=Meddler())
     meddler = Meddler(when)
     part = da.simulate(s, 2.5, control=meddler, on_error="return")

@@ -35,7 +35,7 @@ def roughened(
         if stops and joint.nq == joint.nv and rng.random() < 0.5:
             data |= {"lower": -rng.uniform(0.1, 0.6, n), "upper": rng.uniform(0.1, 0.6, n)}
             data["restitution"] = rng.uniform(0.0, 0.7)
-        if joint.presses and rng.random() < loads:
+        if joint.friction_load and rng.random() < loads:
             mu = rng.uniform(0.05, 0.25)
             radius = rng.uniform(0.01, 0.05) if "rad" in joint.speed_units else None
             more = {"static_coefficient": 1.3 * mu} if rng.random() < 0.4 else {}

@@ -71,7 +71,7 @@ def test_friction_about_one_axis_alone_is_that_of_a_row():
     assert result.v[-1] == pytest.approx([0.0, 2.0, 0.0], abs=1e-9)
 
 
-def pendulum(friction, cut=False):
+def spherical_pendulum(friction, cut=False):
     s = da.System("pendulum")
     bob = s.body("bob", da.box(1.0, 0.1, 0.2, mass=2.0))
     s.connect("S", da.Spherical(friction=friction), s.ground, bob.at(-0.5, 0, 0))
@@ -82,9 +82,12 @@ def pendulum(friction, cut=False):
 
 
 def test_a_pendulum_on_a_ball_ends_where_smooth_friction_tends_to():
-    exact = da.simulate(pendulum(1.5), 8.0)
+    exact = da.simulate(spherical_pendulum(1.5), 8.0)
     assert words(exact) == ["S sticks"] and abs(exact["energy.balance"]).max() < 1e-7
-    ends = [da.simulate(pendulum(1.5), 8.0, friction=f"smooth:{slip}", method="radau").q[-1] for slip in (1e-3, 1e-5)]
+    ends = [
+        da.simulate(spherical_pendulum(1.5), 8.0, friction=f"smooth:{slip}", method="radau").q[-1]
+        for slip in (1e-3, 1e-5)
+    ]
     far, near = (np.abs(end - exact.q[-1]).max() for end in ends)
     assert near < 0.05 * far and near < 1e-3
 

@@ -20,16 +20,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
+from ...model.interpolation import hermite
 from ...numerics.rank import numerical_rank, singular_values
-from ..projection import PATH_CLOSED_TOL, project
-from ..scaled_equations import CoordinateMeasure, ScaledEquations
-from .solution_path import Path, SolutionPoint, cubic, illinois_root
+from ...numerics.roots import illinois_root
+from ..projection import PATH_CLOSED_TOL, Projection, project
+from ..scaled_equations import CoordinateMeasure, ExtendedEquations, ScaledEquations
+from .solution_path import Path, SolutionPoint
 
 __all__ = ["PathTracer"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # largest scaled residual of points next to singular ones, at the level of rounding
 SINGULAR_TOL = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
@@ -72,7 +73,7 @@ class PathTracer:
         """Return the number of independent motions at q (nq,)."""
         return self.n - numerical_rank(singular_values(self.closed.jacobian(q)[:, self.free]), SINGULAR_TOL)
 
-    def look(self, q: Array, along: Array | None = None) -> SolutionPoint:
+    def evaluate(self, q: Array, along: Array | None = None) -> SolutionPoint:
         """Return the solution point at q (nq,), its tangent oriented along a given one."""
         J = self.closed.jacobian(q)
         U, s, Vt = np.linalg.svd(J[:, self.free])
@@ -89,46 +90,28 @@ class PathTracer:
             tangent = -tangent
         return SolutionPoint(q, tangent, sigma, U[:, : self.n - 1], J)
 
-    def correct(self, q: Array, tangent: Array) -> tuple[Array, int] | None:
-        """Return the closed configuration in the plane through q normal to a tangent, and the number of iterations."""
-        closed, across, x_all = self.closed, tangent[self.free], np.zeros(self.closed.nv)
-        at = q
-        r = closed.residual(at)
-        worst = float(np.abs(r).max(initial=0.0))
-        for count in range(12):
-            J = closed.jacobian(at)[:, self.free]
-            off = float(tangent @ x_all)
-            x = np.linalg.lstsq(np.vstack([J, across]), np.append(-r, -off), rcond=1e-9)[0]
-            size = float(np.abs(x).max(initial=0.0))
-            if size > 1.0:
-                return None
-            step = np.zeros(closed.nv)
-            step[self.free] = x
-            x_all = x_all + step
-            at = closed.retract(at, step)
-            r = closed.residual(at)
-            after = float(np.abs(r).max(initial=0.0))
-            if after < PATH_CLOSED_TOL and (worst < PATH_CLOSED_TOL or size < 1e-6):
-                return at, count + 1
-            if count > 3 and after > 0.5 * worst and after > PATH_CLOSED_TOL:
-                return None
-            worst = after
-        return (at, 12) if worst < PATH_CLOSED_TOL else None
+    def correct(self, q: Array, tangent: Array) -> Projection | None:
+        """Return the closed configuration in the plane through q normal to a tangent: (2)."""
+        plane = ExtendedEquations(
+            self.closed, lambda at: (self.closed.difference(q, at) @ tangent)[None], lambda _: tangent[None]
+        )
+        return project(plane, q, self.free, accepted=PATH_CLOSED_TOL, max_step=1.0, patience=3)
 
     def closest(self, q: Array) -> Array | None:
         """Return the closed configuration nearest to a nearly closed one, by shortest steps."""
-        return project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
+        found = project(self.closed, q, self.free, tolerance=ROUNDOFF_TOL, accepted=PATH_CLOSED_TOL)
+        return None if found is None else found.q
 
-    def ahead(self, point: SolutionPoint, h: float) -> SolutionPoint | None:
+    def advance(self, point: SolutionPoint, h: float) -> SolutionPoint | None:
         """Return the point of the path whose distance along the tangent is h."""
         found = self.correct(self.closed.retract(point.q, h * point.tangent), point.tangent)
-        return None if found is None else self.look(found[0], point.tangent)
+        return None if found is None else self.evaluate(found.q, point.tangent)
 
     # ---- paths
 
     def trace(self, q: Array, along: Array | None = None) -> Path:
         """Return the path through q (nq,), closed or to both its ends."""
-        start = self.look(q, along)
+        start = self.evaluate(q, along)
         points, lengths, end, singular = self._run(start)
         if end == "closed":
             return self._path(points, lengths, True, ("", ""), singular)
@@ -142,7 +125,7 @@ class PathTracer:
 
     def follow(self, q: Array, along: Array) -> Path:
         """Return the path from q (nq,) in the direction of a tangent, closed or to its end."""
-        points, lengths, end, singular = self._run(self.look(q, along))
+        points, lengths, end, singular = self._run(self.evaluate(q, along))
         return self._path(points, lengths, end == "closed", ("", "" if end == "closed" else end), singular)
 
     def _path(
@@ -213,17 +196,17 @@ class PathTracer:
         found = self.correct(guess, here.tangent)
         if found is None:
             return None
-        off = float(np.linalg.norm(self.closed.difference(guess, found[0])))
+        off = float(np.linalg.norm(self.closed.difference(guess, found.q)))
         if off > 0.2 * h:
             return None
-        point = self.look(found[0], here.tangent)
+        point = self.evaluate(found.q, here.tangent)
         cosine = min(1.0, float(point.tangent @ here.tangent))
         turn = float(np.arccos(max(-1.0, cosine)))
         if turn > MAX_TURN:
             return None
         # the chord of an arc that turns by `turn`
         arc = float(np.hypot(h, off)) * (turn / 2 / np.sin(turn / 2) if turn > 1e-6 else 1.0)
-        return point, found[1], turn, arc
+        return point, found.iterations, turn, arc
 
     def _back(self, start: SolutionPoint, here: SolutionPoint, point: SolutionPoint, h: float) -> bool:
         """Return True if the step from here to a point passes the start in its direction."""
@@ -234,10 +217,10 @@ class PathTracer:
         if ahead < -1e-9 or float(beyond @ point.tangent) > 1e-9:
             return False
         exact = self.correct(self.closed.retract(here.q, ahead * here.tangent), here.tangent)
-        if exact is None or float(np.abs(self.closed.difference(exact[0], start.q)).max()) > 1e-6:
+        if exact is None or float(np.abs(self.closed.difference(exact.q, start.q)).max()) > 1e-6:
             return False
         # a coordinate computed from angles need not return to its value when the angles have turned
-        there = self.look(self.closed.shift(start.q, exact[0]), here.tangent)
+        there = self.evaluate(self.closed.shift(start.q, exact.q), here.tangent)
         return (
             float(np.abs(there.tangent - start.tangent).max()) < 1e-4 or min(there.sigma, start.sigma) < BRANCH_JUMP_TOL
         )
@@ -267,7 +250,7 @@ class PathTracer:
         last: list[SolutionPoint] = []
 
         def value(length: float) -> float:
-            point = self.ahead(here, length) if length > 0.0 else here
+            point = self.advance(here, length) if length > 0.0 else here
             if point is None:
                 return float("nan")
             last[:] = [point]
@@ -311,7 +294,7 @@ class PathTracer:
         best: SolutionPoint | None = None
         for _ in range(50):
             a, b = high - golden * (high - low), low + golden * (high - low)
-            one, two = self.ahead(here, a), self.ahead(here, b)
+            one, two = self.advance(here, a), self.advance(here, b)
             if one is None or two is None:
                 return best
             best = one if one.sigma < two.sigma else two
@@ -320,7 +303,7 @@ class PathTracer:
                 break
         return best
 
-    def strewn(self, path: Path, q: Array) -> NDArray[np.bool_]:
+    def strewn(self, path: Path, q: Array) -> BoolArray:
         """Return the mask of configurations (B, nq) on a path, to the accuracy of cubics between its points."""
         closed, on = self.closed, np.zeros(len(q), dtype=bool)
         steps = closed.difference(path.q[:-1], path.q[1:])
@@ -329,10 +312,11 @@ class PathTracer:
             x = closed.difference(path.q[:-1], one)
             near = np.flatnonzero(np.linalg.norm(x, axis=1) < 1.5 * ds)
             u = np.clip((x[near] * steps[near]).sum(1) / (steps[near] ** 2).sum(1), -0.1, 1.1)
+            h, ends = ds[near, None], (steps[near], path.tangents[near + 1])
             for _ in range(4):
-                at, slope = cubic(steps[near], path.tangents[near], path.tangents[near + 1], ds[near], u)
+                at, slope = hermite(u[:, None], h, (0 * steps[near], path.tangents[near]), ends)
                 off = x[near] - at
-                u = np.clip(u + (off * slope).sum(1) / (slope**2).sum(1), -0.1, 1.1)
+                u = np.clip(u + (off * slope).sum(1) / (h[:, 0] * (slope**2).sum(1)), -0.1, 1.1)
             on[k] = bool((np.abs(off).max(1, initial=0.0) < 1e-4).any()) if len(near) else False
         return on
 
@@ -351,12 +335,12 @@ class PathTracer:
                 return int(k)
             tangent = path.tangents[k]
             found = self.correct(self.closed.retract(path.q[k], float(away[k] @ tangent) * tangent), tangent)
-            if found is not None and float(np.abs(self.closed.difference(found[0], q)).max()) < 1e-5:
+            if found is not None and float(np.abs(self.closed.difference(found.q, q)).max()) < 1e-5:
                 return int(k)
         return None
 
     def refined(self, path: Path, k: int, function: Callable[[SolutionPoint], float]) -> SolutionPoint | None:
         """Return the point between path points k and k + 1 at which a function of a point vanishes."""
-        here = self.look(path.q[k], path.tangents[k])
+        here = self.evaluate(path.q[k], path.tangents[k])
         ahead = float(self.closed.difference(path.q[k], path.q[k + 1]) @ here.tangent)
         return self.located(here, ahead, function)

@@ -15,21 +15,20 @@ two), the closed configurations on a small sphere around the point are searched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...numerics.least_squares import levenberg_marquardt
-from ...numerics.rank import null_space
+from ...numerics.rank import ROUNDOFF_RANK_TOL, null_space
 from ..branch_search import distinct_configurations
+from ..scaled_equations import ExtendedEquations
 from .arclength import PathTracer
 from .solution_path import SolutionPoint
 
 __all__ = ["BifurcationPoint", "locate_bifurcation"]
 
-Array = NDArray[np.float64]
 
 ZERO_TOL = 1e-6
 _N_SPHERE_STARTS = 64
@@ -90,7 +89,7 @@ def _polished(tracer: PathTracer, near: SolutionPoint) -> tuple[Array, Array | N
         K[: n - 1, :n], K[: n - 1, n], K[: n - 1, n + 1 :] = G, y, lam * np.eye(n - 1)
         K[n - 1 : 2 * n - 1, :n], K[n - 1 : 2 * n - 1, n + 1 :] = bent, G.T
         K[2 * n - 1, n + 1 :] = 2 * y
-        x = np.linalg.lstsq(K, -r, rcond=1e-12)[0]
+        x = np.linalg.lstsq(K, -r, rcond=ROUNDOFF_RANK_TOL)[0]
         if float(np.abs(x[:n]).max()) > 0.1:
             return near.q, None
         step = np.zeros(closed.nv)
@@ -125,38 +124,19 @@ def _second_order(tracer: PathTracer, q: Array, N: Array, y: Array) -> Array | N
     return np.array([sign * x / np.linalg.norm(x) for x in directions for sign in (1.0, -1.0)])
 
 
-class _SphereEquations:
-    """The closure equations and one for the distance to a configuration."""
-
-    def __init__(self, tracer: PathTracer, q: Array, radius: float) -> None:
-        self._closed, self._q, self._radius = tracer.closed, q, radius
-        self.nv = tracer.closed.nv
-        self.groups: Sequence[NDArray[np.intp]] = ()
-
-    def residual(self, q: Array) -> Array:
-        x = self._closed.difference(self._q, q)
-        beyond = (x * x).sum(-1) / self._radius - self._radius
-        return np.concatenate([self._closed.residual(q), beyond[..., None]], -1)
-
-    def jacobian(self, q: Array) -> Array:
-        x = self._closed.difference(self._q, q) / self._radius
-        return np.concatenate([self._closed.jacobian(q), 2 * x[..., None, :]], -2)
-
-    def retract(self, q: Array, x: Array) -> Array:
-        return self._closed.retract(q, x)
-
-    def difference(self, q0: Array, q1: Array) -> Array:
-        return self._closed.difference(q0, q1)
-
-
 def _around(tracer: PathTracer, q: Array, N: Array) -> Array:
     """Return directions (k, nv) to closed configurations on a small sphere around q, found from many starts."""
-    radius, random = 0.02, np.random.default_rng(0)
-    sphere = _SphereEquations(tracer, q, radius)
+    radius, random, closed = 0.02, np.random.default_rng(0), tracer.closed
+
+    def beyond(at: Array) -> Array:
+        x = closed.difference(q, at)
+        return np.asarray((x * x).sum(-1, keepdims=True) / radius - radius)
+
+    sphere = ExtendedEquations(closed, beyond, lambda at: 2 / radius * closed.difference(q, at)[..., None, :])
     kicks = random.normal(size=(_N_SPHERE_STARTS, N.shape[1]))
     kicks *= radius / np.linalg.norm(kicks, axis=1)[:, None]
     starts = sphere.retract(np.broadcast_to(q, (_N_SPHERE_STARTS, len(q))), kicks @ N.T)
-    everything = np.arange(tracer.closed.rows + 1), np.flatnonzero(tracer.free)
+    everything = np.arange(closed.rows + 1), np.flatnonzero(tracer.free)
     ends, worst = levenberg_marquardt(sphere, starts, [everything], tolerance=1e-10)
     ends = ends[worst[:, 0] < 1e-10]
     ends = ends[distinct_configurations(sphere, ends)[0]]

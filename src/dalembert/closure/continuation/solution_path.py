@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-__all__ = ["Path", "SolutionPoint", "cubic", "illinois_root"]
+from ...arrays import Array, BoolArray
 
-Array = NDArray[np.float64]
+__all__ = ["Path", "SolutionPoint"]
 
 
 @dataclass(eq=False)
@@ -35,7 +33,7 @@ class SolutionPoint:
     basis: Array = field(repr=False)
     jacobian: Array = field(repr=False)
 
-    def signed(self, start: SolutionPoint, free: NDArray[np.bool_]) -> float:
+    def signed(self, start: SolutionPoint, free: BoolArray) -> float:
         """Return sigma, negative if the rank drops an odd number of times between this point and another."""
         here = np.linalg.slogdet(np.vstack([start.basis.T @ self.jacobian, self.tangent])[:, free])[0]
         there = np.linalg.slogdet(np.vstack([start.basis.T @ start.jacobian, start.tangent])[:, free])[0]
@@ -74,41 +72,3 @@ class Path:
 
     def __len__(self) -> int:
         return len(self.q)
-
-
-def cubic(step: Array, begin: Array, end: Array, ds: Array, u: Array) -> tuple[Array, Array]:
-    """Return points and slopes (k, n) of cubics from zero to `step` with tangents at both ends, at u (k,)."""
-    u, ds = u[:, None], ds[:, None]
-    at = (3 - 2 * u) * u**2 * step + ds * u * (1 - u) * ((1 - u) * begin - u * end)
-    slope = 6 * u * (1 - u) * step + ds * ((1 - u) * (1 - 3 * u) * begin - u * (2 - 3 * u) * end)
-    return at, slope
-
-
-def illinois_root(function: Callable[[float], float], a: float, b: float) -> float | None:
-    """Return the zero of a function between a and b, by the Illinois rule; None without a sign change."""
-    fa, fb = function(a), function(b)
-    if fa == 0.0 or fb == 0.0:
-        return a if fa == 0.0 else b
-    if not fa * fb < 0:
-        return None
-    width, side = abs(b - a), 0
-    for count in range(80):
-        c = (a * fb - b * fa) / (fb - fa) if count % 8 != 7 else 0.5 * (a + b)
-        fc = function(c)
-        if fc != fc:
-            return None
-        if fc == 0.0 or abs(b - a) < 1e-14 * max(width, 1e-3):
-            return c
-        if abs(fc) < 1e-15:
-            return c
-        if fa * fc < 0:
-            b, fb = c, fc
-            if side == -1:
-                fa *= 0.5
-            side = -1
-        else:
-            a, fa = c, fc
-            if side == 1:
-                fb *= 0.5
-            side = 1
-    return 0.5 * (a + b)

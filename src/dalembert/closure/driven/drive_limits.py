@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.drives import Drive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, listed
@@ -19,14 +19,12 @@ from ...model import Model
 from ...numerics.rank import numerical_rank, singular_values
 from ...numerics.roots import bisect
 from ..assembly import close_loops
+from ..loop_equations import LoopEquations
 from ..loop_solver import LoopSolver
 from ..named_velocities import named_velocities
-from ..scaling import Scaling
 
 __all__ = ["limit_reached", "unreachable_drive"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _LOCKED_TOL = 1e-4  # of the singular values; a limit located to about 1e-12 leaves its square root
 _REDUNDANT_TOL = 1e-11  # of the singular values; rounding of redundant rows
@@ -38,8 +36,8 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) 
 
     `given` (nv,) is the mask of velocities that drives and locks prescribe.
     """
-    scales = Scaling.of(model, t=t)
-    J = scales.jacobian(model, q)
+    loops = LoopEquations.of(model, t=t)
+    J = loops.jacobian(q)
     U, s, _ = np.linalg.svd(J[:, ~given], full_matrices=False)
     if not model.joint_drives or not len(s):
         return ""
@@ -48,7 +46,7 @@ def limit_reached(model: Model, t: float, q: Array, v: Array, given: BoolArray) 
     usual = min(independent, int((~given).sum()))
     if not usual:
         return ""
-    power = np.abs((U[:, usual - 1] @ J) * v / scales.columns)
+    power = np.abs((U[:, usual - 1] @ J) * v / loops.column_scales)
     pull = {d: float(power[model.v_slice(d.connection.name).start + d.coordinate]) for d in _single(model)}
     drive = max(pull, key=lambda d: pull[d], default=None)
     if drive is None or not pull[drive] > 0.0:
@@ -74,12 +72,12 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         index = model.q_slice(drive.connection.name).start + drive.coordinate
         requested = float(guess[index])
         try:
-            q = close_loops(LoopSolver(model, 1e-12, 100, t=t), guess, others, {drive.name: requested}, []).q
+            q = close_loops(LoopSolver(LoopEquations.of(model, t=t)), guess, others, {drive.name: requested}, []).q
         except AssemblyError:
             continue
         limit, q = _farthest(model, t, q, index, requested, {**others, drive.name: None})
         given = model.driven_speeds(level=0)
-        s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~given])
+        s = singular_values(LoopEquations.of(model, t=t).jacobian(q)[:, ~given])
         if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED_TOL * max(1.0, s[0]):
             continue  # another drive limits it, not the links
         return _sentence(model, drive, limit, _stretched(model, q, given, t)) + f" The drive asks for {requested:.6g}."
@@ -103,7 +101,7 @@ def _farthest(
         trial = farthest.copy()
         trial[index] = value
         try:
-            farthest = close_loops(LoopSolver(model, 1e-12, 100, t=t), trial, held, {}, [], insist=False).q
+            farthest = close_loops(LoopSolver(LoopEquations.of(model, t=t)), trial, held, {}, [], insist=False).q
         except AssemblyError:
             return False
         return True
@@ -113,15 +111,15 @@ def _farthest(
 
 def _stretched(model: Model, q: Array, given: BoolArray, t: float) -> list[str]:
     """Return the joints of the least constrained motion in which given coordinates do not move."""
-    scales = Scaling.of(model, t=t)
-    J = scales.jacobian(model, q)[:, ~given]
+    loops = LoopEquations.of(model, t=t)
+    J = loops.jacobian(q)[:, ~given]
     if not J.size:
         return []
     x = np.zeros(model.nv)
     x[~given] = np.linalg.svd(J)[2][-1]
     everything = named_velocities(model, [*model.joint_names, *model.compiled.names.cut_v], item="drive")
-    sizes = np.concatenate([1.0 / scales.columns[everything.columns], everything.cut_scales])
-    parts = np.abs(sizes * (everything.rows(q) @ (scales.columns * x)))
+    sizes = np.concatenate([1.0 / loops.column_scales[everything.columns], everything.cut_scales])
+    parts = np.abs(sizes * (everything.rows(q) @ (loops.column_scales * x)))
     order = list(model.system.connections)
     found = [name for name, part in zip(everything.names, parts, strict=True) if part > _MIN_SHARE * parts.max()]
     return sorted(found, key=lambda name: next((k for k, c in enumerate(order) if name.startswith(c)), len(order)))

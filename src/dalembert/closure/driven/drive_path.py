@@ -10,18 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Array
 from ...connections.drives import PoseDrive
 from ...connections.laws import Polynomial
 from ...model import Conditions, Model
 from ...model.driven_kinematics import KinematicSweep, sweep_kinematics
-from ..scaling import Scaling
+from ..loop_equations import LoopEquations
 
 __all__ = ["follow_drives", "leads_positions", "led_model", "undeformed"]
-
-Array = NDArray[np.float64]
 
 
 def leads_positions(model: Model) -> bool:
@@ -41,7 +37,7 @@ def led_model(model: Model, begins: Mapping[str, float], t: float) -> Model:
 
 def follow_drives(model: Model, times: Array, q: Array, held: Conditions | None) -> KinematicSweep:
     """Return the motion at times (n,) s from a configuration q (nq,) at the first of them."""
-    return sweep_kinematics(model, times, q, floor=Scaling.of(model, prescribed=False).floor, conditions=held)
+    return sweep_kinematics(model, times, q, floor=LoopEquations.of(model, prescribed=False).floor, conditions=held)
 
 
 def undeformed(model: Model) -> Conditions | None:

@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, count_text
+from ...arrays import Array
 from ...checks import checked, finite_number
 from ...connections.constraints.geometric import Constraint
 from ...connections.drives import Drive, PoseDrive
@@ -21,8 +22,8 @@ from ...model import Model, as_model
 from ...numerics.rank import singular_values
 from ...system import System
 from ..assembly import close_loops
+from ..loop_equations import LoopEquations
 from ..loop_solver import LoopSolver
-from ..scaling import Scaling
 from ..starts.coordinate_targets import body_pose_targets
 from ..starts.start_values import StartValues, within_limits
 from ..velocity_projection import consistent_accelerations, consistent_velocities
@@ -39,7 +40,6 @@ __all__ = [
     "start_positions",
 ]
 
-Array = NDArray[np.float64]
 
 SINGULAR_TOL = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
 _CLOSED_TOL = 1e-9  # scaled residual of a start
@@ -148,12 +148,12 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         if begin is None:
             return q, ()
     assert begin is not None
-    scales = Scaling.of(model, t=t)
-    if float(np.abs(scales.residual(model, begin)).max(initial=0.0)) > _CLOSED_TOL:
+    loops = LoopEquations.of(model, t=t)
+    if float(np.abs(loops.residual(begin)).max(initial=0.0)) > _CLOSED_TOL:
         return direct, ()
     if direct is not None:
-        step = float(np.abs(model.difference(begin, direct) / scales.columns).max(initial=0.0))
-        slack = singular_values(scales.jacobian(model, begin)[:, ~model.driven_speeds()])
+        step = float(np.abs(model.difference(begin, direct) / loops.column_scales).max(initial=0.0))
+        slack = singular_values(loops.jacobian(begin)[:, ~model.driven_speeds()])
         if slack.min(initial=np.inf) > _SINGULAR_DISTANCE_FACTOR * step:
             return direct, ()
     if q is None:
@@ -195,7 +195,7 @@ def driven_state_from(
     take start values to positions within the limits of joints, if possible.
     """
     at = driven_positions(model, t, guess, starts, limits=limits)
-    a_given = model.drive_motion(t)[2]
+    a_given = model.drive_targets(t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     prescribed = _drive_velocities(model, t)
     try:
@@ -224,13 +224,13 @@ def driven_positions(
     starts = StartValues.of(model) if starts is None else starts
     if guess is None and _angle_branches(model, t) != _angle_branches(model, 0.0):
         guess = _advance_drives(model, t, starts)
-    q_given = model.drive_motion(t)[0]
+    q_given = model.drive_targets(t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
     cut = model.compiled.names.cut_q  # a free joint parallel to another connection is cut without a row
-    if not model.nc and not (guess is None and (starts.places or not cut.keys().isdisjoint(starts.initials))):
+    if not model.nc and not (guess is None and (starts.placements or not cut.keys().isdisjoint(starts.initials))):
         return at
-    closure = LoopSolver(model, 1e-12, 100, t=t)
+    closure = LoopSolver(LoopEquations.of(model, t=t))
     held: dict[str, Any] = {name: None for d in model.joint_drives if d.level == 0 for name in d.speed_names}
     try:
         if guess is not None:
@@ -255,7 +255,7 @@ def _check_not_singular(model: Model, q: Array, t: float) -> None:
     """Raise an error at a position in which velocities and accelerations would depend on rounding."""
     if not model.nc or not model.drives:
         return
-    s = singular_values(Scaling.of(model, t=t).jacobian(model, q)[:, ~model.driven_speeds()])
+    s = singular_values(LoopEquations.of(model, t=t).jacobian(q)[:, ~model.driven_speeds()])
     smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
     if smallest < SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))):
         raise SingularityError(
@@ -300,12 +300,12 @@ def _advance_drives(model: Model, t: float, starts: StartValues) -> Array:
 def _from_starts(closure: LoopSolver, guess: Array, held: dict[str, Any], starts: StartValues, limits: bool) -> Array:
     """Close the loops with all start values met, else those of highest priority, else in least squares."""
     model, first = closure.model, starts.first
-    placed, everything = body_pose_targets(model, starts.places), starts.positions(model, driven=True)
+    placed, everything = body_pose_targets(model, starts.placements), starts.positions(model, driven=True)
     if first is not None:
         demanded = first.positions(model, driven=True)
         rest = starts.positions(model, beside=first, driven=True)
         demanded = {name: value for name, value in demanded.items() if name not in rest}  # modes that were not given
-        firm = body_pose_targets(model, first.places)
+        firm = body_pose_targets(model, first.placements)
         others = [p for p in placed if p.name not in {f.name for f in firm}]
         try:
             return close_loops(closure, guess, {**held, **demanded}, rest, others, firm=firm, starts=8, limits=limits).q

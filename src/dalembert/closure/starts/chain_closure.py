@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.constraints.chains import KinematicChain
 from ...numerics.least_squares import levenberg_marquardt
 from ..relative_pose import relative
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["close_with_chain_unknowns"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 N_STARTS = 4  # of inner coordinates
 MAX_ITERATIONS = 60
@@ -46,7 +44,7 @@ class _ExtendedEquations:
 
     def __init__(self, closure: LoopSolver, chains: list[Any], free: BoolArray, rest: BoolArray) -> None:
         self.closure, self.chains, self.free, self.rest = closure, chains, free, rest
-        self.columns = (closure.scales.columns * closure.metric)[free]
+        self.columns = (closure.loops.column_scales * closure.metric)[free]
         self.nv = len(self.columns) + sum(len(chain.element.starts[0]) for chain in chains)
         self._evaluated: dict[bytes, tuple[Array, Array]] = {}  # the last two points: current and trial
 
@@ -81,9 +79,10 @@ class _ExtendedEquations:
 
     def at(self, q: Array, inner: list[Array]) -> tuple[Array, Array]:
         """Return residual and Jacobian by [x of (1) in `closure`; inner coordinates of all chains]."""
-        closure, model, length = self.closure, self.closure.model, self.closure.scales.length
+        closure, model, length = self.closure, self.closure.model, self.closure.loops.length
         rest = np.concatenate([self.rest, np.ones(sum(len(held.turns) for held in closure.extra), dtype=bool)])
-        values, rows = [closure.residual(q)[rest]], [closure.jacobian(q, self.free)[rest]]
+        J = closure.jacobian(q)[rest][:, self.free] * closure.metric[self.free]
+        values, rows = [closure.residual(q)[rest]], [J]
         sizes = [len(gamma) for gamma in inner]
         blocks = [np.zeros((int(rest.sum()), sum(sizes)))]
         for k, (chain, gamma) in enumerate(zip(self.chains, inner, strict=True)):

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...errors import ModelError
@@ -33,7 +33,6 @@ from ..relative_pose import RelativeMotion, relative
 
 __all__ = ["ALL_COORDINATES", "ChainPreference", "ChainRateTarget", "ChainTarget", "chain_target"]
 
-Array = NDArray[np.float64]
 
 ALL_COORDINATES = "*"  # suffix of a chain name: all its target coordinates, in addition to single ones
 
@@ -46,13 +45,13 @@ class ChainTarget:
     ----------
     loop_constraint : Connection
     element : KinematicChain
-    asked : (n,) rad or m
+    targets : (n,) rad or m
         NaN without a target.
     """
 
     loop_constraint: Connection
     element: KinematicChain
-    asked: Array
+    targets: Array
     _last: dict[str, Array] = field(default_factory=dict, repr=False)  # start of the next search
 
     @property
@@ -63,7 +62,7 @@ class ChainTarget:
     @property
     def count(self) -> int:
         """The number of held coordinates."""
-        return int((~np.isnan(self.asked)).sum())
+        return int((~np.isnan(self.targets)).sum())
 
     @property
     def turns(self) -> Array:
@@ -73,7 +72,7 @@ class ChainTarget:
     @property
     def wished(self) -> ChainPreference:
         """The same target as a preference."""
-        return ChainPreference(self.loop_constraint, self.element, self.asked)
+        return ChainPreference(self.loop_constraint, self.element, self.targets)
 
     def scales(self, length: float) -> Array:
         """Return the scale of each row, 1/length."""
@@ -94,7 +93,7 @@ class ChainTarget:
         seen, chain = relative(model, self.loop_constraint.first, self.loop_constraint.second, q), self.element
         inner = self._miss(seen.rotation, seen.position)[1]
         scale = np.array([chain.length] * 3 + [1.0] * 3)[:, None]
-        Y = scale * chain.programs.at(inner)[2][:, np.isnan(self.asked)]
+        Y = scale * chain.programs.at(inner)[2][:, np.isnan(self.targets)]
         V = scale * seen.jacobian
         if Y.shape[1]:
             U = truncated_svd(Y, ROW_RANK_TOL)[0]
@@ -102,7 +101,7 @@ class ChainTarget:
         return np.asarray(V)
 
     def _miss(self, rotation: Array, position: Array) -> tuple[Array, Array]:
-        e, inner = self.element.held(rotation, position, self.asked, self._last.get("inner"))
+        e, inner = self.element.held_pose_error(rotation, position, self.targets, self._last.get("inner"))
         self._last["inner"] = inner
         return e, inner
 
@@ -113,11 +112,11 @@ class ChainPreference:
 
     loop_constraint: Connection
     element: KinematicChain
-    asked: Array
+    targets: Array
 
     def scales(self, length: float) -> Array:
         """Return the scale of each row, 1 or 1/length."""
-        units = np.array(self.element.inner_units)[~np.isnan(self.asked)]
+        units = np.array(self.element.inner_units)[~np.isnan(self.targets)]
         return np.where(units == "m", 1.0 / length, 1.0)
 
     def residual(self, model: Model, q: Array) -> Array:
@@ -127,14 +126,14 @@ class ChainPreference:
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return the rows on v, (k, nv)."""
         seen = relative(model, self.loop_constraint.first, self.loop_constraint.second, q)
-        given = ~np.isnan(self.asked)
+        given = ~np.isnan(self.targets)
         back, N = self.element.slopes(self._off(seen)[1])
         G = back[given] @ seen.jacobian
-        return np.asarray(G - N[given] @ np.linalg.lstsq(N[given], G, rcond=1e-9)[0]) if N.shape[1] else G
+        return np.asarray(G - N[given] @ np.linalg.lstsq(N[given], G, rcond=ROW_RANK_TOL)[0]) if N.shape[1] else G
 
     def _off(self, seen: RelativeMotion) -> tuple[Array, Array]:
-        inner = self.element.toward(seen.rotation, seen.position, self.asked)
-        return (inner - self.asked)[~np.isnan(self.asked)], inner
+        inner = self.element.toward(seen.rotation, seen.position, self.targets)
+        return (inner - self.targets)[~np.isnan(self.targets)], inner
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +156,7 @@ class ChainRateTarget:
     rates: Array
 
     @property
-    def given(self) -> NDArray[np.bool_]:
+    def given(self) -> BoolArray:
         """Mask of coordinates with target rates, (n,)."""
         return ~np.isnan(self.rates)
 
@@ -166,7 +165,7 @@ class ChainRateTarget:
         seen, back, N = self._slopes(model, q)
         G, g = back[self.given] @ seen.jacobian, self.rates[self.given]
         within = N[self.given]
-        across = np.eye(len(g)) - within @ np.linalg.pinv(within, rcond=1e-9)
+        across = np.eye(len(g)) - within @ np.linalg.pinv(within, rcond=ROW_RANK_TOL)
         return across @ G, across @ g
 
     def scales(self, length: float) -> Array:
@@ -179,7 +178,7 @@ class ChainRateTarget:
         found: Array = back @ (seen.jacobian @ v)
         if N.shape[1]:
             off = (self.rates - found)[self.given]
-            found = found + N @ np.linalg.lstsq(N[self.given], off, rcond=1e-9)[0]
+            found = found + N @ np.linalg.lstsq(N[self.given], off, rcond=ROW_RANK_TOL)[0]
         return np.where(self.given, found, np.nan)
 
     def _slopes(self, model: Model, q: Array) -> tuple[RelativeMotion, Array, Array]:
@@ -202,9 +201,9 @@ def chain_target(model: Model, loop_constraint: Connection, inner: str, value: A
         if values is None or np.isnan(values).all():
             raise ModelError(item, "value", None, f"give its value by system.initial({loop_constraint.name!r}, ...)")
     elif inner:
-        values = chain.asked(item, {inner: np.asarray(value).item()})
+        values = chain.inner_targets(item, {inner: np.asarray(value).item()})
     elif isinstance(value, np.ndarray) and value.shape == (len(chain.inner_names),):
         values = value
     else:
-        values = chain.asked(item, value)
+        values = chain.inner_targets(item, value)
     return ChainTarget(loop_constraint, chain, values)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...checks import finite_array
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
@@ -32,8 +32,6 @@ from ..relative_pose import relative
 from .chain_targets import ALL_COORDINATES, ChainTarget, chain_target
 
 __all__ = ["CoordinateTarget", "CutJointTarget", "body_pose_targets", "cut_joint_target"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +81,14 @@ class CutJointTarget:
         sine = float(np.linalg.norm(e[1:]))
         turn = 2 * math.atan2(sine, e[0]) / sine * e[1:] if sine > 0.0 else np.zeros(3)
         shift = first.rotation.T @ (second.position - first.position) - self.position
-        r: Array = self.turns @ turn + self.moves @ shift
-        return r
+        return self.turns @ turn + self.moves @ shift
 
     def jacobian(self, model: Model, q: Array) -> Array:
         """Return the rows on v, (k, nv); or (B, k, nv) at q (B, nq)."""
         if q.ndim > 1:
             return np.array([self.jacobian(model, one) for one in q]).reshape(len(q), -1, model.nv)
         V = relative(model, self.loop_constraint.first, self.loop_constraint.second, q).jacobian
-        J: Array = self.turns @ V[:3] + self.moves @ V[3:]
-        return J
+        return self.turns @ V[:3] + self.moves @ V[3:]
 
 
 CoordinateTarget = CutJointTarget | ChainTarget | HeldLimits
@@ -154,7 +150,7 @@ def _hold_part(loop_constraint: Connection, element: Joint, position: Array, giv
 
 
 def _of_pose(
-    loop_constraint: Connection, rotation: Array, position: Array, turned: bool, moved: NDArray[np.intp]
+    loop_constraint: Connection, rotation: Array, position: Array, turned: bool, moved: IndexArray
 ) -> CutJointTarget:
     """Return the target for a pose: its rotation if `turned`, and displacements along axes of the first marker."""
     turns = np.vstack([np.eye(3)[: 3 * turned], np.zeros((len(moved), 3))])
@@ -191,6 +187,6 @@ def _find(model: Model, name: str) -> tuple[Connection | None, int | None]:
         ending = name[len(loop_constraint.name) + 1 :] if name.startswith(loop_constraint.name + ".") else ""
         if isinstance(element, KinematicChain) and ending in (*element.inner_names, ALL_COORDINATES):
             return loop_constraint, None
-        if isinstance(element, Joint) and element.separate and ending in element.coordinates:
+        if isinstance(element, Joint) and element.independently_lockable and ending in element.coordinates:
             return loop_constraint, element.coordinates.index(ending)
     return None, None

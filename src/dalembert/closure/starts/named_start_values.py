@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...connections.constraints.chains import KinematicChain
 from ...connections.drive_builder import turns_freely
@@ -26,7 +25,6 @@ from .start_values import StartValues
 
 __all__ = ["named_count", "named_starts"]
 
-Array = NDArray[np.float64]
 
 _POSE_FIELDS = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
 _MODES = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed))?$")
@@ -59,7 +57,7 @@ def named_count(model: Model, values: Mapping[str, Any]) -> int | None:
 def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None) -> StartValues:
     """Return the start values of a model with some given by name; of one run, if given for many."""
     merged, alone = _copy_sharing_parts(model.system), _copy_sharing_parts(model.system)
-    alone.initials, alone.places = {}, {}
+    alone.initials, alone.placements = {}, {}
     x = model.element_start_values()
     claimed: dict[tuple[str, str, str], str] = {}
     for name, value in _angles_first(model, values):
@@ -79,15 +77,15 @@ def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None
             continue
         for system in (merged, alone):
             _set_value(system, target, name, value, run)
-    first = StartValues(alone.initials, alone.places, x)
-    return StartValues(merged.initials, merged.places, x, first)
+    first = StartValues(alone.initials, alone.placements, x)
+    return StartValues(merged.initials, merged.placements, x, first)
 
 
 def _copy_sharing_parts(system: System) -> System:
     """Return a system that shares everything with another except its start values."""
     twin = object.__new__(System)
     twin.__dict__.update(system.__dict__)
-    twin.initials, twin.places = copy(system.initials), copy(system.places)
+    twin.initials, twin.placements = copy(system.initials), copy(system.placements)
     return twin
 
 

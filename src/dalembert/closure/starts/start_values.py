@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.names import full_names
 from ...connections.constraints.cams import CamFollower
 from ...connections.constraints.chains import KinematicChain
@@ -23,7 +23,6 @@ from .chain_targets import ALL_COORDINATES, ChainRateTarget
 
 __all__ = ["StartValues", "unmet_start_values", "within_limits"]
 
-Array = NDArray[np.float64]
 Values = dict[str, Array]
 
 ROUNDOFF_TOL = 1e-9  # differences below this, of the size of a value or 1, are rounding
@@ -37,7 +36,7 @@ class StartValues:
     ----------
     initials : dict of str to Initial
         For joints and flexible bodies.
-    places : dict of str to BodyPlacement
+    placements : dict of str to BodyPlacement
     x : (nx,)
         Element states.
     first : StartValues or None
@@ -45,14 +44,14 @@ class StartValues:
     """
 
     initials: Mapping[str, Initial]
-    places: Mapping[str, BodyPlacement]
+    placements: Mapping[str, BodyPlacement]
     x: Array
     first: StartValues | None = None
 
     @classmethod
     def of(cls, model: Model) -> StartValues:
         """Return the start values of the description."""
-        return cls(model.system.initials, model.system.places, model.element_start_values())
+        return cls(model.system.initials, model.system.placements, model.element_start_values())
 
     def positions(self, model: Model, *, beside: StartValues | None = None, driven: bool = False) -> Values:
         """Return the given positions, by name of a connection or coordinate.
@@ -60,7 +59,7 @@ class StartValues:
         Flexible bodies are included, undeformed unless given, so that their deformation is least. Those in `beside` are
         left out and, if `driven`, those that drives prescribe.
         """
-        taken = {(d.connection.name, k) for d in model.joint_drives if driven for k in d.places}
+        taken = {(d.connection.name, k) for d in model.joint_drives if driven for k in d.coordinate_indices}
         modes = {name: Initial(np.zeros(_width(model, name))) for name in model.flexible_names}
         return self._asked(model, {**modes, **self.initials}, taken, beside, "coordinates")
 
@@ -84,7 +83,7 @@ class StartValues:
         initials = {name: Initial(None, initial.speed) for name, initial in self.initials.items()}
         places = {
             name: BodyPlacement(None, None, place.velocity, place.angular_velocity)
-            for name, place in self.places.items()
+            for name, place in self.placements.items()
         }
         return StartValues(initials, places, self.x)
 
@@ -127,23 +126,23 @@ def within_limits(model: Model, starts: StartValues) -> tuple[StartValues, dict[
 
     A coordinate that is not given starts at zero, or at the nearest limit.
     """
-    driven = {(d.connection.name, k) for d in model.joint_drives if d.level == 0 for k in d.places}
+    driven = {(d.connection.name, k) for d in model.joint_drives if d.level == 0 for k in d.coordinate_indices}
     initials, notes = dict(starts.initials), {}
     for name in model.joint_names:
         joint, old = _joint(model, name), initials.get(name, Initial())
         if joint is None or (joint.lower is None and joint.upper is None):
             continue
         free = np.array([(name, k) not in driven for k in range(joint.nq)])
-        if old.meant is not None:
-            free &= np.isnan(old.meant)
+        if old.target is not None:
+            free &= np.isnan(old.target)
         start = joint.zero if old.position is None else np.where(np.isnan(old.position), joint.zero, old.position)
         low, high = (_limit(joint.lower, -np.inf, joint.nq), _limit(joint.upper, np.inf, joint.nq))
         moved = free & ((start < low) | (start > high))
         if not moved.any():
             continue
         nearest = np.where(moved, np.clip(start, low, high), start)
-        given = np.where(free & ~moved, np.nan, nearest) if old.meant is not None else nearest
-        initials[name] = Initial(given, old.speed, guess=old.meant is None)
+        given = np.where(free & ~moved, np.nan, nearest) if old.target is not None else nearest
+        initials[name] = Initial(given, old.speed, guess=old.target is None)
         labels = _labels(name, joint, joint.nq)[0]
         for k in np.flatnonzero(moved):
             label, unit = labels[k]
@@ -159,7 +158,7 @@ def _limit(given: Array | None, none: float, size: int) -> Array:
 
 
 def _of_kind(initial: Initial, kind: str) -> Array | None:
-    return initial.meant if kind == "coordinates" else initial.speed
+    return initial.target if kind == "coordinates" else initial.speed
 
 
 def _part_names(model: Model, name: str, kind: str) -> list[str]:
@@ -175,29 +174,29 @@ def unmet_start_values(model: Model, q: Array, v: Array, starts: StartValues | N
     starts = StartValues.of(model) if starts is None else starts
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros(model.nv))
     missed = []
-    placed = any(place.position is not None or place.rotation is not None for place in starts.places.values())
+    placed = any(place.position is not None or place.rotation is not None for place in starts.placements.values())
     why = f"loops and drives{' and placed bodies' * placed} permit no more"
     for name, initial in starts.initials.items():
         joint = _joint(model, name)
         if name in (*model.joint_names, *model.flexible_names):
             position, speed = q[model.q_slice(name)], v[model.v_slice(name)]
         elif _chain(model, name) is not None:
-            missed += _missed_inner(model, name, initial.meant, q)
+            missed += _missed_inner(model, name, initial.target, q)
             continue  # rates below
         elif name in model.compiled.names.cut_v:
-            position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_slice(name)]
+            position, speed = cut_q[model.compiled.names.cut_q[name]], cut_v[model.cut_joint_slice(name)]
         else:
             continue
         coordinates, rates = _labels(name, joint, len(position))
-        if initial.meant is not None:
-            missed += _missed(coordinates, initial.meant, position, _off(joint, initial.meant, position), why)
+        if initial.target is not None:
+            missed += _missed(coordinates, initial.target, position, _off(joint, initial.target, position), why)
         if initial.speed is not None:
             missed += _missed(rates, initial.speed, speed, np.abs(speed - initial.speed))
     for target in starts.paced_chains(model):
         used, labels = target.used(model, q, v), _inner(target.element)
         rates = [(f"{target.loop_constraint.name}.{inner}", f" {unit}/s") for inner, unit in labels]
         missed += _missed(rates, target.rates, used, np.abs(used - target.rates))
-    return missed + _missed_places(model, q, v, starts.places) + _missed_sides(model, starts)
+    return missed + _missed_places(model, q, v, starts.placements) + _missed_sides(model, starts)
 
 
 def _missed_inner(model: Model, name: str, requested: Array | None, q: Array) -> list[str]:

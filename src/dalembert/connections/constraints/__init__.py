@@ -1,7 +1,7 @@
 """Constraints: equations between markers or joint coordinates, without coordinates of their own."""
 
 from .cams import CamFollower, PointOnCurve, RollingCam
-from .chains import Bar, KinematicChain, Offset
+from .chains import KinematicChain, Offset, bar
 from .couplings import (
     CoordinateConnection,
     Coupling,
@@ -31,7 +31,6 @@ from .ropes import Rope
 __all__ = [
     "Arc",
     "AxisAngle",
-    "Bar",
     "CamFollower",
     "Constraint",
     "CoordinateConnection",
@@ -55,6 +54,7 @@ __all__ = [
     "RollingDisc",
     "RollingSphere",
     "Rope",
+    "bar",
     "belt",
     "gear",
     "rack_and_pinion",

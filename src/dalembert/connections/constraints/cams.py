@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...checks import checked, finite_number
+from ...arrays import Array
+from ...checks import checked, finite_number, one_of, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
 from .curves import Curve
@@ -23,8 +24,6 @@ from .geometric import Constraint
 from .piecewise_polynomials import PiecewisePolynomial
 
 __all__ = ["CamFollower", "PointOnCurve", "RollingCam"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +67,7 @@ class PointOnCurve(Constraint):
 
     def __post_init__(self) -> None:
         curve = self.curve if isinstance(self.curve, Curve) else Curve(self.curve)
-        object.__setattr__(self, "curve", curve)
-        object.__setattr__(self, "up", _upward(curve))
+        set_fields(self, curve=curve, up=_upward(curve))
 
     def table(self) -> PiecewisePolynomial:
         pieces: PiecewisePolynomial = self.curve.pieces
@@ -117,8 +115,7 @@ class CamFollower(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
 
     def __post_init__(self) -> None:
-        if self.follower not in ("roller", "knife", "flat"):
-            raise ModelError(self.kind, "follower", self.follower, "use 'roller', 'knife' or 'flat'")
+        one_of(self.kind, "follower", self.follower, ("roller", "knife", "flat"))
         if self.follower == "roller":
             self._positive("radius")
         elif finite_number(self.radius, item=self.kind, field="radius") != 0:
@@ -139,7 +136,7 @@ class CamFollower(Constraint):
         low, high = profile.pieces.box()
         if abs(_area(profile.pieces)) < 1e-6 * float(np.max(high - low)) ** 2:
             raise ModelError(self.kind, "profile", profile, "it must enclose an area: it has no outside otherwise")
-        object.__setattr__(self, "profile", profile)
+        set_fields(self, profile=profile)
 
     @property
     def kernel(self) -> str:  # type: ignore[override]

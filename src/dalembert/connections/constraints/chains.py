@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...checks import checked, finite_array, finite_number, shape_of
+from ...arrays import Array
+from ...checks import checked, finite_array, finite_number, set_fields, shape_of
 from ...errors import ModelError
 from ...numerics.rank import ROW_RANK_TOL, numerical_rank
 from ...rotation import as_rotation_matrix, quaternion, quaternion_from_matrix, unit_vector
@@ -22,9 +22,8 @@ from ..joints import Joint
 from ..joints.custom import CustomJoint
 from .geometric import Constraint
 
-__all__ = ["Bar", "KinematicChain", "Offset"]
+__all__ = ["KinematicChain", "Offset", "bar"]
 
-Array = NDArray[np.float64]
 
 MAX_INNER_COORDINATES = 24  # inner coordinates: core/constraints/kinematic_chain.hpp
 N_STARTS = 12  # start configurations of a search
@@ -47,21 +46,19 @@ class Offset:
 
     def __post_init__(self) -> None:
         position = finite_array(self.position, (3,), item="Offset", field="position")
-        object.__setattr__(self, "position", position)
-        turned = np.eye(3) if self.rotation is None else as_rotation_matrix(self.rotation, item="Offset")
-        object.__setattr__(self, "rotation", turned)
+        set_fields(self, position=position, rotation=as_rotation_matrix(self.rotation, item="Offset"))
 
 
-def Bar(length: float, axis: Any = "x") -> Offset:
+def bar(length: float, axis: Any = "x") -> Offset:
     """Return a rigid massless bar: an offset by a length (m) along an axis.
 
     Examples
     --------
-    >>> Bar(0.5).position.tolist()
+    >>> bar(0.5).position.tolist()
     [0.5, 0.0, 0.0]
     """
-    size = finite_number(length, item="Bar", field="length")
-    return Offset(size * unit_vector(axis, item="Bar"))
+    size = finite_number(length, item="bar", field="length")
+    return Offset(size * unit_vector(axis, item="bar"))
 
 
 @checked("near")
@@ -90,7 +87,7 @@ class KinematicChain(Constraint):
     motion. Chains of parallel pins, with any joints that rotate about the first and the last centre, are stopped there.
     In runs a `Rope` between these centres, ``"chain.reach"``, of a length 1e-6 before the end of their reach, is pulled
     taut with an impulse and goes slack when it would push; ``"chain.fold"`` likewise where they are folded. Outputs are
-    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; put a `Rope` beside them.
+    those of ropes (``"chain.reach.tension"``). Other chains end the run with an error; add a `Rope` parallel to them.
 
     Attributes
     ----------
@@ -104,7 +101,7 @@ class KinematicChain(Constraint):
     Examples
     --------
     >>> import dalembert as da
-    >>> rod = da.KinematicChain([da.Spherical(), da.Bar(0.5), da.Spherical()])
+    >>> rod = da.KinematicChain([da.Spherical(), da.bar(0.5), da.Spherical()])
     >>> rod.rank, len(rod.rows), rod.redundant
     (5, 1, 1)
     """
@@ -126,10 +123,10 @@ class KinematicChain(Constraint):
         item = self.kind
         parts = tuple(self.parts) if isinstance(self.parts, Sequence) and not isinstance(self.parts, str) else ()
         if not any(isinstance(part, Joint) for part in parts):
-            raise ModelError(item, "parts", self.parts, "give at least one joint, and offsets such as Bar(length)")
+            raise ModelError(item, "parts", self.parts, "give at least one joint, and offsets such as bar(length)")
         for part in parts:
             if not isinstance(part, (Joint, Offset)):
-                raise ModelError(item, "part", part, "use joints such as Spherical(), and Bar(length) or Offset(...)")
+                raise ModelError(item, "part", part, "use joints such as Spherical(), and bar(length) or Offset(...)")
             if isinstance(part, CustomJoint) and part.clock is not None:
                 raise ModelError(item, "part", part.kind, "joints of a chain must not depend on time")
         names = tuple(
@@ -150,15 +147,8 @@ class KinematicChain(Constraint):
             raise ModelError(
                 item, "rank", rank, "its joints allow every relative motion, so it constrains nothing: leave it out"
             )
-        for name, value in (
-            ("parts", parts),
-            ("programs", programs),
-            ("inner_names", names),
-            ("rank", rank),
-            ("length", length),
-        ):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "starts", np.array([self._first_start(), *samples]))
+        set_fields(self, parts=parts, programs=programs, inner_names=names, rank=rank, length=length)
+        set_fields(self, starts=np.array([self._first_start(), *samples]))
 
     @property
     def rows(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -226,7 +216,7 @@ class KinematicChain(Constraint):
             raise ModelError(self.kind, "pose", p, f"the chain cannot reach it: {miss:.3g} m or rad remain")
         return dict(zip(self.inner_names, gamma.tolist(), strict=True))
 
-    def beyond(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
+    def closest_pose_error(self, rotation: Array, position: Array, near: Array | None = None) -> tuple[Array, Array]:
         """Return the closest pose error (6,) m of a given second-marker pose, and the inner coordinates there.
 
         [rotation times length; displacement], axes of the first marker: e of core/constraints/kinematic_chain.hpp. The
@@ -262,7 +252,7 @@ class KinematicChain(Constraint):
         """Units of the inner coordinates: rad, m, or 1."""
         return tuple(unit for part in self.parts if isinstance(part, Joint) for unit in part.coordinate_units)
 
-    def asked(self, item: str, given: Any, before: Array | None = None) -> Array:
+    def inner_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
         """Return requested inner coordinates (n,), NaN where none; from a mapping by name, or an array.
 
         Parameters
@@ -273,15 +263,7 @@ class KinematicChain(Constraint):
         before : (n,)
             Previous requests.
         """
-        names, n = self.inner_names, len(self.inner_names)
-        if not isinstance(given, Mapping):
-            numbers = [given] if n == 1 and shape_of(given) == () else given
-            given = dict(zip(names, finite_array(numbers, (n,), item=item, field="position"), strict=True))
-        values = np.full(n, np.nan) if before is None else before.copy()
-        for name, value in given.items():
-            if name not in names:
-                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
-            values[names.index(name)] = finite_number(value, item=item, field=name)
+        given, values = self._requested(item, "position", given, before)
         first = 0
         for k, part in enumerate(self.parts):
             if not isinstance(part, Joint):
@@ -298,31 +280,38 @@ class KinematicChain(Constraint):
 
     def rate_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
         """Return requested rates of inner coordinates, as `asked` does; quaternion rates raise an error."""
-        names, n = self.inner_names, len(self.inner_names)
-        if not isinstance(given, Mapping):
-            numbers = [given] if n == 1 and shape_of(given) == () else given
-            given = dict(zip(names, finite_array(numbers, (n,), item=item, field="speed"), strict=True))
-        rates = np.full(n, np.nan) if before is None else before.copy()
+        given, rates = self._requested(item, "speed", given, before)
         for name, value in given.items():
-            if name not in names:
-                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
             if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
                 remedy = (
                     "velocities of a ball joint within a chain cannot be given; model the chain with bodies and joints"
                 )
                 raise ModelError(item, "speed", {name: value}, remedy)
-            rates[names.index(name)] = finite_number(value, item=item, field=name)
         return rates
+
+    def _requested(self, item: str, field: str, given: Any, before: Array | None) -> tuple[Mapping[str, Any], Array]:
+        """Return requested numbers of inner coordinates by name, and all of them (n,), NaN where none."""
+        names, n = self.inner_names, len(self.inner_names)
+        if not isinstance(given, Mapping):
+            numbers = [given] if n == 1 and shape_of(given) == () else given
+            given = dict(zip(names, finite_array(numbers, (n,), item=item, field=field), strict=True))
+        values = np.full(n, np.nan) if before is None else before.copy()
+        for name, value in given.items():
+            if name not in names:
+                raise ModelError(item, "inner coordinate", name, f"there are {', '.join(names)}")
+            values[names.index(name)] = finite_number(value, item=item, field=name)
+        return given, values
 
     def with_start(self, asked: Array) -> KinematicChain:
         """Return the same chain with start values (n,) of the inner search; NaN keeps the present ones."""
         twin = copy(self)
         start = np.where(np.isnan(asked), self.starts[0], asked)
-        object.__setattr__(twin, "starts", np.vstack([start, self.starts]))
-        object.__setattr__(twin, "wanted", asked)
+        set_fields(twin, starts=np.vstack([start, self.starts]), wanted=asked)
         return twin
 
-    def held(self, rotation: Array, position: Array, asked: Array, near: Array | None = None) -> tuple[Array, Array]:
+    def held_pose_error(
+        self, rotation: Array, position: Array, asked: Array, near: Array | None = None
+    ) -> tuple[Array, Array]:
         """Return the closest pose error with the requested coordinates held, and the inner coordinates there.
 
         As `limit_violation`: (6,) m and inner coordinates (n,).
@@ -340,19 +329,19 @@ class KinematicChain(Constraint):
 
     def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
         """Return the inner coordinates (n,) at a pose that are nearest to requested ones (n,), NaN: any."""
-        e, gamma = self.held(rotation, position, asked)
+        e, gamma = self.held_pose_error(rotation, position, asked)
         if float(np.abs(e).max()) < 1e-11 * self.length:
             return gamma
         given = ~np.isnan(asked)
         starts = (gamma, *self.starts[:4])  # from 180 degrees away a search may stay where it is
-        ways = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
-        best = min(miss for _, miss in ways)
-        met = [found for found, miss in ways if miss <= best + 1e-7 * (1.0 + self.length)]
-        gamma = min(met, key=lambda found: float(np.linalg.norm((asked - found)[given])))
+        found = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
+        best = min(miss for _, miss in found)
+        met = [inner for inner, miss in found if miss <= best + 1e-7 * (1.0 + self.length)]
+        gamma = min(met, key=lambda inner: float(np.linalg.norm((asked - inner)[given])))
         for _ in range(20):
             _, N = self.slopes(gamma)
             off = (asked - gamma)[given]
-            step = N @ np.linalg.lstsq(N[given], off, rcond=1e-9)[0] if N.shape[1] else np.zeros(len(gamma))
+            step = N @ np.linalg.lstsq(N[given], off, rcond=ROW_RANK_TOL)[0] if N.shape[1] else np.zeros(len(gamma))
             step /= max(1.0, 2.0 * float(np.abs(step).max()))
             trial = self.programs.nearest(rotation, position, gamma + step, self.length)[0]
             if not np.linalg.norm((asked - trial)[given]) < (1.0 - 1e-12) * np.linalg.norm(off):

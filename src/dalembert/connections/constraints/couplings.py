@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ...checks import checked, finite_number
+from ...checks import checked, finite, positive, set_finite
 from ...errors import ModelError
-from ...parameters import Expression, keep_expression, plain_value
 from ...provenance import record_call, record_makers
 from ..formulas.dependencies import inputs_of, required_instructions
 from ..formulas.differentiation import Rate
@@ -65,8 +64,7 @@ class Coupling:
     holonomic: ClassVar[tuple[bool, ...]] = (True,)
 
     def __post_init__(self) -> None:
-        for field in ("ratio", "offset"):
-            object.__setattr__(self, field, finite_number(keep_expression(self, field), item="Coupling", field=field))
+        set_finite(self, "ratio", "offset", item="Coupling", expressions=True)
         if self.ratio == 0:
             raise ModelError(
                 "Coupling", "ratio", self.ratio, "a ratio of zero couples nothing; to hold a joint, use Fixed"
@@ -225,28 +223,28 @@ class CoordinateConnection:
     ----------
     name : str
     element : Coupling, CustomCoupling or Mimic
-    places : tuple of (Connection, int)
+    joint_coordinates : tuple of (Connection, int)
         Joints and the indices of their coordinates.
     """
 
     name: str
     element: Coupling | CustomCoupling | Mimic
-    places: tuple[tuple[Connection, int], ...]
+    joint_coordinates: tuple[tuple[Connection, int], ...]
 
     @property
     def joints(self) -> tuple[Connection, ...]:
         """Coupled joints."""
-        return tuple(joint for joint, _ in self.places)
+        return tuple(joint for joint, _ in self.joint_coordinates)
 
     @property
     def first(self) -> Connection:
         """Joint of the first coordinate."""
-        return self.places[0][0]
+        return self.joint_coordinates[0][0]
 
     @property
     def second(self) -> Connection:
         """Joint of the last coordinate."""
-        return self.places[-1][0]
+        return self.joint_coordinates[-1][0]
 
     @property
     def row_units(self) -> tuple[str, ...]:
@@ -254,7 +252,7 @@ class CoordinateConnection:
         formula = isinstance(self.element, CustomCoupling)
         if isinstance(self.element, CustomCoupling) and self.element.unit is not None:
             return (self.element.unit,)
-        joint, coordinate = self.places[0 if formula else -1]
+        joint, coordinate = self.joint_coordinates[0 if formula else -1]
         assert isinstance(joint.element, Joint)
         return (joint.element.speed_units[coordinate],)
 
@@ -273,33 +271,25 @@ class CoordinateConnection:
 @record_call
 def gear(teeth_1: float, teeth_2: float, *, internal: bool = False) -> Coupling:
     """Return the coupling of two gear wheels; they turn in opposite senses unless one is internal."""
-    a, b = (_positive("gear", field, value) for field, value in (("teeth_1", teeth_1), ("teeth_2", teeth_2)))
+    a, b = positive("gear", teeth_1=teeth_1, teeth_2=teeth_2).values()
     return Coupling(a / b if internal else -a / b)
 
 
 @record_call
 def rack_and_pinion(radius: float) -> Coupling:
     """Return the coupling of a pinion's angle (first) and a rack's slide (second): slide = radius * angle; m."""
-    return Coupling(_positive("rack_and_pinion", "radius", radius))
+    return Coupling(positive("rack_and_pinion", radius=radius)["radius"])
 
 
 @record_call
 def screw_coupling(pitch: float) -> Coupling:
     """Return the coupling of a spindle's angle (first) and a nut's slide (second): `pitch` m a revolution."""
-    finite_number(plain_value(pitch), item="screw_coupling", field="pitch")
-    return Coupling(pitch / (2 * math.pi))
+    return Coupling(finite("screw_coupling", pitch=pitch)["pitch"] / (2 * math.pi))
 
 
 @checked("crossed")
 @record_call
 def belt(radius_1: float, radius_2: float, *, crossed: bool = False) -> Coupling:
     """Return the coupling of two pulleys by radii (m); the same sense of rotation unless crossed."""
-    a, b = (_positive("belt", field, value) for field, value in (("radius_1", radius_1), ("radius_2", radius_2)))
+    a, b = positive("belt", radius_1=radius_1, radius_2=radius_2).values()
     return Coupling(-a / b if crossed else a / b)
-
-
-def _positive(item: str, field: str, value: float) -> float:
-    number = finite_number(plain_value(value), item=item, field=field)
-    if number <= 0:
-        raise ModelError(item, field, value, "it must be positive")
-    return value if isinstance(value, Expression) else number

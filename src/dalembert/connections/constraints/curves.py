@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...checks import checked, finite_array, finite_number, shape_of
+from ...arrays import Array
+from ...checks import checked, finite_array, finite_number, positive_number, set_fields, set_finite, shape_of
 from ...errors import ModelError, UserFunctionError
 from ...provenance import record_call, record_makers
 from ..laws import as_law
@@ -22,7 +23,6 @@ from .piecewise_polynomials import PiecewisePolynomial, hermite_pieces
 
 __all__ = ["Arc", "Curve", "Line"]
 
-Array = NDArray[np.float64]
 
 COINCIDENCE_TOL = 1e-6  # of the curve's size: points closer than this coincide
 TANGENT_TOL = 1e-4  # rad: directions closer than this are equal
@@ -43,7 +43,7 @@ class Line:
 
     def __post_init__(self) -> None:
         for name in ("start", "end"):
-            object.__setattr__(self, name, finite_array(getattr(self, name), (2,), item="Line", field=name))
+            set_fields(self, **{name: finite_array(getattr(self, name), (2,), item="Line", field=name)})
         if not np.linalg.norm(self.end - self.start):
             raise ModelError("Line", "end", self.end, "it must differ from the start")
 
@@ -72,11 +72,9 @@ class Arc:
     end: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "centre", finite_array(self.centre, (2,), item="Arc", field="centre"))
-        for name in ("radius", "start", "end"):
-            object.__setattr__(self, name, finite_number(getattr(self, name), item="Arc", field=name))
-        if self.radius <= 0:
-            raise ModelError("Arc", "radius", self.radius, "it must be positive")
+        set_fields(self, centre=finite_array(self.centre, (2,), item="Arc", field="centre"))
+        set_finite(self, "start", "end", item="Arc")
+        set_fields(self, radius=positive_number(self.radius, item="Arc", field="radius"))
         if not 0 < abs(self.end - self.start) <= 2 * math.pi * (1 + 1e-9):
             raise ModelError("Arc", "end", self.end, "it must differ from the start, by one turn at most")
 
@@ -144,16 +142,16 @@ class Curve:
                     "point at the end",
                 )
             x[-1] = x[0]
-        loop_constraints = np.linalg.norm(np.diff(x, axis=0), axis=1)
-        if (loop_constraints <= 1e-9 * size).any():
-            k = int(loop_constraints.argmin())
+        chords = np.linalg.norm(np.diff(x, axis=0), axis=1)
+        if (chords <= 1e-9 * size).any():
+            k = int(chords.argmin())
             raise ModelError("Curve", "points", f"the same at {k} and {k + 1}", "neighbours must be different points")
-        knots = np.concatenate([[0.0], np.cumsum(loop_constraints)])
+        knots = np.concatenate([[0.0], np.cumsum(chords)])
         spline = CubicSpline(knots, x, bc_type="periodic" if closed else "not-a-knot")
-        coefficients = np.zeros((len(loop_constraints), 6, 3))
+        coefficients = np.zeros((len(chords), 6, 3))
         for k in range(len(spline.c)):
             power = len(spline.c) - 1 - k
-            coefficients[:, power] = spline.c[k] * loop_constraints[:, None] ** power
+            coefficients[:, power] = spline.c[k] * chords[:, None] ** power
         self._settle(coefficients, knots, closed)
 
     @classmethod
@@ -246,9 +244,7 @@ class Curve:
             item = f"Curve.polar: segment {k}"
             if not isinstance(segment, (tuple, list)) or len(segment) != 2:
                 raise ModelError(item, "segment", segment, "give a pair (angle, law)")
-            span = finite_number(segment[0], item=item, field="angle")
-            if span <= 0:
-                raise ModelError(item, "angle", span, "it must be positive")
+            span = positive_number(segment[0], item=item, field="angle")
             law = as_law(segment[1], item=item, field="law")
             # an arc needs few pieces, but a rise may be steep
             local = np.linspace(0.0, span, max(48, math.ceil(span / ARC_PIECE_ANGLE)) + 1)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ...checks import checked
+from ...checks import checked, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
 from ..formulas.differentiation import Rate
@@ -70,10 +70,9 @@ class _RowsByFormula(Constraint):
         units = (self.units,) * count if isinstance(self.units, str) else tuple(self.units)
         if len(units) != count or not set(units) <= {"m", "rad"}:
             raise ModelError(item, "units", self.units, 'give "m" or "rad", one or one for each row')
-        for name, value in (("rows", names), ("units", units), ("parameters", parameters)):
-            object.__setattr__(self, name, value)
+        set_fields(self, rows=names, units=units, parameters=parameters)
         definitions = {**as_parameters(parameters), **dict(self.definitions), **parts}
-        object.__setattr__(self, "programs", self._compiled(formulas, definitions))
+        set_fields(self, programs=self._compiled(formulas, definitions))
 
     def _traced(self, function: Callable[..., Any], parameters: Sequence[str]) -> tuple[Any, dict[str, str]]:
         """Return the formulas of a function of p, R, t (or p, R, v, w, t) and parameters, and their parts."""
@@ -85,6 +84,9 @@ class _RowsByFormula(Constraint):
 
         rates = _RATES if self.nonholonomic else ()
         return traced(called, (*_PLACE, *_ENTRIES, TIME, *rates, *parameters), item=self.kind)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.formulas!r})"
 
     @property
     def holonomic(self) -> tuple[bool, ...]:  # type: ignore[override]
@@ -179,9 +181,6 @@ class CustomConstraint(_RowsByFormula):
     ) -> None:
         super().__init__(residual, parameters or {}, definitions or {}, names, units, tables or {})
 
-    def __repr__(self) -> str:
-        return f"CustomConstraint({self.formulas!r})"
-
 
 @checked("parameters", "definitions", "names", "units", "tables")
 @record_makers
@@ -219,9 +218,6 @@ class PfaffianConstraint(_RowsByFormula):
         tables: Mapping[str, Table] | None = None,
     ) -> None:
         super().__init__(rows, parameters or {}, definitions or {}, names, units, tables or {})
-
-    def __repr__(self) -> str:
-        return f"PfaffianConstraint({self.formulas!r})"
 
 
 _PLACE = ("x", "y", "z")

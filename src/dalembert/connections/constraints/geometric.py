@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...checks import finite_number
+from ...arrays import Array
+from ...checks import positive, set_fields, set_finite
 from ...errors import ModelError
-from ...parameters import keep_expression
 from ...rotation import unit_vector
 from ..joints.joint import frame_with_z
 from .piecewise_polynomials import PiecewisePolynomial
@@ -39,7 +38,6 @@ __all__ = [
     "RollingSphere",
 ]
 
-Array = NDArray[np.float64]
 
 _LENGTH_ROWS = frozenset({"x", "y", "z", "distance", "side", "slip", "slip_x", "slip_y", "height", "contact"})
 
@@ -49,7 +47,7 @@ class Constraint:
     """Base of all constraints.
 
     rows : names of the equations; holonomic : True for each that constrains positions
-    holds : names of rows that hold while a stop does
+    hold_row_names : names of rows that hold while a stop does
     form, kernel : form of the rows in the core: a constraint or joint of its library, by name; rows or a chain by
     programs
     length_field : name of the positive length of the compiled rows; empty if none
@@ -60,7 +58,7 @@ class Constraint:
 
     rows: ClassVar[tuple[str, ...]] = ()
     holonomic: ClassVar[tuple[bool, ...]] = ()
-    holds: ClassVar[tuple[str, ...]] = ()
+    hold_row_names: ClassVar[tuple[str, ...]] = ()
     form: ClassVar[str] = "constraint"
     kernel: ClassVar[str] = ""
     length_field: ClassVar[str] = ""
@@ -73,7 +71,7 @@ class Constraint:
         if self.length_field:
             self._positive(self.length_field)
         for field in self.directions:
-            object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+            set_fields(self, **{field: unit_vector(getattr(self, field), item=self.kind, field=field)})
 
     def target(self, value: float, rate: float, second: float) -> tuple[float, float, float]:
         """Return residual, rate and second rate of the row when a drive prescribes its quantity."""
@@ -118,10 +116,8 @@ class Constraint:
         return None
 
     def _positive(self, field: str) -> None:
-        value = finite_number(keep_expression(self, field), item=self.kind, field=field)
-        if value <= 0:
-            raise ModelError(self.kind, field, value, "it must be positive")
-        object.__setattr__(self, field, value)
+        set_finite(self, field, item=self.kind, expressions=True)
+        positive(self.kind, **{field: getattr(self, field)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +222,7 @@ class Parallel(Constraint):
 
     def __post_init__(self) -> None:
         if self.axis_2 is None:
-            object.__setattr__(self, "axis_2", self.axis_1)
+            set_fields(self, axis_2=self.axis_1)
         super().__post_init__()
 
 
@@ -263,11 +259,10 @@ class AxisAngle(Constraint):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        angle = finite_number(keep_expression(self, "angle"), item=self.kind, field="angle")
-        object.__setattr__(self, "angle", angle)
+        set_finite(self, "angle", item=self.kind, expressions=True)
         if self.about is not None:
             about = unit_vector(self.about, item=self.kind, field="about")
-            object.__setattr__(self, "about", about)
+            set_fields(self, about=about)
             if 1.0 - abs(float(about @ self.axis_1)) < 1e-6:
                 raise ModelError(
                     self.kind,
@@ -275,13 +270,15 @@ class AxisAngle(Constraint):
                     self.about,
                     "axis_1 is parallel to it, so the angle about it is undefined; choose another axis",
                 )
-        elif not 1e-3 < angle < math.pi - 1e-3:
-            raise ModelError(self.kind, "angle", angle, "it must lie between 0 and pi; for parallel axes use Parallel")
+        elif not 1e-3 < self.angle < math.pi - 1e-3:
+            raise ModelError(
+                self.kind, "angle", self.angle, "it must lie between 0 and pi; for parallel axes use Parallel"
+            )
 
     def turning(self, about: Array) -> AxisAngle:
         """Return the same constraint as a rotation about an axis (3,) of the first marker."""
         twin = copy(self)
-        object.__setattr__(twin, "about", about)
+        set_fields(twin, about=about)
         return twin
 
     @property

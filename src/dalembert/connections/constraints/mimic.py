@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...checks import finite_number
+from ...checks import set_finite
 from ...errors import ModelError
 
 __all__ = ["Mimic"]
@@ -38,9 +38,7 @@ class Mimic:
     def __post_init__(self) -> None:
         if not isinstance(self.joint, str) or not self.joint.strip():
             raise ModelError("Mimic", "joint", self.joint, "give the name of the joint to follow")
-        for field in ("multiplier", "offset"):
-            item = f"mimic of {self.joint!r}"
-            object.__setattr__(self, field, finite_number(getattr(self, field), item=item, field=field))
+        set_finite(self, "multiplier", "offset", item=f"mimic of {self.joint!r}")
 
     @property
     def ratio(self) -> float:

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ...arrays import Array
 
 __all__ = ["PiecewisePolynomial", "hermite_pieces"]
 
-Array = NDArray[np.float64]
 
 _DEGREE = 5
 
@@ -41,8 +42,7 @@ class PiecewisePolynomial:
         powers = np.zeros((_DEGREE + 1, u.size))
         for k in range(order, _DEGREE + 1):
             powers[k] = math.perm(k, order) * u ** (k - order)
-        result: Array = np.einsum("nkx,ku->nux", self.coefficients, powers)
-        return result
+        return np.einsum("nkx,ku->nux", self.coefficients, powers)
 
     def turned(self, axes: Array) -> PiecewisePolynomial:
         """Return the same curve in axes (3, 3)."""
@@ -71,8 +71,7 @@ class PiecewisePolynomial:
             [math.comb(i, j) / math.comb(_DEGREE, j) if j <= i else 0.0 for j in range(_DEGREE + 1)]
             for i in range(_DEGREE + 1)
         ]
-        points: Array = np.einsum("ij,njx->nix", np.array(ratio), self.coefficients)
-        return points
+        return np.einsum("ij,njx->nix", np.array(ratio), self.coefficients)
 
 
 def hermite_pieces(values: Array, slopes: Array, seconds: Array) -> Array:

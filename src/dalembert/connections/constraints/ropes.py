@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...checks import finite_number
+from ...checks import finite_number, set_fields
 from ...errors import ModelError
 from ...parameters import keep_expression
 from .geometric import Constraint
@@ -50,7 +50,7 @@ class Rope(Constraint):
     holonomic: ClassVar[tuple[bool, ...]] = ()
     kernel: ClassVar[str] = "rope"
     length_field: ClassVar[str] = "length"
-    holds: ClassVar[tuple[str, ...]] = ("hold_distance",)
+    hold_row_names: ClassVar[tuple[str, ...]] = ("hold_distance",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -59,7 +59,7 @@ class Rope(Constraint):
             raise ModelError(
                 self.kind, "restitution", part, "it is a coefficient of restitution: use a number from 0 to 1"
             )
-        object.__setattr__(self, "restitution", part)
+        set_fields(self, restitution=part)
 
     @property
     def lower(self) -> float:

@@ -64,13 +64,8 @@ class PositionServo(Element):
     ) -> None:
         item = "PositionServo"
         numbers = not_negative(item, stiffness=stiffness, damping=damping, integral=integral)
-        check_expression(item, "setpoint", setpoint, "t", *(sources or {}))
-        definitions: dict[str, Any] = {
-            "setpoint": setpoint,
-            "error": "setpoint - s",
-            "wanted": "stiffness*error + integral*I - damping*ds",
-        }
-        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit), inputs=sources or {})
+        effort = "stiffness*error + integral*I - damping*ds"
+        super().__init__(**_servo(item, numbers, setpoint, "setpoint - s", effort, limit, sources))
 
 
 @checked("sources")
@@ -101,40 +96,37 @@ class VelocityServo(Element):
     ) -> None:
         item = "VelocityServo"
         numbers = not_negative(item, gain=gain, integral=integral)
-        check_expression(item, "setpoint", setpoint, "t", *(sources or {}))
-        definitions: dict[str, Any] = {
-            "setpoint": setpoint,
-            "error": "setpoint - ds",
-            "wanted": "gain*error + integral*I",
-        }
-        super().__init__(**_limited(item, numbers, definitions, "I", "error", limit), inputs=sources or {})
-
-
-def _limited(
-    item: str, numbers: dict[str, float], definitions: dict[str, Any], state: str, error: str, limit: float | None
-) -> dict[str, Any]:
-    """Return the parts of a servo with integrator anti-windup at its effort limit."""
-    if limit is None:
-        return _servo("wanted", numbers, {state: (0.0, error)}, definitions)
-    numbers = numbers | positive(item, limit=limit)
-    definitions = definitions | {
-        "above": f"where(wanted > limit, where({error} > 0, 0, {error}), {error})",
-        "kept": f"where(wanted < -limit, where({error} < 0, 0, {error}), above)",
-    }
-    effort = "max(-limit, min(limit, wanted))"
-    return _servo(effort, numbers, {state: (0.0, "kept")}, definitions)
+        super().__init__(**_servo(item, numbers, setpoint, "setpoint - ds", "gain*error + integral*I", limit, sources))
 
 
 def _servo(
-    effort: str, numbers: dict[str, float], states: dict[str, Any], definitions: dict[str, Any]
+    item: str,
+    numbers: dict[str, float],
+    setpoint: Any,
+    error: str,
+    effort: str,
+    limit: float | None,
+    sources: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
+    """Return the parts of a servo whose state I integrates the error; with anti-windup at its effort limit."""
+    check_expression(item, "setpoint", setpoint, "t", *(sources or {}))
+    definitions = {"setpoint": setpoint, "error": error, "wanted": effort}
+    force, rate = "wanted", "error"
+    if limit is not None:
+        numbers = numbers | positive(item, limit=limit)
+        definitions |= {
+            "above": "where(wanted > limit, where(error > 0, 0, error), error)",
+            "kept": "where(wanted < -limit, where(error < 0, 0, error), above)",
+        }
+        force, rate = "max(-limit, min(limit, wanted))", "kept"
     return {
         "measure": "joint",
-        "force": effort,
+        "force": force,
         "parameters": numbers,
-        "states": states,
+        "states": {"I": (0.0, rate)},
         "definitions": definitions,
         "active": True,
+        "inputs": sources or {},
     }
 
 

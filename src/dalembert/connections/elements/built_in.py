@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ...checks import checked, finite_number, shape_of
+from ...checks import checked, not_negative, set_fields, set_finite, shape_of
 from ...errors import ModelError
-from ...parameters import keep_expression
 from ...provenance import record_makers
 from ..laws import Law, as_law
 
@@ -66,14 +65,11 @@ class ForceElement:
         return type(self).__name__
 
     def _finite(self, *fields: str) -> None:
-        for field in fields:
-            object.__setattr__(self, field, finite_number(keep_expression(self, field), item=self.kind, field=field))
+        set_finite(self, *fields, item=self.kind, expressions=True)
 
     def _not_negative(self, *fields: str) -> None:
         self._finite(*fields)
-        for field in fields:
-            if getattr(self, field) < 0:
-                raise ModelError(self.kind, field, getattr(self, field), "it must not be negative")
+        not_negative(self.kind, **{field: getattr(self, field) for field in fields})
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +152,7 @@ class Limits(ForceElement):
     def __post_init__(self) -> None:
         for field, none in (("lower", -np.inf), ("upper", np.inf)):
             if getattr(self, field) is None:
-                object.__setattr__(self, field, none)
+                set_fields(self, **{field: none})
             elif getattr(self, field) != none:
                 self._finite(field)
         self._not_negative("stiffness", "damping")
@@ -177,10 +173,10 @@ class Effort(ForceElement):
     """
 
     law: Any = 0.0
-    law_form: ClassVar[str] = "given"
+    law_form: ClassVar[str] = "inputs"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", as_law(self.law, item="Effort", field="law"))
+        set_fields(self, law=as_law(self.law, item="Effort", field="law"))
 
     @property
     def given(self) -> dict[str, Law]:
@@ -206,21 +202,20 @@ class Load(ForceElement):
     moment: Any = (0.0, 0.0, 0.0)
     axes: str = "world"
     ends: ClassVar[int] = 1
-    law_form: ClassVar[str] = "given"
+    law_form: ClassVar[str] = "inputs"
 
     def __post_init__(self) -> None:
         for field in ("force", "moment"):
             value = getattr(self, field)
             if isinstance(value, (str, bytes)) or shape_of(np.asarray(value, dtype=object)) != (3,):
                 raise ModelError("Load", field, value, "give three components, each a number, a function of t or a law")
-            laws = tuple(
-                as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in zip(value, "xyz", strict=True)
-            )
-            object.__setattr__(self, field, laws)
+            named = zip(value, "xyz", strict=True)
+            laws = tuple(as_law(c, item="Load", field=f"{field} along {axis}") for c, axis in named)
+            set_fields(self, **{field: laws})
         if self.axes not in ("world", "body", "marker"):
             raise ModelError("Load", "axes", self.axes, "use 'world' or 'marker'")
         if self.axes == "marker":
-            object.__setattr__(self, "axes", "body")
+            set_fields(self, axes="body")
 
     @property
     def each_measure(self) -> tuple[str, ...]:
@@ -243,14 +238,14 @@ class ForceConnection:
     element : ForceElement
     ends : tuple of Marker
         Markers of an element between markers; a `Load` has one.
-    places : tuple of (Connection, int)
+    joint_coordinates : tuple of (Connection, int)
         Joints and indices of their coordinates at which an element acts.
     """
 
     name: str
     element: ForceElement
     ends: tuple[Marker, ...] = ()
-    places: tuple[tuple[Connection, int], ...] = ()
+    joint_coordinates: tuple[tuple[Connection, int], ...] = ()
 
     @property
     def first(self) -> Marker | None:
@@ -270,20 +265,20 @@ class ForceConnection:
     @property
     def joint(self) -> Connection | None:
         """Joint at which the element acts."""
-        return self.places[0][0] if self.places else None
+        return self.joint_coordinates[0][0] if self.joint_coordinates else None
 
     @property
     def coordinate(self) -> int:
         """Coordinate of the joint at which the element acts."""
-        return self.places[0][1] if self.places else 0
+        return self.joint_coordinates[0][1] if self.joint_coordinates else 0
 
     def acts_at(self, connection: Connection) -> bool:
         """Return whether the element acts at a coordinate of a joint."""
-        return any(joint is connection for joint, _ in self.places)
+        return any(joint is connection for joint, _ in self.joint_coordinates)
 
     def __repr__(self) -> str:
-        if self.places:
-            where = "at " + ", ".join(joint.name for joint, _ in self.places)
+        if self.joint_coordinates:
+            where = "at " + ", ".join(joint.name for joint, _ in self.joint_coordinates)
         elif len(self.ends) == 1:
             where = f"on {self.ends[0].name}"
         else:

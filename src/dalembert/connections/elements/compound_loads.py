@@ -107,7 +107,7 @@ def node_balance(on: ProgramBuilder, node: str, kind: str, frame: Frame, results
 
 def _fixed(on: ProgramBuilder, end: MemberEnd, frame: Frame) -> Frame:
     """Return the marker of a member's end on its node or end."""
-    if not end.apart:
+    if not end.is_offset:
         return frame
     position, rotation = offsets(on, end)
     arm = on.apply(frame.R, position)
@@ -116,7 +116,7 @@ def _fixed(on: ProgramBuilder, end: MemberEnd, frame: Frame) -> Frame:
 
 
 def _in_order(member: Member, frames: dict[str, Frame], line: Sequence[str]) -> tuple[Frame, Frame]:
-    first, second = member.places
+    first, second = member.end_names
     A, B = frames[first], frames[second]
     return (B, A) if line.index(first) < line.index(second) else (A, B)
 

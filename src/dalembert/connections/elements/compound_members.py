@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_array
 from ...errors import ModelError
-from ...rotation import as_rotation_matrix
+from ...rotation import as_rotation_matrix, from_rotation_vector, rotation_vectors
 from ..formulas.dependencies import inputs_of
 from ..formulas.expressions import Program
 from ..formulas.program_algebra import ProgramBuilder
@@ -24,9 +24,7 @@ from .built_in import ForceElement, SpringDamper
 from .element import Element
 from .signals import MEASURES
 
-__all__ = ["Member", "MemberEnd"]
-
-Array = NDArray[np.float64]
+__all__ = ["Member", "MemberEnd", "measured_at_start"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +43,7 @@ class MemberEnd:
     rotation: Array = field(default_factory=lambda: np.eye(3))
 
     @property
-    def apart(self) -> bool:
+    def is_offset(self) -> bool:
         """True if the end is offset from its node."""
         return bool(self.position.any()) or not np.array_equal(self.rotation, np.eye(3))
 
@@ -89,7 +87,7 @@ class Member:
         self.fixed, self.rates = _rates_of(self.element)
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def end_names(self) -> tuple[str, ...]:
         """Names of the ends and nodes between which the member acts."""
         return tuple(end.place for end in self.ends)
 
@@ -186,3 +184,48 @@ def named(members: Mapping[str, Any]) -> dict[str, Member]:
     if not members:
         raise ModelError("Compound", "members", members, "give one or more")
     return {name: Member(name, given) for name, given in members.items()}
+
+
+# ---- start values
+
+
+def measured_at_start(member: Member, first: str, nodes: Mapping[str, Any], state: str, number: int) -> float:
+    """Return the measures of a member at the start positions of its nodes.
+
+    Raises
+    ------
+    ModelError
+        If an end of it is at a body whose pose is unknown.
+    """
+    poses = []
+    for end in member.ends:
+        pose = _pose(end, first, nodes)
+        if pose is None:
+            raise ModelError(
+                "Compound",
+                f"start of {state!r}",
+                None,
+                f"its end {end.place!r} has no known pose: give starts={{'{state}': ...}}",
+            )
+        poses.append(pose)
+    R, p = poses[0]
+    found: list[float] = []
+    for measure, (R_end, p_end) in zip(member.element.each_measure, poses[1:], strict=True):
+        seen = R.T @ (p_end - p)
+        turned = rotation_vectors((R.T @ R_end)[None])[0]
+        found += (
+            [float(np.linalg.norm(seen))] if measure == "distance" else [*seen, *turned][: len(MEASURES[measure][0])]
+        )
+    return float(found[number])
+
+
+def _pose(end: MemberEnd, first: str, nodes: Mapping[str, Any]) -> tuple[Array, Array] | None:
+    if end.place == first:
+        R, p = np.eye(3), np.zeros(3)
+    elif end.place in nodes and all(isinstance(x, (int, float)) for x in np.atleast_1d(nodes[end.place][1]).tolist()):
+        start = np.atleast_1d(np.asarray(nodes[end.place][1], dtype=float))
+        p = start[:3]
+        R = from_rotation_vector(start[3:]) if len(start) == 6 else np.eye(3)
+    else:
+        return None
+    return R @ end.rotation, p + R @ end.position

@@ -20,8 +20,7 @@ from ...errors import ModelError
 from ..formulas.expressions import Formula, Program, add_expression
 from ..formulas.program_algebra import ProgramBuilder
 from .compound_loads import Frame, energy_of_member, node_balance
-from .compound_members import Member, named
-from .compound_start_values import measured_at_start
+from .compound_members import Member, measured_at_start, named
 from .signals import MEASURES
 
 __all__ = ["CompoundProgram"]
@@ -76,7 +75,7 @@ class CompoundProgram:
         for member in self.members.values():
             self._check_member(member)
         for name in self.nodes:
-            if sum(name in member.places for member in self.members.values()) < 2:
+            if sum(name in member.end_names for member in self.members.values()) < 2:
                 raise ModelError("Compound", f"node {name!r}", name, "two members or more must meet there")
         for name, load in self.loads.items():
             if name not in self.nodes:
@@ -88,19 +87,19 @@ class CompoundProgram:
 
     def _check_member(self, member: Member) -> None:
         what, kind = f"member {member.name!r}", member.element.kind
-        for place in member.places:
+        for place in member.end_names:
             if place not in self.ends and place not in self.nodes:
                 known = ", ".join(map(repr, (*self.ends, *self.nodes)))
                 raise ModelError("Compound", what, place, f"places are {known}")
         first, *others = member.ends
-        if first.place in member.places[1:]:
+        if first.place in member.end_names[1:]:
             raise ModelError("Compound", what, first.place, "give two different places")
-        if "line" in {self.kind(place) for place in member.places}:
-            straight = member.element.measure == "distance" and not any(end.apart for end in member.ends)
-            if not straight or not all(map(self.on_line, member.places)):
+        if "line" in {self.kind(place) for place in member.end_names}:
+            straight = member.element.measure == "distance" and not any(end.is_offset for end in member.ends)
+            if not straight or not all(map(self.on_line, member.end_names)):
                 raise ModelError("Compound", what, kind, "at a node on a line there are distances along it only")
         for end in member.ends:
-            if end.apart and self.kind(end.place) == "point":
+            if end.is_offset and self.kind(end.place) == "point":
                 raise ModelError(
                     "Compound", what, end.place, "a point has no orientation for an offset: make the node a 'pose'"
                 )
@@ -128,15 +127,17 @@ class CompoundProgram:
 
     def _sorted(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the paced nodes and the tracked members."""
-        paced = {name for name in self.nodes if any(name in m.places and m.rates for m in self.members.values())}
+        paced = {name for name in self.nodes if any(name in m.end_names and m.rates for m in self.members.values())}
         while True:
             tracked = [
                 name
                 for name, member in self.members.items()
-                if member.rates and any(p in self.nodes and p not in paced for p in member.places)
+                if member.rates and any(p in self.nodes and p not in paced for p in member.end_names)
             ]
             resisted = {
-                node: sum(len(m.rates) for name, m in self.members.items() if node in m.places and name not in tracked)
+                node: sum(
+                    len(m.rates) for name, m in self.members.items() if node in m.end_names and name not in tracked
+                )
                 for node in paced
             }
             poor = {node for node in paced if resisted[node] < SIZES[self.kind(node)]}
@@ -329,7 +330,7 @@ class CompoundProgram:
         if name in self.tracked:
             given = {k: names[rate] for _, rate, k in self._tracked_names(name)}
         order: list[str] = []
-        if "line" in map(self.kind, member.places):  # positive is away from the first end, in the order of the nodes
+        if "line" in map(self.kind, member.end_names):  # positive is away from the first end, in the order of the nodes
             order = [self.ends[0], *self.nodes, self.ends[1]]
         energy, measures = energy_of_member(on, names, member, frames, results, rates=given, line=order)
         if given is not None:

@@ -279,5 +279,4 @@ CONTACTS = (PointPlaneContact, SpherePlaneContact, CylinderPlaneContact, SphereS
 def contact_depth(contact: Element, energy: float) -> float:
     """Return the depth, m, at which a contact stores an energy, J; for a tilted cylinder that of a flat one."""
     power = contact.parameters["exponent"] + 1.0
-    depth: float = (power * max(energy, 0.0) / contact.parameters["stiffness"]) ** (1.0 / power)
-    return depth
+    return (power * max(energy, 0.0) / contact.parameters["stiffness"]) ** (1.0 / power)

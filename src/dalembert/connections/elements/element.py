@@ -23,16 +23,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
-from ...checks import checked, finite_number
+from ...arrays import Array
+from ...checks import checked, finite_number, set_fields
 from ...errors import ModelError
 from ...parameters import Expression, plain_value as number_of
 from ..formulas.compiled_functions import NumbaLaw
 from ..formulas.expressions import Program, is_symbolic
 from ..formulas.tables import Table
-from ..laws import break_times
+from ..laws import check_discontinuity_times
 from .built_in import ForceElement
 from .element_program import law_program
 from .implicit_laws import solve_unknowns
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ...bodies.markers import Marker
 
 __all__ = ["MEASURES", "Element", "SignalBlock"]
-
-Array = NDArray[np.float64]
 
 
 @checked("definitions")
@@ -86,7 +84,7 @@ class Element(ForceElement):
         of the strain with a ``d`` before it; forces on the ends follow from the derivatives of the strains.
     tables : dict of str to Table
         Functions of one to three variables that expressions call by name.
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Times at which a law that is a function jumps or has a kink, in order: no step passes over them. For
         expressions, discontinuity times that depend on time alone are found automatically.
 
@@ -116,28 +114,28 @@ class Element(ForceElement):
     unknowns: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     strains: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
-    breaks: Any = ()
+    discontinuity_times: Any = ()
     program: Program | None = field(init=False, default=None, repr=False)
     written: Callable[..., Any] | None = field(init=False, default=None, repr=False)
     """The Python function that is the law, compiled or not."""
     starts: dict[str, float] = field(init=False, default_factory=dict, repr=False)
     sources: dict[str, Source] = field(init=False, default_factory=dict, repr=False)
-    most_inputs: ClassVar[int] = _core.numbers["limit"]["inputs"]
-    most_outputs: ClassVar[int] = _core.numbers["limit"]["outputs"]
-    most_ports: ClassVar[int] = _core.numbers["limit"]["ports"]
-    most_unknowns: ClassVar[int] = _core.numbers["limit"]["unknowns"]
+    most_inputs: ClassVar[int] = _core.enumerations["limit"]["inputs"]
+    most_outputs: ClassVar[int] = _core.enumerations["limit"]["outputs"]
+    most_ports: ClassVar[int] = _core.enumerations["limit"]["ports"]
+    most_unknowns: ClassVar[int] = _core.enumerations["limit"]["unknowns"]
 
     def __post_init__(self) -> None:
         item = self.kind
-        object.__setattr__(self, "breaks", break_times(self.breaks, item=item))
+        set_fields(self, discontinuity_times=check_discontinuity_times(self.discontinuity_times, item=item))
         if isinstance(self.measure, list):
-            object.__setattr__(self, "measure", tuple(self.measure))
+            set_fields(self, measure=tuple(self.measure))
         self._check_measures()
         self._take_inputs()
         if not isinstance(self.states, Mapping):
             raise ModelError(item, "states", self.states, "give a dict of start value and rate by name")
         starts = {name: start[0] if isinstance(start, tuple) else start for name, start in self.states.items()}
-        object.__setattr__(self, "starts", _numbers(item, "state", starts))
+        set_fields(self, starts=_numbers(item, "state", starts))
         names = (*self.input_names, *self.signals, *self.strains, *self.unknowns)
         if len(set(names)) < len(names) or not all(map(_is_name, names)):
             raise ModelError(
@@ -153,9 +151,9 @@ class Element(ForceElement):
             if not isinstance(table, Table):
                 raise ModelError(item, f"table {name!r}", table, "give a da.Table")
         if callable(self.force) and not is_symbolic(self.force) and not hasattr(self.force, "address"):
-            object.__setattr__(self, "written", getattr(self.force, "function", self.force))
+            set_fields(self, written=getattr(self.force, "function", self.force))
         if isinstance(self.force, NumbaLaw):
-            object.__setattr__(self, "force", self.force.bound(len(self.input_names), self.output_count))
+            set_fields(self, force=self.force.bound(len(self.input_names), self.output_count))
         if not getattr(self.force, "address", 1):
             raise ModelError(item, "force", self.force, "its address is 0: give a compiled function that exists")
         if hasattr(self.force, "address") or (callable(self.force) and not is_symbolic(self.force)):
@@ -166,7 +164,7 @@ class Element(ForceElement):
         for name, state in self.states.items():
             if not isinstance(state, tuple) or len(state) != 2:
                 raise ModelError(item, f"state {name!r}", state, "give its start value and the expression of its rate")
-        object.__setattr__(self, "program", law_program(self))
+        set_fields(self, program=law_program(self))
 
     def _check_measures(self) -> None:
         item, known = self.kind, ", ".join(map(repr, MEASURES))
@@ -193,16 +191,13 @@ class Element(ForceElement):
         own = self.parameters if isinstance(self.parameters, Mapping) else {}
         kept = {k: x for k, x in {**own, **numbers}.items() if isinstance(x, Expression)}
         if kept:
-            object.__setattr__(self, "expressions", kept)
+            set_fields(self, expressions=kept)
         given = {name: value for name, value in self.inputs.items() if name not in numbers}
-        if isinstance(self.parameters, Mapping):
-            object.__setattr__(self, "parameters", {k: number_of(x) for k, x in self.parameters.items()})
-        numbers = {k: number_of(x) for k, x in numbers.items()}
-        object.__setattr__(self, "parameters", _numbers(item, "parameter", self.parameters))
-        object.__setattr__(self, "parameters", {**self.parameters, **_numbers(item, "input", numbers)})
-        object.__setattr__(self, "inputs", given)
+        plain = {k: number_of(x) for k, x in own.items()} if isinstance(self.parameters, Mapping) else self.parameters
+        parameters = _numbers(item, "parameter", plain)
+        parameters |= _numbers(item, "input", {k: number_of(x) for k, x in numbers.items()})
         sources = {str(name): as_source(value, item=item, name=str(name)) for name, value in given.items()}
-        object.__setattr__(self, "sources", sources)
+        set_fields(self, parameters=parameters, inputs=given, sources=sources)
 
     @property
     def core_law(self) -> tuple[str, int] | None:
@@ -244,7 +239,7 @@ class Element(ForceElement):
         """Python function of the law, or None."""
         return None if self.program is not None else self.force
 
-    def answers(self, inputs: Array) -> Array:
+    def evaluate(self, inputs: Array) -> Array:
         """Return the results of the law (n, gives) for inputs (n, len(element.input_names)); in Python."""
         inputs = np.atleast_2d(np.asarray(inputs, dtype=float))
         if self.program is not None:

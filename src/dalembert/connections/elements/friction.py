@@ -141,7 +141,7 @@ class JointFriction(Element):
     radius : float, m
         Of the journal: the effort is mu radius |F|. Left out for a slide: mu |F|.
     axis : str
-        The axis of the joint in its second marker, ``"x"``, ``"y"`` or ``"z"``; F is what it transmits across it.
+        The axis of the joint in its second marker, ``"x"``, ``"y"`` or ``"z"``; F is the transmitted force across it.
     collar : float, m
         Mean radius of a thrust collar, at which the axial load causes friction too; not for a slide.
     half_length : float, m

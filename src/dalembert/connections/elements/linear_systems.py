@@ -12,6 +12,7 @@ from ...checks import checked, finite_array, one_of
 from ...errors import ModelError
 from ..formulas.expressions import check_expression
 from .element import MEASURES, Element
+from .signals import Along
 
 __all__ = ["StateSpace", "TransferFunction"]
 
@@ -121,11 +122,10 @@ class TransferFunction(StateSpace):
         denominator: ArrayLike,
         input: Any = "s",
         *,
-        measure: str = "joint",
+        measure: Along = "joint",
         sources: Mapping[str, Any] | None = None,
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ("joint", "distance"))
         above, below = (
             np.trim_zeros(np.ravel(_matrix(item, name, given)), "f")
             for name, given in (("numerator", numerator), ("denominator", denominator))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ...checks import checked, finite_number
+from ...checks import checked, finite_number, set_fields
 from ...errors import ModelError
 from ..laws import Law, as_law
 
 if TYPE_CHECKING:
     from ...bodies.markers import Marker
 
-__all__ = ["MEASURES", "Delay", "Reaction", "Sensor", "Source", "as_source", "parts_in"]
+__all__ = ["MEASURES", "Along", "Delay", "Reaction", "Sensor", "Source", "as_source", "parts_in"]
 
 _POSE = ("x", "y", "z", "rx", "ry", "rz"), ("vx", "vy", "vz", "wx", "wy", "wz")
 # in the order of core/model/element_data.hpp: Measure
@@ -24,6 +24,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "place": (_POSE[0][:3], _POSE[1][:3]),
     "pose": _POSE,
 }
+Along = Literal["joint", "distance"]  # measures of elements that act along one coordinate
 _PARTS = tuple(f"{kind}.{axis}" for kind in ("moment", "force") for axis in "xyz")
 _SHORT = {f"{part[0].upper()}{part[-1]}": part for part in _PARTS}  # "Fx": "force.x"
 
@@ -61,7 +62,7 @@ class Sensor:
     def __post_init__(self) -> None:
         for end in ("first", "second"):
             body = getattr(self, end)
-            object.__setattr__(self, end, getattr(body, "origin", body))
+            set_fields(self, **{end: getattr(body, "origin", body)})
         known = ("s", "ds", *_POSE[0], *_POSE[1])
         if self.quantity not in known:
             raise ModelError("Sensor", "quantity", self.quantity, f"use one of {', '.join(known)}")
@@ -123,7 +124,7 @@ class Reaction:
 
     def __post_init__(self) -> None:
         if not isinstance(self.connection, str):
-            object.__setattr__(self, "connection", getattr(self.connection, "name", self.connection))
+            set_fields(self, connection=getattr(self.connection, "name", self.connection))
         if self.part not in _PARTS:
             raise ModelError("Reaction", "part", self.part, f"use one of {', '.join(_PARTS)}")
 
@@ -169,8 +170,7 @@ class Delay:
         time = finite_number(self.time, item="Delay", field="time")
         if time <= 0:
             raise ModelError("Delay", "time", time, "give the time that passes, above zero")
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "before", as_law(self.before, item="Delay", field="before"))
+        set_fields(self, time=time, before=as_law(self.before, item="Delay", field="before"))
 
 
 Source = Law | Sensor | Reaction | Delay | str

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import (
     at_least_one,
     checked,
@@ -19,16 +20,14 @@ from ...checks import (
     finite_array,
     finite_number,
     not_negative,
-    one_of,
     positive,
     shape_of,
 )
 from ...errors import ModelError
 from .element import Element
+from .signals import Along
 
 __all__ = ["BumpStop", "Bushing", "Cable", "GasSpring", "HydraulicSpring", "Ligament", "NonlinearSpring"]
-
-ALONG = ("joint", "distance")
 
 
 @checked("parameters", "measure")
@@ -73,10 +72,9 @@ class NonlinearSpring(Element):
         preload: float = 0.0,
         damping: float = 0.0,
         parameters: Mapping[str, float] | None = None,
-        measure: str = "joint",
+        measure: Along = "joint",
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers: dict[str, float] = dict(parameters or {})
         shape = shape_of(law) if isinstance(law, (list, tuple, np.ndarray)) else None
         if shape is not None:
@@ -133,10 +131,9 @@ class Cable(Element):
         *,
         toe: float = 0.0,
         damping: float = 0.0,
-        measure: str = "distance",
+        measure: Along = "distance",
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = positive(item, stiffness=stiffness)
         if measure == "distance":
             numbers |= not_negative(item, length=length)
@@ -207,10 +204,9 @@ class BumpStop(Element):
         *,
         exponent: float = 1.0,
         damping: float = 0.0,
-        measure: str = "distance",
+        measure: Along = "distance",
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = positive(item, stiffness=stiffness) | finite(item, length=length)
         numbers |= at_least_one(item, exponent=exponent) | not_negative(item, damping=damping)
         super().__init__(
@@ -263,10 +259,9 @@ class GasSpring(Element):
         outside: float = 101325.0,
         rest: float = 0.0,
         damping: float = 0.0,
-        measure: str = "distance",
+        measure: Along = "distance",
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = positive(item, pressure=pressure, area=area, volume=volume)
         numbers |= finite(item, rest=rest) | not_negative(item, outside=outside, damping=damping)
         n = at_least_one(item, exponent=exponent)["exponent"]
@@ -332,10 +327,9 @@ class HydraulicSpring(Element):
         vapour: float = 0.0,
         rest: float = 0.0,
         damping: float = 0.0,
-        measure: str = "distance",
+        measure: Along = "distance",
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = positive(item, area=area, volume=volume, bulk_modulus=bulk_modulus)
         numbers |= finite(item, rest=rest) | not_negative(
             item, pressure=pressure, outside=outside, vapour=vapour, damping=damping
@@ -431,7 +425,7 @@ _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
 _TURNS = _PLACES[3:]
 
 
-def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64]:
+def _semidefinite(item: str, field: str, given: ArrayLike) -> Array:
     if shape_of(given) == (6,):
         matrix = np.diag(finite_array(given, (6,), item=item, field=field))
     else:
@@ -447,7 +441,7 @@ def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64
     return (matrix + matrix.T) / 2
 
 
-def _entries(letter: str, matrix: NDArray[np.float64], names: tuple[str, ...]) -> tuple[dict[str, float], list[str]]:
+def _entries(letter: str, matrix: Array, names: tuple[str, ...]) -> tuple[dict[str, float], list[str]]:
     """Return the nonzero entries by name, and the product of each row with the named numbers."""
 
     def name(i: int, j: int) -> str:

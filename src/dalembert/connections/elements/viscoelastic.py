@@ -14,13 +14,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import checked, finite, finite_array, not_negative, one_of, positive, shape_of
+from ...checks import checked, finite, finite_array, not_negative, positive, set_fields, shape_of
 from ...errors import ModelError
 from .element import Element
+from .signals import Along
 
 __all__ = ["GeneralizedMaxwell", "KelvinVoigt", "Maxwell", "Zener"]
-
-ALONG = ("joint", "distance")
 
 
 @checked("measure")
@@ -38,9 +37,8 @@ class KelvinVoigt(Element):
     Under a constant force F the elongation creeps to F/k as 1 - exp(-k t / c).
     """
 
-    def __init__(self, stiffness: float, damping: float, *, rest: float = 0.0, measure: str = "joint") -> None:
+    def __init__(self, stiffness: float, damping: float, *, rest: float = 0.0, measure: Along = "joint") -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = not_negative(item, stiffness=stiffness, damping=damping) | finite(item, rest=rest)
         super().__init__(measure, "-stiffness*(s - rest) - damping*ds", numbers, energy="stiffness*(s - rest)**2/2")
 
@@ -62,9 +60,8 @@ class Maxwell(Element):
     `start` is given. State: z.
     """
 
-    def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: str = "joint") -> None:
+    def __init__(self, stiffness: float, damping: float, *, start: float = 0.0, measure: Along = "joint") -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = positive(item, stiffness=stiffness, damping=damping)
         z = finite(item, start=start)["start"]
         super().__init__(
@@ -101,10 +98,9 @@ class Zener(Element):
         branch_damping: float,
         *,
         rest: float = 0.0,
-        measure: str = "joint",
+        measure: Along = "joint",
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         numbers = not_negative(item, stiffness=stiffness)
         numbers |= positive(item, branch_stiffness=branch_stiffness, branch_damping=branch_damping)
         numbers |= finite(item, rest=rest)
@@ -144,10 +140,9 @@ class GeneralizedMaxwell(Element):
     most_terms = 19
 
     def __init__(
-        self, stiffness: float, terms: Sequence[tuple[float, float]], *, rest: float = 0.0, measure: str = "joint"
+        self, stiffness: float, terms: Sequence[tuple[float, float]], *, rest: float = 0.0, measure: Along = "joint"
     ) -> None:
         item = self.kind
-        one_of(item, "measure", measure, ALONG)
         shape = shape_of(terms)
         if shape is None or len(shape) != 2 or shape[1] != 2 or not 1 <= shape[0] <= self.most_terms:
             raise ModelError(item, "terms", terms, f"give 1 to {self.most_terms} pairs (stiffness, relaxation time)")
@@ -172,7 +167,7 @@ class GeneralizedMaxwell(Element):
         terms: int = 8,
         tolerance: float | None = None,
         rest: float = 0.0,
-        measure: str = "joint",
+        measure: Along = "joint",
     ) -> GeneralizedMaxwell:
         """Return the Prony series fitted to a relaxation function G(t) (Fung's, a power law, measured data).
 
@@ -226,7 +221,7 @@ class GeneralizedMaxwell(Element):
         if not kept:
             raise ModelError(item, "relaxation", G.tolist()[:4], "it does not relax: use a spring")
         made = cls(float(found[0]), kept, rest=rest, measure=measure)
-        object.__setattr__(made, "misfit", misfit)
+        set_fields(made, misfit=misfit)
         return made
 
     misfit: float = 0.0

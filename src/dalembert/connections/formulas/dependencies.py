@@ -51,11 +51,9 @@ def extract_subprogram(program: Program, outputs: Sequence[int]) -> Program:
             moved[place] = part.constant_of(program, a)
         elif OPERATIONS[code] == "input":
             moved[place] = part.emit("input", a)
-        elif OPERATIONS[code] == "lookup":
-            places = (moved[p] for p in operands(program.instructions[place]))
-            moved[place] = part.emit("lookup", part.table(program.tables[a]), *places)
         else:
+            table = (part.table(program.tables[a]),) if OPERATIONS[code] == "lookup" else ()
             places = (moved[p] for p in operands(program.instructions[place]))
-            moved[place] = part.emit(OPERATIONS[code], *places)
+            moved[place] = part.emit(OPERATIONS[code], *table, *places)
     part.outputs = [moved[place] for place in outputs]
     return part

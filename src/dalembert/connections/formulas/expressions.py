@@ -21,13 +21,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array
 from ...errors import ModelError
 from .tables import Table
 
 __all__ = [
+    "ARITHMETIC",
     "OPERATIONS",
     "Formula",
     "Program",
@@ -38,17 +39,20 @@ __all__ = [
     "is_symbolic",
 ]
 
-_CODES: dict[str, int] = dict(sorted(_core.numbers["operation"].items(), key=lambda named: named[1]))
+_CODES: dict[str, int] = dict(sorted(_core.enumerations["operation"].items(), key=lambda named: named[1]))
 OPERATIONS = list(_CODES)
 
 
-_NUMPY: dict[str, Callable[..., Any]] = {
+ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": lambda a, b, *_: a + b,
     "subtract": lambda a, b, *_: a - b,
     "multiply": lambda a, b, *_: a * b,
     "divide": lambda a, b, *_: a / b,
     "negate": lambda a, *_: -a,
-    "power": lambda a, b, *_: np.power(a, b),
+    "power": lambda a, b, *_: a**b,
+}
+_NUMPY: dict[str, Callable[..., Any]] = {
+    **ARITHMETIC,
     "root": lambda a, *_: np.sqrt(a),
     "exponential": lambda a, *_: np.exp(a),
     "logarithm": lambda a, *_: np.log(a),
@@ -191,7 +195,7 @@ class Program:
             return [float(x) for x in self.evaluate(inputs)]
         return [values[place] for place in self.outputs]
 
-    def evaluate(self, inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
+    def evaluate(self, inputs: Sequence[Any]) -> list[Array]:
         """Return the outputs in NumPy for inputs that are numbers or arrays."""
         values: list[Any] = []
         names = OPERATIONS
@@ -278,8 +282,7 @@ def add_expression(
     try:
         if isinstance(expression, str):
             tree = ast.parse(expression.strip(), mode="eval")
-            place: int = _FormulaParser(program, names, tables, item, expression).visit(tree.body)
-            return place
+            return _FormulaParser(program, names, tables, item, expression).visit(tree.body)
         if is_symbolic(expression):
             return _symbolic(program, names, item, expression)
     except SyntaxError as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from ...checks import finite_number
+from ...checks import finite_number, set_fields
 from ...errors import ModelError
 from ...parameters import Expression, plain_value
 from .expressions import Formula, Program, add_expression, check_name
@@ -54,7 +54,7 @@ def checked_parameters(item: str, parameters: Any, owner: Any = None) -> dict[st
         raise ModelError(item, "parameters", parameters, "give a dict of numbers by name")
     follow = {str(name): value for name, value in parameters.items() if isinstance(value, Expression)}
     if follow and owner is not None:
-        object.__setattr__(owner, "expressions", follow)
+        set_fields(owner, expressions=follow)
     return {
         str(name): finite_number(plain_value(value), item=item, field=f"parameter {name!r}")
         for name, value in parameters.items()

@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...checks import checked
+from ...arrays import Array
+from ...checks import checked, one_of, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
 
 __all__ = ["Table"]
-
-Array = NDArray[np.float64]
 
 
 @checked("values", "kind", "outside")
@@ -55,10 +54,8 @@ class Table:
     degree: int = field(repr=False)
 
     def __init__(self, *axes: ArrayLike, values: ArrayLike, kind: str = "cubic", outside: str = "refuse") -> None:
-        if kind not in ("cubic", "linear"):
-            raise ModelError("Table", "kind", kind, "use 'cubic' or 'linear'")
-        if outside not in ("refuse", "hold", "repeat"):
-            raise ModelError("Table", "outside", outside, "use 'refuse', 'hold' or 'repeat'")
+        one_of("Table", "kind", kind, ("cubic", "linear"))
+        one_of("Table", "outside", outside, ("refuse", "hold", "repeat"))
         if not 1 <= len(axes) <= 3:
             raise ModelError("Table", "number of variables", len(axes), "a table has one to three")
         grid = tuple(_numbers(axis, f"knots along variable {k + 1}") for k, axis in enumerate(axes))
@@ -83,8 +80,7 @@ class Table:
         self, axes: tuple[Array, ...], values: Array, kind: str, outside: str, coefficients: Array, degree: int
     ) -> None:
         made = dict(zip(("axes", "values", "kind", "outside"), (axes, values, kind, outside), strict=True))
-        for name, value in {**made, "coefficients": coefficients, "degree": degree}.items():
-            object.__setattr__(self, name, value)
+        set_fields(self, **made, coefficients=coefficients, degree=degree)
 
     @classmethod
     def sampled(
@@ -136,7 +132,7 @@ class Table:
             grid = np.meshgrid(*middles, indexing="ij")
             error = float(np.abs(table.evaluate(*grid) - _called(function, middles)).max())
             if error <= tolerance * float(np.abs(table.values).max(initial=1e-300)):
-                object.__setattr__(table, "error", error)
+                set_fields(table, error=error)
                 return table
             count = 2 * count - 1
             if count > most or count ** len(ranges) > 300_000:

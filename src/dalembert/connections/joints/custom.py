@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...checks import checked, finite_array, shape_of
+from ...arrays import Array
+from ...checks import checked, finite_array, set_fields, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
 from ..formulas.formula_parameters import (
@@ -28,7 +28,6 @@ from .joint import Joint
 
 __all__ = ["CustomJoint"]
 
-Array = NDArray[np.float64]
 
 MAX_COORDINATES = 6  # coordinates of a joint, time included
 
@@ -116,10 +115,9 @@ class CustomJoint(Joint):
                 "beyond that let time move a body "
                 "without mass, by a joint without coordinates, and the others move on that",
             )
-        object.__setattr__(self, "coordinates", clocked)
+        set_fields(self, coordinates=clocked, parameters=parameters)
         self.__dict__["programs"] = programs
-        object.__setattr__(self, "parameters", parameters)
-        object.__setattr__(self, "reference", self._checked_reference())
+        set_fields(self, reference=self._checked_reference())
         super().__post_init__()
         self._check()
 

@@ -28,9 +28,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ...checks import finite_array, finite_number, shape_of
+from ...arrays import Array
+from ...checks import finite_array, finite_number, set_fields, shape_of
 from ...errors import ModelError
 from ...parameters import Expression, split
 from ...provenance import record_makers
@@ -42,7 +43,6 @@ from .load_friction import LoadFriction
 
 __all__ = ["TURN_X", "Joint", "columns", "frame_with_z", "turn_about_z"]
 
-Array = NDArray[np.float64]
 Axis = str | ArrayLike
 
 # Traversed from its second end, a joint about or along z is again one of its kind, with the same sign, in frames
@@ -114,11 +114,11 @@ class Joint:
     """Name of the compiled joint in core/joints; none: its pose is read into programs."""
     reversal: ClassVar[tuple[tuple[float, ...], ...]] = IDENTITY
     """Axes (3, 3) in which the compiled joint is of its own kind when it is walked from its second end."""
-    flips: ClassVar[bool] = False
+    allows_axis_reversal: ClassVar[bool] = False
     """True if the rows also hold with the third axes of the two frames opposed."""
-    presses: ClassVar[str] = ""
-    """Which part of what it transmits rubs: force ``"across"`` its axis, ``"along"`` it, or ``"all"``; else unknown."""
-    separate: ClassVar[bool] = False
+    friction_load: ClassVar[str] = ""
+    """Load component that causes friction: force ``"across"`` the axis, ``"along"`` it, or ``"all"``; else unknown."""
+    independently_lockable: ClassVar[bool] = False
     """True if each coordinate can be locked separately: its meaning does not depend on the others."""
 
     plane: ClassVar[Any] = None
@@ -134,7 +134,7 @@ class Joint:
 
     def __post_init__(self) -> None:
         for field in self.directions:
-            object.__setattr__(self, field, unit_vector(getattr(self, field), item=self.kind, field=field))
+            set_fields(self, **{field: unit_vector(getattr(self, field), item=self.kind, field=field)})
         kept: dict[str, Expression] = {}
         for field in JOINT_DATA_FIELDS:
             value = getattr(self, field)
@@ -153,9 +153,9 @@ class Joint:
             if field not in ("lower", "upper") and (value < 0).any():
                 raise ModelError(self.kind, field, value, "it must not be negative")
             value.flags.writeable = False
-            object.__setattr__(self, field, value)
+            set_fields(self, **{field: value})
         if kept:
-            object.__setattr__(self, "expressions", {**getattr(self, "expressions", {}), **kept})
+            set_fields(self, expressions={**getattr(self, "expressions", {}), **kept})
         if self.lower is not None and self.upper is not None and (self.lower > self.upper).any():
             raise ModelError(self.kind, "lower", self.lower, f"it must not exceed the upper limit {self.upper}")
         self._check_friction()
@@ -183,7 +183,7 @@ class Joint:
         item, field = self.kind, "load_friction"
         if not isinstance(law, LoadFriction):
             raise ModelError(item, field, law, "give a da.LoadFriction(coefficient, radius=...)")
-        if not self.presses:
+        if not self.friction_load:
             known = "Revolute, Prismatic, Cylindrical, Screw, Planar and Spherical"
             raise ModelError(item, field, law, f"{known} define the load for friction; use one of these joints")
         turns, slides = "rad" in self.speed_units, "m" in self.speed_units
@@ -191,13 +191,13 @@ class Joint:
             raise ModelError(item, field, law, "it rotates: give the friction radius")
         if not turns and law.radius is not None:
             raise ModelError(item, field, law, "it does not rotate: leave the radius out")
-        if law.collar and (slides or self.presses != "across"):
+        if law.collar and (slides or self.friction_load != "across"):
             raise ModelError(item, field, law, "it carries no load along its rotation axis: leave the collar out")
-        if law.half_length is not None and self.presses == "all":
+        if law.half_length is not None and self.friction_load == "all":
             raise ModelError(item, field, law, "it transmits no moments: leave half_length out")
 
     @property
-    def rubs(self) -> bool:
+    def has_dry_friction(self) -> bool:
         """True if the joint has dry friction."""
         given = any(f is not None and bool(f.any()) for f in (self.friction, self.static_friction))
         return given or self.load_friction is not None
@@ -205,23 +205,23 @@ class Joint:
     @property
     def has_vector_friction(self) -> bool:
         """True if friction is one vector opposed to the motion, not one force per velocity."""
-        return self.nv > 1 and (self.presses == "all" or self.load_friction is not None)
+        return self.nv > 1 and (self.friction_load == "all" or self.load_friction is not None)
 
     @property
-    def dry(self) -> bool:
+    def can_stick(self) -> bool:
         """True if the joint can stick: it has dry friction or stops."""
-        return self.rubs or self.lower is not None or self.upper is not None
+        return self.has_dry_friction or self.lower is not None or self.upper is not None
 
     @property
-    def kept(self) -> int:
+    def loop_row_mask(self) -> int:
         """Bits of the rows of its kind that it has as a cut joint; 0: all of them."""
         every = type(self).rows
         return 0 if self.plane is None else 1 << len(every) | sum(1 << every.index(row) for row in self.rows)
 
     @property
-    def holds(self) -> tuple[str, ...]:
+    def hold_row_names(self) -> tuple[str, ...]:
         """Names of the rows that hold its coordinates while it sticks as a cut joint."""
-        return tuple(f"hold_{speed}" for speed in self.speeds) if self.dry else ()
+        return tuple(f"hold_{speed}" for speed in self.speeds) if self.can_stick else ()
 
     @property
     def holonomic(self) -> tuple[bool, ...]:

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...checks import finite_number
+from ...arrays import Array
+from ...checks import not_negative, positive, set_finite
 from ...errors import ModelError
 
 __all__ = ["LoadFriction"]
 
-Array = NDArray[np.float64]
 
 SQRT_FLOOR = "1e-300"  # under roots, so that vanishing loads have derivatives
 
@@ -64,12 +63,9 @@ class LoadFriction:
             value = getattr(self, field)
             if value is None:
                 continue
-            number = finite_number(value, item="LoadFriction", field=field)
-            positive = field in ("radius", "half_length")
-            if number < 0 or (positive and number == 0):
-                remedy = "it must be above zero" if positive else "it must not be negative"
-                raise ModelError("LoadFriction", field, value, remedy)
-            object.__setattr__(self, field, number)
+            set_finite(self, field, item="LoadFriction")
+            check = positive if field in ("radius", "half_length") else not_negative
+            check("LoadFriction", **{field: getattr(self, field)})
         if self.static_coefficient is not None and self.static_coefficient < self.coefficient:
             remedy = f"it must not be less than the coefficient, {self.coefficient:.6g}"
             raise ModelError("LoadFriction", "static_coefficient", self.static_coefficient, remedy)

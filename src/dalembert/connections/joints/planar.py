@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...rotation import axis_angle
 from .joint import Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Planar"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +32,10 @@ class Planar(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     speeds: ClassVar[tuple[str, ...]] = ("x", "y", "angle")
     rows: ClassVar[tuple[str, ...]] = ("z", "tilt_x", "tilt_y")
-    presses: ClassVar[str] = "along"
+    friction_load: ClassVar[str] = "along"
     directions: ClassVar[tuple[str, ...]] = ("normal",)
-    flips: ClassVar[bool] = True
-    separate: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
+    independently_lockable: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.normal)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...rotation import axis_angle
 from .joint import TURN_X, Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Revolute"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +32,9 @@ class Revolute(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z", "tilt_x", "tilt_y")
-    presses: ClassVar[str] = "across"
+    friction_load: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
-    flips: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
 
     def frame(self) -> Array:
         return frame_with_z(self.axis)

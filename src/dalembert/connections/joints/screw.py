@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...checks import finite_number
-from ...parameters import Expression, plain_value
+from ...arrays import Array
+from ...checks import set_finite
 from ...rotation import axis_angle
 from .joint import TURN_X, Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Screw"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +36,12 @@ class Screw(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("angle",)
     speeds: ClassVar[tuple[str, ...]] = ("angle",)
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "tilt_x", "tilt_y", "advance")
-    presses: ClassVar[str] = "across"
+    friction_load: ClassVar[str] = "across"
     directions: ClassVar[tuple[str, ...]] = ("axis",)
-    flips: ClassVar[bool] = True
+    allows_axis_reversal: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.pitch, Expression):
-            object.__setattr__(self, "expressions", {"pitch": self.pitch})
-        object.__setattr__(self, "pitch", finite_number(plain_value(self.pitch), item="Screw", field="pitch"))
+        set_finite(self, "pitch", item="Screw", expressions=True)
         super().__post_init__()
 
     @property

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate, skew
 from .joint import Joint
 
 __all__ = ["Spherical"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +26,7 @@ class Spherical(Joint):
     coordinates: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
     speeds: ClassVar[tuple[str, ...]] = ("wx", "wy", "wz")
     rows: ClassVar[tuple[str, ...]] = ("x", "y", "z")
-    presses: ClassVar[str] = "all"
+    friction_load: ClassVar[str] = "all"
 
     def pose(self, q: Array) -> tuple[Array, Array]:
         return quaternion(*q), np.zeros(3)

@@ -29,7 +29,7 @@ from ...errors import listed
 if TYPE_CHECKING:
     from .reader import Reading
 
-__all__ = ["add_actuators", "add_tendons", "fixed_tendon", "tendon_way"]
+__all__ = ["add_actuators", "add_tendons", "fixed_tendon", "tendon_line"]
 
 
 @dataclass
@@ -43,7 +43,7 @@ class ActionLine:
     parameters: dict[str, float] = field(default_factory=dict)
 
 
-def _not(why: str) -> ActionLine:
+def _unsupported(why: str) -> ActionLine:
     return ActionLine("joint", (), "", why)
 
 
@@ -59,18 +59,20 @@ def fixed_tendon(reading: Reading, tendon: int) -> dict[str, float] | None:
     return dict(found)
 
 
-def tendon_way(reading: Reading, tendon: int) -> ActionLine:
+def tendon_line(reading: Reading, tendon: int) -> ActionLine:
     """Return the path of a tendon, or the reason why there is none."""
     coefficients = fixed_tendon(reading, tendon)
     if coefficients is not None:
         if len(coefficients) > Element.most_ports:
-            return _not(f"it is a sum over {len(coefficients)} joints, an element has at most {Element.most_ports}")
+            return _unsupported(
+                f"it is a sum over {len(coefficients)} joints, an element has at most {Element.most_ports}"
+            )
         length = " + ".join(f"({c!r})*s{k}" for k, c in enumerate(coefficients.values(), start=1))
         return ActionLine(("joint",) * len(coefficients), tuple(coefficients), length)
-    return _spatial_way(reading, tendon)
+    return _spatial_line(reading, tendon)
 
 
-def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
+def _spatial_line(reading: Reading, tendon: int) -> ActionLine:
     """Return the path through sites: its segments, each divided by the divisors of the pulleys before it."""
     model, system = reading.model, reading.system
     start, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
@@ -86,28 +88,30 @@ def _spatial_way(reading: Reading, tendon: int) -> ActionLine:
                 pieces.append((before, site, divisor))
             before = site
         else:
-            return _not(f"its path wraps around a {kind}")
+            return _unsupported(f"its path wraps around a {kind}")
     if len(pieces) == 1 and pieces[0][2] == 1.0:
-        first, second = (system.frame(end) for end in pieces[0][:2])
+        first, second = (system.marker(end) for end in pieces[0][:2])
         if first.body is not second.body:
             return ActionLine("distance", (first, second), "s")
     sites = list(dict.fromkeys(site for piece in pieces for site in piece[:2]))
-    moving = [site for site in sites if system.frame(site).body is not system.ground]
+    moving = [site for site in sites if system.marker(site).body is not system.ground]
     if not moving:
-        return _not("its path has only points of the world")
+        return _unsupported("its path has only points of the world")
     if len(moving) > Element.most_ports:
-        return _not(f"its path has {len(moving)} moving sites, an element has at most {Element.most_ports} ends")
+        return _unsupported(
+            f"its path has {len(moving)} moving sites, an element has at most {Element.most_ports} ends"
+        )
 
     def place(site: str, axis: int) -> str:
         if site in moving:
             return f"{'xyz'[axis]}{moving.index(site) + 1}"
-        return f"({float(system.frame(site).position[axis])!r})"
+        return f"({float(system.marker(site).position[axis])!r})"
 
     def span(a: str, b: str, divisor: float) -> str:
         squares = " + ".join(f"({place(a, k)} - {place(b, k)})**2" for k in range(3))
         return f"sqrt({squares})/({divisor!r})"
 
-    ends = (system.ground.origin, *(system.frame(site) for site in moving))
+    ends = (system.ground.origin, *(system.marker(site) for site in moving))
     return ActionLine(("place",) * len(moving), ends, " + ".join(span(*piece) for piece in pieces))
 
 
@@ -125,31 +129,31 @@ def add_tendons(reading: Reading) -> None:
             ("a polynomial of damping", np.any(getattr(model, "tendon_dampingpoly", np.zeros(tendon + 1))[tendon])),
         ):
             if given:
-                reading.left.append(f"{label}: {what}")
+                reading.omissions.append(f"{label}: {what}")
         stiffness = 0.0 if reading.disabled("spring") else float(model.tendon_stiffness[tendon])
         damping = 0.0 if reading.disabled("damper") else float(model.tendon_damping[tendon])
         if not (stiffness or damping):
             continue
-        way = tendon_way(reading, tendon)
-        if way.why_not:
-            reading.left.append(f"{label}: its spring and damper; {way.why_not}")
+        line = tendon_line(reading, tendon)
+        if line.why_not:
+            reading.omissions.append(f"{label}: its spring and damper; {line.why_not}")
             continue
         name = reading.claim(own, f"tendon {tendon}", "tendon")
         low, high = (float(x) for x in model.tendon_lengthspring[tendon])
-        reading.system.connect(name, _spring(way, stiffness, damping, low, high), *way.ends)
+        reading.system.connect(name, _spring(line, stiffness, damping, low, high), *line.ends)
 
 
-def _spring(way: ActionLine, stiffness: float, damping: float, low: float, high: float) -> Any:
+def _spring(line: ActionLine, stiffness: float, damping: float, low: float, high: float) -> Any:
     """Return a spring without force from `low` to `high`."""
-    if way.measure == "distance" and low == high:
+    if line.measure == "distance" and low == high:
         return SpringDamper(stiffness, damping, low)
     stretch = "L - low" if low == high else "max(L - high, 0) + min(L - low, 0)"
     return Element(
-        way.measure,
+        line.measure,
         "-k*u - c*dL",
         {"k": stiffness, "c": damping, "low": low, "high": high},
         energy="k*u**2/2",
-        strains={"L": way.length},
+        strains={"L": line.length},
         definitions={"u": stretch},
     )
 
@@ -167,7 +171,7 @@ def add_actuators(reading: Reading) -> None:
         if why:
             refused[why].append(own or str(k))
     for why, names in refused.items():
-        reading.left.append(f"actuator {listed(names)}: {why}")
+        reading.omissions.append(f"actuator {listed(names)}: {why}")
 
 
 def _add_actuator(reading: Reading, k: int, own: str) -> str:
@@ -193,45 +197,45 @@ def _add_actuator(reading: Reading, k: int, own: str) -> str:
     ):
         if values is not None and np.any(values[k]):
             return what
-    way = _actuator_way(reading, k)
-    if way.why_not:
-        return way.why_not
+    line = _actuator_line(reading, k)
+    if line.why_not:
+        return line.why_not
     name = reading.claim(own, f"actuator {k}", "actuator")
-    if way.measure == "pose":
-        return _add_wrench(reading, k, name, way)
+    if line.measure == "pose":
+        return _add_wrench(reading, k, name, line)
     law = _law(reading, k, dynamics)
     gear = float(model.actuator_gear[k][0])
     element = Element(
-        way.measure,
+        line.measure,
         "gear*force",
         {**law.parameters, "gear": gear},
         states=law.states,
         definitions={"l": "gear*L", "dl": "gear*dL", **law.definitions},
-        strains={"L": way.length},
+        strains={"L": line.length},
         active=True,
         inputs={"u": 0.0},
     )
-    reading.system.connect(name, element, *way.ends)
+    reading.system.connect(name, element, *line.ends)
     return ""
 
 
-def _actuator_way(reading: Reading, k: int) -> ActionLine:
+def _actuator_line(reading: Reading, k: int) -> ActionLine:
     model = reading.model
     kind, target = reading.kind("mjtTrn", model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
     if kind in ("joint", "jointinparent"):
         if reading.kind("mjtJoint", model.jnt_type[target]) not in ("hinge", "slide"):
-            return _not("it acts at a joint with several degrees of freedom")
+            return _unsupported("it acts at a joint with several degrees of freedom")
         return ActionLine("joint", (reading.joints[target].name,), "s")
     if kind == "tendon":
-        return tendon_way(reading, target)
+        return tendon_line(reading, target)
     if kind == "site":
         if int(model.actuator_trnid[k][1]) >= 0:
-            return _not("it acts between two sites")
-        site = reading.system.frame(reading.sites[target])
+            return _unsupported("it acts between two sites")
+        site = reading.system.marker(reading.sites[target])
         if site.body is reading.system.ground:
-            return _not("it acts on the world")
+            return _unsupported("it acts on the world")
         return ActionLine("pose", (site, reading.system.ground.origin), "")
-    return _not(f"a transmission of the kind {kind}")
+    return _unsupported(f"a transmission of the kind {kind}")
 
 
 @dataclass
@@ -256,12 +260,12 @@ def _law(reading: Reading, k: int, dynamics: str) -> Law:
         terms = [f"{letter}{n}{times}" for n, times in enumerate(("", "*l", "*dl")) if f"{letter}{n}" in numbers]
         return " + ".join(terms) or "0"
 
-    parts = {"asked": _within(model.actuator_ctrlrange[k], "u") if model.actuator_ctrllimited[k] else "u"}
+    parts = {"command": _within(model.actuator_ctrlrange[k], "u") if model.actuator_ctrllimited[k] else "u"}
     states: dict[str, tuple[float, str]] = {}
     if dynamics == "none":
-        parts["w"] = "asked"
+        parts["w"] = "command"
     else:
-        rate = "asked" if dynamics == "integrator" else "(asked - w)/tau"
+        rate = "command" if dynamics == "integrator" else "(command - w)/tau"
         if dynamics != "integrator":
             numbers["tau"] = max(float(model.actuator_dynprm[k][0]), 1e-15)
         if model.actuator_actlimited[k]:
@@ -280,7 +284,7 @@ def _within(bounds: Any, what: str) -> str:
     return f"max({low!r}, min({high!r}, {what}))"
 
 
-def _add_wrench(reading: Reading, k: int, name: str, way: ActionLine) -> str:
+def _add_wrench(reading: Reading, k: int, name: str, line: ActionLine) -> str:
     """Add an actuator that exerts force and moment on a site along its axes, as a thruster does."""
     model = reading.model
     law = _law(reading, k, reading.kind("mjtDyn", model.actuator_dyntype[k]))
@@ -301,5 +305,5 @@ def _add_wrench(reading: Reading, k: int, name: str, way: ActionLine) -> str:
         active=True,
         inputs={"u": 0.0},
     )
-    reading.system.connect(name, element, *way.ends)
+    reading.system.connect(name, element, *line.ends)
     return ""

@@ -8,7 +8,7 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Distance, PointOnPoint
 from ...connections.joints import Fixed
 from ...rotation import quaternion
-from .actuators import fixed_tendon, tendon_way
+from .actuators import fixed_tendon, tendon_line
 
 if TYPE_CHECKING:
     from .reader import Reading
@@ -24,12 +24,12 @@ def add_equalities(reading: Reading) -> None:
         own = reading.name("equality", number)
         label = f"equality {own or number!r} ({kind})"
         if reading.disabled("equality") or not model.eq_active0[number]:
-            reading.left.append(f"{label}: it is switched off in the file")
+            reading.omissions.append(f"{label}: it is switched off in the file")
             continue
         name = reading.claim(own, f"{kind} {number}", "equality")
         why = _ADDERS[kind](reading, number, name) if kind in _ADDERS else "this kind of equality is not supported"
         if why:
-            reading.left.append(f"{label}: {why}")
+            reading.omissions.append(f"{label}: {why}")
 
 
 def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
@@ -40,7 +40,7 @@ def _ends(reading: Reading, number: int) -> tuple[int, int, bool]:
 
 
 def _sites(reading: Reading, a: int, b: int) -> tuple[Any, Any]:
-    return reading.system.frame(reading.sites[a]), reading.system.frame(reading.sites[b])
+    return reading.system.marker(reading.sites[a]), reading.system.marker(reading.sites[b])
 
 
 def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> str:
@@ -54,9 +54,8 @@ def _tie(reading: Reading, name: str, element: Any, first: Any, second: Any) -> 
 def _connect(reading: Reading, number: int, name: str) -> str:
     a, b, sites = _ends(reading, number)
     data = [float(x) for x in reading.model.eq_data[number]]
-    if sites:
-        return _tie(reading, name, PointOnPoint(), *_sites(reading, a, b))
-    return _tie(reading, name, PointOnPoint(), reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
+    ends = _sites(reading, a, b) if sites else (reading.bodies[a].at(*data[:3]), reading.bodies[b].at(*data[3:6]))
+    return _tie(reading, name, PointOnPoint(), *ends)
 
 
 def _weld(reading: Reading, number: int, name: str) -> str:
@@ -124,11 +123,11 @@ def _spatial(reading: Reading, number: int, name: str) -> str:
     """Add a tendon of constant length between two sites."""
     model = reading.model
     tendon = int(model.eq_obj1id[number])
-    way = tendon_way(reading, tendon)
-    if way.measure != "distance":
+    line = tendon_line(reading, tendon)
+    if line.measure != "distance":
         return "a spatial tendon of constant length through more than two sites"
     length = float(model.tendon_length0[tendon]) + float(model.eq_data[number][0])
-    reading.system.connect(name, Distance(length), *way.ends)
+    reading.system.connect(name, Distance(length), *line.ends)
     return ""
 
 

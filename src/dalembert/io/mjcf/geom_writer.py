@@ -7,29 +7,21 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.visuals import Visual, surface_of
 from ...errors import ModelError
 from ...rotation import to_quaternion
 from ..mesh_paths import relative_path
 from ..unique_names import free_name
-from ..visuals import visuals_of
-from ..xml_writer import text_of
+from ..visuals import AXES_FROM_Z, visuals_of
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import Writing
 
 __all__ = ["add_geoms"]
-
-Array = NDArray[np.float64]
-
-_ALONG_Z = (
-    np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
-    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-    np.eye(3),
-)  # columns: axes of a geom whose z lies along x, y, z of the body
 
 
 def add_geoms(writing: Writing, element: Element, body: Body) -> None:
@@ -37,7 +29,7 @@ def add_geoms(writing: Writing, element: Element, body: Body) -> None:
     for look in visuals_of(body):
         shape, turn = _geom(look) if look.kind != "mesh" else _mesh(writing, look, body.name)
         if not shape:
-            writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
+            writing.omissions.append(f"body {body.name!r}: the picture of a {look.kind}")
             continue
         attributes = shape | {
             "pos": text_of(look.position),
@@ -61,7 +53,7 @@ def _geom(look: Visual) -> tuple[dict[str, str], Array]:
         return {"type": "box", "size": text_of([edge / 2 for edge in edges])}, np.eye(3)
     if look.kind in ("cylinder", "capsule"):
         data = {"type": look.kind, "size": text_of((size["radius"], size["length"] / 2))}
-        return data, _ALONG_Z[int(size["axis"])]
+        return data, AXES_FROM_Z[int(size["axis"])]
     return {}, np.eye(3)
 
 
@@ -72,7 +64,10 @@ def _mesh(writing: Writing, look: Visual, body: str) -> tuple[dict[str, str], Ar
     key = (source, id(look.surface) if source is None else 0, factors)
     if key not in writing.meshes:
         # an inertia from the surface has no requirements on a mesh: it may be open, flat or inside out
-        found = {"name": free_name(Path(source).stem if source else f"{body}.mesh", writing.taken), "inertia": "shell"}
+        found = {
+            "name": free_name(Path(source).stem if source else f"{body}.mesh", writing.used_names),
+            "inertia": "shell",
+        }
         if look.path is not None and _read_by_mujoco(Path(look.path)):
             found |= {"file": relative_path(look.path, writing.folder), "scale": text_of(factors)}
         else:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.elements.built_in import JointSpring
 from ...connections.elements.element import Element
 from ...connections.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_joints", "set_start"]
 
-Array = NDArray[np.float64]
 
 _SPEEDS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 _PLACES = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}
@@ -38,7 +37,7 @@ def add_joints(reading: Reading, k: int) -> None:
     place, turn = np.array(model.body_pos[k]), quaternion(*model.body_quat[k])
     first, count = int(model.body_jntadr[k]), int(model.body_jntnum[k])
     if count == 0:
-        name = free_name(f"{body.name}.fixed", reading.taken)
+        name = free_name(f"{body.name}.fixed", reading.used_names)
         system.connect(name, Fixed(), parent.at(*place.tolist(), rotation=turn), body)
         return
     for joint in range(first, first + count):
@@ -46,7 +45,7 @@ def add_joints(reading: Reading, k: int) -> None:
         own = reading.name("joint", joint)
         name = reading.claim(own, f"{body.name}.{kind}", "joint")
         last = joint == first + count - 1
-        next_body = body if last else system.body(free_name(f"{body.name}.{own or kind}", reading.taken))
+        next_body = body if last else system.body(free_name(f"{body.name}.{own or kind}", reading.used_names))
         element = _joint(reading, joint, kind, name)
         if kind == "free":
             reading.joints[joint] = system.connect(name, element, system.ground, next_body)
@@ -84,7 +83,7 @@ def _joint(reading: Reading, joint: int, kind: str, name: str) -> Joint:
 
 def _data(reading: Reading, joint: int, kind: str, name: str) -> dict[str, Any]:
     """Return limits, damping, friction and armature of a joint, without defaults."""
-    model, left = reading.model, reading.left
+    model, left = reading.model, reading.omissions
     dof = int(model.jnt_dofadr[joint])
     data: dict[str, Any] = {}
     if model.jnt_limited[joint] and not reading.disabled("limit"):
@@ -123,10 +122,10 @@ def _say_further(reading: Reading, joint: int, dof: int, name: str) -> None:
         ("a yielding spring", getattr(model, "jnt_springyield", None)),
     ):
         if values is not None and np.any(np.asarray(values[joint])):
-            reading.left.append(f"joint {name!r}: {what}")
+            reading.omissions.append(f"joint {name!r}: {what}")
     poly = getattr(model, "dof_dampingpoly", None)
     if poly is not None and np.any(np.asarray(poly[dof])):
-        reading.left.append(f"joint {name!r}: a polynomial of damping")
+        reading.omissions.append(f"joint {name!r}: a polynomial of damping")
 
 
 def _add_spring(reading: Reading, joint: int, kind: str, name: str) -> None:
@@ -135,9 +134,9 @@ def _add_spring(reading: Reading, joint: int, kind: str, name: str) -> None:
     if not stiffness or reading.disabled("spring"):
         return
     if kind == "free":
-        reading.left.append(f"joint {name!r}: the stiffness of a free joint, {stiffness:.6g}")
+        reading.omissions.append(f"joint {name!r}: the stiffness of a free joint, {stiffness:.6g}")
         return
-    spring = free_name(f"{name}.spring", reading.taken)
+    spring = free_name(f"{name}.spring", reading.used_names)
     adr = int(model.jnt_qposadr[joint])
     if kind in ("slide", "hinge"):
         element = JointSpring(stiffness, rest=float(model.qpos_spring[adr]))

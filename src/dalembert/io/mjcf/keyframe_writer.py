@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...closure import assemble
 from ...errors import DalembertError
 from ...rotation import to_quaternion
-from ..xml_writer import text_of
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import MjcfJoint, Writing
 
 __all__ = ["add_keyframe"]
-
-Array = NDArray[np.float64]
 
 
 def add_keyframe(writing: Writing) -> None:
@@ -29,7 +27,7 @@ def add_keyframe(writing: Writing) -> None:
         model = system.compile()
         q = assemble(model).q
     except DalembertError as error:
-        writing.left.append(f"start values: {str(error).splitlines()[0]}")
+        writing.omissions.append(f"start values: {str(error).splitlines()[0]}")
         return
     poses = {
         body.name: (pose.rotation, pose.position) for body in system.bodies.values() for pose in [model.pose(body, q)]

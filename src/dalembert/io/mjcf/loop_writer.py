@@ -14,7 +14,8 @@ from ...connections.constraints.geometric import Distance, PointOnPoint
 from ...connections.elements.built_in import SpringDamper
 from ...connections.joints import Fixed, Joint, Revolute, Spherical
 from ...errors import ModelError
-from ..xml_writer import text_of
+from ..omissions import note_cut_joint_data
+from ..xml_files import text_of
 
 if TYPE_CHECKING:
     from .writer import Writing
@@ -33,7 +34,9 @@ def add_loops(writing: Writing, loop_constraints: list[Connection]) -> None:
         if not isinstance(coupling.element, Coupling):
             remedy = "MJCF couples two joints by a polynomial: use a Coupling"
             raise ModelError("save", f"coupling {coupling.name!r}", coupling.element.kind, remedy)
-        leader, follower = (_joint(writing, owner.name, number, coupling.name) for owner, number in coupling.places)
+        leader, follower = (
+            _joint(writing, owner.name, number, coupling.name) for owner, number in coupling.joint_coordinates
+        )
         _couple(writing, coupling.name, follower, leader, coupling.element.offset, coupling.element.ratio)
     for name, mimic in system.mimics.items():
         follower, leader = (_joint(writing, owner, 0, name) for owner in (name, mimic.joint))
@@ -69,7 +72,7 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
     equality = writing.part("equality")
     ends = (loop_constraint.first, loop_constraint.second)
     if isinstance(element, Joint):
-        _say_data(writing, loop_constraint, element)
+        note_cut_joint_data(writing.system, writing.omissions, loop_constraint)
     if isinstance(element, (Spherical, PointOnPoint)):
         first, second = map(writing.site, ends)
         SubElement(equality, "connect", name=loop_constraint.name, site1=first, site2=second)
@@ -82,7 +85,9 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
             SubElement(equality, "connect", name=f"{loop_constraint.name} {k + 1}", site1=first, site2=second)
     elif isinstance(element, Distance):
         _tendon(writing, loop_constraint.name, ends, {})
-        a, b = (writing.places[end.body.name][0] + writing.places[end.body.name][1] @ end.position for end in ends)
+        a, b = (
+            writing.body_poses[end.body.name][0] + writing.body_poses[end.body.name][1] @ end.position for end in ends
+        )
         rest = text_of((element.length - float(np.linalg.norm(b - a)), 0.0, 0.0, 0.0, 0.0))
         SubElement(
             equality, "tendon", name=f"{loop_constraint.name} length", tendon1=loop_constraint.name, polycoef=rest
@@ -90,14 +95,3 @@ def _add_loop_constraint(writing: Writing, loop_constraint: Connection) -> None:
     else:
         remedy = "MJCF closes loops by Revolute, Spherical, Fixed, PointOnPoint and Distance"
         raise ModelError("save", f"connection {loop_constraint.name!r}", element.kind, remedy)
-
-
-def _say_data(writing: Writing, loop_constraint: Connection, element: Joint) -> None:
-    """Note the joint data that are lost at a cut joint."""
-    fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
-    lost = [field for field in fields if getattr(element, field) is not None]
-    lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
-    if lost:
-        writing.left.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
-        )

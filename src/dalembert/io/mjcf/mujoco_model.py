@@ -35,7 +35,7 @@ class Compiled:
     model: Any
     source: str
     folder: Path | None
-    left: list[str] = field(default_factory=list)
+    omissions: list[str] = field(default_factory=list)
     meshes: dict[str, str] = field(default_factory=dict)
 
 

@@ -33,7 +33,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...bodies.body import Body
 from ...bodies.triangle_mesh import Surface
@@ -43,7 +42,7 @@ from ...connections.joints import Joint
 from ...errors import ModelError
 from ...rotation import quaternion
 from ...system import GROUND, System
-from ..omissions import warn_omitted
+from ..omissions import omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_fields import renamed
 from .actuators import add_actuators, add_tendons
@@ -53,8 +52,6 @@ from .joints import add_joints, set_start
 from .mujoco_model import Compiled, compiled_source
 
 __all__ = ["Reading", "load_mjcf"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass
@@ -71,7 +68,7 @@ class Reading:
         Connections by joint number.
     sites : list of str
         Names of markers, by number of the site.
-    left : list of str
+    omissions : list of str
         Omissions and approximations.
     surfaces : dict of int to Surface
         Surfaces by mesh number.
@@ -80,11 +77,11 @@ class Reading:
     compiled: Compiled
     system: System
     without: frozenset[str]
-    taken: set[str] = field(default_factory=lambda: {GROUND})
+    used_names: set[str] = field(default_factory=lambda: {GROUND})
     bodies: list[Body] = field(default_factory=list)
     joints: dict[int, Connection] = field(default_factory=dict)
     sites: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
+    omissions: list[str] = field(default_factory=list)
     surfaces: dict[int, Surface] = field(default_factory=dict)
 
     @property
@@ -111,11 +108,11 @@ class Reading:
     def claim(self, name: str, otherwise: str, ending: str) -> str:
         """Return a unique name for an item: its own, if it has one and no other item has it."""
         if not name:
-            return free_name(otherwise, self.taken)
-        if name not in self.taken:
-            self.taken.add(name)
+            return free_name(otherwise, self.used_names)
+        if name not in self.used_names:
+            self.used_names.add(name)
             return name
-        new = free_name(f"{name}_{ending}", self.taken)
+        new = free_name(f"{name}_{ending}", self.used_names)
         self.system.notes.append(f"{ending} {name!r} is called {new!r}: its own name is taken")
         return new
 
@@ -166,12 +163,11 @@ def load_mjcf(
     >>> s["A"], s["A"].element.damping
     (<Connection 'A': Revolute from ground to bob>, array([0.1]))
     """
-    kept = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
     compiled = compiled_source(path_or_text, root)
     model = compiled.model
     gravity = np.array(model.opt.gravity, dtype=float)
     system = System(_model_name(compiled), gravity=gravity)
-    reading = Reading(compiled, system, frozenset(name for name, wanted in kept.items() if not wanted))
+    reading = Reading(compiled, system, omitted_joint_data(limits, damping, friction))
     if reading.disabled("gravity"):
         system.gravity = np.zeros(3)
     _take_names(reading)
@@ -182,9 +178,9 @@ def load_mjcf(
     add_tendons(reading)
     add_actuators(reading)
     set_start(reading, keyframe)
-    _say_the_rest(reading)
-    system.notes.extend(compiled.left + reading.left)
-    warn_omitted(compiled.source, compiled.left + reading.left)
+    _note_the_rest(reading)
+    system.notes.extend(compiled.omissions + reading.omissions)
+    warn_omitted(compiled.source, compiled.omissions + reading.omissions)
     return system
 
 
@@ -196,7 +192,7 @@ def _model_name(compiled: Compiled) -> str:
 def _take_names(reading: Reading) -> None:
     """Reserve the names of bodies and joints before unnamed items get names."""
     names = [reading.name("body", k) for k in range(1, reading.model.nbody)]
-    reading.taken.update(name for name in names if name and name != GROUND)
+    reading.used_names.update(name for name in names if name and name != GROUND)
 
 
 def _add_bodies(reading: Reading) -> None:
@@ -206,7 +202,7 @@ def _add_bodies(reading: Reading) -> None:
         own = reading.name("body", k)
         name = own
         if not own or own == GROUND:
-            name = free_name(f"body {k}" if not own else f"{GROUND}_body", reading.taken)
+            name = free_name(f"body {k}" if not own else f"{GROUND}_body", reading.used_names)
             system.notes.append(f"body number {k} ({own!r}) is called {name!r}")
         try:
             body = system.body(
@@ -221,12 +217,12 @@ def _add_bodies(reading: Reading) -> None:
             raise renamed(error, f"body {name!r} of {reading.compiled.source}") from None
         reading.bodies.append(body)
         if body.impossible:
-            reading.left.append(f"body {name!r}: its inertia is kept unchanged; {body.impossible}")
+            reading.omissions.append(f"body {name!r}: its inertia is kept unchanged; {body.impossible}")
         add_joints(reading, k)
         add_visuals(reading, k)
         _add_gravity_compensation(reading, k)
         if model.body_mocapid[k] >= 0:
-            reading.left.append(f"body {name!r}: it is moved externally (mocap), and is fixed here")
+            reading.omissions.append(f"body {name!r}: it is moved externally (mocap), and is fixed here")
 
 
 def _add_site(reading: Reading, number: int) -> None:
@@ -242,14 +238,14 @@ def _add_gravity_compensation(reading: Reading, k: int) -> None:
     part = float(reading.model.body_gravcomp[k])
     body, g = reading.bodies[k], reading.system.gravity
     if part and body.mass and g.any():
-        name = free_name(f"{body.name}.gravity_compensation", reading.taken)
+        name = free_name(f"{body.name}.gravity_compensation", reading.used_names)
         lift = tuple((-part * body.mass * g).tolist())
         reading.system.connect(name, Load(force=lift), body.at(*body.com.tolist()))
 
 
-def _say_the_rest(reading: Reading) -> None:
+def _note_the_rest(reading: Reading) -> None:
     """Note the features of the file that are not supported."""
-    model, left = reading.model, reading.left
+    model, left = reading.model, reading.omissions
     touching = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
     if touching and not reading.disabled("contact"):
         left.append(f"contacts: {touching} geoms may collide; contacts are not modelled")
@@ -263,7 +259,7 @@ def _say_the_rest(reading: Reading) -> None:
         ("plugins", model.nplugin),
     )
     left.extend(f"{number} {what}" for what, number in counts if number)
-    if model.neq or any(isinstance(c.element, Joint) and c.element.dry for c in reading.joints.values()):
+    if model.neq or any(isinstance(c.element, Joint) and c.element.can_stick for c in reading.joints.values()):
         reading.system.notes.append(
             "stops, dry friction and equalities are exact here; in MuJoCo they are compliant by solref and solimp"
         )

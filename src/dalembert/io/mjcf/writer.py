@@ -25,8 +25,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...connections.joints import Fixed, Free, Joint, Revolute, Spherical
@@ -35,17 +35,15 @@ from ...rotation import to_quaternion
 from ...system import System
 from ...system.topology import TreeJoint
 from ..elementary_joints import ElementaryJoint, elementary_joints, outward_joints
-from ..omissions import warn_omitted
-from ..omitted_forces import forces_at_joints, note_omitted_forces
+from ..omissions import joint_spring, note_omitted_forces, warn_omitted
 from ..unique_names import free_name
-from ..xml_writer import text_of, write_document
+from ..xml_files import text_of, write_document
 from .geom_writer import add_geoms
 from .keyframe_writer import add_keyframe
 from .loop_writer import add_loops
 
 __all__ = ["MjcfJoint", "Writing", "save_mjcf"]
 
-Array = NDArray[np.float64]
 
 _WORLD = "world"  # MuJoCo's name of ground
 
@@ -70,12 +68,12 @@ class Writing:
     def __init__(self, system: System, root: Element, folder: Path) -> None:
         self.system, self.root, self.folder = system, root, folder
         self.meshes: dict[tuple[Any, ...], str] = {}  # names of mesh assets
-        self.left: list[str] = []
+        self.omissions: list[str] = []
         self.elements: dict[str, Element] = {}
-        self.places: dict[str, tuple[Array, Array]] = {}  # poses of bodies in the world, all coordinates zero
+        self.body_poses: dict[str, tuple[Array, Array]] = {}  # poses of bodies in the world, all coordinates zero
         self.joints: list[MjcfJoint] = []
         self.sites: dict[Marker, str] = {}
-        self.taken: set[str] = set()
+        self.used_names: set[str] = set()
 
     def part(self, tag: str) -> Element:
         """Return the part of the document of that name; add it if it is missing."""
@@ -90,10 +88,10 @@ class Writing:
             remedy = "it has no mass, and its joints belong to the body that it carries: give it mass, or use that body"
             raise ModelError("save", f"marker {marker.name!r}", marker.body.name, remedy)
         own = marker.label or f"{marker.body.name} {len(self.sites)}"
-        name = own if own not in self.taken else f"{marker.body.name}.{own}"
-        while name in self.taken:
+        name = own if own not in self.used_names else f"{marker.body.name}.{own}"
+        while name in self.used_names:
             name += "_2"
-        self.taken.add(name)
+        self.used_names.add(name)
         SubElement(
             self.elements[marker.body.name],
             "site",
@@ -119,7 +117,7 @@ def save_mjcf(system: System, path: Path) -> None:
     writing = Writing(system, root, path.absolute().parent)
     world = SubElement(root, "worldbody")
     writing.elements[system.ground.name] = world
-    writing.places[system.ground.name] = (np.zeros(3), np.eye(3))
+    writing.body_poses[system.ground.name] = (np.zeros(3), np.eye(3))
     branches, loop_constraints = outward_joints(system, _closes_loops)
     _add_bodies(writing, branches)
     for body in (system.ground, *system.bodies.values()):
@@ -127,14 +125,14 @@ def save_mjcf(system: System, path: Path) -> None:
             if body.name in writing.elements:
                 writing.site(marker)
             else:
-                writing.left.append(f"marker {marker.name!r}: its body has no mass, and is not in the file")
+                writing.omissions.append(f"marker {marker.name!r}: its body has no mass, and is not in the file")
     add_loops(writing, loop_constraints)
     if system.planar is not None:
-        writing.left.append("planar: MJCF has no plane of motion; loops have their rows in space")
-    note_omitted_forces(system, writing.left, {"JointSpring", "TorsionSpring", "SpringDamper"})
+        writing.omissions.append("planar: MJCF has no plane of motion; loops have their rows in space")
+    note_omitted_forces(system, writing.omissions, {"JointSpring", "TorsionSpring", "SpringDamper"})
     add_keyframe(writing)
     write_document(root, path)
-    warn_omitted(str(path), writing.left)
+    warn_omitted(str(path), writing.omissions)
 
 
 def _closes_loops(element: Joint) -> bool:
@@ -152,8 +150,8 @@ def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
         parent, body = tree_joint.inboard.body, tree_joint.outboard.body
         R = tree_joint.inboard.rotation @ tree_joint.outboard.rotation.T
         p = tree_joint.inboard.position - R @ tree_joint.outboard.position
-        at, turn = writing.places[parent.name]
-        writing.places[body.name] = (at + turn @ p, turn @ R)
+        at, turn = writing.body_poses[parent.name]
+        writing.body_poses[body.name] = (at + turn @ p, turn @ R)
         joints = _joints(tree_joint)
         holder = parent.name
         if parent.name in passed:
@@ -168,7 +166,9 @@ def _add_bodies(writing: Writing, branches: list[TreeJoint]) -> None:
                 )
                 raise ModelError("save", f"body {body.name!r}", body.mass, remedy)
             passed[body.name] = (holder, p, R, joints)
-            writing.left.append(f"body {body.name!r}: it has no mass; its joints belong to the body that it carries")
+            writing.omissions.append(
+                f"body {body.name!r}: it has no mass; its joints belong to the body that it carries"
+            )
             continue
         _add_body(writing, holder, body, p, R, joints)
 
@@ -201,7 +201,7 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
     name = body.name
     if name == _WORLD:
         name = free_name(_WORLD, {_WORLD, *writing.system.bodies})
-        writing.left.append(f"body {body.name!r}: MuJoCo reserves that name; it is {name!r} in the file")
+        writing.omissions.append(f"body {body.name!r}: MuJoCo reserves that name; it is {name!r} in the file")
     element = SubElement(writing.elements[holder], "body", name=name, pos=text_of(p), quat=text_of(to_quaternion(R)))
     writing.elements[body.name] = element
     if not _massless(body):
@@ -216,12 +216,12 @@ def _add_body(writing: Writing, holder: str, body: Body, p: Array, R: Array, joi
 
 def _add_inertial(writing: Writing, element: Element, body: Body, moving: bool) -> None:
     if body.impossible:
-        writing.left.append(f"body {body.name!r}: MuJoCo will refuse its inertia; {body.impossible}")
+        writing.omissions.append(f"body {body.name!r}: MuJoCo will refuse its inertia; {body.impossible}")
     inertia = body.inertia
     least = float(np.linalg.eigvalsh(inertia)[0])
     if moving and 0 <= least < MIN_INERTIA:
         inertia = inertia + (MIN_INERTIA - least) * np.eye(3)
-        writing.left.append(
+        writing.omissions.append(
             f"body {body.name!r}: its least moment of inertia is {least:.6g} kg m2, written as {MIN_INERTIA:.6g}"
         )
     xx, yy, zz, xy, xz, yz = (inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
@@ -264,13 +264,13 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
             return 0.0
         own = np.asarray(values)[move.number : move.number + size]
         if (own != own[0]).any():
-            writing.left.append(
+            writing.omissions.append(
                 f"joint {joint.tree_joint.name!r}: {field} {values.tolist()}, of which a {move.kind} has one"
             )
             return 0.0
         return float(own[0])
 
-    stiffness, rest, damping = forces_at_joints(writing.system, joint.tree_joint.name, move.number)
+    stiffness, rest, damping = joint_spring(writing.system, joint.tree_joint.name, move.number)
     for key, value in (
         ("damping", number("damping") + damping),
         ("frictionloss", number("friction")),
@@ -292,6 +292,6 @@ def _joint_data(writing: Writing, joint: MjcfJoint) -> dict[str, str]:
     for field in ("static_friction", "restitution", "max_speed", "load_friction"):
         if getattr(tree_joint, field) is not None:
             omission = f"joint {joint.tree_joint.name!r}: its {field}"
-            if omission not in writing.left:
-                writing.left.append(omission)
+            if omission not in writing.omissions:
+                writing.omissions.append(omission)
     return found

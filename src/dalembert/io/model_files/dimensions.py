@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from ...units import Dimension, same_dimension, unit_of
 
-__all__ = ["BODY", "fits", "unit_for"]
+__all__ = ["BODY", "PLACE", "SETTINGS", "START", "fits", "unit_for"]
 
 _FORCE, _STIFFNESS, _DAMPING = "N | N m", "N/m | N m/rad", "N s/m | N m s/rad"
 _PLACE, _SPEED = "m | rad", "m/s | rad/s"
 
 BODY = {"mass": "kg", "com": "m", "inertia": "kg m2", "at": "m"}
-START = {"position": _PLACE, "speed": _SPEED}
-PLACE = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
+START = {"position": _PLACE, "speed": _SPEED, "guess": ""}
+PLACE = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
 
 _USUAL = {
     **dict.fromkeys(
@@ -37,7 +37,7 @@ _USUAL = {
     "quadratic": "N s2/m2", "stream": "m/s", "strength": "N", "fastest": "1/s", "rise": "s", "fall": "s",
     "pressure_coefficient": "1/Pa", "shear_stress": "Pa", "modulus": "Pa", "times": "s", "duration": "s", "begin": "s",
     "width": "s", "E": "Pa", "G": "Pa", "A": "m2", "Iy": "m4", "Iz": "m4", "J": "m4", "phase": "rad",
-    "frequency": "rad/s", "max_frequency": "rad/s", "breaks": "s", "limit": _FORCE, "inflow": "m3/s",
+    "frequency": "rad/s", "max_frequency": "rad/s", "discontinuity_times": "s", "limit": _FORCE, "inflow": "m3/s",
     "outflow": "m3/s", "angle_1": "rad", "angle_2": "rad", "angle_3": "rad", "angles": "rad",
     **dict.fromkeys(
         [
@@ -82,6 +82,17 @@ _OWN: dict[str, dict[str, str]] = {
     "FlexibleBody": {"total_mass": "kg", "stiffness": "", "damping": "", "nodes": "m", "node_masses": "kg"},
     "Structure": {"total_mass": "kg"}, "Rayleigh": {"alpha": "1/s", "beta": "s"},
     "GeneralizedMaxwell": {"terms": ""}, "JointFriction": {"coefficient": ""},
+}  # fmt: skip
+# options of analyses, such as ``dalembert simulate model.yaml``, and their units
+SETTINGS: dict[str, dict[str, str]] = {
+    "simulate": {
+        "t_end": "s", "t_start": "s", "times": "s", "method": "", "rtol": "", "atol": "", "max_step": "s",
+        "fixed_step": "s", "parameters": "", "outputs": "",
+    },
+    "kinematics": {"times": "s", "outputs": ""},
+    "equilibrium": {"outputs": ""},
+    "modes": {"count": ""},
+    "linearize": {"inputs": "", "outputs": ""},
 }  # fmt: skip
 
 

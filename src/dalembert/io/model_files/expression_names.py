@@ -24,15 +24,15 @@ class Names(Mapping[str, Term]):
     ----------
     system : System
         System to which independent parameters are added; dependent ones are expressions of them.
-    said : callable
+    error_location : callable
         ``error_location(where)``, a context that adds the position to errors.
     """
 
     def __init__(self, system: System, said: Callable[[SourcePosition], Any]) -> None:
-        self.system, self.said = system, said
+        self.system, self.error_location = system, said
         self._given: dict[str, tuple[str, Any, SourcePosition]] = {}
         self._found: dict[str, Term] = {}
-        self._asked: list[str] = []
+        self._pending: list[str] = []
 
     def declare(self, part: str, name: str, value: Any, where: SourcePosition) -> None:
         """Store the definition of a name; that of the including file takes precedence."""
@@ -59,15 +59,15 @@ class Names(Mapping[str, Term]):
         if name in self._found:
             return self._found[name]
         part, value, where = self._given[name]
-        if name in self._asked:
-            circle = " -> ".join([*self._asked[self._asked.index(name) :], name])
+        if name in self._pending:
+            circle = " -> ".join([*self._pending[self._pending.index(name) :], name])
             raise FileError(str(where), part.removesuffix("s"), name, f"it depends on itself: {circle}")
-        self._asked.append(name)
+        self._pending.append(name)
         try:
-            with self.said(where):
+            with self.error_location(where):
                 self._found[name] = self._term(part, name, value, where)
         finally:
-            self._asked.pop()
+            self._pending.pop()
         return self._found[name]
 
     def _term(self, part: str, name: str, value: Any, where: SourcePosition) -> Term:
@@ -75,7 +75,7 @@ class Names(Mapping[str, Term]):
         if isinstance(value, LocatedMapping) and part == "parameters" and "value" in value:
             for key in value:
                 if key not in _FIELDS:
-                    raise FileError(str(value.places[key]), "key", key, f"a parameter has {', '.join(_FIELDS)}")
+                    raise FileError(str(value.positions[key]), "key", key, f"a parameter has {', '.join(_FIELDS)}")
             words = {key: str(value.get(key, "")) for key in words}
             value = value["value"]
         term = self._number(part, name, value, where)
@@ -90,7 +90,7 @@ class Names(Mapping[str, Term]):
             raise FileError(str(where), "unit", words["unit"], remedy)
         given = words["unit"] or (_si_text(value) if term.dimension is not None else "")
         made = self.system.parameter(name, term.value, unit=given, meaning=words["meaning"])
-        return Term(made, term.dimension)  # a unit beside the number is for lists only and implies no dimension
+        return Term(made, term.dimension)  # the unit of a parameter is for lists only and implies no dimension
 
     def _number(self, part: str, name: str, value: Any, where: SourcePosition) -> Term:
         if isinstance(value, str) and value.startswith("=") and value[1:2] not in ("=", "'"):

@@ -128,8 +128,8 @@ class _Parser:
             right = self._signed()
             dimension = None
             if left.dimension is not None and right.dimension is not None:
-                way = 1 if sign == "*" else -1
-                dimension = tuple(a + way * b for a, b in zip(left.dimension, right.dimension, strict=True))
+                power = 1 if sign == "*" else -1
+                dimension = tuple(a + power * b for a, b in zip(left.dimension, right.dimension, strict=True))
             left = Term(left.value * right.value if sign == "*" else left.value / right.value, dimension)
         return left
 

@@ -10,19 +10,16 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Constraint
 from ...connections.elements.built_in import ForceElement
 from ...connections.joints import Joint
-from .dimensions import BODY, PLACE, START, unit_for
+from .dimensions import BODY, PLACE, SETTINGS, START, unit_for
 from .library_systems import library_systems
 from .reader import DRIVE
-from .registry import known_kinds
-from .settings import SETTINGS
+from .registry import COUPLINGS, SHAPES, known_kinds
 from .writer import VERSION
 
 __all__ = ["schema"]
 
 _NUMBER = r"^\s*(=.*|[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s+[A-Za-zµμ1].*)$"
-_SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh")
 _FLEXIBLE = ("FlexibleBody", "beam", "frame", "reduce")
-_COUPLINGS = ("gear", "belt", "rack_and_pinion", "screw_coupling")
 Schema = dict[str, Any]
 
 
@@ -37,7 +34,7 @@ def schema() -> Schema:
     kinds = known_kinds()
     joined = (Joint, Constraint, Coupling, CustomCoupling, ForceElement)
     connected = [name for name, maker in kinds.items() if inspect.isclass(maker) and issubclass(maker, joined)]
-    connected += _COUPLINGS
+    connected += COUPLINGS
     between = {"description": "connected bodies, markers or coordinates", "$ref": "#/$defs/ends"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -60,15 +57,8 @@ def schema() -> Schema:
                 },
                 "mimics": {"type": "object"},
                 "drives": _named(_object({name: {"$ref": "#/$defs/value"} for name in DRIVE}), "by coordinate"),
-                "initial": _named(
-                    _object({n: _open(START.get(n, "")) for n in ("position", "speed", "guess")}), "by joint"
-                ),
-                "place": _named(
-                    _object(
-                        {n: _open(PLACE.get(n, "")) for n in ("position", "rotation", "velocity", "angular_velocity")}
-                    ),
-                    "by body",
-                ),
+                "initial": _named(_object({name: _open(unit) for name, unit in START.items()}), "by joint"),
+                "place": _named(_object({name: _open(unit) for name, unit in PLACE.items()}), "by body"),
                 **{
                     verb: _object({name: _open(unit) for name, unit in known.items()})
                     for verb, known in SETTINGS.items()
@@ -107,7 +97,7 @@ def schema() -> Schema:
             "ends": {"anyOf": [{"$ref": "#/$defs/end"}, {"type": "array", "items": {"$ref": "#/$defs/end"}}]},
             "body": _object(
                 {
-                    "shape": _made(_SHAPES),
+                    "shape": _made(SHAPES),
                     "flexible": _made(_FLEXIBLE),
                     "mass": {"$ref": "#/$defs/number", "description": BODY["mass"]},
                     "com": _vector(BODY["com"]),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -26,14 +24,8 @@ def library_systems() -> Mapping[str, Callable[..., System]]:
     """Return the functions of the library that build systems, by name."""
     from ... import library
 
-    found: dict[str, Callable[..., System]] = {}
-    for module in pkgutil.iter_modules(library.__path__):
-        room = importlib.import_module(f"{library.__name__}.{module.name}")
-        for name in getattr(room, "__all__", ()):
-            make = getattr(room, name)
-            if inspect.isfunction(make) and inspect.signature(make).return_annotation in ("System", System):
-                found[name] = make
-    return dict(sorted(found.items()))
+    functions = {name: make for name in library.__all__ if inspect.isfunction(make := getattr(library, name))}
+    return {k: make for k, make in functions.items() if inspect.signature(make).return_annotation in ("System", System)}
 
 
 def library_system(data: LocatedMapping, where: SourcePosition) -> System:

@@ -17,12 +17,11 @@ from ...errors import DalembertError, FileError
 from ...system import System
 from ...units import Dimension, dimension_text, quantity
 from .csv_columns import Columns
-from .dimensions import BODY, PLACE, START, fits, unit_for
+from .dimensions import BODY, PLACE, SETTINGS, START, fits, unit_for
 from .expression_names import Names
 from .expressions import evaluate
 from .library_systems import library_system
 from .registry import build, known_kinds
-from .settings import SETTINGS
 from .text import LocatedList, LocatedMapping, SourcePosition, path_below
 from .visuals import is_missing_mesh, visual_of
 from .writer import VERSION
@@ -47,7 +46,7 @@ def system_of(tree: Any, file: str, included: Callable[[str, SourcePosition], An
             raise FileError(str(each.where), "include", f"more than {MAX_FILES} files", "write fewer, larger ones")
     system = _beginning(trees)
     if isinstance(tree.get("name"), (list, dict)):
-        raise FileError(str(tree.places["name"]), "name", tree["name"], "give a text")
+        raise FileError(str(tree.positions["name"]), "name", tree["name"], "give a text")
     system.name = str(tree.get("name", system.name))
     reader = _Reader(system, root)
     for each in trees:
@@ -72,10 +71,10 @@ def _all_trees(
     version = tree.get("dalembert")
     if version != VERSION:
         remedy = f"begin the file with 'dalembert: {VERSION}'"
-        raise FileError(str(tree.places.get("dalembert", tree.where)), "dalembert", version, remedy)
+        raise FileError(str(tree.positions.get("dalembert", tree.where)), "dalembert", version, remedy)
     _check_keys(tree, _PARTS, "a model file")
     for path in _listed(tree, "include"):
-        where = tree.places["include"]
+        where = tree.positions["include"]
         here = Path(where.file)
         whole, ancestors = (here.parent / path).resolve(), (*chain, here.resolve())
         if whole in ancestors or len(ancestors) > MAX_INCLUDE_DEPTH:
@@ -89,13 +88,13 @@ def _beginning(trees: list[LocatedMapping]) -> System:
     with_library = [tree for tree in trees if "library" in tree]
     if not with_library:
         return System("system")
-    where = with_library[-1].places["library"]
+    where = with_library[-1].positions["library"]
     if len(with_library) > 1:
         raise FileError(str(where), "library", with_library[-1]["library"], "give at most one library system")
     given = with_library[0]["library"]
     if isinstance(given, str):
         named = LocatedMapping(type=given)
-        named.where, named.places = where, {}
+        named.where, named.positions = where, {}
         given = named
     return library_system(_mapped(given, where), where)
 
@@ -117,14 +116,16 @@ class _Reader:
     def take(self, tree: LocatedMapping) -> None:
         """Add everything else of a tree."""
         if "gravity" in tree:
-            with error_location(tree.places["gravity"]):
-                self.system.gravity = self.value(tree["gravity"], "m/s2", tree.places["gravity"])
+            with error_location(tree.positions["gravity"]):
+                self.system.gravity = self.value(tree["gravity"], "m/s2", tree.positions["gravity"])
         if "planar" in tree:
-            with error_location(tree.places["planar"]):
+            with error_location(tree.positions["planar"]):
                 given = tree["planar"]
-                self.system.planar = given if isinstance(given, str) else self.value(given, "", tree.places["planar"])
+                self.system.planar = (
+                    given if isinstance(given, str) else self.value(given, "", tree.positions["planar"])
+                )
         if "ground" in tree:
-            given = _mapped(tree["ground"], tree.places["ground"])
+            given = _mapped(tree["ground"], tree.positions["ground"])
             _check_keys(given, ("markers",), "the ground")
             self._markers(self.system.ground, given)
         self._bodies(tree)
@@ -148,20 +149,20 @@ class _Reader:
             given = _mapped(data, where)
             _check_keys(given, _BODY, f"body {name!r}")
             if not isinstance(given.get("visuals") or [], list):
-                raise FileError(str(given.places["visuals"]), "visuals", given["visuals"], "give a list of mappings")
+                raise FileError(str(given.positions["visuals"]), "visuals", given["visuals"], "give a list of mappings")
             with error_location(where):
                 described = given.get("flexible", given.get("shape"))
                 shape = None
                 if described is not None and not is_missing_mesh(given, where, self.system.notes):
                     shape = self._made(described, where)
                 numbers = {
-                    key: self.value(given[key], BODY.get(key), given.places[key])
+                    key: self.value(given[key], BODY.get(key), given.positions[key])
                     for key in ("mass", "com", "inertia", "strict", "color")
                     if key in given
                 }
                 if isinstance(numbers.get("mass"), str):
                     remedy = "give a number, a quantity or '= expression'"
-                    raise FileError(str(given.places["mass"]), f"mass of body {name!r}", numbers["mass"], remedy)
+                    raise FileError(str(given.positions["mass"]), f"mass of body {name!r}", numbers["mass"], remedy)
                 body = self.system.body(name, shape, **numbers)
             self._markers(body, given)
             for visual in given.get("visuals") or ():
@@ -182,7 +183,7 @@ class _Reader:
             return self.value(frame, "m", where), None, None, None
         given = _mapped(frame, where)
         _check_keys(given, ("body", "at", "rotation", "shape", "arm"), "a marker")
-        at = self.value(given["at"], "m", given.places["at"]) if "at" in given else [0.0, 0.0, 0.0]
+        at = self.value(given["at"], "m", given.positions["at"]) if "at" in given else [0.0, 0.0, 0.0]
         return at, *(self.value(given.get(name)) for name in ("rotation", "shape", "arm"))
 
     def end(self, value: Any, where: SourcePosition) -> Any:
@@ -193,7 +194,7 @@ class _Reader:
                 raise FileError(str(where), "end", dict(value), "give a name, or 'body' and 'at'")
             if name != self.system.ground.name and name not in self.system.bodies:
                 remedy = did_you_mean(str(name), self.system.bodies, most=2) or "there is no such body"
-                raise FileError(str(value.places["body"]), "body", name, remedy)
+                raise FileError(str(value.positions["body"]), "body", name, remedy)
             body = self.system.body_called(str(name))
             at, rotation, shape, arm = self._frame(value, where)
             if shape is not None:
@@ -207,10 +208,10 @@ class _Reader:
         ends = data.get("between", [])
         if not isinstance(ends, list):
             ends = [ends]
-        places = getattr(ends, "places", [data.where] * len(ends))
+        places = getattr(ends, "positions", [data.where] * len(ends))
         given = [self.end(end, place) for end, place in zip(ends, places, strict=True)]
         arguments = LocatedMapping({key: value for key, value in data.items() if key != "between"})
-        arguments.where, arguments.places = data.where, data.places
+        arguments.where, arguments.positions = data.where, data.positions
         self.system.connect(name, self._made(arguments, data.where), *given)
 
     def _mimic(self, name: str, data: LocatedMapping) -> None:
@@ -218,12 +219,12 @@ class _Reader:
 
     def _drive(self, name: str, data: LocatedMapping) -> None:
         _check_keys(data, DRIVE, "a drive")
-        given = {key: self._argument(value, data.places[key]) for key, value in data.items()}
+        given = {key: self._argument(value, data.positions[key]) for key, value in data.items()}
         self.system.drive(str(given.pop("of", name)), **given)
 
     def _initial(self, name: str, data: LocatedMapping) -> None:
-        _check_keys(data, ("position", "speed", "guess"), "a start value")
-        given = {key: self._argument(value, data.places[key], START.get(key)) for key, value in data.items()}
+        _check_keys(data, tuple(START), "a start value")
+        given = {key: self._argument(value, data.positions[key], START.get(key)) for key, value in data.items()}
         gaps = {key: value for key, value in given.items() if _has_gaps(value)}
         self.system.initial(name, **{key: value for key, value in given.items() if key not in gaps})
         for key, value in gaps.items():  # open values of some coordinates of a joint
@@ -231,8 +232,8 @@ class _Reader:
             self.system.initials[name] = replace(self.system.initials[name], **{key: numbers})  # type: ignore[arg-type]
 
     def _place(self, name: str, data: LocatedMapping) -> None:
-        _check_keys(data, ("position", "rotation", "velocity", "angular_velocity"), "a place")
-        given = {key: self._argument(value, data.places[key], PLACE.get(key)) for key, value in data.items()}
+        _check_keys(data, tuple(PLACE), "a place")
+        given = {key: self._argument(value, data.positions[key], PLACE.get(key)) for key, value in data.items()}
         self.system.place(name, **given)
 
     # ---- values
@@ -243,9 +244,9 @@ class _Reader:
         kind = given.get("type")
         if not isinstance(kind, str) or kind not in known_kinds():
             remedy = did_you_mean(str(kind), known_kinds()) or "give the name of an element"
-            raise FileError(str(given.places.get("type", where)), "type", kind, remedy)
+            raise FileError(str(given.positions.get("type", where)), "type", kind, remedy)
         arguments = {
-            key: self._argument(value, given.places.get(key, where), unit_for(str(kind), key))
+            key: self._argument(value, given.positions.get(key, where), unit_for(str(kind), key))
             for key, value in given.items()
             if key != "type"
         }
@@ -270,14 +271,14 @@ class _Reader:
                 return self._made(value, value.where)
             if set(value) == {"marker"}:
                 end = self.end(value["marker"], value.where)
-                return self.system.frame(end) if isinstance(end, str) else end
+                return self.system.marker(end) if isinstance(end, str) else end
             if "csv" in value:
                 return self._columns(value, unit)
-            return {key: self._argument(each, value.places[key]) for key, each in value.items()}
+            return {key: self._argument(each, value.positions[key]) for key, each in value.items()}
         if isinstance(value, LocatedList):
             if all(type(each) is float or type(each) is int for each in value):
                 return list(value)
-            return [self.value(each, unit, place) for each, place in zip(value, value.places, strict=True)]
+            return [self.value(each, unit, place) for each, place in zip(value, value.positions, strict=True)]
         return value
 
     def _text(self, text: str, unit: str | None, where: SourcePosition | None) -> Any:
@@ -323,15 +324,15 @@ def _entries(tree: LocatedMapping, part: str) -> Iterator[tuple[str, Any, Source
     if data is None:
         return
     if not isinstance(data, LocatedMapping):
-        raise FileError(str(tree.places[part]), part, type(data).__name__, "give a mapping of names")
+        raise FileError(str(tree.positions[part]), part, type(data).__name__, "give a mapping of names")
     for name, value in data.items():
-        yield name, value, data.places[name]
+        yield name, value, data.positions[name]
 
 
 def _listed(tree: LocatedMapping, part: str) -> list[str]:
     data = tree.get(part, [])
     if not isinstance(data, (str, list)):
-        raise FileError(str(tree.places[part]), part, data, "give the name of a file, or a list of them")
+        raise FileError(str(tree.positions[part]), part, data, "give the name of a file, or a list of them")
     return [data] if isinstance(data, str) else [str(each) for each in data]
 
 
@@ -340,7 +341,7 @@ def _mapped(data: Any, where: SourcePosition) -> LocatedMapping:
         return data
     if data is None:
         empty = LocatedMapping()
-        empty.where, empty.places = where, {}
+        empty.where, empty.positions = where, {}
         return empty
     raise FileError(str(where), "value", data, "give a mapping: {type: ..., ...}")
 
@@ -349,7 +350,7 @@ def _check_keys(data: LocatedMapping, known: tuple[str, ...], item: str) -> None
     for key in data:
         if key not in known:
             hint = did_you_mean(key, known, most=2) or f"{item} has {', '.join(known)}"
-            raise FileError(str(data.places[key]), "key", key, hint)
+            raise FileError(str(data.positions[key]), "key", key, hint)
 
 
 class error_location:

@@ -21,8 +21,10 @@ from ...errors import ModelError
 from ...parameters import Expression, expressions_of
 from ...provenance import CALL_ATTRIBUTE, constructor_call
 
-__all__ = ["arguments_of", "build", "known_kinds", "same"]
+__all__ = ["COUPLINGS", "SHAPES", "arguments_of", "build", "known_kinds", "same"]
 
+COUPLINGS = ("gear", "belt", "rack_and_pinion", "screw_coupling")
+SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh")
 _NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Joint", "Law", "Attitude"}
 
 
@@ -35,10 +37,8 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
             maker = getattr(room, name)
             if inspect.isclass(maker) and name not in _NOT_MADE:
                 found[name] = maker
-    for name in ("gear", "belt", "rack_and_pinion", "screw_coupling"):
-        found[name] = getattr(constraints, name)
-    for name in ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh"):
-        found[name] = getattr(shapes, name)
+    found |= {name: getattr(constraints, name) for name in COUPLINGS}
+    found |= {name: getattr(shapes, name) for name in SHAPES}
     found["Curve.path"], found["Curve.polar"] = curves.Curve.path, curves.Curve.polar
     found["Curve.from_derivatives"] = curves.Curve.from_derivatives
     found |= _structures()
@@ -156,7 +156,7 @@ def _as_given(thing: Any, field: str) -> Any:
 def build(kind: str, arguments: Mapping[str, Any]) -> Any:
     """Return the object that a constructor makes of arguments, including variadic ones."""
     maker, row = known_kinds()[kind], _in_a_row(kind)
-    named = {name: _as_asked(name, value) for name, value in arguments.items() if name not in row}
+    named = {name: _as_argument(name, value) for name, value in arguments.items() if name not in row}
     return maker(*(each for name in row for each in arguments.get(name, ())), **named)
 
 
@@ -167,7 +167,7 @@ def _in_a_row(kind: str) -> tuple[str, ...]:
     return tuple(p.name for p in takes if p.kind is inspect.Parameter.VAR_POSITIONAL)
 
 
-def _as_asked(name: str, value: Any) -> Any:
+def _as_argument(name: str, value: Any) -> Any:
     """Return a mapping as constructors take it: pairs and triples as tuples, chain indices as numbers."""
     if not isinstance(value, Mapping):
         return value

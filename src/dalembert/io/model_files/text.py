@@ -46,14 +46,14 @@ class LocatedMapping(dict[str, Any]):
     """Mapping with its position and those of its values."""
 
     where: SourcePosition
-    places: dict[str, SourcePosition]
+    positions: dict[str, SourcePosition]
 
 
 class LocatedList(list[Any]):
     """List with its position and those of its values."""
 
     where: SourcePosition
-    places: list[SourcePosition]
+    positions: list[SourcePosition]
 
 
 def parsed(text: str, file: str) -> Any:
@@ -127,17 +127,17 @@ class _Events:
 
     def _listed(self, where: SourcePosition) -> LocatedList:
         listed = LocatedList()
-        listed.where, listed.places = where, []
+        listed.where, listed.positions = where, []
         while type(event := self.next()) not in self.ends:
             value, place = self._value(event)
             listed.append(value)
-            listed.places.append(place)
+            listed.positions.append(place)
         return listed
 
     def _mapped(self, where: SourcePosition) -> LocatedMapping:
         mapped = LocatedMapping()
-        mapped.where, mapped.places = where, {}
-        next_event, scalar, ends, value_of, places = self.next, self.scalar, self.ends, self._value, mapped.places
+        mapped.where, mapped.positions = where, {}
+        next_event, scalar, ends, value_of, places = self.next, self.scalar, self.ends, self._value, mapped.positions
         while type(event := next_event()) not in ends:
             if type(event) is not scalar:
                 if type(event) is self.alias:

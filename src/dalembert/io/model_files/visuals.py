@@ -27,7 +27,7 @@ def is_missing_mesh(given: LocatedMapping, where: SourcePosition, notes: list[st
     path = shape.get("surface")
     if not isinstance(path, str) or find_surface(path, Path(where.file).parent) is not None:
         return False
-    notes.append(f"{shape.places['surface']}: mesh {path!r} was not found; its body is drawn as a line")
+    notes.append(f"{shape.positions['surface']}: mesh {path!r} was not found; its body is drawn as a line")
     return True
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from ...parameters import Expression, Parameter
 from ...system import System
 from ...units import quantity, unit_of
 from ..mesh_paths import relative_path
+from .dimensions import PLACE, START
 from .expressions import spelled
 from .registry import arguments_of, same
 
@@ -56,11 +57,8 @@ class _Writer:
             "forces": {name: self._force(f) for name, f in s.forces.items()},
             "mimics": {name: self._made(m, f"mimic {name!r}") for name, m in s.mimics.items()},
             "drives": self._drives(),
-            "initial": {name: _given(i, ("position", "speed", "guess")) for name, i in s.initials.items()},
-            "place": {
-                name: _given(p, ("position", "rotation", "velocity", "angular_velocity"))
-                for name, p in s.places.items()
-            },
+            "initial": {name: _given(initial, START) for name, initial in s.initials.items()},
+            "place": {name: _given(place, PLACE) for name, place in s.placements.items()},
         }
         ground = self._markers(s.ground)
         head: dict[str, Any] = {"dalembert": VERSION, "name": s.name}
@@ -68,10 +66,10 @@ class _Writer:
             head["parameters"] = {name: self._parameter(given) for name, given in s.named.items()}
         head["gravity"] = self._numbers(s.gravity, s.expressions, [f"gravity.{axis}" for axis in "xyz"], "gravity")
         if s.planar is not None:
-            head["planar"] = self.plain(s.planar.tolist(), "planar")
+            head["planar"] = self.to_plain(s.planar.tolist(), "planar")
         if ground:
             head["ground"] = {"markers": ground}
-        settings = {verb: self.plain(given, verb) for verb, given in s.settings.items()}
+        settings = {verb: self.to_plain(given, verb) for verb, given in s.settings.items()}
         return head | {name: part for name, part in parts.items() if part} | settings
 
     def _parameter(self, parameter: Parameter) -> Any:
@@ -82,14 +80,14 @@ class _Writer:
             remedy = "numbers are in SI units and radians: give the parameter the unit of its number"
             raise ModelError(item, "unit", parameter.unit, remedy)
         given = {"value": parameter.described, "unit": parameter.unit, "meaning": parameter.meaning}
-        found = {name: self.plain(value, item) for name, value in given.items() if value != ""}
+        found = {name: self.to_plain(value, item) for name, value in given.items() if value != ""}
         return found if len(found) > 1 else parameter.described
 
     def _numbers(self, values: Any, by: Mapping[str, Expression], labels: Sequence[str], item: str) -> Any:
         """Return numbers, with the expressions that some of them follow from."""
         flat = np.asarray(values, dtype=object).reshape(-1)
         given = [by.get(label, value) for label, value in zip(labels, flat, strict=True)]
-        return self.plain(given, item)
+        return self.to_plain(given, item)
 
     # ---- bodies
 
@@ -139,7 +137,7 @@ class _Writer:
             and self._alike(body, Body(self.system, "twin", body.shape))
         ):
             return {}
-        mass = self.plain(by.get("mass", body.mass), f"{item}: mass")
+        mass = self.to_plain(by.get("mass", body.mass), f"{item}: mass")
         if body.shape is not None and body.shape.mass is None:
             given: Any = by.get("mass", body.mass)
             twin = Body(self.system, "twin", body.shape, mass=given, strict=False)
@@ -170,11 +168,11 @@ class _Writer:
     def _frame(self, marker: Marker) -> dict[str, Any]:
         found: dict[str, Any] = {"at": self._numbers(marker.position, marker.expressions, "xyz", "position")}
         if not np.array_equal(marker.rotation, np.eye(3)):
-            found["rotation"] = self.plain(marker.rotation, "rotation")
+            found["rotation"] = self.to_plain(marker.rotation, "rotation")
         if marker.shape is not None and marker.shape.any() and not self._found_again(marker):
-            found["shape"] = self.plain(marker.shape, "shape")
+            found["shape"] = self.to_plain(marker.shape, "shape")
             if marker.arm is not None:
-                found["arm"] = self.plain(marker.arm, "arm")
+                found["arm"] = self.to_plain(marker.arm, "arm")
         return found
 
     @staticmethod
@@ -202,11 +200,11 @@ class _Writer:
 
     def _coupling(self, coupling: Any) -> dict[str, Any]:
         made = self._made(coupling.element, f"coupling {coupling.name!r}")
-        return made | {"between": [_coordinate(joint, k) for joint, k in coupling.places]}
+        return made | {"between": [_coordinate(joint, k) for joint, k in coupling.joint_coordinates]}
 
     def _force(self, force: Any) -> dict[str, Any]:
         made = self._made(force.element, f"element {force.name!r}")
-        ends = [_coordinate(joint, k) for joint, k in force.places] or [self.end(end) for end in force.ends]
+        ends = [_coordinate(joint, k) for joint, k in force.joint_coordinates] or [self.end(end) for end in force.ends]
         return made | ({"between": ends} if ends else {})
 
     def _drives(self) -> dict[str, Any]:
@@ -215,7 +213,7 @@ class _Writer:
     def _drive(self, drive: Drive) -> dict[str, Any]:
         item = f"drive {drive.name!r}"
         if isinstance(drive, PoseDrive):
-            found = {"of": drive.connection.name, "rotation": self.plain(drive.attitude, item)}
+            found = {"of": drive.connection.name, "rotation": self.to_plain(drive.attitude, item)}
             return found | ({"position": [self._law(law, item) for law in drive.place]} if drive.place else {})
         element = drive.connection.element
         rate = None if isinstance(element, Joint) or element.holonomic[drive.coordinate] else integrand_of(drive.law)
@@ -224,7 +222,7 @@ class _Writer:
         return {"of": drive.name, _LEVELS[drive.level]: self._law(drive.law, item)}
 
     def _law(self, law: Any, item: str) -> Any:
-        plain = self.plain(law, item)
+        plain = self.to_plain(law, item)
         return plain["value"] if isinstance(plain, dict) and plain.get("type") == "Constant" else plain
 
     # ---- values
@@ -235,7 +233,7 @@ class _Writer:
             remedy = "a model file supports numbers, formulas and objects made from them; describe this one in Python"
             raise ModelError(item, "element", type(thing).__name__, remedy)
         kind, arguments = found
-        return {"type": kind, **{name: self.plain(value, f"{item}: {name}") for name, value in arguments.items()}}
+        return {"type": kind, **{name: self.to_plain(value, f"{item}: {name}") for name, value in arguments.items()}}
 
     def _expression(self, value: Expression, item: str) -> str:
         unknown = sorted(value.names - set(self.system.named))
@@ -243,7 +241,7 @@ class _Writer:
             raise ModelError(item, "parameters", unknown, "they belong to another system: make them in this one")
         return f"= {value.written(spelled)}"
 
-    def plain(self, value: Any, item: str) -> Any:
+    def to_plain(self, value: Any, item: str) -> Any:
         """Return a value as numbers, text, lists and mappings."""
         if isinstance(value, Expression):
             return self._expression(value, item)
@@ -256,11 +254,11 @@ class _Writer:
         if isinstance(value, os.PathLike):
             return relative_path(os.fsdecode(value), self.folder)
         if isinstance(value, np.ndarray):
-            return [self.plain(each, item) for each in value.tolist()] if value.ndim else value.item()
+            return [self.to_plain(each, item) for each in value.tolist()] if value.ndim else value.item()
         if isinstance(value, (list, tuple)):
-            return [self.plain(each, item) for each in value]
+            return [self.to_plain(each, item) for each in value]
         if isinstance(value, Mapping):
-            return {str(key): self.plain(each, item) for key, each in value.items()}
+            return {str(key): self.to_plain(each, item) for key, each in value.items()}
         if isinstance(value, Marker):
             return {"marker": self.end(value)}
         if isinstance(value, Body):
@@ -268,7 +266,7 @@ class _Writer:
         if hasattr(value, "tocoo"):
             entries = value.tocoo()
             parts = {"shape": entries.shape, "rows": entries.row, "columns": entries.col, "values": entries.data}
-            return {"type": "sparse", **{name: self.plain(part, item) for name, part in parts.items()}}
+            return {"type": "sparse", **{name: self.to_plain(part, item) for name, part in parts.items()}}
         return self._made(value, item)
 
 
@@ -284,7 +282,7 @@ def _coordinate(joint: Any, k: int) -> str:
     return joint.element.coordinate_name(joint.name, k)
 
 
-def _given(thing: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _given(thing: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the fields of a record that differ from their defaults."""
     found = {}
     for name in names:

@@ -1,8 +1,8 @@
 """Frames of SDF 1.7 and later (sdformat.org, Pose semantics): links, joints, frames, models, one relative to another.
 
-    link            relative to its model, unless relative_to says otherwise
+    link            relative to its model, unless relative_to is given
     joint           relative to its child
-    frame           relative to the part it is attached to: its model, unless attached_to says otherwise
+    frame           relative to the part it is attached to: its model, unless attached_to is given
     nested model    relative to the model that contains it; a model's frame is fixed in its canonical link
 
 Names within a nested model are prefixed by the name of the model, ``arm::hand``.

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.mimic import Mimic
 from ...connections.elements.built_in import JointSpring
 from ...connections.joints import Fixed, Joint, Prismatic, Revolute, Screw, Spherical, Universal
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_joint"]
 
-Array = NDArray[np.float64]
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
 UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, by the specification
@@ -36,7 +35,7 @@ def add_joint(reading: Reading, part: Part, name: str) -> None:
     kind = (element.get("type") or "").strip()
     if kind not in _TYPES:
         if kind == "gearbox":
-            reading.left.append(f"{item}: a gearbox{line_of(element)}")
+            reading.omissions.append(f"{item}: a gearbox{line_of(element)}")
             return
         remedy = f"use one of {', '.join(_TYPES)}{suggestion(kind, _TYPES)}{line_of(element)}"
         raise ModelError(item, "type", kind, remedy)
@@ -137,7 +136,9 @@ def _add_extras(reading: Reading, part: Part, coordinate: str, tag: str) -> None
     stiffness = number(axis, "dynamics/spring_stiffness", 0.0, item=item)
     if stiffness:
         rest = number(axis, "dynamics/spring_reference", 0.0, item=item)
-        system.connect(free_name(f"{coordinate}.spring", reading.taken), JointSpring(stiffness, rest=rest), coordinate)
+        system.connect(
+            free_name(f"{coordinate}.spring", reading.used_names), JointSpring(stiffness, rest=rest), coordinate
+        )
     mimic = axis.find("mimic")
     if mimic is not None:
         leader = reading.frames.full(name_of(mimic, "joint"), part.scope)
@@ -158,8 +159,8 @@ def _add_cardan(reading: Reading, part: Part, name: str, at: Pose, parent: Any, 
         system.connect(name, Universal(*axes, **both), parent, child)
         coordinates = [f"{name}.angle_1", f"{name}.angle_2"]
     else:
-        between = system.body(free_name(f"{name}.cross", reading.taken))
-        coordinates = [free_name(f"{name}.angle_{k}", reading.taken) for k in (1, 2)]
+        between = system.body(free_name(f"{name}.cross", reading.used_names))
+        coordinates = [free_name(f"{name}.angle_{k}", reading.used_names) for k in (1, 2)]
         system.connect(coordinates[0], Revolute(axes[0], **data[0]), parent, between)
         system.connect(coordinates[1], Revolute(axes[1], **data[1]), between, child)
     for coordinate, tag in zip(coordinates, ("axis", "axis2"), strict=True):

@@ -27,7 +27,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
     item = part.item
     inertial = part.element.find("inertial")
     if inertial is None:
-        reading.left.append(
+        reading.omissions.append(
             f"{item}: without <inertial> it has 1 kg and 1 kg m2, as SDF specifies{line_of(part.element)}"
         )
         inertial = Element("inertial")
@@ -43,7 +43,7 @@ def add_link(reading: Reading, part: Part, name: str) -> Body:
     except ModelError as error:
         raise renamed(error, item + line_of(inertial)) from None
     if body.impossible:
-        reading.left.append(f"{item}: its inertia is kept unchanged; {body.impossible}{line_of(inertial)}")
+        reading.omissions.append(f"{item}: its inertia is kept unchanged; {body.impossible}{line_of(inertial)}")
     for tag in ("visual", "collision"):
         for element in part.element.findall(tag):
             visual = _visual(element, item=f"{tag} {name_of(element)!r} of {item}")

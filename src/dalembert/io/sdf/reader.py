@@ -36,7 +36,7 @@ from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import GROUND, System
 from ..mesh_paths import Packages, resolve_mesh_paths
-from ..omissions import warn_omitted
+from ..omissions import omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_files import MAX_BODY_DEPTH, folder_of, line_of, parse_document, read_document
 from .fields import flag, inverse, numbers, times
@@ -47,18 +47,8 @@ from .links import add_link
 __all__ = ["Reading", "load_sdf"]
 
 _IGNORED = (
-    "plugin",
-    "sensor",
-    "light",
-    "include",
-    "actor",
-    "physics",
-    "scene",
-    "wind",
-    "gripper",
-    "battery",
-    "projector",
-)
+    "plugin", "sensor", "light", "include", "actor", "physics", "scene", "wind", "gripper", "battery", "projector",
+)  # fmt: skip
 
 
 @dataclass
@@ -73,8 +63,8 @@ class Reading:
     old: bool
     bodies: dict[str, Body] = field(default_factory=dict)
     joints: dict[str, str] = field(default_factory=dict)
-    taken: set[str] = field(default_factory=lambda: {GROUND})
-    left: list[str] = field(default_factory=list)
+    used_names: set[str] = field(default_factory=lambda: {GROUND})
+    omissions: list[str] = field(default_factory=list)
 
 
 def load_sdf(
@@ -128,17 +118,16 @@ def load_sdf(
     system = System((named.get("name") or "").strip() or "sdf")
     if world is not None:
         system.gravity = numbers(world, "gravity", (0.0, 0.0, -9.8), item="world")
-    kept = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
-    without = frozenset(name for name, wanted in kept.items() if not wanted)
+    without = omitted_joint_data(limits, damping, friction)
     reading = Reading(source, system, Frames(source), inertia == "strict", without, _older(root))
     for model in models:
         reading.frames.add_model(model, "")
-    _shorten(reading, single=len(models) == 1)
+    _choose_names(reading, single=len(models) == 1)
     _add_all(reading)
-    _say_ignored(reading, root)
-    system.notes.extend(reading.left)
+    _note_ignored(reading, root)
+    system.notes.extend(reading.omissions)
     resolve_mesh_paths(system, folder_of(path_or_text), packages)
-    warn_omitted(source, reading.left)
+    warn_omitted(source, reading.omissions)
     return system
 
 
@@ -150,19 +139,19 @@ def _older(root: Element) -> bool:
         return False
 
 
-def _shorten(reading: Reading, *, single: bool) -> None:
+def _choose_names(reading: Reading, *, single: bool) -> None:
     """Choose names: those of the file, without the prefix of a single model."""
-    reading_names: dict[str, str] = {}
+    chosen: dict[str, str] = {}
     for full, part in reading.frames.parts.items():
         if part.kind in ("link", "joint"):
             own = full.split("::", 1)[1] if single else full
-            if own in reading.taken:
-                new = free_name(f"{own}_{part.kind}", reading.taken)
+            if own in reading.used_names:
+                new = free_name(f"{own}_{part.kind}", reading.used_names)
                 reading.system.notes.append(f"{part.kind} {own!r} is called {new!r}: its own name is taken")
                 own = new
-            reading.taken.add(own)
-            reading_names[full] = own
-    reading.joints = reading_names
+            reading.used_names.add(own)
+            chosen[full] = own
+    reading.joints = chosen
 
 
 def _add_all(reading: Reading) -> None:
@@ -186,7 +175,9 @@ def _add_all(reading: Reading) -> None:
         body = reading.bodies[part.name]
         if part.element.find("gravity") is not None and not flag(part.element, "gravity") and body.mass:
             lift = tuple((-body.mass * system.gravity).tolist())
-            system.connect(free_name(f"{body.name}.weightless", reading.taken), Load(force=lift), body.at(*body.com))
+            system.connect(
+                free_name(f"{body.name}.weightless", reading.used_names), Load(force=lift), body.at(*body.com)
+            )
 
 
 def _hold(reading: Reading) -> None:
@@ -198,7 +189,7 @@ def _hold(reading: Reading) -> None:
             model = frames.parts[model].scope
         if model:
             R, p = frames.pose(full, item=full)
-            name = free_name(f"{body.name}.fixed", reading.taken)
+            name = free_name(f"{body.name}.fixed", reading.used_names)
             system.connect(name, Fixed(), system.ground.at(*p.tolist(), rotation=R), body)
     names = {body.name: full for full, body in reading.bodies.items()}
     joints = [c for c in system.connections.values() if isinstance(c.element, Joint)]
@@ -209,7 +200,7 @@ def _hold(reading: Reading) -> None:
         if start in held or start not in names:
             continue
         R, p = frames.pose(names[start], item=start)
-        free = free_name(f"{start}.free", reading.taken)
+        free = free_name(f"{start}.free", reading.used_names)
         connection = system.connect(free, Free(), system.ground, system.bodies[start])
         position = [*to_quaternion(R).tolist(), *p.tolist()]
         if not np.array_equal(position, connection.element.zero):  # type: ignore[union-attr]
@@ -229,10 +220,10 @@ def _spread(joints: list, held: set[str]) -> None:  # type: ignore[type-arg]
                 grown = True
 
 
-def _say_ignored(reading: Reading, root: Element) -> None:
+def _note_ignored(reading: Reading, root: Element) -> None:
     counts = Counter(element.tag for element in root.iter() if element.tag in _IGNORED or ":" in element.tag)
     first = {element.tag: line_of(element) for element in reversed(list(root.iter()))}
-    reading.left.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())
+    reading.omissions.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())
     contacts = sum(1 for _ in root.iter("collision"))
     if contacts:
-        reading.left.append(f"contacts: {contacts} shapes may collide; contacts are not modelled")
+        reading.omissions.append(f"contacts: {contacts} shapes may collide; contacts are not modelled")

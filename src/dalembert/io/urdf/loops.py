@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...connections.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...errors import ModelError
@@ -26,7 +26,6 @@ from ..xml_files import line_of
 
 __all__ = ["add_loops"]
 
-Array = NDArray[np.float64]
 
 _JOINTS: dict[str, Callable[[Array, Array], Joint]] = {
     "fixed": lambda a, b: Fixed(),
@@ -39,7 +38,7 @@ _JOINTS: dict[str, Callable[[Array, Array], Joint]] = {
     "planar": lambda a, b: Planar(a),
     "universal": lambda a, b: Universal(a, b),
 }
-ALIGNED_TOL = frozenset({"revolute", "continuous", "prismatic", "cylindrical", "planar"})
+_ALIGNED = frozenset({"revolute", "continuous", "prismatic", "cylindrical", "planar"})  # one axis on both sides
 
 
 def add_loops(system: System, robot: Element, links: Mapping[str, str], taken: set[str]) -> None:
@@ -86,7 +85,7 @@ def _add_constraint(system: System, element: Element, links: Mapping[str, str], 
         xyz = (1.0, 0.0, 0.0) if axis is None else numbers_of(axis, "xyz", (1.0, 0.0, 0.0), item=item)
         axes.append(unit_vector(xyz, item=item, field=f"{side}_axis xyz"))
         ends.append(body.at(*position, rotation=rotation))
-    if kind in ALIGNED_TOL:
+    if kind in _ALIGNED:
         turned = ends[1].rotation @ _carrying(axes[0], axes[1])
         ends[1] = ends[1].body.at(*ends[1].position.tolist(), rotation=turned)
     _close(system, free_name(own, taken), _JOINTS[kind], axes, ends, item + line_of(element))
@@ -112,11 +111,9 @@ def _carrying(a: Array, b: Array) -> Array:
     if dot < -1 + 1e-12:  # 180 degrees about any perpendicular axis
         side = np.cross(a, np.eye(3)[int(np.argmin(np.abs(a)))])
         side /= np.linalg.norm(side)
-        half: Array = 2 * np.outer(side, side) - np.eye(3)
-        return half
+        return 2 * np.outer(side, side) - np.eye(3)
     K = skew(cross)
-    turn: Array = np.eye(3) + K + K @ K / (1 + dot)
-    return turn
+    return np.eye(3) + K + K @ K / (1 + dot)
 
 
 def _zero_poses(system: System) -> dict[str, Pose]:

@@ -53,6 +53,7 @@ from ...connections.joints import Fixed, Free
 from ...errors import ModelError, ModelWarning, TopologyError, warn_user
 from ...system import System
 from ..mesh_paths import Packages, resolve_mesh_paths
+from ..omissions import omitted_joint_data
 from ..unique_names import free_name, unique_names
 from ..xml_fields import child_of, name_of, origin_of, suggestion
 from ..xml_files import folder_of, parse_document, read_document
@@ -125,8 +126,7 @@ def load_urdf(
     """
     one_of("load_urdf", "base", base, ("fixed", "free"))
     strict = one_of("load_urdf", "inertia", inertia, ("keep", "strict")) == "strict"
-    left_out = {"lower": limits, "upper": limits, "damping": damping, "friction": friction}
-    without = frozenset(field for field, kept in left_out.items() if not kept)
+    without = omitted_joint_data(limits, damping, friction)
     source, data, encoding = read_document(path_or_text)
     robot = parse_document(data, encoding, source)
     _check_root_element(robot, source)

@@ -22,8 +22,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.visuals import Visual
 from ...connections.connection import Connection
@@ -34,34 +34,27 @@ from ...system import System
 from ...system.topology import TreeJoint
 from ..elementary_joints import ElementaryJoint, elementary_joints, outward_joints
 from ..mesh_paths import relative_path
-from ..omissions import warn_omitted
-from ..omitted_forces import note_omitted_forces
+from ..omissions import note_cut_joint_data, note_omitted_forces, warn_omitted
 from ..unique_names import free_name
-from ..visuals import visuals_of
-from ..xml_writer import text_of, write_document
+from ..visuals import AXES_FROM_Z, visuals_of
+from ..xml_files import text_of, write_document
 
 __all__ = ["save_urdf"]
 
-Array = NDArray[np.float64]
 Frame = tuple[Array, Array]
 
 NO_LIMIT = 1e30  # URDF requires a number where there is no limit
 _CLOSING = (Revolute, Spherical, Prismatic, Fixed, Cylindrical, Universal, Planar)
-_TURNED = (
-    np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
-    np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]),
-    np.eye(3),
-)
 
 
 class _Writing:
     def __init__(self, system: System, root: Element, folder: Path) -> None:
         self.system, self.root, self.folder = system, root, folder
-        self.left: list[str] = []
+        self.omissions: list[str] = []
         self.names: dict[str, str] = {}
         self.frames: dict[str, Frame] = {}  # of links, in their bodies: rotation, position
         self.joints: dict[tuple[str, int], Element] = {}
-        self.taken: set[str] = set()
+        self.used_names: set[str] = set()
 
     def origin(self, parent: Element, tag: str, rotation: Array, position: Array) -> None:
         """Add a pose, unless it is the identity."""
@@ -86,8 +79,8 @@ def save_urdf(system: System, path: Path) -> None:
     root = Element("robot", name=system.name)
     writing = _Writing(system, root, path.absolute().parent)
     ground = system.ground.name
-    writing.taken = {*system.bodies}
-    writing.names = {ground: free_name("world", writing.taken), **{name: name for name in system.bodies}}
+    writing.used_names = {*system.bodies}
+    writing.names = {ground: free_name("world", writing.used_names), **{name: name for name in system.bodies}}
     writing.frames[ground] = (np.eye(3), np.zeros(3))
     SubElement(root, "link", name=writing.names[ground])
     branches, loop_constraints = outward_joints(system, lambda tree_joint: isinstance(tree_joint, _CLOSING))
@@ -97,13 +90,13 @@ def save_urdf(system: System, path: Path) -> None:
     for loop_constraint in loop_constraints:
         _add_constraint(writing, loop_constraint)
     _add_couplings(writing)
-    note_omitted_forces(system, writing.left, ())
+    note_omitted_forces(system, writing.omissions, ())
     if not np.allclose(system.gravity, (0.0, 0.0, -9.81)):
-        writing.left.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
+        writing.omissions.append(f"gravity {system.gravity.tolist()}: URDF has none; readers take (0, 0, -9.81) m/s2")
     if system.planar is not None:
-        writing.left.append("planar: URDF has no plane of motion; loops have their rows in space")
+        writing.omissions.append("planar: URDF has no plane of motion; loops have their rows in space")
     write_document(root, path)
-    warn_omitted(str(path), writing.left)
+    warn_omitted(str(path), writing.omissions)
 
 
 def _roll_pitch_yaw(R: Array) -> tuple[float, float, float]:
@@ -127,14 +120,14 @@ def _add_kinematic_joint(writing: _Writing, tree_joint: TreeJoint) -> None:
     R, p = R0.T @ tree_joint.inboard.rotation, R0.T @ (tree_joint.inboard.position - p0)
     for k, move in enumerate(moves or [ElementaryJoint("fixed", np.zeros(3))]):
         last = k >= len(moves) - 1
-        child = body.name if last else free_name(f"{tree_joint.name}.{move.label or 'turn'}.link", writing.taken)
+        child = body.name if last else free_name(f"{tree_joint.name}.{move.label or 'turn'}.link", writing.used_names)
         if not last:
             SubElement(writing.root, "link", name=child)
         _add_joint(writing, tree_joint, move, parent, child, R, p)
         parent, R, p = child, np.eye(3), np.zeros(3)
     writing.frames[body.name] = (tree_joint.outboard.rotation, tree_joint.outboard.position)
     if tree_joint.outboard.position.any() or not np.array_equal(tree_joint.outboard.rotation, np.eye(3)):
-        writing.left.append(f"body {body.name!r}: the frame of its link is at its joint {tree_joint.name!r}")
+        writing.omissions.append(f"body {body.name!r}: the frame of its link is at its joint {tree_joint.name!r}")
     _add_link(writing, body)
 
 
@@ -155,7 +148,7 @@ def _add_joint(
     if move.kind in ("turn", "slide", "planar"):
         SubElement(joint, "axis", xyz=text_of(move.axis))
     if move.kind == "ball":
-        writing.left.append(
+        writing.omissions.append(
             f"joint {tree_joint.name!r}: a joint of the type spherical, which is not part of the specification"
         )
     if move.number >= 0:
@@ -176,7 +169,7 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
             return None
         own = values if move.kind in ("ball", "free", "planar") else values[move.number : move.number + 1]
         if (own != own[0]).any():
-            writing.left.append(f"{item}: {field} {values.tolist()}; a joint has one number")
+            writing.omissions.append(f"{item}: {field} {values.tolist()}; a joint has one number")
             return None
         return float(own[0])
 
@@ -196,12 +189,12 @@ def _add_data(writing: _Writing, joint: Element, tree_joint: TreeJoint, move: El
     numbers = {field: one(field) for field in ("damping", "friction")}
     given = {field: text_of(value) for field, value in numbers.items() if value}
     if given and move.kind == "free":
-        writing.left.append(f"{item}: {', '.join(given)} of a floating joint")
+        writing.omissions.append(f"{item}: {', '.join(given)} of a floating joint")
     elif given:
         SubElement(joint, "dynamics", given)
     for field in ("armature", "static_friction", "restitution", "load_friction"):
-        if getattr(data, field) is not None and f"{item}: its {field}" not in writing.left:
-            writing.left.append(f"{item}: its {field}")
+        if getattr(data, field) is not None and f"{item}: its {field}" not in writing.omissions:
+            writing.omissions.append(f"{item}: its {field}")
 
 
 def _add_link(writing: _Writing, body: Body) -> None:
@@ -219,14 +212,14 @@ def _add_link(writing: _Writing, body: Body) -> None:
     for look in visuals_of(body):
         shape = _shape(look, writing.folder)
         if shape is None:
-            writing.left.append(f"body {body.name!r}: the picture of a {look.kind}")
+            writing.omissions.append(f"body {body.name!r}: the picture of a {look.kind}")
             continue
         tag, size, turn = shape
         visual = SubElement(link, "collision" if look.collision else "visual")
         writing.origin(visual, "origin", R.T @ look.rotation @ turn, R.T @ (look.position - p))
         SubElement(SubElement(visual, "geometry"), tag, size)
         if look.color is not None and not look.collision:
-            material = SubElement(visual, "material", name=free_name(f"{body.name}.color", writing.taken))
+            material = SubElement(visual, "material", name=free_name(f"{body.name}.color", writing.used_names))
             SubElement(material, "color", rgba=text_of(look.color))
 
 
@@ -243,7 +236,7 @@ def _shape(look: Visual, folder: Path) -> tuple[str, dict[str, str], Array] | No
         return "box", {"size": text_of([size[key] for key in keys])}, np.eye(3)
     if look.kind in ("cylinder", "capsule"):
         data = {key: text_of(size[key]) for key in ("radius", "length")}
-        return look.kind, data, _TURNED[int(size["axis"])]
+        return look.kind, data, AXES_FROM_Z[int(size["axis"])]
     return None
 
 
@@ -251,7 +244,7 @@ def _add_markers(writing: _Writing) -> None:
     for body in (writing.system.ground, *writing.system.bodies.values()):
         R, p = writing.frames[body.name]
         for marker in body.markers.values():
-            name = free_name(marker.name, writing.taken)
+            name = free_name(marker.name, writing.used_names)
             SubElement(writing.root, "link", name=name)
             joint = SubElement(writing.root, "joint", name=f"{name}.fixed", type="fixed")
             writing.origin(joint, "origin", R.T @ marker.rotation, R.T @ (marker.position - p))
@@ -274,16 +267,10 @@ def _add_constraint(writing: _Writing, loop_constraint: Connection) -> None:
         writing.origin(constraint, f"{side}_origin", R.T @ marker.rotation, R.T @ (marker.position - p))
         if axis is not None:
             SubElement(constraint, f"{side}_axis", xyz=text_of(axis))
-    fields = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
-    lost = [field for field in fields if getattr(element, field) is not None]
-    lost += [force.name for force in writing.system.forces.values() if force.acts_at(loop_constraint)]
-    if lost:
-        writing.left.append(
-            f"joint {loop_constraint.name!r}: it closes a loop, where the file cannot have {', '.join(lost)}"
-        )
+    note_cut_joint_data(writing.system, writing.omissions, loop_constraint)
     omission = "loops: <constraint> is proposed for URDF, and few tools read it"
-    if omission not in writing.left:
-        writing.left.append(omission)
+    if omission not in writing.omissions:
+        writing.omissions.append(omission)
 
 
 def _axes(element: Joint) -> tuple[Array | None, Array | None]:
@@ -293,13 +280,13 @@ def _axes(element: Joint) -> tuple[Array | None, Array | None]:
 
 def _add_couplings(writing: _Writing) -> None:
     rules = [
-        (coupling.name, coupling.element, coupling.places[1], coupling.places[0])
+        (coupling.name, coupling.element, coupling.joint_coordinates[1], coupling.joint_coordinates[0])
         for coupling in writing.system.couplings.values()
     ]
     found: list[tuple[str, tuple[str, int], str, float, float]] = []
     for name, element, (follower, k), (leader, j) in rules:
         if not isinstance(element, Coupling) or (leader.name, j) not in writing.joints:
-            raise ModelError("save", f"coupling {name!r}", element.kind, "URDF lets a joint follow one other: <mimic>")
+            raise ModelError("save", f"coupling {name!r}", element.kind, "a URDF joint can follow one other: <mimic>")
         led = str(writing.joints[leader.name, j].get("name"))
         found.append((name, (follower.name, k), led, element.ratio, element.offset))
     found += [(name, (name, 0), m.joint, m.multiplier, m.offset) for name, m in writing.system.mimics.items()]

@@ -8,10 +8,10 @@ from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._core import distances
 from ...answer import count_text
+from ...arrays import Array
 from ...bodies.convex_hulls import Convex, convex_parts
 from ...checks import checked, finite_number
 from ...errors import ModelError
@@ -21,7 +21,6 @@ from .kinematic_result import KinematicResult
 
 __all__ = ["Clearance", "Closest", "clearance"]
 
-Array = NDArray[np.float64]
 Pair = tuple[str, str]
 
 _ITEM = "clearance"
@@ -124,11 +123,11 @@ class Clearance(KinematicResult):
     def _begin(self, low: float, found: Closest, k: int) -> Closest:
         """Return the begin of the interference of two bodies, between a time without and one with it."""
 
-        def apart(t: Array) -> bool:
+        def separated(t: Array) -> bool:
             distance = self._at(float(t), k).distance
             return distance > 0.0 and distance >= self.min_distance
 
-        high = float(bisect(apart, low, found.t)[1])
+        high = float(bisect(separated, low, found.t)[1])
         return found if high == found.t else self._at(high, k)
 
     def _at(self, t: float, k: int) -> Closest:

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...bodies.markers import Marker
 from ...connections.joints.joint import frame_with_z
 from ...errors import ModelError
@@ -27,7 +27,6 @@ from .self_crossings import crossings, zone_width
 
 __all__ = ["CouplerCurve", "CurvePoint", "Straightness", "coupler_curve"]
 
-Array = NDArray[np.float64]
 
 STATIONARY_TOL = 1e-5  # of the speed of a body point at that distance; a slower point is at rest
 CUSP_TOL = 1e-3  # relative distance of a path from the line along which it stops; more is a cusp
@@ -144,8 +143,7 @@ class CouplerCurve(KinematicResult):
         rest = self._at_rest
         along = np.where(rest[:, None], self.acceleration, self.velocity)
         size = np.linalg.norm(along, axis=1, keepdims=True)
-        unit: Array = np.divide(along, size, out=np.full_like(along, np.nan), where=size > 0)
-        return unit
+        return np.asarray(np.divide(along, size, out=np.full_like(along, np.nan), where=size > 0))
 
     @cached_property
     def curvature(self) -> Array:
@@ -153,8 +151,7 @@ class CouplerCurve(KinematicResult):
         cross = np.cross(self.velocity, self.acceleration)
         top = np.linalg.norm(cross, axis=1) if self.normal is None else cross @ self.normal
         still = self._at_rest
-        k: Array = np.divide(top, self.speed**3, out=np.full(len(self.t), np.nan), where=~still)
-        return k
+        return np.asarray(np.divide(top, self.speed**3, out=np.full(len(self.t), np.nan), where=~still))
 
     @cached_property
     def torsion(self) -> Array:
@@ -165,8 +162,7 @@ class CouplerCurve(KinematicResult):
         size = (cross**2).sum(axis=1)
         jerk = differentiate(self.t, self.points, self.velocity, self.acceleration)
         bent = ~self._at_rest & (size > 1e-24 * self.speed**6 / self._size**2)
-        tau: Array = np.divide((cross * jerk).sum(axis=1), size, out=np.full(len(self.t), np.nan), where=bent)
-        return tau
+        return np.asarray(np.divide((cross * jerk).sum(axis=1), size, out=np.full(len(self.t), np.nan), where=bent))
 
     @cached_property
     def centres(self) -> Array:
@@ -268,7 +264,7 @@ class CouplerCurve(KinematicResult):
         return float(np.ptp(self.points, axis=0).max()) or 1e-300
 
     @cached_property
-    def _at_rest(self) -> NDArray[np.bool_]:
+    def _at_rest(self) -> BoolArray:
         return np.asarray(self.speed <= 1e-9 * max(float(self.speed.max(initial=0.0)), 1e-300))
 
     @cached_property
@@ -309,7 +305,7 @@ class CouplerCurve(KinematicResult):
 
 
 def coupler_curve(result: Result, point: object, *, relative_to: object = "ground") -> CouplerCurve:
-    """Return the path of a point with its tangent, curvature, torsion, cusps, inflections and double points.
+    """Return the path of a point with tangent, curvature, torsion, cusps, inflections, double points.
 
     Parameters
     ----------
@@ -358,5 +354,4 @@ def _normal(seen: RelativeFrameMotion) -> Array | None:
     _, s, axes = np.linalg.svd(seen.position - seen.position.mean(axis=0), full_matrices=False)
     if len(s) > 2 and s[2] > 1e-9 * s[0]:
         return None
-    n: Array = axes[-1] * np.sign(axes[-1][np.abs(axes[-1]).argmax()])
-    return n
+    return np.asarray(axes[-1] * np.sign(axes[-1][np.abs(axes[-1]).argmax()]))

@@ -31,9 +31,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import count_text, range_text
+from ...arrays import Array
 from ...checks import finite_array
 from ...errors import ModelError
 from ...result import Result
@@ -42,8 +43,6 @@ from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion, row_of, seen_in_plane
 
 __all__ = ["InflectionCircles", "inflection_circles"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +128,7 @@ class InflectionCircles(KinematicResult):
             return np.asarray(self.pole + (r * cosine)[:, None] * T + (r * sine)[:, None] * N)
 
     def centre_of_curvature(self, point: ArrayLike) -> Array:
-        """Return the centre of curvature (n, 3) m of the path of a point (3,) m of the body, in its axes, by (3)."""
+        """Return the centre of curvature (n, 3) m of the path of a body point (3,) m, in body axes, by (3)."""
         x = self._from_pole(point)
         along = (x * self.diameter_vector).sum(axis=1)
         with np.errstate(all="ignore"):
@@ -163,8 +162,7 @@ class InflectionCircles(KinematicResult):
         r[np.abs(under) < 1e-9 * max(abs(d), 1e-300)] = np.nan
         jump = np.flatnonzero(np.sign(under[1:]) != np.sign(under[:-1]))
         r[jump] = np.nan
-        curve: Array = self.pole[k] + (r * c)[:, None] * T + (r * s)[:, None] * N
-        return curve
+        return np.asarray(self.pole[k] + (r * c)[:, None] * T + (r * s)[:, None] * N)
 
     def _headline(self) -> str:
         return (
@@ -202,7 +200,7 @@ class InflectionCircles(KinematicResult):
 
 
 def inflection_circles(result: Result, body: object, *, relative_to: object = "ground") -> InflectionCircles:
-    """Return inflection circle, pole tangent, acceleration pole, Ball's point and more of a body in a plane.
+    """Return inflection circle, pole tangent, acceleration pole and Ball's point of a planar motion.
 
     Parameters
     ----------

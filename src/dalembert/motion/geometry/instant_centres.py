@@ -18,9 +18,9 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import count_text, list_text
+from ...arrays import Array, BoolArray
 from ...checks import checked
 from ...errors import ModelError
 from ...result import Result
@@ -29,8 +29,6 @@ from .relative_motion import RelativeFrameMotion, find_frame, seen_in_plane
 
 __all__ = ["Centre", "Centrodes", "InstantCentres", "centrodes", "instant_centre", "instant_centres"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 INFINITE_DISTANCE = 1e9  # lengths of the motion; a centre farther away is at infinity
 STATIONARY_TOL = 1e-10
@@ -122,7 +120,7 @@ class InstantCentres(KinematicResult, Mapping[tuple[str, str], Centre]):
 
 @checked("bodies")
 def instant_centres(result: Result, bodies: Iterable[object] | None = None) -> InstantCentres:
-    """Return the instant centres of all pairs of some bodies, ground included; they satisfy Kennedy's theorem.
+    """Return the instant centres of all pairs of bodies, ground included (Kennedy's theorem).
 
     Parameters
     ----------

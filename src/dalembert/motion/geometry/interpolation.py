@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...errors import DalembertError
 from ...model.interpolation import coefficients, hermite
 from ...numerics.roots import bisect
@@ -26,7 +26,6 @@ from ...result import Result
 
 __all__ = ["Extremes", "differentiate", "extremes", "refine", "roots", "sign_changes"]
 
-Array = NDArray[np.float64]
 
 _N_FINE_ROWS = 361
 _N_RATE_ROWS = 7  # rows for which the last rate alone determines the next
@@ -38,7 +37,7 @@ def refine(result: Result, rows: int = _N_FINE_ROWS) -> Result:
         return result
     times = np.linspace(result.t[0], result.t[-1], rows)
     try:
-        more: Result = result.refined(times) if (np.diff(result.t) == 0).any() else result.at(times)
+        more: Result = result.with_times(times) if (np.diff(result.t) == 0).any() else result.at(times)
         more["a"]
     except DalembertError:  # without inertia, accelerations are known at the rows only
         return result
@@ -75,19 +74,18 @@ def _next_rate(t: Array, known: Array, m: int) -> Array:
     rows, right = A.reshape(n, -1, count), b.reshape(n, r * (m - 1), -1)
     here = np.stack([h[:, None] ** d / factorial(d) * known[d] for d in range(r)], axis=1)
     c = np.linalg.solve(rows[:, :, r:], right - rows[:, :, :r] @ here)
-    rate: Array = factorial(r) * c[:, 0] / h[:, None] ** r
-    return rate
+    return np.asarray(factorial(r) * c[:, 0] / h[:, None] ** r)
 
 
-def _neighbours(t: Array, count: int) -> NDArray[np.intp]:
+def _neighbours(t: Array, count: int) -> IndexArray:
     """Return the rows (n, count) nearest to each, without neighbours within a small gap."""
     n = len(t)
     gap = 0.05 * float(np.median(np.diff(t)))
-    apart = [0]
+    kept = [0]
     for k in range(1, n):
-        if t[k] - t[apart[-1]] >= gap:
-            apart.append(k)
-    rows = np.array(apart if len(apart) > count + 1 else range(n))
+        if t[k] - t[kept[-1]] >= gap:
+            kept.append(k)
+    rows = np.array(kept if len(kept) > count + 1 else range(n))
     first = np.clip(np.searchsorted(t[rows], t) - count - 1, 0, max(len(rows) - 2 * count - 2, 0))
     some = rows[first[:, None] + np.arange(min(2 * count + 2, len(rows)))]
     far = np.abs(t[some] - t[:, None])
@@ -96,7 +94,7 @@ def _neighbours(t: Array, count: int) -> NDArray[np.intp]:
     return np.take_along_axis(some, np.argsort(far, axis=1, kind="stable")[:, :count], axis=1)
 
 
-def _stretches(t: Array) -> list[NDArray[np.intp]]:
+def _stretches(t: Array) -> list[IndexArray]:
     """Return the rows between jumps."""
     return np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1)
 

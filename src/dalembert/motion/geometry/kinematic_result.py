@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...answer import ArrayAnswer
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["KinematicResult"]
 
@@ -23,7 +26,7 @@ class KinematicResult(ArrayAnswer):
         result = getattr(self, "result", None)
         return {"time": (t, "s" if result is None else result.axis.unit)}
 
-    def plot(self, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None, **options: Any) -> Axes | list[Axes]:
         """Plot the result and return the matplotlib axes.
 
         Parameters

@@ -8,14 +8,15 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import count_text
+from ...arrays import Array, IndexArray
 from ...checks import checked, finite_number
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.equations import RelativeEquations
-from ...closure.scaled_equations import CoordinateMeasure, measures_of, named
-from ...closure.scaling import Scaling
+from ...closure.loop_equations import LoopEquations
+from ...closure.scaled_equations import measures_of, named
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...numerics.rank import significant
@@ -26,7 +27,6 @@ from .kinematic_result import KinematicResult
 
 __all__ = ["MobilityRange", "mobility_range"]
 
-Array = NDArray[np.float64]
 
 _BATCH_SIZE = 4096
 
@@ -46,7 +46,7 @@ class MobilityRange(KinematicResult):
         mobility.
     drive : tuple of str
         Driven coordinates.
-    left : (n,) int
+    driven_mobility : (n,) int
         Motions left by the drive: more at its dead points.
     grip : (n,)
         Smallest generally nonzero singular value of the dimensionless Jacobian of closure and drive: zero at dead
@@ -58,17 +58,17 @@ class MobilityRange(KinematicResult):
     """
 
     at: Array
-    mobility: NDArray[np.intp]
+    mobility: IndexArray
     smallest: Array
     drive: tuple[str, ...]
-    left: NDArray[np.intp]
+    driven_mobility: IndexArray
     grip: Array
     changes: list[tuple[int, int, int]] = field(default_factory=list)
     axis: Axis = TIME
     _arrays: ClassVar = {
         "mobility": (("position",), ""),
         "smallest": (("position",), ""),
-        "left": (("position",), ""),
+        "driven_mobility": (("position",), ""),
         "grip": (("position",), ""),
     }
 
@@ -90,9 +90,9 @@ class MobilityRange(KinematicResult):
             least = f"{self.smallest[k]:.4g} at {self.at[k]:.6g}"
             lines.append(f"{self.at[a]:>12.6g} {self.at[b - 1]:>12.6g} {self.mobility[a]:>9} {least:>25}")
         if self.drive:
-            k = int(np.argmin(self.grip))
+            k, left = int(np.argmin(self.grip)), self.driven_mobility
             lines.append(
-                f"driven by {', '.join(self.drive)}: {int(self.left.min())} to {int(self.left.max())} DOF left, "
+                f"driven by {', '.join(self.drive)}: {int(left.min())} to {int(left.max())} DOF left, "
                 f"smallest singular value {self.grip[k]:.4g} at {self.at[k]:.6g}"
             )
         return "\n".join(lines)
@@ -137,11 +137,11 @@ def mobility_range(
     left, grip = np.zeros(len(q), dtype=np.intp), np.zeros(len(q))
     prescribed = Prescribed.of(model)
     free = ~prescribed.clocks
-    scales = Scaling.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
+    loops = LoopEquations.of(model, t=t).without(prescribed.rows | ~model.compiled.names.closing)
     for part in np.array_split(np.arange(len(q)), 1 + len(q) // _BATCH_SIZE):
-        J = scales.jacobian(model, q[part])[:, :, free]
+        J = loops.jacobian(q[part])[:, :, free]
         mobility[part], smallest[part] = _verdict(J)
-        rows = [_row(measure, q[part], scales.columns)[:, None, free] for measure in driven]
+        rows = [(m.row(q[part]) * loops.column_scales / m.scale)[:, None, free] for m in driven]
         left[part] = _verdict(np.concatenate([J, *rows], 1))[0] if rows else mobility[part]
         grip[part] = _grip(np.concatenate([J, *rows], 1), int(free.sum()) - int(mobility[part].min()) + len(rows))
     steps = np.flatnonzero(np.diff(mobility)) + 1
@@ -173,11 +173,7 @@ def _configurations(model: Model, along: Any) -> tuple[Array, Array]:
     return s, q
 
 
-def _row(measure: CoordinateMeasure, q: Array, columns: Array) -> Array:
-    return np.asarray(measure.row(q) * columns / measure.scale)
-
-
-def _verdict(J: Array) -> tuple[NDArray[np.intp], Array]:
+def _verdict(J: Array) -> tuple[IndexArray, Array]:
     """Return nullity (B,) and smallest nonzero singular value (B,) of J (B, rows, n)."""
     n = J.shape[2]
     if not J.shape[1] or not n:

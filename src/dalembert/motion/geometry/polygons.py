@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import list_text
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import xarray
 
 __all__ = ["Edge", "Polygon", "acceleration_polygon", "velocity_polygon"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +74,7 @@ class Polygon(KinematicResult):
     relative_to : str
     vectors : dict of str to (3,) m/s or m/s2
         Vectors of points relative to the frame; their arrows start at the pole.
-    places : dict of str to (3,) m
+    points : dict of str to (3,) m
         Positions of the points.
     edges : list of Edge
     """
@@ -87,7 +85,7 @@ class Polygon(KinematicResult):
     unit: str
     relative_to: str
     vectors: dict[str, Array]
-    places: dict[str, Array]
+    points: dict[str, Array]
     edges: list[Edge] = field(repr=False)
     base: Marker = field(repr=False)
 
@@ -96,8 +94,7 @@ class Polygon(KinematicResult):
         for name in (tip, tail):
             if name not in self.vectors:
                 raise ModelError("polygon", "point", name, f"choose among {', '.join(map(repr, self.vectors))}")
-        difference: Array = self.vectors[tip] - self.vectors[tail]
-        return difference
+        return self.vectors[tip] - self.vectors[tail]
 
     def place(self, form: str = ".6g") -> str:
         """Return the text for the position on the motion."""
@@ -107,7 +104,7 @@ class Polygon(KinematicResult):
         """Return an xarray Dataset over the points: their vectors and positions, with units."""
         import xarray
 
-        positions = np.array([self.places[name] for name in self.vectors])
+        positions = np.array([self.points[name] for name in self.vectors])
         dims = ("point", "axis")
         data = {
             self.kind: (dims, np.array(list(self.vectors.values())), {"units": self.unit}),
@@ -139,7 +136,7 @@ def velocity_polygon(
     t: float | None = None,
     relative_to: object = "ground",
 ) -> Polygon:
-    """Return the velocity polygon at one position: velocities of points, and those between points of a body.
+    """Return the velocity polygon at one configuration: absolute and relative velocities of points.
 
     Parameters
     ----------
@@ -258,10 +255,8 @@ class _Moment:
 
     @staticmethod
     def _rigid(seen: RelativeFrameMotion, position: Array, accelerations: bool) -> Array:
-        w, e, r = seen.angular_velocity[0], seen.angular_acceleration[0], position - seen.position[0]
-        if not accelerations:
-            return np.asarray(seen.velocity[0] + np.cross(w, r))
-        return np.asarray(seen.acceleration[0] + np.cross(e, r) + np.cross(w, np.cross(w, r)))
+        """Return the velocity or acceleration of the body at a position, (3,)."""
+        return np.asarray((seen.acceleration_at if accelerations else seen.velocity_at)(position)[0])
 
 
 def _joints(result: Result) -> list[tuple[str, list[Marker]]]:

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...result import Result
 from ...result.outputs.frames import FRAME_OUTPUTS, common_axis
 from .interpolation import differentiate
 
-__all__ = ["RelativeFrameMotion", "find_frame", "row_of", "seen_in_plane"]
+__all__ = ["RelativeFrameMotion", "find_frame", "row_of", "seen_from", "seen_in_plane"]
 
-Array = NDArray[np.float64]
 
 PLANAR_TOL = 1e-7  # sine of the angle to the plane, for planar motion
 
@@ -110,6 +109,15 @@ class RelativeFrameMotion:
             None if ground else relative_to,
         )
 
+    def velocity_at(self, points: Array) -> Array:
+        """Return the velocity of the body at points (n, 3) m or (3,) m, (n, 3) m/s."""
+        return self.velocity + np.cross(self.angular_velocity, points - self.position)
+
+    def acceleration_at(self, points: Array) -> Array:
+        """Return the acceleration of the body at points (n, 3) m or (3,) m, (n, 3) m/s2."""
+        w, r = self.angular_velocity, points - self.position
+        return self.acceleration + np.cross(self.angular_acceleration, r) + np.cross(w, np.cross(w, r))
+
     @cached_property
     def jerk(self) -> Array:
         """Rate of `acceleration`, (n, 3) m/s3, from neighbouring rows."""
@@ -142,8 +150,7 @@ class RelativeFrameMotion:
             along = still.T @ (still @ axis)
             if np.linalg.norm(along) > 1 - 1e-9:
                 return np.asarray(axis, dtype=float)
-        n: Array = still[-1] * np.sign(still[-1][np.abs(still[-1]).argmax()])
-        return n
+        return np.asarray(still[-1] * np.sign(still[-1][np.abs(still[-1]).argmax()]))
 
     def plane(self, item: str) -> Array:
         """Return the normal of the plane of motion, or raise a `ModelError`."""
@@ -163,15 +170,20 @@ class RelativeFrameMotion:
         return max(float(np.ptp(self.position, axis=0).max()), self.length)
 
 
+def seen_from(result: Result, body: object, relative_to: object, item: str) -> RelativeFrameMotion:
+    """Return the motion of a body relative to another one; raise an error if both are the same."""
+    frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
+    if frame.body is base.body:
+        raise ModelError(item, "relative_to", base.name, "give another body")
+    return RelativeFrameMotion.of(result, frame, base)
+
+
 def seen_in_plane(result: Result, body: object, relative_to: object, item: str) -> tuple[RelativeFrameMotion, Array]:
     """Return the planar motion of a body relative to another, and its normal (3,).
 
     Raise an error for others.
     """
-    frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
-    if frame.body is base.body:
-        raise ModelError(item, "relative_to", base.name, "give another body")
-    seen = RelativeFrameMotion.of(result, frame, base)
+    seen = seen_from(result, body, relative_to, item)
     return seen, seen.plane(item)
 
 

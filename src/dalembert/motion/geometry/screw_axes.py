@@ -13,19 +13,15 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import count_text
-from ...errors import ModelError
+from ...arrays import Array, BoolArray
 from ...result import Result
 from .interpolation import differentiate
 from .kinematic_result import KinematicResult
-from .relative_motion import RelativeFrameMotion, find_frame
+from .relative_motion import RelativeFrameMotion, seen_from
 
 __all__ = ["ScrewAxes", "screw_axes"]
-
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,11 +106,7 @@ def screw_axes(result: Result, body: object, *, relative_to: object = "ground") 
     relative_to : Body, Marker or str
         Reference frame.
     """
-    item = "screw_axes"
-    frame, base = find_frame(result, body, item, "body"), find_frame(result, relative_to, item, "relative_to")
-    if frame.body is base.body:
-        raise ModelError(item, "relative_to", base.name, "give another body")
-    seen = RelativeFrameMotion.of(result, frame, base)
+    seen = seen_from(result, body, relative_to, "screw_axes")
     w, v = seen.angular_velocity, seen.velocity
     size = np.linalg.norm(w, axis=1) * seen.scale + np.linalg.norm(v, axis=1)
     rest = size <= 1e-10 * size.max(initial=0.0)
@@ -128,5 +120,5 @@ def screw_axes(result: Result, body: object, *, relative_to: object = "ground") 
         point = np.where(good[:, None], seen.position + np.cross(turned, moved) / omega[:, None] ** 2, np.nan)
         pitch = np.where(infinite, np.inf, np.where(good, (turned * moved).sum(axis=1) / omega**2, np.nan))
     u[none] = np.nan
-    turning, sliding = (w * u).sum(axis=1), (v * u).sum(axis=1)
-    return ScrewAxes(result, frame.name, base.name, seen.t, u, point, pitch, turning, sliding, infinite, none, seen)
+    parts = u, point, pitch, (w * u).sum(axis=1), (v * u).sum(axis=1), infinite, none
+    return ScrewAxes(result, seen.frame, seen.relative_to, seen.t, *parts, seen)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.joints.joint import frame_with_z
 from ...model.interpolation import Quintic
+from ...numerics.contours import convex_hull
 
 __all__ = ["crossings", "zone_width"]
-
-Array = NDArray[np.float64]
 
 
 def crossings(t: Array, track: Quintic, normal: Array, size: float) -> list[tuple[float, float]]:
@@ -69,29 +68,10 @@ def _meet(track: Quintic, plane: Array, pair: tuple[float, float], size: float) 
 
 def zone_width(points: Array) -> float:
     """Return the least distance of two parallel lines that enclose points (n, 2)."""
-    hull = _hull(points)
+    hull = points[convex_hull(points)]
     if len(hull) < 3:
         return 0.0
     edges = np.roll(hull, -1, axis=0) - hull
     normals = np.column_stack([-edges[:, 1], edges[:, 0]]) / np.linalg.norm(edges, axis=1)[:, None]
     pieces = np.array_split(normals, 1 + len(hull) // 1000)  # a round path has as many corners as points
     return min(float(np.ptp(hull @ piece.T, axis=0).min()) for piece in pieces)
-
-
-def _hull(points: Array) -> Array:
-    """Return the corners of the convex hull, counter-clockwise (Andrew 1979)."""
-    ordered = np.unique(points, axis=0)
-
-    def chain(rows: Array) -> list[Array]:
-        kept: list[Array] = []
-        for p in rows:
-            while len(kept) > 1 and _cross(kept[-1] - kept[-2], p - kept[-1]) <= 0:
-                kept.pop()
-            kept.append(p)
-        return kept[:-1]
-
-    return np.array(chain(ordered) + chain(ordered[::-1]))
-
-
-def _cross(a: Array, b: Array) -> float:
-    return float(a[0] * b[1] - a[1] * b[0])

@@ -20,12 +20,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...checks import checked
 from ...closure.joint_velocities import cut_speeds_of_twist, speed_rows
+from ...closure.loop_equations import LoopEquations
 from ...closure.named_velocities import NamedVelocities, named_velocities
-from ...closure.scaling import Scaling
 from ...errors import ModelError
 from ...model import Model
 from ...model.connection_loads import weightless_loads
@@ -37,8 +37,6 @@ from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion
 
 __all__ = ["TransmissionAngle", "balanced_loads", "transmission_angle"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,11 +171,11 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
     model = result.require_model()
     E, L = (_coordinate(model, name, field, item) for name, field in ((input, "input"), (output, "output")))
     q, n = np.asarray(result.q), len(result)
-    scales = Scaling.of(model, prescribed=False).without(_driven_rows(model))
+    loops = LoopEquations.of(model, prescribed=False, t=np.asarray(result.t)).without(_driven_rows(model))
     c, d = speed_rows(E, q)[:, 0], speed_rows(L, q)[:, 0]
-    both = _balance(result, c * scales.columns, d * scales.columns, scales.columns)
-    rest = scales.columns * (-both[:, :1] * c - both[:, 1:] * d)
-    J = scales.rows[:, None] * model.constraint_jacobian(q, t=np.asarray(result.t)) * scales.columns
+    both = _balance(result, c * loops.column_scales, d * loops.column_scales, loops.column_scales)
+    rest = loops.column_scales * (-both[:, :1] * c - both[:, 1:] * d)
+    J = loops.jacobian(q)
     x = (
         (np.linalg.pinv(J.swapaxes(1, 2), rcond=ROW_RANK_TOL) @ rest[:, :, None])[:, :, 0]
         if model.nc
@@ -191,7 +189,7 @@ def balanced_loads(result: Result, input: str, output: str, item: str) -> Array:
         )
         raise ModelError(item, "output", output, remedy)
     further, passed = _cut_efforts(model, q, ((E, both[:, 0]), (L, both[:, 1])))
-    loads: Array = passed + weightless_loads(model, q, np.zeros((n, model.nv)), scales.rows * x, loads=further)
+    loads: Array = passed + weightless_loads(model, q, np.zeros((n, model.nv)), loops.row_scales * x, loads=further)
     loads[missing] = np.nan  # singular positions: loads are not determined there
     return loads
 
@@ -242,7 +240,7 @@ def _coordinate(model: Model, name: str, field: str, item: str) -> NamedVelociti
     return found
 
 
-def _driven_rows(model: Model) -> NDArray[np.bool_]:
+def _driven_rows(model: Model) -> BoolArray:
     rows = np.zeros(model.nc, dtype=bool)
     rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
     return rows
@@ -277,18 +275,10 @@ def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
     Where it is zero, its rate.
     """
     system = result.require_model().system
-    bodies = [RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame)]
-
-    def of(level: int) -> Array:
-        parts = []
-        for seen in bodies:
-            r = point - seen.position
-            w, e = seen.angular_velocity, seen.angular_acceleration
-            fast = np.cross(e, r) + np.cross(w, np.cross(w, r))
-            parts.append(seen.acceleration + fast if level else seen.velocity + np.cross(w, r))
-        return np.asarray(parts[0] - parts[1])
-
-    v = of(0)
+    first, second = (RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame))
+    v = first.velocity_at(point) - second.velocity_at(point)
     speed = np.linalg.norm(v, axis=1)
     still = speed <= 1e-9 * np.nanmax(speed, initial=0.0)
-    return np.where(still[:, None], of(1), v) if still.any() else v
+    if not still.any():
+        return v
+    return np.where(still[:, None], first.acceleration_at(point) - second.acceleration_at(point), v)

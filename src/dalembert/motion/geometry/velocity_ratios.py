@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...result import Output, Result
 from ...result.outputs.frames import turning_axis
@@ -27,8 +27,6 @@ from .kinematic_result import KinematicResult
 from .relative_motion import find_frame
 
 __all__ = ["Ratio", "mechanical_advantage", "rate_pair", "velocity_ratio"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,12 +93,11 @@ def velocity_ratio(result: Result, output: str, input: str) -> Ratio:
         Coordinates of joints, cut or not (``"A"``, ``"P.x"``), angles of bodies (``"rocker.angle"``), components of
         positions (``"slider.position.x"``); or their rates (``"A.speed"``, ``"slider.velocity.x"``).
     """
-    item = "velocity_ratio"
-    return _ratio(result, "velocity ratio", output, input, item)
+    return _ratio(result, "velocity ratio", output, input, "velocity_ratio")
 
 
 def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
-    """Return the load overcome at `output` per effort at `input`, (2); loads against the motion are positive.
+    """Return the load at `output` per effort at `input`, (2); positive against the motion.
 
     Parameters
     ----------
@@ -123,14 +120,14 @@ def mechanical_advantage(result: Result, output: str, input: str) -> Ratio:
 
 
 def _ratio(result: Result, name: str, above: str, below: str, item: str) -> Ratio:
-    top, bottom = (rate_pair(result, what, item) for what in (above, below))
-    (f, df, unit), (g, dg, other) = top, bottom
+    (f, df, unit), (g, dg, other) = (rate_pair(result, what, item) for what in (above, below))
     upper, lower = (np.abs(rate) / max(float(np.abs(rate).max(initial=0.0)), 1e-300) for rate in (f, g))
     rest = (upper < 1e-10) & (lower < 1e-10)
     f0, g0 = np.where(rest, df, f), np.where(rest, dg, np.where(lower < 1e-12, 0.0, g))
     with np.errstate(all="ignore"):
         values = f0 / g0
-    return Ratio(result, name, above, below, _unit(unit, other), result.t, values, (f, df, g, dg))
+    ratio_unit = "1" if unit == other else f"{unit}/{other}"
+    return Ratio(result, name, above, below, ratio_unit, result.t, values, (f, df, g, dg))
 
 
 def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
@@ -168,7 +165,3 @@ def rate_pair(result: Result, what: str, item: str) -> tuple[Array, Array, str]:
     Output.of(model, what)
     remedy = "give one number: a coordinate of a joint, 'body.angle', or a component such as 'slider.position.x'"
     raise ModelError(item, "output", what, remedy)
-
-
-def _unit(above: str, below: str) -> str:
-    return "1" if above == below else f"{above}/{below}"

@@ -16,22 +16,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import Reach as Core
+from ..._core import IkProblem
+from ...arrays import Array, BoolArray, IndexArray
 from ...closure.equations import RelativeEquations
+from ...closure.equivalent_configurations import axis_reversal_mask
 from ...closure.joint_limits import Bounds
-from ...closure.loop_solver import axis_reversal_mask
+from ...closure.loop_equations import LoopEquations
 from ...closure.named_velocities import named_velocities
 from ...closure.projection import CLOSED_TOL
-from ...closure.scaling import Scaling
 from ...connections.joints import Joint
 from ...model import Model
 from .target_checks import CheckedTarget, rotation_hessian
 
 __all__ = ["IkEquations"]
-
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(eq=False)
@@ -87,7 +84,7 @@ class IkEquations:
         self.sided = np.zeros(count, dtype=bool)
         self.sided[self.closures : hard] = True
         self.tolerances = np.full(count, self.tolerance)
-        self.tolerances[:hard] = max(CLOSED_TOL, Scaling.of(model, prescribed=False).floor)
+        self.tolerances[:hard] = max(CLOSED_TOL, LoopEquations.of(model, prescribed=False).floor)
         self.goal_scales = np.array([g.weight**0.5 / (self.length if g.unit == "m" else 1.0) for g in self.goals])
         self._per_unit = self.metric / model.compiled.tables["column_scale"][self.columns]
         balls = [joint for joint in model.forest.joints if "qw" in joint.element.coordinates]
@@ -109,14 +106,14 @@ class IkEquations:
     # -- rows
 
     @cached_property
-    def core(self) -> Core:
+    def core(self) -> IkProblem:
         """The problem in the form of the core."""
         model = self.model
         over, under = self._over, self._under
         cut = np.concatenate([over, under]).astype(np.int32)
         bounds = np.concatenate([self.bounds.cut_upper[over], self.bounds.cut_lower[under]])
         signs = np.repeat([1.0, -1.0], [len(over), len(under)])
-        return Core(
+        return IkProblem(
             model,
             self.t,
             self.closing.astype(np.int32),
@@ -173,7 +170,7 @@ class IkEquations:
             q[:, self.place[at]] = np.clip(q[:, self.place[at]], self.lower[at], self.upper[at])
         return q
 
-    def room(self, q: Array) -> tuple[Array, Array]:
+    def step_limits(self, q: Array) -> tuple[Array, Array]:
         """Return the least and largest steps x (b, n) within the limits."""
         at = np.where(self.place >= 0, q[:, self.place], 0.0)
         return (self.lower - at) / self.metric, (self.upper - at) / self.metric
@@ -211,7 +208,7 @@ class IkEquations:
             found[goal.unit] = np.maximum(found[goal.unit], np.sqrt((rows * rows).sum(1)))
         return found["m"], found["rad"]
 
-    def pressed(self, r: Array) -> list[str]:
+    def cut_joints_at_limit(self, r: Array) -> list[str]:
         """Return the coordinates of cut joints that are at a limit, for rows r (m,)."""
         at = np.flatnonzero(np.abs(r[self.closures : self.hard]) < 1e-9)
         names = named_velocities(self.model, self.model.compiled.names.cut_v, item="limits").names
@@ -233,7 +230,7 @@ def _in_core(model: Model, goal: CheckedTarget, scale: float) -> tuple[Any, ...]
         np.array([*turns, goal.letters.islower()], dtype=np.int32),
         np.array([*goal.axis, scale]),
         np.nan_to_num(goal.wanted.reshape(len(goal.wanted), -1)),
-        goal.meant.astype(float),
+        goal.specified.astype(float),
     )
 
 

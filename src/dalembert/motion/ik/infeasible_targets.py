@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...rotation import rotation_vectors
 from .equations import IkEquations
@@ -15,7 +15,6 @@ from .target_checks import CheckedTarget
 
 __all__ = ["check_contradictions", "check_motion"]
 
-Array = NDArray[np.float64]
 
 _N_TRIALS = 3  # random configurations at which the motion of a marker is checked
 CONTRADICTION_TOL = 1e-6  # rad, or part of a distance
@@ -68,7 +67,7 @@ def check_motion(reach: IkEquations, q: Array, search: MultistartSearch, item: s
         span = slice(reach.hard + 3 * k, reach.hard + 3 * k + 3)
         if np.abs(J[:, span]).max(initial=0.0) > 1e-12 or not goal.meant_of(np.zeros(1, dtype=int)).any():
             continue
-        number = max(len(goal.wanted), len(goal.meant))
+        number = max(len(goal.wanted), len(goal.specified))
         away = reach.residual(np.tile(q, (number, 1)), np.arange(number))[:, span] / reach.goal_scales[k]
         missed = float(np.linalg.norm(away, axis=1).max())
         if missed * reach.goal_scales[k] <= reach.tolerance:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, count_text
+from ...arrays import Array
 from ...checks import checked, finite_number, positive, random_generator
 from ...closure.joint_limits import Bounds
 from ...closure.named_velocities import as_name_list
@@ -27,7 +28,6 @@ from .targets import goals_of
 
 __all__ = ["InverseKinematics", "TargetError", "inverse_kinematics"]
 
-Array = NDArray[np.float64]
 
 ACTIVE_LIMIT_TOL = 1e-7  # of the largest gradient component; a larger one marks an active limit
 
@@ -304,7 +304,7 @@ def _message(reach: IkEquations, found: SearchOutcome, k: int) -> str:
 
 
 def _limiting_joint(reach: IkEquations, found: SearchOutcome, k: int) -> str:
-    least, most = (room[0] for room in reach.room(found.q[k : k + 1]))
+    least, most = (room[0] for room in reach.step_limits(found.q[k : k + 1]))
     push = found.push[k]
     strong = np.abs(push) > ACTIVE_LIMIT_TOL * max(1.0, float(np.abs(push).max(initial=0.0)))
     names = [
@@ -313,7 +313,7 @@ def _limiting_joint(reach: IkEquations, found: SearchOutcome, k: int) -> str:
         for side, room, bound, sign in (("lower", least, reach.lower[i], 1), ("upper", most, reach.upper[i], -1))
         if abs(room[i]) < 1e-9 and sign * push[i] > 0
     ]
-    pressed = reach.pressed(found.residual[k])
+    pressed = reach.cut_joints_at_limit(found.residual[k])
     names += [f"{name!r}, which closes a loop, is at its limit" for name in pressed]
     if names:
         return ", ".join(names)

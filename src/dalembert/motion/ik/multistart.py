@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...numerics.rank import significant
-from .equations import BoolArray, IkEquations, IndexArray
+from .equations import IkEquations
 from .nearest_configuration import minimize_on_constraints, project_onto_rows
 from .solvers import IkOutcome, solve_bounded
 
 __all__ = ["MultistartSearch", "SearchOutcome"]
 
-Array = NDArray[np.float64]
 
 _RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
 POSTURE_WEIGHT = 1e-8  # weight of the posture for targets out of reach; selects among equal errors only
@@ -148,7 +147,7 @@ class MultistartSearch:
     def scattered(self, q: Array) -> Array:
         """Return random configurations (b, nq): within limits, or 180° and two lengths about q (b, nq)."""
         reach = self.reach
-        least, most = reach.room(q)
+        least, most = reach.step_limits(q)
         radius = np.where(reach.model.compiled.tables["column_scale"][reach.columns] == 1.0, np.pi, 2.0 * reach.length)
         radius = radius / reach.metric
         # the widest window within the limits, centred at the start if possible
@@ -215,7 +214,9 @@ class MultistartSearch:
     def left_over(self, found: SearchOutcome, which: IndexArray) -> BoolArray:
         """Return the mask (B,) of reached targets with degrees of freedom left."""
         reached = np.flatnonzero(found.reached)
-        alike = all(len(goal.meant) == 1 or (goal.meant == goal.meant[0]).all() for goal in self.reach.goals)
+        alike = all(
+            len(goal.specified) == 1 or (goal.specified == goal.specified[0]).all() for goal in self.reach.goals
+        )
         marks = np.zeros(len(found.q), dtype=bool)
         if not reached.size:
             return marks
@@ -233,8 +234,7 @@ class MultistartSearch:
         J = reach.jacobian(q, which)[:, ~reach.sided]
         s = np.linalg.svd(J, compute_uv=False)
         rank = significant(s, _RANK_TOL, 1e-12).sum(1)
-        left: IndexArray = len(reach.columns) - rank
-        return left
+        return len(reach.columns) - rank
 
     def posture(self, found: SearchOutcome, preferred: Array, which: IndexArray) -> None:
         """Minimise the distance from the preferred posture along the targets, where degrees of freedom are left."""

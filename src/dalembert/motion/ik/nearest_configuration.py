@@ -10,21 +10,21 @@ of J along each degree of freedom, so that convergence is quadratic whether targ
     x = V y,   V^T (H + damping) V y = -V^T g,   A V = 0                                                             (2)
 
 A step ends where it meets a limit. It is followed by the shortest steps back onto the firm rows, where f is compared.
-Limits at cut joints are firm rows of which only the positive part counts.
+Limits at cut joints are firm rows of which only the positive part counts. These projections are not those of
+`closure.projection`, because each start of a batch has its own bounds and active rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...numerics.rank import significant
-from .equations import BoolArray, IkEquations, IndexArray
+from .equations import IkEquations
 from .solvers import IkOutcome, solve_symmetric
 
 __all__ = ["minimize_on_constraints", "project_onto_rows"]
 
-Array = NDArray[np.float64]
 
 AT_LIMIT_TOL = 1e-11  # of x; a nearer coordinate is at its limit
 _RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
@@ -58,7 +58,7 @@ def minimize_on_constraints(
             break
         here, target, wish = q[live], which[live], preferred[live]
         at, J = r[live], reach.jacobian(here, target)
-        least, most = reach.room(here)
+        least, most = reach.step_limits(here)
         soft = J[:, firm:].swapaxes(1, 2)
         away = reach.away(here, wish)
         g = (soft @ at[:, firm:, None])[:, :, 0] + posture * away
@@ -166,7 +166,7 @@ def project_onto_rows(reach: IkEquations, q: Array, which: IndexArray, firm: int
         gap, J = reach.violated(r[live])[:, :firm], reach.jacobian(q[live], which[live])[:, :firm]
         if reach.limited:
             J = np.where((reach.sided[:firm] & (gap == 0.0))[:, :, None], 0.0, J)
-        least, most = reach.room(q[live])
+        least, most = reach.step_limits(q[live])
         fixed = np.zeros(least.shape, dtype=bool)
         for _ in range(3):  # a coordinate moved to a bound stays there
             free = np.where(fixed[:, None, :], 0.0, J)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import finite_array, positive
 from ...closure.assembly import assemble
 from ...closure.named_velocities import named_velocities
@@ -17,7 +18,6 @@ from .equations import IkEquations
 
 __all__ = ["ITEM", "begin_from", "metric_of", "posture_of"]
 
-Array = NDArray[np.float64]
 
 ITEM = "inverse_kinematics"
 
@@ -70,14 +70,14 @@ def begin_from(
         _check_limits(model, reach, starts)
     clocks = [k for k, name in enumerate(model.compiled.names.speed_units) if name == "s"]
     if clocks:
-        given_q = model.drive_motion(reach.t)[0]
+        given_q = model.drive_targets(reach.t)[0]
         starts = np.where(np.isnan(given_q), starts, given_q)
     return starts, tuple(notes), several
 
 
 def _check_limits(model: Model, reach: IkEquations, starts: Array) -> None:
     """Raise an error for starts beyond limits."""
-    least, most = reach.room(starts)
+    least, most = reach.step_limits(starts)
     beyond = np.maximum(least, -most) * reach.metric
     worst = np.unravel_index(int(beyond.argmax()), beyond.shape)
     if beyond[worst] > 1e-9:

@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...bodies.markers import Marker
 
 __all__ = ["CheckedTarget", "rotation_hessian"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +29,7 @@ class CheckedTarget:
     kind : str
         ``"position"``, ``"rotation"``, ``"angles"`` or ``"direction"``.
     wanted : (..., 3) or (..., 3, 3)
-    meant : (..., 3) bool
+    specified : (..., 3) bool
         Mask of rows that are not free.
     axis : (3,)
     letters : str
@@ -43,7 +41,7 @@ class CheckedTarget:
     reference: Marker | None
     kind: str
     wanted: Array
-    meant: NDArray[np.bool_]
+    specified: BoolArray
     axis: Array
     letters: str
     weight: float
@@ -51,16 +49,16 @@ class CheckedTarget:
     @cached_property
     def whole(self) -> bool:
         """True if no row is free."""
-        return bool(self.meant.all())
+        return bool(self.specified.all())
 
     @property
     def unit(self) -> str:
         """``"m"`` or ``"rad"``."""
         return "m" if self.kind == "position" else "rad"
 
-    def meant_of(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def meant_of(self, which: IndexArray) -> BoolArray:
         """Return the mask of rows that are not free for some of a batch, (b, 3) or (1, 3)."""
-        return self.meant if len(self.meant) == 1 else self.meant[which]
+        return self.specified if len(self.specified) == 1 else self.specified[which]
 
     def stiffness(self, r: Array) -> Array:
         """Return S (b, 3, 3): the second derivative of |r|^2 / 2 in addition to that of J is J^T S J."""
@@ -80,5 +78,4 @@ def rotation_hessian(r: Array, part: float) -> Array:
         c = np.where(half < 1e-4, 1.0 - half * half / 3.0, half / np.tan(half))
         n = np.where(angle[:, None] < 1e-12, 0.0, r / angle[:, None])
     c = np.maximum(c, -10.0)[:, None, None]  # unbounded near 180°
-    S: Array = c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]
-    return S
+    return c * np.eye(3) + (1.0 - c) * n[:, :, None] * n[:, None, :]

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...connections.joints import Spherical, Universal
 from ...model import Model
 
 __all__ = ["AssemblySignature"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +31,8 @@ class AssemblySignature:
     """
 
     model: Model
-    whole: NDArray[np.intp]
-    rods: NDArray[np.intp]
+    whole: IndexArray
+    rods: IndexArray
     ends: Array
 
     @classmethod

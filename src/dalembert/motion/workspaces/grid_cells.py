@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import BoolArray, IndexArray
 
 __all__ = ["enclosed_cells", "neighbour_cells", "strides"]
 
-BoolArray = NDArray[np.bool_]
 
 _MIN_COARSE_CELLS = 8  # cells along an axis of the first grid, at least
 
@@ -18,7 +18,7 @@ def strides(shape: tuple[int, ...]) -> list[int]:
     return [int(np.ceil(n / (1.5 * most))) for n in shape]
 
 
-def neighbour_cells(closed: BoolArray, shape: tuple[int, ...], *, turn: int = 0) -> NDArray[np.intp]:
+def neighbour_cells(closed: BoolArray, shape: tuple[int, ...], *, turn: int = 0) -> IndexArray:
     """Return for each cell its own index if it is masked, else that of a masked neighbour; -1 for none.
 
     The choice among several neighbours depends on `turn`.

@@ -16,27 +16,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...closure.branch_search import (
     EquationBlock,
-    ScaledRows,
     block_solutions,
     blocks_of,
     distinct_configurations,
     spread_starts,
 )
+from ...closure.equations import ScaledRows
 from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ...numerics.least_squares import levenberg_marquardt, solve_small_systems
 from .assembly_signature import AssemblySignature
 from .grid_cells import enclosed_cells, neighbour_cells, strides
 from .islands import seed_islands
-from .limit_equations import LimitedEquations, limit_violation
+from .limit_equations import with_stops
 
 __all__ = ["CellSolutions", "WorkspaceSweep"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _CLOSED_TOL = 1e-8
 N_STARTS = 12  # of a block of two columns, at each cell of the first grid
@@ -84,7 +82,7 @@ class WorkspaceSweep:
         closed: ScaledEquations,
         q: Array,
         held: BoolArray,
-        places: NDArray[np.intp],
+        places: IndexArray,
         stops: Sequence[CoordinateMeasure],
         random: np.random.Generator,
     ) -> None:
@@ -107,7 +105,7 @@ class WorkspaceSweep:
         # isolated solutions are followed beyond stops and checked at the end; others can be kept away from them
         self.system: ScaledRows = closed
         if self.stops and not self.isolated:
-            self.system = LimitedEquations(closed, self.stops)
+            self.system = with_stops(closed, self.stops)
             extra = np.arange(closed.rows, closed.rows + len(self.stops))
             self.pairs = [(np.append(rows, extra), columns) for rows, columns in self.pairs]
         model = getattr(closed.equations, "model", None)
@@ -190,11 +188,11 @@ class WorkspaceSweep:
                 good &= np.linalg.svd(J[:, rows[:, None], columns], compute_uv=False)[:, -1] > _REGULAR_TOL
         return good
 
-    def _of_block(self, k: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    def _of_block(self, k: int) -> list[tuple[IndexArray, IndexArray]]:
         """Return rows and columns of a block whose determinants distinguish its solutions."""
         return [self._squares[k]] if self.independent else self._squares
 
-    def _all_at_once(self, parents: Array) -> list[tuple[Array, NDArray[np.intp]]]:
+    def _all_at_once(self, parents: Array) -> list[tuple[Array, IndexArray]]:
         """Return for each block its solutions and the indices of their parents; all blocks share the starts."""
         widest = max((len(block.columns) for block in self.blocks), default=0)
         each = N_STARTS if widest <= 2 else 16 * widest
@@ -219,14 +217,14 @@ class WorkspaceSweep:
             found.append((q[indices], owner[indices]))
         return found
 
-    def _seen(self, k: int, q: Array, parents: Array, owner: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _seen(self, k: int, q: Array, parents: Array, owner: IndexArray) -> IndexArray:
         """Return the indices of a block's solutions that differ by the pose of some body."""
         x = np.zeros((len(q), self.closed.nv))
         columns = self.pairs[k][1]
         x[:, columns] = self.closed.difference(parents, q)[:, columns]
         return self._unlike(self.closed.retract(parents, x), owner, self.pattern(k, q)[0])
 
-    def _unlike(self, q: Array, owner: NDArray[np.intp], order: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _unlike(self, q: Array, owner: IndexArray, order: IndexArray) -> IndexArray:
         """Return the lowest indices of configurations of each owner that differ by the pose of some body."""
         if self._look is None or not len(q):
             return np.arange(len(q))
@@ -240,7 +238,7 @@ class WorkspaceSweep:
                 left = left[np.abs(poses[left] - poses[left[0]]).max(1) > POSE_TOL]
         return np.array(sorted(kept), dtype=np.intp)
 
-    def _places(self, k: int, q: Array, owner: NDArray[np.intp], parents: int) -> NDArray[np.intp]:
+    def _places(self, k: int, q: Array, owner: IndexArray, parents: int) -> IndexArray:
         """Return the slot of each solution: one for each pattern of signs of determinants, then further ones."""
         code, patterns = self.pattern(k, q)
         slots = np.zeros(len(q), dtype=np.intp)
@@ -251,7 +249,7 @@ class WorkspaceSweep:
                 slots[same] = value + patterns * np.arange(len(same))
         return slots
 
-    def pattern(self, k: int, q: Array) -> tuple[NDArray[np.intp], int]:
+    def pattern(self, k: int, q: Array) -> tuple[IndexArray, int]:
         """Return the pattern of signs of a block (B,) as a number, and the number of patterns.
 
         A block that is closed in several stages has one sign per stage.
@@ -284,7 +282,7 @@ class WorkspaceSweep:
         return found
 
     def _refined(
-        self, solutions: CellSolutions, before: Array, shape: tuple[int, ...], source: NDArray[np.intp], poses: Array
+        self, solutions: CellSolutions, before: Array, shape: tuple[int, ...], source: IndexArray, poses: Array
     ) -> CellSolutions:
         """Return the solutions at finer cells, from those at their source or its neighbour."""
         cells, slots, nb = solutions.closed.shape
@@ -316,7 +314,7 @@ class WorkspaceSweep:
                 closed[part, slot] = good & self._unchanged(slot, there, q[part, slot], good, steep[origin])
         return CellSolutions(q, closed)
 
-    def _combined(self, q: Array, donors: NDArray[np.intp], cells: NDArray[np.intp] | None = None) -> Array:
+    def _combined(self, q: Array, donors: IndexArray, cells: IndexArray | None = None) -> Array:
         """Return configurations at cells whose blocks come from donor cells (blocks, cells); -1 for none."""
         chosen = np.arange(len(q)) if cells is None else cells
         donors = donors[:, chosen]
@@ -356,7 +354,7 @@ class WorkspaceSweep:
                 self._take(solutions, slot, new, q, good)
         return solutions
 
-    def add(self, solutions: CellSolutions, cells: NDArray[np.intp], q: Array, good: BoolArray) -> bool:
+    def add(self, solutions: CellSolutions, cells: IndexArray, q: Array, good: BoolArray) -> bool:
         """Store good blocks (k, blocks) of q (k, nq) in cells (k,) where they have a slot.
 
         Return True if any was.
@@ -372,7 +370,7 @@ class WorkspaceSweep:
                     any_new = True
         return any_new
 
-    def _take(self, solutions: CellSolutions, slot: int, cells: NDArray[np.intp], q: Array, good: BoolArray) -> None:
+    def _take(self, solutions: CellSolutions, slot: int, cells: IndexArray, q: Array, good: BoolArray) -> None:
         """Store the good blocks of q (k, nq) in the solutions at cells (k,)."""
         before = solutions.q[cells, slot]
         away, x = self.closed.difference(before, q), np.zeros((len(q), self.closed.nv))
@@ -404,7 +402,7 @@ class WorkspaceSweep:
         for measure in self.stops:
             if measure.column >= 0 and self.independent and measure.column not in self.blocks[k].columns:
                 continue
-            good &= np.abs(limit_violation(measure, q)) <= 2 * _CLOSED_TOL * measure.scale
+            good &= np.abs(measure.violation(q)) <= 2 * _CLOSED_TOL * measure.scale
         return good
 
     def sensitivity(self, q: Array) -> Array:
@@ -425,7 +423,7 @@ class WorkspaceSweep:
 
 def _square(
     closed: ScaledEquations, block: EquationBlock, q: Array, random: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+) -> tuple[IndexArray, IndexArray]:
     """Return as many generically independent rows of a block as it has columns; none if there are too few."""
     from scipy.linalg import qr
 

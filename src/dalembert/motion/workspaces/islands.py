@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...numerics.least_squares import levenberg_marquardt
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["freely_turning_cells", "seed_islands"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _N_SEEDS = 240  # random assemblies
 SINGULAR_TOL = 1e-3  # least singular value of an isolated solution; closing leaves the root of a tolerance
@@ -53,15 +51,15 @@ def seed_islands(reach: WorkspaceSweep, solutions: CellSolutions, poses: Array) 
     return reach.add(solutions, near[new], q, good)
 
 
-def _columns_of(reach: WorkspaceSweep, poses: Array, axes: NDArray[np.intp]) -> NDArray[np.intp]:
+def _columns_of(reach: WorkspaceSweep, poses: Array, axes: IndexArray) -> IndexArray:
     """Return the velocities that move a platform along the grid."""
     ends = poses[[0, -1]].copy()
     step = reach.closed.difference(reach.put(reach.q0, ends[:1]), reach.put(reach.q0, ends[1:]))[0]
-    found: NDArray[np.intp] = np.flatnonzero(np.abs(step) > 1e-12)
+    found: IndexArray = np.flatnonzero(np.abs(step) > 1e-12)
     return found[reach.held[found]]
 
 
-def _nearest(points: Array, cells: Array) -> NDArray[np.intp]:
+def _nearest(points: Array, cells: Array) -> IndexArray:
     """Return the cells next to points, both (n, axes); -1 for points beyond the grid."""
     found = np.zeros(len(points), dtype=np.intp)
     outside = np.zeros(len(points), dtype=bool)

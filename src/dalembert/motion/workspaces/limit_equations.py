@@ -5,47 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...closure.scaled_equations import CoordinateMeasure, ScaledEquations
+from ...arrays import Array
+from ...closure.scaled_equations import CoordinateMeasure, ExtendedEquations, ScaledEquations
 
-__all__ = ["LimitedEquations", "limit_violation"]
-
-Array = NDArray[np.float64]
+__all__ = ["with_stops"]
 
 
-class LimitedEquations:
-    """Closure equations with one for each stop: the distance beyond it, zero within."""
+def with_stops(closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> ExtendedEquations:
+    """Return closure equations with one for each stop: the distance beyond it, zero within."""
 
-    def __init__(self, closed: ScaledEquations, stops: Sequence[CoordinateMeasure]) -> None:
-        self._closed, self._stops = closed, stops
-        self.nv, self.groups = closed.nv, closed.groups
+    def residual(q: Array) -> Array:
+        return np.stack([m.violation(q) / m.scale for m in stops], -1)
 
-    def residual(self, q: Array) -> Array:
-        passed = [(limit_violation(m, q) / m.scale)[:, None] for m in self._stops]
-        return np.concatenate([self._closed.residual(q), *passed], -1)
+    def jacobian(q: Array) -> Array:
+        passed = [(m.violation(q) != 0.0)[..., None] for m in stops]
+        rows = [on * m.row(q) * closed.scales / m.scale for on, m in zip(passed, stops, strict=True)]
+        return np.stack(rows, -2)
 
-    def jacobian(self, q: Array) -> Array:
-        rows = []
-        for measure in self._stops:
-            passed = (limit_violation(measure, q) != 0.0)[:, None]
-            rows.append((passed * measure.row(q) * self._closed.scales / measure.scale)[:, None])
-        return np.concatenate([self._closed.jacobian(q), *rows], -2)
-
-    def retract(self, q: Array, x: Array) -> Array:
-        return self._closed.retract(q, x)
-
-    def difference(self, q0: Array, q1: Array) -> Array:
-        return self._closed.difference(q0, q1)
-
-
-def limit_violation(measure: CoordinateMeasure, q: Array) -> Array:
-    """Return the distance of a coordinate beyond its stops at states q (B, nq), rad or m.
-
-    Angles the shorter way.
-    """
-    values = measure.values(q)
-    if measure.period:
-        middle = 0.5 * (measure.lower + measure.upper) if np.isfinite(measure.lower + measure.upper) else 0.0
-        values = middle + measure.away(values, middle)
-    return np.asarray(values - np.clip(values, measure.lower, measure.upper))
+    return ExtendedEquations(closed, residual, jacobian)

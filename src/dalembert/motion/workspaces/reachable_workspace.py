@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import ArrayAnswer
+from ...arrays import Array, BoolArray, IndexArray
 from ...closure.scaled_equations import CoordinateMeasure
 from ...errors import ModelError
 from ...model import Model
@@ -30,10 +30,10 @@ from .islands import freely_turning_cells
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Workspace"]
 
-Array = NDArray[np.float64]
 
 BOUNDARY_BISECTIONS = 12  # of the distance of two grid points, which leaves 1/4096 of it
 
@@ -70,7 +70,7 @@ class Workspace(ArrayAnswer):
         poses: Array,
         model: Model,
         actuated: Sequence[CoordinateMeasure],
-        columns: NDArray[np.intp],
+        columns: IndexArray,
         mobility: int,
         length: float,
     ) -> None:
@@ -113,13 +113,13 @@ class Workspace(ArrayAnswer):
         pattern = tuple(int(self._reach.pattern(k, q0)[0][0]) for k in range(len(self._reach.blocks)))
         return pattern if pattern in self.modes or not self.modes else self.modes[0]
 
-    def configurations(self, mode: Sequence[int] | None = None) -> tuple[Array, NDArray[np.bool_]]:
+    def configurations(self, mode: Sequence[int] | None = None) -> tuple[Array, BoolArray]:
         """Return the configurations of `model` in a working mode (cells..., nq), and their mask (cells...)."""
         shape = self.reachable.shape
         q, closed = self._of_mode(mode)
         return q.reshape(*shape, -1), closed.reshape(shape)
 
-    def _of_mode(self, mode: Sequence[int] | None) -> tuple[Array, NDArray[np.bool_]]:
+    def _of_mode(self, mode: Sequence[int] | None) -> tuple[Array, BoolArray]:
         chosen = self.mode if mode is None else tuple(mode)
         if chosen not in self.modes:
             raise ModelError("workspace", "mode", mode, f"choose among {', '.join(map(str, self.modes[:12]))}")
@@ -150,7 +150,7 @@ class Workspace(ArrayAnswer):
             K[there] = self._speeds(q[there], columns)
         return K.reshape(*self.reachable.shape, *K.shape[1:])
 
-    def _motions(self) -> NDArray[np.intp]:
+    def _motions(self) -> IndexArray:
         """Return the velocities of the platform that are degrees of freedom."""
         if not self._actuated:
             raise ModelError("workspace", "actuated", (), "name the actuated coordinates: actuated=('A', 'B')")
@@ -166,7 +166,7 @@ class Workspace(ArrayAnswer):
             )
         return self._columns[: self._mobility]
 
-    def _speeds(self, q: Array, columns: NDArray[np.intp]) -> Array:
+    def _speeds(self, q: Array, columns: IndexArray) -> Array:
         """Return K of (1) at states q (B, nq)."""
         reach, closed = self._reach, self._reach.closed
         G = reach.sensitivity(q)
@@ -195,7 +195,7 @@ class Workspace(ArrayAnswer):
         return out
 
     def determinant(self, mode: Sequence[int] | None = None) -> Array:
-        """Return det K over the grid in a working mode: zero where the platform can move with locked actuators."""
+        """Return det K over the grid in a working mode; zero where locked actuators leave mobility."""
         K = self.jacobians(mode)
         if K.shape[-1] != K.shape[-2]:
             remedy = f"there are {K.shape[-2]} actuated coordinates and {K.shape[-1]} DOF: only as many have one"
@@ -215,13 +215,13 @@ class Workspace(ArrayAnswer):
         """
         return outline(self.grid, self.reachable, self._between)
 
-    def _between(self, inside: NDArray[np.intp], outside: NDArray[np.intp]) -> Array:
+    def _between(self, inside: IndexArray, outside: IndexArray) -> Array:
         """Return the reachable fraction (k,) of the segments from cells inside to cells outside."""
         reach, slots = self._reach, self._ways.q.shape[1]
         q, poses = self._ways.q[inside].copy(), self._poses
         alive = self._ways.closed[inside]
 
-        def closes(middle: Array) -> NDArray[np.bool_]:
+        def closes(middle: Array) -> BoolArray:
             good = np.zeros(alive.shape, dtype=bool)
             trial = np.empty_like(q)
             for slot in range(slots):
@@ -229,7 +229,7 @@ class Workspace(ArrayAnswer):
                 trial[:, slot], good[:, slot] = reach.close(reach.put(q[:, slot], there))
                 good[:, slot] &= reach.within(trial[:, slot])
             good &= alive
-            number: NDArray[np.bool_] = np.all(np.any(good, axis=1), axis=1)
+            number: BoolArray = np.all(np.any(good, axis=1), axis=1)
             q[number], alive[number] = trial[number], good[number]
             return number
 
@@ -238,7 +238,7 @@ class Workspace(ArrayAnswer):
 
     def plot(
         self, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None
-    ) -> Any:
+    ) -> Axes:
         """Plot ``"reachable"``, ``"ways"`` or ``"condition"``, with the boundary; see `view.workspace`."""
         from ...view.plots.workspaces import plot_workspace
 

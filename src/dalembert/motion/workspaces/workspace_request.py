@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked, finite_array, finite_number, random_generator, shape_of
@@ -26,7 +27,6 @@ from .reachable_workspace import Workspace
 
 __all__ = ["workspace"]
 
-Array = NDArray[np.float64]
 
 _AXES = "xyz"
 

@@ -18,39 +18,3 @@ A name is an owner, a dot, and a quantity; vectors of three may have a component
 
 An `Output` has a unit and a shape and is evaluated on a batch of states. Only the needed quantities are computed.
 """
-
-from .buckling import buckling_factors, factors_of
-from .deformation_recovery import loaded_shapes, mode_acceleration
-from .driven_motion import PrescribedMotion
-from .flexible_nodes import (
-    NodalMotion,
-    nodal_accelerations,
-    nodal_displacements,
-    nodal_loads,
-    nodal_motion,
-    nodal_velocities,
-)
-from .lookup import describe, names
-from .motion import ConditionsByTime, Motion, Periods, single_period
-from .output import Output
-
-__all__ = [
-    "ConditionsByTime",
-    "Motion",
-    "NodalMotion",
-    "Output",
-    "Periods",
-    "PrescribedMotion",
-    "buckling_factors",
-    "describe",
-    "factors_of",
-    "loaded_shapes",
-    "mode_acceleration",
-    "names",
-    "nodal_accelerations",
-    "nodal_displacements",
-    "nodal_loads",
-    "nodal_motion",
-    "nodal_velocities",
-    "single_period",
-]

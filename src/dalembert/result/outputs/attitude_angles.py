@@ -10,16 +10,15 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import ModelError, SingularityError
-from ...rotation.euler_angles import euler_accelerations, euler_angles, euler_axes, euler_rates, sequence
+from ...rotation.angle_sequences import euler_accelerations, euler_angles, euler_axes, euler_rates, sequence
 from .motion import Motion
 from .output import Output, Value
 
 __all__ = ["ANGLES", "Attitudes", "angles_named", "angles_output", "is_angles"]
 
-Array = NDArray[np.float64]
 
 ANGLES = ("bryant", "euler")  # listed names; their rates are not determined everywhere
 """Suffixes in lists of outputs; ``euler_XYZ`` stands for 24 more sequences, each with rates and accelerations."""
@@ -79,7 +78,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
     def angles(m: Motion) -> Array:
         return euler_angles(attitudes.rotations(m), convention)
 
-    def folded(m: Motion) -> NDArray[np.bool_]:
+    def folded(m: Motion) -> BoolArray:
         second = angles(m)[:, 1]
         lost = np.abs(np.cos(second) if axes[0] != axes[2] else np.sin(second)) < 1e-7
         return np.column_stack([~lost, np.ones_like(lost), ~lost])
@@ -87,8 +86,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
     def soft_rates(m: Motion) -> Array:
         w = euler_axes(angles(m), convention, axes=attitudes.axes)
         square = np.swapaxes(w, 1, 2) @ w + REGULARIZATION**2 * np.eye(3)
-        found: Array = np.linalg.solve(square, np.einsum("nji,nj->ni", w, attitudes.velocity(m))[..., None])[..., 0]
-        return found
+        return np.linalg.solve(square, np.einsum("nji,nj->ni", w, attitudes.velocity(m))[..., None])[..., 0]
 
     def rates(m: Motion) -> Array:
         return _named(m, name, lambda: euler_rates(angles(m), attitudes.velocity(m), convention, axes=attitudes.axes))
@@ -117,7 +115,7 @@ def angles_output(attitudes: Attitudes, quantity: str, name: str) -> Output:
         branch=("turn", "", "turn"),
         rate=soft_rates,
         start=np.zeros(3),
-        unique=folded,
+        determined=folded,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...checks import checked
 from ...errors import ModelError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["buckling_factors", "factors_of"]
 
-Array = NDArray[np.float64]
 
 ITEM = "buckling factors"
 RIGID_TOL = 1e-13  # of the largest stiffness: motions with less are rigid
@@ -71,8 +70,7 @@ def buckling_factors(result: Result, body: Any) -> Array:
 
 def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array:
     """Return `buckling_factors` of a motion; `shapes` (n, 6 nodes): deformation under its loads, if known."""
-    flexible = part.flexible
-    assert flexible is not None
+    flexible = part.require_flexible()
     structure = flexible.structure
     if not isinstance(structure, Structure) or structure.elements is None or flexible.nodes_removed:
         remedy = "the elements of its structure must be known: a body made by beam, frame or Structure.reduce"
@@ -90,8 +88,7 @@ def factors_of(motion: Motion, part: Body, shapes: Array | None = None) -> Array
 
 def _space(model: Model, part: Body) -> tuple[Array, Array]:
     """Return motions (6 nodes, m) in which a body may buckle, and their stiffnesses (m,), a diagonal matrix."""
-    flexible = part.flexible
-    assert flexible is not None
+    flexible = part.require_flexible()
     nm = flexible.nm
     turns = np.zeros((flexible.n, 6, 3))
     for k, axis in enumerate(np.eye(3)):
@@ -120,5 +117,4 @@ def _pins(model: Model, part: Body) -> Array:
     for foot, shape in zip(feet[1:], shapes[1:], strict=True):
         line = (foot - feet[0]) / np.linalg.norm(foot - feet[0])
         rows.append((np.eye(3) - np.outer(line, line)) @ (shape - shapes[0]))
-    assert part.flexible is not None
-    return np.concatenate(rows) if rows else np.zeros((0, part.flexible.nm + 3))
+    return np.concatenate(rows) if rows else np.zeros((0, part.require_flexible().nm + 3))

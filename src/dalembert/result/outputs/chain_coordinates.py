@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from .motion import Motion
 from .output import Output, number
 
 __all__ = ["inner_output", "inner_quantities"]
-
-Array = NDArray[np.float64]
 
 
 def inner_quantities(chain: KinematicChain) -> list[str]:

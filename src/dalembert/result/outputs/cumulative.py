@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.couplings import CustomCoupling
 from ...numerics.quadrature import over_intervals
 from .motion import Motion
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["continuous", "work_and_loss"]
 
-Array = NDArray[np.float64]
 
 SIDE_OFFSET = 4e-15  # relative: distance inside an interval at which its ends are evaluated near jumps, ...
 SIDE_FRACTION = 1e-10  # ... and as a fraction of the interval: switching functions are located to rounding of these
@@ -61,7 +60,7 @@ class _Grid:
     def __init__(self, result: Result) -> None:
         self.result = result
         t = result.t
-        inner = np.concatenate([result.steps, result.breaks, [event.t for event in result.events]])
+        inner = np.concatenate([result.step_times, result.discontinuity_times, [event.t for event in result.events]])
         inner = np.setdiff1d(inner[(inner > t[0]) & (inner < t[-1])], t)
         self.knots = knots = np.sort(np.concatenate([t, inner]), kind="stable")
         self.begin, self.end = knots[:-1], knots[1:]
@@ -79,8 +78,8 @@ class _Grid:
         if fresh.any():
             values[fresh] = value(result._motion_at(knots[fresh]))
         sides = values[:-1].copy(), values[1:].copy()
-        jumps = np.concatenate([result.breaks, [event.t for event in result.events]])
-        part = SIDE_FRACTION if result.require_model().thresholds else 0.0
+        jumps = np.concatenate([result.discontinuity_times, [event.t for event in result.events]])
+        part = SIDE_FRACTION if result.require_model().switching_functions else 0.0
         for out, times, way in ((sides[0], self.begin, 1.0), (sides[1], self.end, -1.0)):
             there = np.isin(times, jumps) & (self.end > self.begin)
             if there.any():

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import checked
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["acting_on", "loaded_shapes", "mode_acceleration"]
 
-Array = NDArray[np.float64]
 
 ITEM = "mode acceleration"
 

@@ -13,18 +13,17 @@ from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import ModelError, SingularityError
 from ...model.driven_kinematics import KinematicSweep, rates_at
-from ...numerics.rank import ROW_RANK_TOL, null_space
+from ...numerics.rank import ROW_RANK_TOL, STEP_RANK_TOL, null_space, pseudo_inverse
 from .motion import Motion
 
 __all__ = ["PrescribedMotion"]
 
-Array = NDArray[np.float64]
 
-_FORCES = ("tau", "lam", "loads", "unique", "held", "energy")
+_FORCES = ("tau", "lam", "loads", "unique", "constraint_effort", "energy")
 
 
 class PrescribedMotion(Motion):
@@ -65,8 +64,7 @@ class PrescribedMotion(Motion):
 
         ahead, behind, far_ahead, far_behind = at(1.0), at(-1.0), at(2.0), at(-2.0)
         width = h.reshape(-1, *([1] * (ahead.ndim - 1)))
-        rate: Array = (8.0 * (ahead - behind) - (far_ahead - far_behind)) / (12.0 * width)
-        return rate
+        return (8.0 * (ahead - behind) - (far_ahead - far_behind)) / (12.0 * width)
 
     def part(self, name: str) -> Array:
         """Return one part of the core's report, (n, ...); kinematic quantities need no forces."""
@@ -94,20 +92,22 @@ class PrescribedMotion(Motion):
     def _forces(self, parts: list[str]) -> dict[str, Array]:
         """Return (1) where masses are missing; redundant rows share by least norm."""
         model, a = self.model, self.part("a")
-        needed = model._supplied(self.q, self.v, a, t=self.t, x=self.x)
+        needed = model._required_forces(self.q, self.v, a, t=self.t, x=self.x)
         driven = model.driven_speeds()
-        found: dict[str, Array] = {"lam": np.zeros((len(self), model.nc)), "held": np.zeros((len(self), model.nv))}
+        found: dict[str, Array] = {
+            "lam": np.zeros((len(self), model.nc)),
+            "constraint_effort": np.zeros((len(self), model.nv)),
+        }
         if model.nc:
             P = model.constraint_jacobian(self.q, t=self.t)
-            found["lam"] = np.array(
-                [np.linalg.lstsq(p[:, ~driven].T, f[~driven], rcond=1e-10)[0] for p, f in zip(P, needed, strict=True)]
-            )
+            inverse = pseudo_inverse(P[:, :, ~driven], STEP_RANK_TOL, 0.0)
+            found["lam"] = np.einsum("nvc,nv->nc", inverse, needed[:, ~driven])
             needed = needed - np.einsum("nij,ni->nj", P, found["lam"])
         found["tau"] = np.where(driven, needed, 0.0) + super()._reported(["applied"])["applied"]
         loads = model._loads_of_motion(self.q, self.v, a, t=self.t, x=self.x, lam=found["lam"])
         if model.nc and "loads" in parts:
             shared = [
-                model._share(
+                model._minimum_norm_loads(
                     float(t), np.ascontiguousarray(q), None, np.ascontiguousarray(load), np.ascontiguousarray(lam)
                 )
                 for t, q, load, lam in zip(self.t, self.q, loads, found["lam"], strict=True)
@@ -122,7 +122,7 @@ class PrescribedMotion(Motion):
             found["unique"] = np.broadcast_to(self._determined(driven), loads.shape)
         return found
 
-    def _determined(self, driven: NDArray[np.bool_]) -> Array:
+    def _determined(self, driven: BoolArray) -> Array:
         """Return 1 where a load follows from the motion, 0 where redundant rows share it, at the first state."""
         model, still = self.model, np.zeros(self.model.nv)
         q, t = self.q[0], float(self.t[0])
@@ -133,5 +133,4 @@ class PrescribedMotion(Motion):
 
         rest = loads(np.zeros(model.nc))
         change = np.array([loads(lam) - rest for lam in free]).reshape(-1, *rest.shape)
-        marks: Array = (np.abs(change).max(axis=0, initial=0.0) < 1e-9).astype(float)
-        return marks
+        return np.asarray((np.abs(change).max(axis=0, initial=0.0) < 1e-9).astype(float))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.flexible_body import FlexibleBody
 from ...checks import checked
@@ -29,8 +30,6 @@ __all__ = [
     "nodal_velocities",
 ]
 
-Array = NDArray[np.float64]
-
 
 @checked("result")
 def nodal_displacements(result: Result, body: Any) -> Array:
@@ -46,8 +45,7 @@ def nodal_displacements(result: Result, body: Any) -> Array:
     model, part, flexible = flexible_body_of(result, body, "nodal displacements")
     at = model._point_poses(model.nodes(part.name), result.q)[..., 9:]
     R, p = model.pose(part, result.q)
-    moved: Array = (at - p[:, None]) @ R - flexible.nodes
-    return moved
+    return (at - p[:, None]) @ R - flexible.nodes
 
 
 @checked("result")
@@ -142,15 +140,14 @@ def nodal_loads(result: Result, body: Any) -> Array:
         raise ModelError("nodal loads", "body", name, "it needs the stiffness of its nodes, not of its modes alone")
     elastic = flexible.displacements(result[f"{name}.eta"]).reshape(len(result.q), -1) @ flexible.stiffness
     whole = inertia_loads(result._motion, part) + np.asarray(elastic).reshape(len(result.q), -1, 6)
-    found: Array = whole[..., [3, 4, 5, 0, 1, 2]]
-    return found
+    return np.asarray(whole[..., [3, 4, 5, 0, 1, 2]])
 
 
 def inertia_loads(motion: Motion, part: Body) -> Array:
     """Return the inertia loads of nodes (n, nodes, 6) [force; moment], body axes, less gravity: M a + b - M g."""
-    model, flexible = motion.model, part.flexible
+    model, flexible = motion.model, part.require_flexible()
     moved = nodal_motion(model, part.name, motion.q, motion.v, motion.part("a"))
-    assert flexible is not None and moved.acceleration is not None and moved.velocity is not None
+    assert moved.acceleration is not None and moved.velocity is not None
     R = model.pose(part, motion.q)[0]
     local = np.empty((len(motion.q), flexible.n, 6))
     local[..., :3] = (moved.acceleration[..., 3:] - model.system.gravity) @ R
@@ -177,5 +174,4 @@ def _named(model: Model, body: Any, item: str) -> tuple[Body, FlexibleBody]:
         known = ", ".join(map(repr, model.flexible_names)) or "this system has none"
         raise ModelError(item, "body", name, f"give the name of a flexible body: {known}")
     part = model.system.bodies[name]
-    assert part.flexible is not None
-    return part, part.flexible
+    return part, part.require_flexible()

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...connections.joints.joint import frame_with_z
 from ...errors import ModelError
@@ -20,16 +20,15 @@ from .output import Output, vector
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["FRAME_OUTPUTS", "frame_angles", "frame_of", "planar_angle", "turning_axis"]
+__all__ = ["FRAME_OUTPUTS", "frame_angles", "frame_of", "jerk_of_point", "planar_angle", "turning_axis"]
 
-Array = NDArray[np.float64]
 Maker = Callable[[Model, Marker, str], Output]
 
 
 def frame_of(model: Model, owner: str) -> Marker | None:
     """Return the frame of ``"body"``, ``"body.label"`` or either with ``".at(x, y, z)"``; None if there is none."""
     try:
-        found = model.system.frame(owner)
+        found = model.system.marker(owner)
     except ModelError as error:
         if error.field == "point":
             raise ModelError("output", "point", owner, error.remedy) from None
@@ -82,13 +81,11 @@ def _angles(R: Array, axis: Array) -> Array:
     plane = frame_with_z(axis)[:, :2]
     k = next(k for k in range(3) if abs(axis[k]) < 0.95 and abs(axis @ R[0, :, k]) < 0.95)
     at, start = R[:, :, k] @ plane, plane[k]
-    angle: Array = np.arctan2(start[0] * at[:, 1] - start[1] * at[:, 0], at @ start)
-    return angle
+    return np.asarray(np.arctan2(start[0] * at[:, 1] - start[1] * at[:, 0], at @ start))
 
 
 def _rotations(m: Motion, marker: Marker) -> Array:
-    R: Array = m.model.pose(marker, m.q).rotation
-    return R
+    return m.model.pose(marker, m.q).rotation
 
 
 def _vector(quantity: str, unit: str, needs: str, value: Callable[[Motion, Marker], Array]) -> Maker:
@@ -149,6 +146,18 @@ def _angle(model: Model, marker: Marker, name: str) -> Output:
 def _no_axis(name: str) -> ModelError:
     remedy = "it does not turn about one fixed axis: use 'rotation', 'quaternion' or the position of a joint"
     return ModelError("output", "name", name, remedy)
+
+
+def jerk_of_point(model: Model, owner: str, name: str) -> Output | None:
+    """Return the jerk of a body, marker or point as an output; None if there is none of that name."""
+    marker = frame_of(model, owner)
+    if marker is None:
+        return None
+
+    def value(m: Motion) -> Array:
+        return m.along(lambda q, v, a: model.acceleration(marker, q, v, a)[:, 3:])
+
+    return vector(name, "m/s3", f"jerk of {owner!r}, world axes", value, "dynamics")
 
 
 FRAME_OUTPUTS: dict[str, Maker] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.joint_elements import SIGN_MODE
 from ...compile.names import full_names
 from ...connections.joints import Joint
@@ -14,7 +14,6 @@ from .output import Output
 
 __all__ = ["FRICTION_QUANTITIES", "friction_output"]
 
-Array = NDArray[np.float64]
 
 FRICTION_QUANTITIES = ("friction", "stuck", "stop")
 AT_STOP_TOL = 1e-8  # rad or m: a locked coordinate this close to a stop is on it
@@ -30,10 +29,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     labels = element.speeds
 
     def friction(m: Motion) -> Array:
-        effort = m.part("held")[:, places].copy()
+        effort = m.part("constraint_effort")[:, places].copy()
         for part, speed in enumerate(speeds):
-            if speed in model.compiled.elements.dry:
-                effort[:, part] += m.part("forces")[:, model.compiled.elements.dry[speed].measure]
+            if speed in model.compiled.elements.friction_slots:
+                effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]
         return effort
 
     def held(conditions: Conditions) -> Array:
@@ -43,7 +42,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
         value = np.zeros((len(m), element.nv))
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             sticks = held(conditions)
-            dry = [model.compiled.elements.dry.get(speed) for speed in speeds]
+            dry = [model.compiled.elements.friction_slots.get(speed) for speed in speeds]
             modes = np.array([SIGN_MODE if place is None else conditions.parameters[place.mode] for place in dry])
             still = modes == 0.0
             if element.has_vector_friction:  # components of a direction may be zero

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.connection import Connection
 from ...connections.drive_builder import turns_freely
 from ...connections.joints import Joint
@@ -22,9 +22,7 @@ from .motion import Motion
 from .output import Output, Value
 from .units import effort_unit, joined, rate_unit
 
-__all__ = ["JointOutputs", "joint_of", "joint_output", "joint_quantities"]
-
-Array = NDArray[np.float64]
+__all__ = ["JointOutputs", "jerk_of_joint", "joint_of", "joint_output", "joint_quantities"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class JointOutputs:
             lambda m: m.q[:, q].copy(),
             lambda m: m.v[:, v].copy(),
             lambda m: m.part("a")[:, v].copy(),
-            lambda m: m.part("tau" if m.controlled or m.holds else "applied")[:, v].copy(),
+            lambda m: m.part("tau" if m.has_control or m.has_locks else "applied")[:, v].copy(),
         )
 
     @classmethod
@@ -66,8 +64,13 @@ class JointOutputs:
             lambda m: m.part("cut_q")[:, q].copy(),
             lambda m: m.part("cut_v")[:, v].copy(),
             lambda m: m.part("cut_a")[:, v].copy(),
-            lambda m: m.part("cut_effort")[:, v] + (m.part("held")[:, model.nv :][:, v] if m.holds else 0.0),
+            lambda m: (
+                m.part("cut_effort")[:, v] + (m.part("constraint_effort")[:, model.nv :][:, v] if m.has_locks else 0.0)
+            ),
         )
+
+
+Maker = Callable[[Model, JointOutputs, str, str], Output]
 
 
 def joint_of(model: Model, name: str) -> JointOutputs | None:
@@ -84,7 +87,7 @@ def joint_of(model: Model, name: str) -> JointOutputs | None:
 def joint_quantities(element: Joint, cut: bool) -> list[str]:
     """Return the suffixes of a joint's outputs."""
     motion = ["position", "speed", "acceleration"] if element.nv else []
-    effort = ["effort", *(FRICTION_QUANTITIES if element.dry else ())] if element.nv else []
+    effort = ["effort", *(FRICTION_QUANTITIES if element.can_stick else ())] if element.nv else []
     parts = dict.fromkeys((*element.coordinates, *element.speeds))
     angles = ANGLES if turns_freely(element) else ()
     return [*motion, *parts, *angles, *effort, "force", "moment", *(element.rows if cut else ())]
@@ -106,7 +109,7 @@ def joint_output(model: Model, joint: JointOutputs, quantity: str, name: str) ->
     labels = element.coordinates if places else element.speeds
     if (
         level not in _LEVELS
-        or (level in FRICTION_QUANTITIES and not element.dry)
+        or (level in FRICTION_QUANTITIES and not element.can_stick)
         or not labels
         or (part and part not in labels)
     ):
@@ -120,6 +123,26 @@ def joint_output(model: Model, joint: JointOutputs, quantity: str, name: str) ->
         return whole
     index = labels.index(part) if part else 0
     return whole.component(index, name, unit=units[index])
+
+
+def jerk_of_joint(model: Model, joint: JointOutputs, name: str) -> Output | None:
+    """Return the jerk of a joint, cut or not, as an output; None if it has no DOF."""
+    labels = joint.element.speeds
+    if not labels:
+        return None
+    units = [rate_unit(unit, "s3") for unit in joint.element.speed_units]
+    names = model.compiled.names
+
+    def value(m: Motion) -> Array:
+        if joint.cut:
+            span = names.cut_v[joint.name]
+            return m.along(lambda q, v, a: model.cut_motion(q, v, a)[2][:, span])
+        return m.jerk[:, model.v_slice(joint.name)].copy()
+
+    output = Output(
+        name, joined(units), (len(labels),), f"jerk of joint {joint.name!r}", value, labels=labels, needs="dynamics"
+    )
+    return output if len(labels) > 1 else output.component(0, name, unit=units[0])
 
 
 def _attitudes(joint: JointOutputs) -> Attitudes:
@@ -160,16 +183,15 @@ def _branch(element: Joint, coordinate: str) -> str:
     return "turn" if coordinate.startswith("angle") and not element.counts_turns else ""
 
 
-def _speed(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
-    meaning = f"speed of joint {joint.name!r}"
-    labels = joint.element.speeds
-    return Output(name, unit, (len(labels),), meaning, joint.speed, labels=labels, needs="speed")
+def _rate(quantity: str, needs: str) -> Maker:
+    """Return a maker of the output `quantity`, speed or acceleration."""
 
+    def make(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
+        labels, value = joint.element.speeds, getattr(joint, quantity)
+        meaning = f"{quantity} of joint {joint.name!r}"
+        return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
 
-def _acceleration(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
-    meaning = f"acceleration of joint {joint.name!r}"
-    labels = joint.element.speeds
-    return Output(name, unit, (len(labels),), meaning, joint.acceleration, labels=labels, needs="dynamics")
+    return make
 
 
 def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
@@ -189,21 +211,21 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
         return output
     span = model.v_slice(joint.name)
 
-    def unique(m: Motion) -> NDArray[np.bool_]:
+    def unique(m: Motion) -> BoolArray:
         states = zip(m.q, m.t.tolist(), strict=True)
         return np.array([~undetermined_efforts(model, q, t)[span] for q, t in states]).reshape(len(m), len(labels))
 
-    return replace(output, unique=unique)
+    return replace(output, determined=unique)
 
 
-def _dry(quantity: str) -> Callable[[Model, JointOutputs, str, str], Output]:
+def _dry(quantity: str) -> Maker:
     return lambda model, joint, name, unit: friction_output(model, joint.name, joint.element, quantity, name, unit)
 
 
-_LEVELS: dict[str, tuple[Callable[[Model, JointOutputs, str, str], Output], Callable[[str], str]]] = {
+_LEVELS: dict[str, tuple[Maker, Callable[[str], str]]] = {
     "position": (_position, str),
-    "speed": (_speed, rate_unit),
-    "acceleration": (_acceleration, lambda unit: rate_unit(unit, "s2")),
+    "speed": (_rate("speed", "speed"), rate_unit),
+    "acceleration": (_rate("acceleration", "dynamics"), lambda unit: rate_unit(unit, "s2")),
     "effort": (_effort, effort_unit),
     "friction": (_dry("friction"), effort_unit),
     "stuck": (_dry("stuck"), lambda unit: "1"),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...connections.elements.built_in import ForceConnection
 from ...model import Model
@@ -13,7 +13,6 @@ from .output import Output, number, vector
 
 __all__ = ["line_output", "line_quantities"]
 
-Array = NDArray[np.float64]
 
 _ALONG = {"length": ("m", "distance between the ends"), "rate": ("m/s", "rate of the distance between the ends"),
           "tension": ("N", "force that pulls the ends together")}  # fmt: skip
@@ -39,7 +38,7 @@ def line_output(model: Model, force: ForceConnection, quantity: str, name: str) 
     unit, what = _ALONG[plain]
     meaning = f"{what} of element {force.name!r}"
     if plain == "tension":
-        column = model.compiled.elements.places[force.name].measures.start
+        column = model.compiled.elements.indices[force.name].measures.start
         column += sum(_SIZE[measure] for measure in force.element.each_measure[:port])
         return number(name, unit, meaning, lambda m: -m.part("forces")[:, column], "speed")
     A, B = force.ends[0], force.ends[1 + port]
@@ -49,8 +48,7 @@ def line_output(model: Model, force: ForceConnection, quantity: str, name: str) 
     def rate(m: Motion) -> Array:
         r = _between(m, A, B)
         u = m.velocity(B)[1] - m.velocity(A)[1]
-        found: Array = (r * u).sum(axis=1) / np.linalg.norm(r, axis=1)
-        return found
+        return np.asarray((r * u).sum(axis=1) / np.linalg.norm(r, axis=1))
 
     return number(name, unit, meaning, rate, "speed")
 
@@ -59,13 +57,12 @@ _SIZE = {"distance": 1, "place": 3, "pose": 6}
 
 
 def _between(m: Motion, A: Marker, B: Marker) -> Array:
-    found: Array = m.model.pose(B, m.q).position - m.model.pose(A, m.q).position
-    return found
+    return m.model.pose(B, m.q).position - m.model.pose(A, m.q).position
 
 
 def _on_first(model: Model, force: ForceConnection, quantity: str, name: str) -> Output:
     """Return minus the sum of the loads on all further markers, about the origin of the first."""
-    ports = model.compiled.elements.places[force.name].ports
+    ports = model.compiled.elements.indices[force.name].ports
     first = force.ends[0]
     turning = quantity == "first_moment"
     what = "moment about its origin" if turning else "force"
@@ -74,7 +71,7 @@ def _on_first(model: Model, force: ForceConnection, quantity: str, name: str) ->
     def value(m: Motion) -> Array:
         total = np.zeros((len(m), 3))
         for port, marker in zip(ports, force.ends[1:], strict=True):
-            load = m.part("ends")[:, port]
+            load = m.part("port_loads")[:, port]
             if turning:
                 total -= load[:, :3] + np.cross(_between(m, first, marker), load[:, 3:])
             else:

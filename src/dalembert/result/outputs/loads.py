@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...connections.constraints.couplings import CoordinateConnection, CustomCoupling
@@ -19,7 +19,7 @@ from ...model.undetermined_efforts import undetermined_multipliers
 from .chain_coordinates import inner_output, inner_quantities
 from .line_elements import line_output, line_quantities
 from .motion import Motion
-from .output import Output, number, vector
+from .output import Output, Value, number, vector
 from .units import effort_unit, row_units
 
 __all__ = [
@@ -43,7 +43,7 @@ def connection_load(model: Model, owner: str, quantity: str, name: str) -> Outpu
     place = model.connection_names.index(owner)
     meaning = f"{quantity} of connection {owner!r} on its second marker{about}"
     output = vector(name, unit, meaning, lambda m: m.part("loads")[:, place, part].copy(), "dynamics")
-    return replace(output, unique=lambda m: m.part("unique")[:, place, part] > 0)
+    return replace(output, determined=lambda m: m.part("unique")[:, place, part] > 0)
 
 
 def multiplier(model: Model, row: str, name: str) -> Output:
@@ -73,10 +73,10 @@ def constraint_output(model: Model, loop_constraint: Connection, quantity: str, 
     meaning = f"effort of the drive of constraint {drive.name!r}, along the driven quantity"
     output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), model.driven_row(drive)
 
-    def unique(m: Motion) -> NDArray[np.bool_]:
+    def unique(m: Motion) -> BoolArray:
         return np.array([not undetermined_multipliers(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])
 
-    return replace(output, unique=unique)
+    return replace(output, determined=unique)
 
 
 def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name: str) -> Output:
@@ -84,21 +84,20 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
     q, v = model.compiled.names.ropes[loop_constraint.name]
     place = model.nv + v
 
-    def stop(m: Motion) -> NDArray[np.float64]:
+    def stop(m: Motion) -> Array:
         value = np.zeros(len(m))
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             value[rows] = float(place in conditions.locked)
         return value
 
-    if quantity == "distance":
-        meaning = f"distance between the ends of rope {loop_constraint.name!r}"
-        return number(name, "m", meaning, lambda m: m.part("cut_q")[:, q].copy())
-    if quantity == "rate":
-        return number(name, "m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed")
-    if quantity == "tension":
-        meaning = f"tension of rope {loop_constraint.name!r}"
-        return number(name, "N", meaning, lambda m: -m.part("held")[:, place], "dynamics")
-    return number(name, "1", f"1 while rope {loop_constraint.name!r} is taut, else 0", stop, "speed")
+    rope = f"rope {loop_constraint.name!r}"
+    outputs: dict[str, tuple[str, str, Value, str]] = {
+        "distance": ("m", f"distance between the ends of {rope}", lambda m: m.part("cut_q")[:, q].copy(), "position"),
+        "rate": ("m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed"),
+        "tension": ("N", f"tension of {rope}", lambda m: -m.part("constraint_effort")[:, place], "dynamics"),
+        "taut": ("1", f"1 while {rope} is taut, else 0", stop, "speed"),
+    }
+    return number(name, *outputs[quantity])
 
 
 def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:
@@ -129,9 +128,9 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
         return line_output(model, force, quantity, name)
     plain = quantity.rstrip("0123456789")
     port = int(quantity[len(plain) :] or 1) - 1
-    place = model.compiled.elements.places[owner]
+    place = model.compiled.elements.indices[owner]
     if plain == "effort":
-        joint, coordinate = force.places[port]
+        joint, coordinate = force.joint_coordinates[port]
         assert isinstance(joint.element, Joint)
         unit = effort_unit(joint.element.speed_units[coordinate])
         measure = place.measures.start + port  # one for each coordinate
@@ -140,14 +139,14 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     part, unit, about = LOAD_PARTS[plain]
     end = place.ports[port]
     meaning = f"{plain} of element {owner!r} on its second marker{about}"
-    return vector(name, unit, meaning, lambda m: m.part("ends")[:, end, part].copy(), "speed")
+    return vector(name, unit, meaning, lambda m: m.part("port_loads")[:, end, part].copy(), "speed")
 
 
 def force_element_quantities(force: ForceConnection) -> list[str]:
     """Return the suffixes of the outputs of a force element: it acts on markers, or at coordinates."""
     element = force.element
-    kinds = ["effort"] if force.places else ["force", "moment"]
-    ports = len(force.places) or len(force.ends) - 1
+    kinds = ["effort"] if force.joint_coordinates else ["force", "moment"]
+    ports = len(force.joint_coordinates) or len(force.ends) - 1
     loads = kinds if ports <= 1 else [f"{kind}{k + 1}" for k in range(ports) for kind in kinds]
     own = [*element.states, *element.signals] if isinstance(element, Element) else []
     return [*loads, *own, *(each for each in line_quantities(force) if each not in own)]

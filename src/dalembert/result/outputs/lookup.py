@@ -17,9 +17,8 @@ from ...errors import ModelError
 from ...model import Model
 from .attitude_angles import ANGLES, is_angles
 from .chain_coordinates import inner_quantities
-from .frames import FRAME_OUTPUTS, frame_angles, frame_of, turning_axis
-from .jerks import jerk_of_joint, jerk_of_point
-from .joints import joint_of, joint_output, joint_quantities
+from .frames import FRAME_OUTPUTS, frame_angles, frame_of, jerk_of_point, turning_axis
+from .joints import jerk_of_joint, joint_of, joint_output, joint_quantities
 from .loads import (
     LOAD_PARTS,
     ROPE_QUANTITIES,
@@ -103,14 +102,14 @@ def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
         remedy = "only vectors in world axes have components along other axes: positions, velocities, forces and so on"
         raise ModelError(f"output {name!r}", "vector", what, remedy)
     axes = find(model, f"{frame}.rotation")
-    of_vector, of_axes, unique = vector.value, axes.value, vector.unique
+    of_vector, of_axes, unique = vector.value, axes.value, vector.determined
     meaning = f"{vector.meaning.removesuffix('world axes')}axes of {frame!r}"
     turned = replace(
         vector,
         name=f"{base if component else what} in {frame}",
         meaning=meaning,
         value=lambda m: np.einsum("nji,nj->ni", of_axes(m), of_vector(m)),
-        unique=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
+        determined=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
     )
     return turned.component("xyz".index(component), name) if component else turned
 

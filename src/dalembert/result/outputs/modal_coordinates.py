@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...model import Model
 from .motion import Motion
 from .output import Output, Value
 
 __all__ = ["MODES", "modal_output"]
 
-Array = NDArray[np.float64]
 
 MODES = ("eta", "eta.speed", "eta.acceleration", "strain_energy")
 """Suffixes of the outputs of a flexible body in addition to those of its frame."""
@@ -23,16 +22,14 @@ _PART = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed|acceleration
 
 def modal_output(model: Model, body: str, quantity: str, name: str) -> Output | None:
     """Return an output of a flexible body's modes, ``"eta"``, ``"eta[2].speed"``; None if there is none."""
-    flexible = model.system.bodies[body].flexible
-    assert flexible is not None
+    flexible = model.system.bodies[body].require_flexible()
     q, v, nm = model.q_slice(body), model.v_slice(body), flexible.nm
     if quantity == "strain_energy":
         K = flexible.modal_stiffness
 
         def energy(m: Motion) -> Array:
             eta = m.q[:, q]
-            result: Array = ((eta @ K) * eta).sum(1) / 2
-            return result
+            return np.asarray(((eta @ K) * eta).sum(1) / 2)
 
         return Output(name, "J", (), f"strain energy of {body!r}", energy)
     found = _PART.match(quantity)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.modal_integrals import modal_integrals, source_integrals
 from ...model import Model
@@ -14,7 +14,6 @@ from .output import Output, vector
 
 __all__ = ["MOMENTA", "body_momentum", "has_momentum"]
 
-Array = NDArray[np.float64]
 
 MOMENTA = ("momentum", "angular_momentum")
 
@@ -46,8 +45,7 @@ def _rigid_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
 
 def _flexible_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
     """Return them for a flexible body: rows of its mass matrix (Jain & Rodriguez 1990, (3.32)) times its velocities."""
-    flexible = body.flexible
-    assert flexible is not None
+    flexible = body.require_flexible()
     integrals = source_integrals(flexible) if flexible.order == "source" else modal_integrals(flexible)
     order = "ruthless" if flexible.order == "ruthless" else "full"
     nm, places, speeds = flexible.nm, m.model.q_slice(body.name), m.model.v_slice(body.name)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, IndexArray
 from ...bodies.markers import Marker
 from ...connections.constraints.geometric import AxisAngle
 from ...connections.drives import Drive, PoseDrive
@@ -17,8 +18,7 @@ from ...model import Conditions, Dynamics, Energy, Model
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
-Array = NDArray[np.float64]
-ConditionsByTime = Callable[[Array], list[tuple[NDArray[np.intp], Conditions]]]
+ConditionsByTime = Callable[[Array], list[tuple[IndexArray, Conditions]]]
 """From times (n,) to rows and the conditions there."""
 
 
@@ -45,7 +45,7 @@ class Periods:
         )
         return first if same else None
 
-    def __call__(self, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+    def __call__(self, t: Array) -> list[tuple[IndexArray, Conditions]]:
         before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to the period before it
         early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
         place = np.clip(np.where(before, early, late) - 1, 0, None)
@@ -60,11 +60,21 @@ def single_period(conditions: Conditions) -> Periods:
 # Parts of a report that are computed together, because the first one makes the others free.
 _GROUPS = (
     ("cut_q", "cut_v"),
-    ("residual", "rate"),
+    ("residual", "residual_rate"),
     ("a", "dx"),
-    ("tau", "lam", "loads", "cut_a", "held"),
+    ("tau", "lam", "loads", "cut_a", "constraint_effort"),
     ("unique",),
-    ("measures", "rates", "forces", "ends", "signals", "applied", "cut_effort", "asked", "margins"),
+    (
+        "measures",
+        "rates",
+        "forces",
+        "port_loads",
+        "signals",
+        "applied",
+        "cut_effort",
+        "requested_effort",
+        "switching_functions",
+    ),
     ("body_loads",),
     ("energies", "losses", "gains"),
     ("energy",),
@@ -111,7 +121,7 @@ class Motion:
         return len(self.q)
 
     @cached_property
-    def pieces(self) -> list[tuple[NDArray[np.intp], Motion]]:
+    def pieces(self) -> list[tuple[IndexArray, Motion]]:
         """Rows with equal parameter values of the model, and the motion there; none for the model's own values."""
         if self.conditions is None or not len(self):
             return []
@@ -123,7 +133,7 @@ class Motion:
             return []
         return [(rows, self._piece(rows, conditions)) for rows, conditions in found]
 
-    def _piece(self, rows: NDArray[np.intp], conditions: Conditions) -> Motion:
+    def _piece(self, rows: IndexArray, conditions: Conditions) -> Motion:
         t, q, v, x = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
         known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
         return type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
@@ -166,15 +176,13 @@ class Motion:
     @property
     def stored(self) -> Array:
         """Energy stored in elements, (n,) J."""
-        stored: Array = self.part("energies").sum(axis=1)
-        return stored
+        return np.asarray(self.part("energies").sum(axis=1))
 
     @property
     def power(self) -> Array:
         """Power supplied by drives, control, active elements and external loads, (n,) W."""
         energy = self.part("energy")
-        power: Array = energy[:, 4] + energy[:, 5]
-        return power
+        return energy[:, 4] + energy[:, 5]
 
     @property
     def loss(self) -> Array:
@@ -182,12 +190,12 @@ class Motion:
         return self.part("energy")[:, 3]
 
     @property
-    def holds(self) -> bool:
+    def has_locks(self) -> bool:
         """True if degrees of freedom are locked at some of the times."""
         return self.conditions is not None and any(bool(c.locked) for _, c in self.conditions(self.t))
 
     @property
-    def controlled(self) -> bool:
+    def has_control(self) -> bool:
         """True if joint forces are external."""
         if self.conditions is None:
             return False
@@ -220,11 +228,10 @@ class Motion:
     # ---- closed loops
 
     def worst(self, part: str) -> Array:
-        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"rate"``, (n,)."""
+        """Return the largest absolute value of all rows of a part, ``"residual"`` or ``"residual_rate"``, (n,)."""
         if not self.model.nc:
             return np.zeros(len(self))
-        worst: Array = np.abs(self.part(part)).max(axis=1)
-        return worst
+        return np.asarray(np.abs(self.part(part)).max(axis=1))
 
     # ---- frames
 

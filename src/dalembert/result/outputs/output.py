@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, BoolArray
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Model, State
 from ...units import factor
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Output", "number", "of_function", "part_name", "vector", "without_unit"]
 
-Array = NDArray[np.float64]
 Value = Callable[[Motion], Array]
 
 
@@ -49,9 +49,9 @@ class Output:
         The vector of this component, and its index.
     history : callable
         From a `Result` to (n, *shape), if it needs more than one state.
-    unique : callable
+    determined : callable
         From a `Motion` to a mask (n, *shape) of determined values; None if all are.
-    plain, factor : Output and float
+    base, factor : Output and float
         The output in SI units and radians, and the factor of this unit.
     """
 
@@ -68,8 +68,8 @@ class Output:
     whole: Output | None = None
     index: int = 0
     history: Callable[[Result], Array] | None = None
-    unique: Callable[[Motion], NDArray[np.bool_]] | None = None
-    plain: Output | None = None
+    determined: Callable[[Motion], BoolArray] | None = None
+    base: Output | None = None
     factor: float = 1.0
 
     @classmethod
@@ -122,8 +122,7 @@ class Output:
         q, v = (np.ascontiguousarray(np.atleast_2d(y), dtype=float) for y in (q, v))
         x = None if x is None else np.ascontiguousarray(np.atleast_2d(x), dtype=float)
         values = self.value(Motion(model, t, q, v, x))
-        result: Array = values[0] if single else values
-        return result
+        return values[0] if single else values
 
     def describe(self) -> str:
         """Return name, unit, shape and meaning on one line."""
@@ -132,7 +131,7 @@ class Output:
 
     def component(self, index: int, name: str, *, unit: str | None = None) -> Output:
         """Return one component of a vector as a separate output."""
-        value, unique = self.value, self.unique
+        value, unique = self.value, self.determined
         return Output(
             name,
             self.unit if unit is None else unit,
@@ -142,7 +141,7 @@ class Output:
             needs=self.needs,
             whole=self,
             index=index,
-            unique=None if unique is None else lambda m: unique(m).reshape(len(m), -1)[:, index],
+            determined=None if unique is None else lambda m: unique(m).reshape(len(m), -1)[:, index],
         )
 
     def in_unit(self, unit: str, name: str) -> Output:
@@ -163,14 +162,14 @@ class Output:
             labels=self.labels,
             needs=self.needs,
             history=None if history is None else lambda result: number * history(result),
-            unique=self.unique,
-            plain=self,
+            determined=self.determined,
+            base=self,
             factor=number,
         )
 
     def norm(self, name: str) -> Output:
         """Return the norm of a vector as a separate output."""
-        value, unique = self.value, self.unique
+        value, unique = self.value, self.determined
         return replace(
             self,
             name=name,
@@ -178,7 +177,7 @@ class Output:
             meaning=f"{self.meaning} (length)",
             value=lambda m: np.linalg.norm(value(m), axis=1),
             labels=(),
-            unique=None if unique is None else lambda m: np.asarray(unique(m).all(axis=1)),
+            determined=None if unique is None else lambda m: np.asarray(unique(m).all(axis=1)),
         )
 
 

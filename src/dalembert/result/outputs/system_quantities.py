@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...model import Model
 from .motion import Motion
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SYSTEM_OUTPUTS"]
 
-Array = NDArray[np.float64]
 Maker = Callable[[Model, str], Output]
 
 
@@ -55,13 +54,11 @@ def _columns(
 
 def _balance(result: Result) -> Array:
     total, (work, dissipated) = result["energy.total"], result._works
-    balance: Array = total - total[0] - work + dissipated
-    return balance
+    return np.asarray(total - total[0] - work + dissipated)
 
 
 def _momentum(m: Motion) -> Array:
-    h: Array = m.model.momentum(m.q, m.v)
-    return h
+    return m.model.momentum(m.q, m.v)
 
 
 SYSTEM_OUTPUTS: dict[str, Maker] = {
@@ -91,7 +88,7 @@ SYSTEM_OUTPUTS: dict[str, Maker] = {
         "m or rad", "largest violation of a constraint in position", lambda m: m.worst("residual")
     ),
     "constraints.velocity_residual": _number(
-        "m/s or rad/s", "largest violation of a constraint in velocity", lambda m: m.worst("rate"), "speed"
+        "m/s or rad/s", "largest violation of a constraint in velocity", lambda m: m.worst("residual_rate"), "speed"
     ),
     "q": _columns(
         lambda model: model.coordinate_names,

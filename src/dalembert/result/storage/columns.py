@@ -10,8 +10,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import FileError, ModelError
 from ...files.safe_files import replacing
 from ..outputs.output import part_name
@@ -31,7 +31,6 @@ __all__ = [
     "write_parquet",
 ]
 
-Array = NDArray[np.float64]
 
 _META = b"dalembert"
 _COMMENT = "# dalembert "
@@ -84,7 +83,7 @@ def column_names(result: Result, name: str, shape: tuple[int, ...]) -> list[str]
         return [name]
     if 0 in shape:
         return []
-    about = result.about(name)
+    about = result.find_output(name)
     endings = () if about is None else about.labels
     numbers = (".".join(map(str, k)) for k in product(*map(range, shape)))
     return [part_name(name, ending) for ending in endings or numbers]
@@ -133,7 +132,7 @@ def read_parquet(path: str | os.PathLike[str]) -> tuple[dict[str, Array], str]:
 
 
 def require(module: str) -> Any:
-    """Return a module of the extra ``files``, or raise an error that says how to install it."""
+    """Return a module of the extra ``files``, or raise an error with the command that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError:

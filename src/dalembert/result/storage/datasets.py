@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import Array
 
 if TYPE_CHECKING:
     import xarray
 
     from ...model import Model
-    from ..outputs import Output
+    from ..outputs.output import Output
     from ..records import Labels
     from ..result import Result
 
@@ -32,10 +33,10 @@ _MEANINGS = {
 class Source(Protocol):
     """Result with states over time and outputs by name: a `Result`, or an `Ensemble`."""
 
-    t: NDArray[np.float64]
-    q: NDArray[np.float64]
-    v: NDArray[np.float64]
-    x: NDArray[np.float64]
+    t: Array
+    q: Array
+    v: Array
+    x: Array
 
     @property
     def labels(self) -> Labels:
@@ -45,10 +46,10 @@ class Source(Protocol):
     def model(self) -> Model | None:
         """The model."""
 
-    def about(self, what: str) -> Output | None:
+    def find_output(self, what: str) -> Output | None:
         """Return unit, shape and meaning of an output, if known."""
 
-    def __getitem__(self, name: str) -> NDArray[np.float64]:
+    def __getitem__(self, name: str) -> Array:
         """Return an output, (..., n, ...)."""
 
 
@@ -79,7 +80,7 @@ def states_dataset(source: Source, names: Sequence[str] = (), lead: tuple[str, .
 def _about(source: Source) -> dict[str, str]:
     """Return the attributes of the time axis."""
     axis = getattr(source, "axis", None)
-    if axis is None or axis.plain:
+    if axis is None or axis.is_time:
         return {"units": "s"}
     return {"units": axis.unit, "long_name": axis.name}
 
@@ -97,7 +98,7 @@ def _with_output(data: xarray.Dataset, source: Source, name: str, lead: tuple[st
     values = source[name]
     attributes: dict[str, Any] = {}
     labels: tuple[str, ...] = ()
-    output = source.about(name)
+    output = source.find_output(name)
     if output is not None:
         attributes, labels = {"units": output.unit, "long_name": output.meaning}, output.labels
     dimensions = [f"{name}_{k}" for k in range(values.ndim - len(lead))]

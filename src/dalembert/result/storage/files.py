@@ -13,16 +13,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, FileError, ModelError
 from ...model import as_model
 from ...model.fingerprint import fingerprint, first_difference
-from ..outputs import Periods
+from ..outputs.motion import Periods
 from ..records import TIME, Axis, EventRecord, Labels, Stats
 from .columns import column_names, distinct
 from .datasets import variable_name
-from .formats import IndexArray, damaged, read_file, write_file
+from .formats import VariableNames, damaged, read_file, write_file
 from .output_metadata import output_metadata
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_content", "check_model", "load_result", "read_conditions", "result_of", "run_note", "save_result"]
 
-Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
 
 _DERIVED = ("a", "tau", "lam")
@@ -100,7 +99,7 @@ def check_model(note: Mapping[str, Any], model: Model) -> None:
 
 def read_conditions(model: Model, plain: Sequence[Any], gains: Sequence[float]) -> Any:
     """Return conditions from their stored form."""
-    return model.conditions(stabilization=(gains[0], gains[1])).like(plain)
+    return model.conditions(stabilization=(gains[0], gains[1])).with_plain(plain)
 
 
 def result_of(kind: type[Result], note: dict[str, Any], arrays: dict[str, Array], model: Model | None) -> Result:
@@ -159,19 +158,19 @@ def run_note(result: Result) -> dict[str, Any]:
         "events": events,
         "prescribed": result.prescribed,
         "axis": [result.axis.name, result.axis.unit],
-        "periods": [(begin, one.plain(), one.stabilization) for begin, one in periods],
-        "controlled": result.controlled,
+        "periods": [(begin, one.to_plain(), one.stabilization) for begin, one in periods],
+        "controlled": result._has_control,
     }
 
 
-def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, IndexArray]:
+def _dataset(result: Result, arrays: Mapping[str, Array]) -> tuple[Any, VariableNames]:
     """Return a Dataset with all arrays, and the variable name of each."""
     states = ("t", "q", "v", "x", *_DERIVED)
     data = result.to_xarray([name for name in arrays if name not in states])
     return data, {"t": "time"} | {name: variable_name(data, name) for name in arrays if name != "t"}
 
 
-def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], IndexArray]:
+def _table(result: Result, arrays: Mapping[str, Array]) -> tuple[dict[str, Array], VariableNames]:
     """Return all arrays as flat columns, and the columns of each array."""
     places: dict[str, list[str]] = {}
     columns: dict[str, Array] = {}

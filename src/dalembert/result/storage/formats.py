@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import FileError, ModelError
 from ...files.checksums import check_checksum, with_checksum
 from ...files.safe_files import replacing
 from .columns import distinct, foreign, read_csv, read_parquet, require, write_csv, write_parquet
 from .zarr_stores import is_result_store, read_store
 
-__all__ = ["IndexArray", "damaged", "read_file", "write_file"]
+__all__ = ["VariableNames", "damaged", "read_file", "write_file"]
 
-Array = NDArray[np.float64]
 PathLike = str | os.PathLike[str]
-IndexArray = Mapping[str, Any]
+VariableNames = Mapping[str, Any]
 """Variable name, or column names, of each array."""
 Reader = Callable[[Any, tuple[int, ...]], Array]
 
@@ -39,8 +38,8 @@ def write_file(
     note: Mapping[str, Any],
     arrays: Mapping[str, Array],
     *,
-    dataset: Callable[[], tuple[Any, IndexArray]],
-    table: Callable[[], tuple[dict[str, Array], IndexArray]] | None,
+    dataset: Callable[[], tuple[Any, VariableNames]],
+    table: Callable[[], tuple[dict[str, Array], VariableNames]] | None,
 ) -> None:
     """Write arrays and a note; the suffix selects the format.
 
@@ -99,7 +98,7 @@ def damaged(path: PathLike, error: Exception) -> FileError:
     return FileError("load", "path", os.fspath(path), remedy)
 
 
-def _whole_note(note: Mapping[str, Any], arrays: Mapping[str, Array], places: IndexArray) -> str:
+def _whole_note(note: Mapping[str, Any], arrays: Mapping[str, Array], places: VariableNames) -> str:
     shapes = {name: array.shape for name, array in arrays.items()}
     return with_checksum({"format": _FORMAT, **note, "shapes": shapes, "places": dict(places)}, arrays)
 
@@ -161,7 +160,7 @@ def _ending(item: str, path: PathLike) -> str:
     return ending
 
 
-def _with_plain_names(data: Any, places: IndexArray) -> tuple[Any, dict[str, Any]]:
+def _with_plain_names(data: Any, places: VariableNames) -> tuple[Any, dict[str, Any]]:
     """Return a Dataset with other names for those that some format or file system does not support or distinguish."""
     names = [str(name) for name in dict.fromkeys((*data.variables, *data.dims))]
     kept: dict[str, str] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
-from ..outputs import Output
+from ..outputs.output import Output
 from ..records import Labels
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ def output_metadata(result: Result, names: Iterable[str]) -> dict[str, dict[str,
     """Return the stored metadata of some outputs: unit, shape, meaning, labels, and the additions of `describe`."""
     metadata: dict[str, dict[str, Any]] = {}
     for name in names:
-        output = result.about(name)
+        output = result.find_output(name)
         if output is not None:
-            added = result.describe(name)[len(output.describe()) :] if output.unique is not None else ""
+            added = result.describe(name)[len(output.describe()) :] if output.determined is not None else ""
             shape = None if output.shape is None else list(output.shape)
             metadata[name] = {"unit": output.unit, "shape": shape, "meaning": output.meaning + added}
             metadata[name]["labels"] = list(output.labels)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import FileError, ModelError
 from ...files.safe_files import replacing
 from ..outputs.output import without_unit
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Table", "read_table", "table_of", "write_excel", "write_mat", "write_units_csv"]
 
-Array = NDArray[np.float64]
 Table = tuple[dict[str, Array], dict[str, str]]
 """Columns (n,) by name, and their units by name."""
 
@@ -60,7 +59,7 @@ def _unit(result: Result, column: str) -> str:
 
 def _about(result: Result, name: str) -> Any:
     try:
-        return result.about(name)
+        return result.find_output(name)
     except ModelError:
         return None
 

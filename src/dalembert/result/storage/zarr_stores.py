@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import FileError
 
 __all__ = ["check_metadata", "is_result_store", "read_store", "store_note"]
 
-Array = NDArray[np.float64]
 
 _NOTE = "dalembert"
 _CODECS = {"bytes", "zstd", "gzip", "blosc", "crc32c"}
@@ -56,8 +55,7 @@ def read_store(path: str | os.PathLike[str], zarr: Any) -> tuple[Callable[[str, 
         array = zarr.open_array(str(folder / name), mode="r", zarr_format=3)
         if array.shape != shape:  # before memory is allocated
             raise FileError("load", "path", os.fspath(path), f"its array {name!r} is {array.shape}, not {shape}")
-        values: Array = np.asarray(array[...], dtype=float)
-        return values
+        return np.asarray(array[...], dtype=float)
 
     return read, str(note)
 
@@ -68,8 +66,7 @@ def store_note(folder: Path, key: str) -> str:
 
 
 def _metadata(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
-    return found
+    return json.loads((folder / "zarr.json").read_text(encoding="utf-8"))
 
 
 def check_metadata(folder: Path) -> None:

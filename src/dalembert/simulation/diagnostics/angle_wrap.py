@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...connections.elements.built_in import ForceConnection
 from ...connections.elements.compound import Compound
 from ...connections.elements.element import Element
@@ -20,11 +20,10 @@ from ...model.law_inputs import law_inputs
 from ...numerics.roots import bisect
 from ...result import Result
 from ...rotation import from_rotation_vector, rotation_vectors
-from .snap_through import periods_of
+from .snap_through import over_periods
 
 __all__ = ["find_rotation_wrap", "find_rotation_wraps", "rotation_measures"]
 
-Array = NDArray[np.float64]
 
 _LOADS = ("force", "moment")
 JUMP_TOL = 1e-4  # of the load, within a time in which nothing else changes
@@ -51,9 +50,7 @@ class RotationMeasure:
             f"member {self.member!r} of element {self.force.name!r}" if self.member else f"element {self.force.name!r}"
         )
 
-    def vectors(
-        self, model: Model, t: Array, q: Array, v: Array, x: Array, conditions: Conditions | None = None
-    ) -> Array:
+    def vectors(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the rotation vector (n, 3) of the end against the first, at states."""
         if not self.member:
             ends = model.system.forces[self.force.name].ends  # of the model with other parameters
@@ -71,14 +68,10 @@ class RotationMeasure:
 
     def along(self, motion: Result) -> Array:
         """Return the rotation vector (n, 3) at the states of a motion, under the conditions that held."""
-        found = np.empty((len(motion.t), 3))
-        for rows, model, conditions in periods_of(motion):
-            t, q, v, x = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
-            found[rows] = self.vectors(model, t, q, v, x, conditions)
-        return found
+        return over_periods(motion, self.vectors)
 
     @staticmethod
-    def jumps(phi: Array) -> NDArray[np.intp]:
+    def jumps(phi: Array) -> IndexArray:
         """Return the vectors (n, 3) of a motion, by number, after which the vector wraps to its opposite."""
         near = np.flatnonzero(np.linalg.norm(np.diff(phi, axis=0), axis=1) > np.pi)
         return near[[_between(phi[k], phi[k + 1]) < MAX_ROTATION for k in near]] if len(near) else near
@@ -133,7 +126,7 @@ def find_rotation_wraps(
             good = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
             if good.sum() < 2:
                 continue
-            at = measure.jumps(measure.vectors(model_of(run), t[good], q[good], v[good], x[good]))
+            at = measure.jumps(measure.vectors(model_of(run), None, t[good], q[good], v[good], x[good]))
             if len(at):
                 jumped[run] = int(at[0])
         if not jumped:

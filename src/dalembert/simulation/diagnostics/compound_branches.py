@@ -23,8 +23,8 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...connections.elements.implicit_laws import MAX_CONTRACTION, continue_unknowns, jacobian_nearly_constant
 from ...errors import IntegrationError
 from ...model import Conditions, Model, State
@@ -32,8 +32,6 @@ from .snap_through import CompoundNodes
 
 __all__ = ["CompoundBranches"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 States = Callable[[Array], tuple[Array, Array, Array, Array]]
 Between = Callable[[int, Array], tuple[Array, Array, Array, Array]]
@@ -150,7 +148,7 @@ def _equations(compound: CompoundNodes, model: Model, given: Array, u: Array, so
     return r, J
 
 
-def _doubtful_steps(compound: CompoundNodes, model: Model, given: Array, nodes: Array) -> NDArray[np.intp]:
+def _doubtful_steps(compound: CompoundNodes, model: Model, given: Array, nodes: Array) -> IndexArray:
     """Return steps at whose end Newton's method does not contract from the last solution, or finds another."""
     begin = np.array([compound.start(row) for row in nodes[:-1]])
     sound = np.ones(len(begin), dtype=bool)
@@ -170,7 +168,7 @@ def _doubtful_steps(compound: CompoundNodes, model: Model, given: Array, nodes: 
     return np.flatnonzero(~(sound & settled & same))
 
 
-def _far_from_start(compound: CompoundNodes, model: Model, given: Array) -> NDArray[np.intp]:
+def _far_from_start(compound: CompoundNodes, model: Model, given: Array) -> IndexArray:
     """Return steps with an end at which Newton's method does not contract from the start of the search."""
     sound = np.ones(len(given), dtype=bool)
     with np.errstate(all="ignore"):

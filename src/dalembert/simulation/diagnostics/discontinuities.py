@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, UserFunctionError
 from ...model import Conditions, Model, SampledControl, State
-from ...model.callbacks import joint_forces
+from ...model.callbacks import callback_name, joint_forces
 
 if TYPE_CHECKING:
     from ..options import Options
 
 __all__ = ["CHECK_INTERVAL", "SLOW_STEP_COUNT", "find_discontinuity", "find_stateful_control", "missed_discontinuities"]
 
-Array = NDArray[np.float64]
 
 CHECK_INTERVAL = 2_000  # tried steps between two checks of progress
 SLOW_STEP_COUNT = 1e6  # tried steps predicted up to the end: discontinuities are searched
@@ -55,7 +54,7 @@ def find_discontinuity(conditions: Conditions, options: Options, state: State, a
 
 def find_stateful_control(conditions: Iterable[Conditions]) -> list[str]:
     """Return a note if a control gives other forces when called again at states of its run."""
-    for host in [own.host for own in conditions if own.host is not None and own.host.answered]:
+    for host in [own.callback for own in conditions if own.callback is not None and own.callback.answered]:
         control, answered = host.control, list(host.answered)
         assert control is not None
         for state, before in answered:
@@ -93,7 +92,7 @@ def missed_discontinuities(
             ends = _narrowed(model, control, states[k : k + 2], tau[k : k + 2, place], place)
             if ends is not None:
                 return [
-                    f"control {_title(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
+                    f"control {callback_name(control)} jumps, from {ends[0]:.6g} to {ends[1]:.6g} at "
                     f"{model.speed_names[place]!r} between t = {states[k].t:.6g} and {states[k + 1].t:.6g} s, and "
                     f"{how}. Sample it as a digital controller: give control_period=..."
                 ]
@@ -125,8 +124,8 @@ def _narrowed(model: Model, control: Callable[..., Any], states: list[State], en
 def _internal_state_note(control: object) -> str:
     """Return the note on a control with internal state."""
     return (
-        f"control {_title(control)} gives other forces when called again at states of this run: it has internal state, "
-        "and its forces depended on the calls of the method. Sample it at fixed times: give control_period=..."
+        f"control {callback_name(control)} gives other forces when called again at states of this run: it has internal "
+        "state, and its forces depended on the calls of the method. Sample it at fixed times: give control_period=..."
     )
 
 
@@ -138,8 +137,9 @@ def _noise(conditions: Conditions, state: State) -> str:
     if (answers == answers[0]).all():
         return ""
     return (
-        f"control {_title(control)} gives other forces each time it is called at the same state: noise, or internal "
-        "state. Sample it at fixed times: give control_period=..., or da.SampledControl(control, period, noise=...)"
+        f"control {callback_name(control)} gives other forces each time it is called at the same state: noise, or "
+        "internal state. Sample it at fixed times: give control_period=..., or "
+        "da.SampledControl(control, period, noise=...)"
     )
 
 
@@ -188,11 +188,8 @@ class NeighbourSample:
 
     def _steep(self, pair: Array) -> str:
         """Return a message on a force with infinite slope between two states."""
-        forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
-        change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
-        places = self.model.compiled.elements.places
-        whose = [name for name, place in places.items() if (change[place.measures] > MIN_DIFFERENCE).any()]
-        forces_text = f"the force of element {whose[0]!r} changes" if whose else "forces change"
+        name, _ = self._changed_force(pair)
+        forces_text = f"the force of element {name!r} changes" if name else "forces change"
         return (
             f"{forces_text} the more steeply the smaller the motion, as a root does at zero, down to motions below the "
             "tolerance. Give the law a finite slope there, such as s/(s**2 + e**2)**0.25 in place of "
@@ -211,33 +208,34 @@ class NeighbourSample:
 
     def _named(self, pair: Array) -> str:
         """Return a message on the owner of a discontinuity between two states."""
-        model, conditions, t0 = self.model, self.conditions, self.state.t
-        t, q, v, x = self._states(pair)
-        control = conditions.control
+        model, t0, control = self.model, self.state.t, self.conditions.control
+        _, q, v, x = self._states(pair)
         if control is not None and not isinstance(control, SampledControl):
-            states = [State(q=q[k], v=v[k], t=t0, x=x[k], run=conditions.run) for k in (0, 1)]
+            states = [State(q=q[k], v=v[k], t=t0, x=x[k], run=self.conditions.run) for k in (0, 1)]
             taus = [joint_forces(model, control, state) for state in states]
             k = int(np.abs(taus[1] - taus[0]).argmax())
             if abs(taus[1][k] - taus[0][k]) > MIN_DIFFERENCE * (abs(taus[0][k]) + abs(taus[1][k])):
                 return (
-                    f"control {_title(control)} jumps to and fro, from {taus[0][k]:.6g} to {taus[1][k]:.6g} at "
+                    f"control {callback_name(control)} jumps to and fro, from {taus[0][k]:.6g} to {taus[1][k]:.6g} at "
                     f"{model.speed_names[k]!r}, between states that are the same within the tolerance. Sample it as a "
                     "digital controller: give control_period=...; or make it smooth"
                 )
-        forces = model.report(["forces"], t, q, v, x, conditions=conditions)["forces"]
+        name, (before, after) = self._changed_force(pair)
+        if not name:
+            return _UNKNOWN_OWNER
+        return (
+            f"the force of element {name!r} jumps to and fro, from {before:.6g} to {after:.6g}, between states that "
+            "are the same within the tolerance: the motion is held at the jump, it sticks or slides there. For dry "
+            "friction use friction of the joint, or a slip speed above the tolerances; else make the law smooth, or "
+            "switch it by an event"
+        )
+
+    def _changed_force(self, pair: Array) -> tuple[str, Array]:
+        """Return the first element whose force differs between two states, and its values (2,); '' if none does."""
+        forces = self.model.report(["forces"], *self._states(pair), conditions=self.conditions)["forces"]
         change = np.abs(forces[1] - forces[0]) / np.maximum(np.abs(forces).max(axis=0), 1e-300)
-        for name, place in model.compiled.elements.places.items():
+        for name, place in self.model.compiled.elements.indices.items():
             span = place.measures
             if (change[span] > MIN_DIFFERENCE).any():
-                k = span.start + int(change[span].argmax())
-                return (
-                    f"the force of element {name!r} jumps to and fro, from {forces[0][k]:.6g} to {forces[1][k]:.6g}, "
-                    "between states that are the same within the tolerance: the motion is held at the jump, it sticks "
-                    "or slides there. For dry friction use friction of the joint, or a slip speed above the "
-                    "tolerances; else make the law smooth, or switch it by an event"
-                )
-        return _UNKNOWN_OWNER
-
-
-def _title(function: object) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))
+                return name, forces[:, span.start + int(change[span].argmax())]
+        return "", np.zeros(2)

@@ -13,13 +13,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.flexible_body import FlexibleBody
 from ...errors import BucklingWarning, DeformationWarning, ModesWarning, StiffeningWarning, warn_user
 from ...model import Model
 from ...model.cache import cached_per_model
 from ...result import Motion
-from ...result.outputs import factors_of, loaded_shapes
+from ...result.outputs.buckling import factors_of
+from ...result.outputs.deformation_recovery import loaded_shapes
 from ...structures import Structure
 from ...structures.supported_structure import without_rigid_motion
 
@@ -35,7 +37,6 @@ __all__ = [
     "spin_notes",
 ]
 
-Array = NDArray[np.float64]
 
 CLOSE = 0.1
 """Part of the buckling load above which the loss of stiffness by loads is noted, where the model neglects it."""
@@ -109,9 +110,9 @@ def slender_bodies(model: Model) -> list[tuple[Body, float]]:
     found = []
     for name in model.flexible_names:
         body = model.system.bodies[name]
-        assert body.flexible is not None
-        structure = body.flexible.structure
-        if not isinstance(structure, Structure) or structure.beams is None or body.flexible.nodes_removed:
+        flexible = body.require_flexible()
+        structure = flexible.structure
+        if not isinstance(structure, Structure) or structure.beams is None or flexible.nodes_removed:
             continue
         beams = structure.beams
         if 2 < len(structure.nodes) <= _NODES:
@@ -127,8 +128,7 @@ def _loads(motion: Motion, bodies: list[tuple[Body, float]]) -> list[Array]:
     passed, acting = motion.part("loads"), motion.part("body_loads")
     found = []
     for body, _ in bodies:
-        flexible = body.flexible
-        assert flexible is not None
+        flexible = body.require_flexible()
         size = _size(flexible)
         bent = np.abs(motion.q[:, model.q_slice(body.name)]) @ np.linalg.norm(flexible.shapes[:, 3:], axis=1).max(
             axis=0
@@ -143,8 +143,7 @@ def _loads(motion: Motion, bodies: list[tuple[Body, float]]) -> list[Array]:
 
 
 def _notes_on(motion: Motion, body: Body, *, buckles: bool) -> Iterator[str]:
-    flexible = body.flexible
-    assert flexible is not None
+    flexible = body.require_flexible()
     shapes = loaded_shapes(motion, body)
     if not np.isfinite(shapes).all():
         return
@@ -162,7 +161,7 @@ def _notes_on(motion: Motion, body: Body, *, buckles: bool) -> Iterator[str]:
 def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
     note = f"{body.name!r} is pressed by {1 / factor:.3g} of the load at which it buckles (t = {t:.6g} s)"
     if factor < 1:
-        stiff = body.flexible.stiffening if body.flexible is not None else None
+        stiff = body.require_flexible().stiffening
         segment = stiff is not None and stiff.line is not None
         remedy = "more segments" if segment else "da.beam(..., segments=n)"
         note += f": its modes do not describe the motion beyond that; use {remedy}"
@@ -177,8 +176,7 @@ def _pressed(body: Body, factor: float, t: float, *, known: bool) -> str:
 
 def _missed(motion: Motion, body: Body, shapes: Array) -> Iterator[str]:
     """Yield a note if no combination of the modes is close to the deformation of the structure."""
-    flexible = body.flexible
-    assert flexible is not None
+    flexible = body.require_flexible()
     missed, whole, moved = missed_by_modes(flexible, shapes)
     k = int(missed.argmax())
     share = missed[k] / max(float(whole.max()), 1e-300)  # relative to the largest energy
@@ -232,10 +230,9 @@ def deformation_notes(model: Model, q: Array) -> list[str]:
     """Return a note for each flexible body with a large deformation at some state (n, nq), and warn."""
     notes = []
     for name in model.flexible_names:
-        flexible = model.system.bodies[name].flexible
-        assert flexible is not None
+        flexible = model.system.bodies[name].require_flexible()
         turn, moved = _largest(flexible, q[:, model.q_slice(name)])
-        size = float(np.linalg.norm(np.ptp(flexible.nodes, axis=0))) or 1.0
+        size = _size(flexible)
         segment = flexible.stiffening is not None and flexible.stiffening.line is not None
         limit = LARGE_OF_SEGMENTS if segment else LARGE
         if turn > limit or moved > limit * size:
@@ -265,7 +262,7 @@ def _largest(flexible: FlexibleBody, eta: Array) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> list[str]:
+def spin_notes(model: Model, q: Array, v: Array) -> list[str]:
     """Return a note for each flexible body that spins too fast at some state (n, nq), (n, nv), and warn.
 
     Modes linear in the deformation lack the stiffening by centrifugal forces (Kane, Ryan and Banerjee 1987): a beam
@@ -273,8 +270,7 @@ def spin_notes(model: Model, q: NDArray[np.float64], v: NDArray[np.float64]) -> 
     """
     notes = []
     for name in model.flexible_names:
-        flexible = model.system.bodies[name].flexible
-        assert flexible is not None
+        flexible = model.system.bodies[name].require_flexible()
         if flexible.stiffening is not None or not flexible.frequencies[0] > 0:
             continue
         spin = float(np.linalg.norm(model.velocity(name, q, v)[:, :3], axis=1).max(initial=0.0))

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...closure.redundancy import near_dependence
 from ...errors import IntegrationError
 from ...model import Conditions, Model, State
 
 __all__ = ["OPEN", "check_loops_closed", "largest_gap", "loop_notes"]
 
-Array = NDArray[np.float64]
 
 MAX_STATES, MAX_MULTIPLICATIONS = 40, 20_000_000  # of the check for dependent constraints
 SHORT_STEP = 0.02  # of the median step: constraints may be dependent there
 OPEN = 1e-6  # of the characteristic length, or rad: a loop open by more is an error
 
 
-def largest_gap(
-    conditions: Conditions, t: float, q: Array, v: Array, x: Array
-) -> tuple[NDArray[np.intp], Array, Array]:
+def largest_gap(conditions: Conditions, t: float, q: Array, v: Array, x: Array) -> tuple[IndexArray, Array, Array]:
     """Return the row with the largest gap, the gap, and the scaled gap at states q (n, nq), v (n, nv), x (n, nx).
 
     Each (n,); m or rad, and parts of the characteristic length or rad.
@@ -57,5 +54,5 @@ def check_loops_closed(conditions: Conditions, end: State) -> None:
         raise IntegrationError(
             f"the run came to t = {end.t:.9g} s with {model.constraint_connections[row]!r} open by {gaps[0]:.3g} "
             f"({model.constraint_names[row]}): this is not the motion of the system; a body of the loop may be too "
-            "light beside the others for double precision"
+            "light relative to the others for double precision"
         )

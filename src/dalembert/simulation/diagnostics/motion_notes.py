@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.names import full_names
 from ...connections.elements.built_in import ForceConnection
 from ...connections.joints import Joint
@@ -19,7 +19,6 @@ from .flexible_bodies import deformation_notes, flexible_load_notes, spin_notes
 
 __all__ = ["has_checked_parts", "motion_notes"]
 
-Array = NDArray[np.float64]
 
 LIMIT_TOL = 1e-6  # rad or m: a coordinate beyond a limit by less is on it
 
@@ -106,8 +105,8 @@ def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterato
     model = motion.model
     controlled = any(c.control is not None for c in conditions)
     excess: dict[int, tuple[float, float]] = {}  # requested by the control between the states
-    for host in (host for c in conditions for host in (c.host, c.answers) if host is not None):
-        for f, (first, most) in host.asked.items():
+    for host in (host for c in conditions for host in (c.callback, c.sampled_forces) if host is not None):
+        for f, (first, most) in host.excess_efforts.items():
             before = excess.get(f, (first, most))
             excess[f] = min(before[0], first), max(before[1], most)
     for (joint, part), number in model.compiled.elements.actuated.items():
@@ -118,7 +117,7 @@ def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterato
         actuators += ["control"] if controlled and tree else []
         if not actuators:
             continue
-        requested = np.abs(motion.part("asked")[:, number])
+        requested = np.abs(motion.part("requested_effort")[:, number])
         found = [excess[f] for f in [model.v_slice(joint).start + part if tree else -1] if f in excess]
         if (requested > bound).any():
             found.append((float(motion.t[int((requested > bound).argmax())]), float(requested.max())))
@@ -135,7 +134,7 @@ def _actuator_notes(motion: Motion, conditions: Sequence[Conditions]) -> Iterato
 
 
 def _places(force: ForceConnection) -> list[tuple[str, int]]:
-    return [(joint.name, part) for joint, part in force.places]
+    return [(joint.name, part) for joint, part in force.joint_coordinates]
 
 
 def _drive_notes(motion: Motion, joints: dict[str, Joint]) -> Iterator[str]:

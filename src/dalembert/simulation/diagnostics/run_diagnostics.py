@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Array
 from ...connections.elements.contacts import CONTACTS, contact_depth
 from ...errors import SingularityError
 from ...model import Conditions, Model, State
@@ -30,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_end", "find_result_error", "run_notes", "start_notes"]
 
-Array = NDArray[np.float64]
 
 MAX_NAMED_CONTACTS = 4  # in one note
 MIN_DEPTH = 1e-12  # m: less is rounding
@@ -43,7 +40,7 @@ def start_notes(conditions: Conditions, state: State) -> list[str]:
     if not contacts:
         return []
     report = model.report(["energies"], state.t, state.q, state.v, state.x, conditions=conditions)
-    energies, rows = report["energies"], model.compiled.elements.places
+    energies, rows = report["energies"], model.compiled.elements.indices
     depths = [(contact_depth(element, float(energies[rows[name].row])), name) for name, element in contacts.items()]
     deep = sorted((pair for pair in depths if pair[0] > MIN_DEPTH), reverse=True)
     if not deep:
@@ -93,7 +90,7 @@ def run_notes(run: Run, states: tuple[Array, Array, Array, Array], *, interrupte
     if run.friction is not None:
         notes += run.friction.notes()
     conditions = [segment.conditions for segment in run.segments]
-    if has_checked_parts(model) or any(c.host is not None for c in conditions):
+    if has_checked_parts(model) or any(c.callback is not None for c in conditions):
         motion = Motion(model, *states, conditions=run.trajectory.conditions)
         notes += motion_notes(motion, conditions, call_control=not interrupted)
     if run.request.drive_jumps:
@@ -104,8 +101,8 @@ def run_notes(run: Run, states: tuple[Array, Array, Array, Array], *, interrupte
     noisy, missed = run.total_counts()[6:8].tolist()
     if noisy:
         notes.append(f"{noisy} steps close to a singular position were accepted with an error explained by rounding")
-    if model.thresholds:
-        notes += [frequent_note(model, t, threshold) for threshold, t in run.all_released_branches().items()]
+    if model.switching_functions:
+        notes += [frequent_note(model, t, function) for function, t in run.all_released_branches().items()]
         first = run.first_missed()
         notes += [] if first is None else [fixed_step_note(model, missed, first)]
     return notes

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import listed
 from ...model import Conditions
 from ..options import Options
 
 __all__ = ["small_motion_notes"]
 
-Array = NDArray[np.float64]
 
 NEAR_TOLERANCE = 100.0  # tolerances: smaller amplitudes may show the tolerance
 NOISE = 1e-2  # tolerances: smaller amplitudes are rounding
@@ -47,7 +46,9 @@ def small_motion_notes(conditions: Conditions, options: Options, q: Array, v: Ar
         dofs = names.v[owner]
         if coordinates.stop - coordinates.start == dofs.stop - dofs.start:
             moved[dofs] = np.ptp(q[:, coordinates], axis=0)
-    small = (moved < NEAR_TOLERANCE * places) & (fastest < NEAR_TOLERANCE * speeds) & ~conditions.given
+    small = (
+        (moved < NEAR_TOLERANCE * places) & (fastest < NEAR_TOLERANCE * speeds) & ~conditions.acceleration_prescribed
+    )
     small &= (moved > NOISE * places) & (fastest > NOISE * speeds)
     found = [(names.speeds[k], moved[k], names.speed_units[k], places[k]) for k in np.flatnonzero(small)]
     weak = (spread < NEAR_TOLERANCE * states) & (spread > NOISE * states)

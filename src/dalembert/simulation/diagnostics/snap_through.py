@@ -8,12 +8,13 @@ from discontinuous laws.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array, IndexArray
 from ...connections.elements.compound import Compound
 from ...connections.elements.implicit_laws import slopes_of_unknowns, solved_from, weakest_direction
 from ...connections.elements.signals import Reaction
@@ -24,9 +25,8 @@ from ...model.law_inputs import law_inputs
 from ...result import Result
 from ...rotation import from_rotation_vector
 
-__all__ = ["CompoundNodes", "compound_nodes", "find_snap_through", "fold_message", "periods_of"]
+__all__ = ["CompoundNodes", "compound_nodes", "find_snap_through", "fold_message", "over_periods"]
 
-Array = NDArray[np.float64]
 
 JUMP_TOL = 1e-3  # of the range of a node: a larger change is a jump; near a fold a root moves by about 1e-6
 N_HALVINGS = 40  # of a step, down to 1e-12 of it
@@ -48,25 +48,16 @@ class CompoundNodes:
 
     def nodes(self, motion: Result) -> Array:
         """Return positions of nodes (n, k) at the states of a motion; NaN where there is no solution."""
-        found = np.empty((len(motion.t), len(self.columns)))
-        for rows, model, conditions in periods_of(motion):
-            states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
-            found[rows] = self.nodes_at(model, conditions, *states)
-        return found
+        return over_periods(motion, self.nodes_at)
 
     def nodes_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return positions of nodes (n, k) at states; NaN where there is no solution."""
         number = _core.report_parts.index("signals")
-        found: Array = model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
-        return found
+        return model._report([number], q, v, t=t, x=x, conditions=conditions)[0][:, self.columns]
 
     def inputs(self, motion: Result) -> Array:
         """Return the inputs of the law at the states of a motion, (n, inputs)."""
-        found = np.empty((len(motion.t), len(self.element.input_names)))
-        for rows, model, conditions in periods_of(motion):
-            states = (np.ascontiguousarray(part[rows]) for part in (motion.t, motion.q, motion.v, motion.x))
-            found[rows] = self.inputs_at(model, conditions, *states)
-        return found
+        return over_periods(motion, self.inputs_at)
 
     def inputs_at(self, model: Model, conditions: Conditions | None, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the inputs of the law at states, (n, inputs)."""
@@ -83,7 +74,7 @@ class CompoundNodes:
         """Return residuals (..., m) and Jacobians (..., m, m) of the unknowns (..., m), for inputs (..., inputs)."""
         m = len(self.element.unknowns)
         rows = np.concatenate([given, unknowns], axis=-1)
-        row = model.compiled.elements.places[self.name].row
+        row = model.compiled.elements.indices[self.name].row
         found = model._law_equations(row, np.ascontiguousarray(rows.reshape(-1, rows.shape[-1])))
         found = found.reshape(*rows.shape[:-1], m + m * m)
         return found[..., :m], found[..., m:].reshape(*rows.shape[:-1], m, m)
@@ -120,16 +111,23 @@ class CompoundNodes:
     def positions(self, unknowns: Array) -> Array:
         """Return the positions of nodes (k,) among unknowns (m,)."""
         names = list(self.element.unknowns)
-        found: Array = unknowns[[names.index(name) for name in self.unknowns]]
-        return found
+        return unknowns[[names.index(name) for name in self.unknowns]]
 
 
-def periods_of(motion: Result) -> list[tuple[NDArray[np.intp], Model, Conditions | None]]:
-    """Return rows of a motion, and the model and conditions that hold there."""
+def over_periods(motion: Result, evaluate: Callable[..., Array]) -> Array:
+    """Return ``evaluate(model, conditions, t, q, v, x)`` (n, k) at the states of a motion, by periods of conditions."""
     assert motion.model is not None
+    states = motion.t, motion.q, motion.v, motion.x
     if motion.conditions is None:
-        return [(np.arange(len(motion.t)), motion.model, None)]
-    return [(rows, conditions.model, conditions) for rows, conditions in motion.conditions(motion.t)]
+        return evaluate(motion.model, None, *states)
+    parts = [
+        (rows, evaluate(conditions.model, conditions, *(np.ascontiguousarray(part[rows]) for part in states)))
+        for rows, conditions in motion.conditions(motion.t)
+    ]
+    found = np.empty((len(motion.t), parts[0][1].shape[1]))
+    for rows, values in parts:
+        found[rows] = values
+    return found
 
 
 @cached_per_model
@@ -161,7 +159,7 @@ def find_snap_through(result: Result) -> SingularityError | None:
     if not compounds:
         return None
     motion = result
-    inside_steps = result.steps[(result.steps > result.t[0]) & (result.steps < result.t[-1])]
+    inside_steps = result.step_times[(result.step_times > result.t[0]) & (result.step_times < result.t[-1])]
     if len(inside_steps) > len(result.t):  # stored at output times rather than steps
         motion = result.at(np.unique(np.concatenate([result.t[[0, -1]], inside_steps])))
     found = [jump for compound in compounds for jump in _jumps(result, motion, compound)]
@@ -172,7 +170,7 @@ def _jumps(result: Result, motion: Result, compound: CompoundNodes) -> list[tupl
     """Return times and messages of the jumps of nodes of a compound in a result."""
     nodes, t = compound.nodes(motion), motion.t
     lost = np.flatnonzero(~np.isfinite(nodes).all(axis=1))
-    if len(lost):  # nothing that moves hangs on it, or the run would have ended there
+    if len(lost):  # no moving body depends on it, or the run would have ended there
         when = float(t[lost[0]])
         if lost[0] == 0:
             return [(when, f"at t = {when:.6g} s element {compound.name!r} finds no inner equilibrium")]
@@ -191,18 +189,17 @@ def _jumps(result: Result, motion: Result, compound: CompoundNodes) -> list[tupl
 
 def _seen(nodes: Array) -> Array:
     """Return the least jump of each coordinate, (k,)."""
-    seen: Array = JUMP_TOL * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300)
-    return seen
+    return np.asarray(JUMP_TOL * np.maximum(np.ptp(nodes, axis=0), 1e-6 * np.abs(nodes).max(initial=0.0) + 1e-300))
 
 
-def _uneven(t: Array, nodes: Array, seen: Array) -> NDArray[np.intp]:
+def _uneven(t: Array, nodes: Array, seen: Array) -> IndexArray:
     """Return the steps in which nodes move faster than in the neighbouring steps."""
     h, moved = np.diff(t), np.abs(np.diff(nodes, axis=0))
     rate = np.divide(moved, h[:, None], out=np.zeros_like(moved), where=h[:, None] > 0.0)
-    beside = np.zeros_like(rate)
-    beside[1:] = rate[:-1]
-    beside[:-1] = np.maximum(beside[:-1], rate[1:])
-    return np.flatnonzero(((moved > seen) & (rate > RATE_RATIO * beside)).any(axis=1) & (h > 0.0))
+    neighbours = np.zeros_like(rate)
+    neighbours[1:] = rate[:-1]
+    neighbours[:-1] = np.maximum(neighbours[:-1], rate[1:])
+    return np.flatnonzero(((moved > seen) & (rate > RATE_RATIO * neighbours)).any(axis=1) & (h > 0.0))
 
 
 def _narrowed(result: Result, compound: CompoundNodes, t: Array, nodes: Array) -> list[tuple[float, float]]:

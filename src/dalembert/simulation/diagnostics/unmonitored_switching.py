@@ -22,25 +22,25 @@ def fixed_step_note(model: Model, count: int, first: tuple[float, int]) -> str:
     first : (float, int)
         Time of the first one, s, and the number of its switching function.
     """
-    t, threshold = first
+    t, function = first
     more = f", and {count - 1} more steps did so" if count > 1 else ""
     return (
-        f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changed sign and back within a step "
+        f"t = {t:.6g} s: the switching function of {owner_of(model, function)} changed sign and back within a step "
         f"of fixed length{more}, and both changes were missed; {_REMEDY}"
     )
 
 
-def frequent_note(model: Model, t: float, threshold: int) -> str:
+def frequent_note(model: Model, t: float, function: int) -> str:
     """Return the note about a branch that changes too often for each change to end a step, from a time on, s."""
     return (
-        f"t = {t:.6g} s: the switching function of {owner_of(model, threshold)} changes sign too often for steps to "
+        f"t = {t:.6g} s: the switching function of {owner_of(model, function)} changes sign too often for steps to "
         "end at each change: from there on its branch follows the state within steps"
     )
 
 
 def unmonitored_note(model: Model, method: str) -> list[str]:
     """Return the note that a method of another package does not monitor switching functions, if there are any."""
-    owners = list(dict.fromkeys(owner_of(model, k) for k in range(len(model.thresholds))))
+    owners = list(dict.fromkeys(owner_of(model, k) for k in range(len(model.switching_functions))))
     if not owners:
         return []
     return [

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import IntegrationError
 from ...model import Conditions, State
 from ...model.batched_control import ControlNotBatchable
 from ...result import Result
-from ..events.discontinuity_times import breaks_until
+from ..events.discontinuity_times import discontinuity_times_until
 from ..events.events import EventFunctions
 from ..execution import execute_run
 from ..interrupts import Interrupt
@@ -21,8 +21,6 @@ from ..request import SimulationRequest
 from .simd_runs import batched_control
 
 __all__ = ["RepeatedSteps"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -37,7 +35,7 @@ class RepeatedSteps:
     ----------
     conditions : Conditions
     options : Options
-    breaks : (k,) s
+    discontinuity_times : (k,) s
         Discontinuity times given by the user.
     span : (float, float) s
         Start and end.
@@ -51,7 +49,7 @@ class RepeatedSteps:
 
     conditions: Conditions
     options: Options
-    breaks: Array
+    discontinuity_times: Array
     span: tuple[float, float]
     start: State
     has_varied_model: bool = False
@@ -61,18 +59,18 @@ class RepeatedSteps:
         """Return q (k, nq), v (k, nv) and x (k, nx) at times (k,)."""
         points, places = np.unique(times, return_inverse=True)
         begin, end = self.span
-        breaks = self._known_breaks()
-        table = breaks, np.array([0, len(breaks)], dtype=np.int64)
+        times = self._known_discontinuities()
+        table = times, np.array([0, len(times)], dtype=np.int64)
         q, v, x = (np.ascontiguousarray(part[None]) for part in (self.start.q, self.start.v, self.start.x))
         model = self.conditions.model
-        own = model.mapped_parameters[None] if self.has_varied_model and not model.recompiled else None
+        own = model.mapped_parameters[None] if self.has_varied_model and not model.is_recompiled else None
         control = batched_control(self.conditions) if self.batched else None
         stepper, given = self.options.integrator(self.conditions), (begin, end, points, q, v, x, None, own, 1, *table)
         with Interrupt() as interrupt:
             try:
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag, control)
+                _, reached, _, *states = stepper.run_batch(*given, interrupt.flag, control)
             except ControlNotBatchable:  # its behaviour has changed since
-                _, reached, _, *states = stepper.batch(*given, interrupt.flag)
+                _, reached, _, *states = stepper.run_batch(*given, interrupt.flag)
         if interrupt.pressed:
             raise KeyboardInterrupt
         q, v, x = (part[0][places] for part in states)
@@ -80,17 +78,21 @@ class RepeatedSteps:
             raise IntegrationError(f"the run reached t = {reached[0]:.6g} s only; no states are known after that")
         return q, v, x
 
-    def run_breaks(self) -> Array:
+    def run_discontinuity_times(self) -> Array:
         """Return the discontinuity times, (k,) s, with approximate times of branch changes."""
-        known = self._known_breaks()
-        return np.union1d(known, self._single.breaks) if self.conditions.model.thresholds else known
+        known = self._known_discontinuities()
+        return (
+            np.union1d(known, self._single.discontinuity_times) if self.conditions.model.switching_functions else known
+        )
 
-    def _known_breaks(self) -> Array:
-        return breaks_until(self.conditions, *self.span, smooth=not self.options.step, also=self.breaks)
+    def _known_discontinuities(self) -> Array:
+        return discontinuity_times_until(
+            self.conditions, *self.span, smooth=not self.options.step, also=self.discontinuity_times
+        )
 
     def step_ends(self) -> Array:
         """Return approximate ends of steps, (k,) s."""
-        return self._single.steps
+        return self._single.step_times
 
     @cached_property
     def _single(self) -> Result:
@@ -103,7 +105,7 @@ class RepeatedSteps:
             events=EventFunctions(self.conditions.model, ()),
             times=np.array([begin, end]),
             state=self.start,
-            breaks=self.breaks,
+            discontinuity_times=self.discontinuity_times,
         )
         interrupt = Interrupt()
         result = execute_run(request, interrupt)

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer
+from ...arrays import Array, IndexArray
 from ...checks import checked
 from ...errors import IntegrationError, ModelError
 from ...model import Conditions, Model, State, as_model
@@ -31,21 +31,21 @@ from .groups import EnsembleGroups
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["Ensemble", "run_messages", "run_status"]
 
-Array = NDArray[np.float64]
 
 _REASONS = {
-    "underflow": "no step is small enough",
+    "step_underflow": "no step is small enough",
     "not_finite": "accelerations are not finite",
-    "apart": "the loops cannot be closed",
-    "host": "its control failed",
-    "unsolved": "the equations of an implicit step cannot be solved",
+    "loops_open": "the loops cannot be closed",
+    "callback_failed": "its control failed",
+    "newton_failed": "the equations of an implicit step cannot be solved",
     "open": "a loop is open at its end",
     "stopped": "interrupted",
     "event": "an event ended it",
-    "crawls": "its steps became too short to reach the end: a force may jump to and fro",
+    "stagnated": "its steps became too short to reach the end: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
 
@@ -131,7 +131,7 @@ class Ensemble(Answer):
         span = f"{self.t[0]:.6g} to {self.t[-1]:.6g} s"
         return f"{len(self)} runs, {len(self.t)} times, {span}, {ending}"
 
-    def about(self, what: Any) -> Output:
+    def find_output(self, what: Any) -> Output:
         """Return unit, shape and meaning of an output."""
         return Output.of(self.model, what)
 
@@ -160,10 +160,10 @@ class Ensemble(Answer):
             stats=self.stats,
             status=self.status[number],
             message=self._messages[number],
-            conditions=None if conditions.as_described else single_period(conditions),
+            conditions=None if conditions.is_default else single_period(conditions),
             dense=between,
-            steps=() if between is None else between.step_ends,
-            breaks=() if between is None else between.run_breaks,
+            step_times=() if between is None else between.step_ends,
+            discontinuity_times=() if between is None else between.run_discontinuity_times,
         )
 
     def _dense_output(self, number: int, conditions: Conditions) -> RepeatedSteps | None:
@@ -193,7 +193,7 @@ class Ensemble(Answer):
         return Labels.of(self.model)
 
     @checked("show")
-    def plot(self, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+    def plot(self, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Axes]:
         """Plot outputs of all runs over time, one panel for each unit, and return the matplotlib axes.
 
         Parameters
@@ -318,7 +318,7 @@ class Ensemble(Answer):
         run, time = np.nonzero(good)
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
-        def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+        def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
             if self._parameters is None and self._conditions.control is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...errors import DalembertError, ModelError
-from ...model import Conditions, HeldControl, History, Model, SampledControl, State
+from ...model import Conditions, History, Model, SampledControl, SampledForces, State
 from ...result import Motion, Result, Stats, single_period
 from ..diagnostics.angle_wrap import find_rotation_wraps
 from ..diagnostics.discontinuities import missed_discontinuities
@@ -30,14 +31,13 @@ from .simd_runs import BatchOutcome, EnsembleRunner
 
 __all__ = ["execute_ensemble", "run_alone", "runs_separately"]
 
-Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
 RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
 
 SUMMED_STATS = ("steps", "rejected", "evaluations", "jacobians", "factorizations", "wall_time")
 N_DEFAULT_TIMES = 101  # output times of an ensemble
 MAX_NOTES = 20  # of single runs, among those of the ensemble
-UNEXPLAINED = ("crawls", "underflow", "not_finite", "unsolved")  # outcomes of the core without a cause
+UNEXPLAINED = ("stagnated", "step_underflow", "not_finite", "newton_failed")  # outcomes of the core without a cause
 MAX_REPEATED = 3  # failed runs of each of these outcomes that are repeated alone to find the cause
 
 
@@ -77,7 +77,7 @@ def run_alone(
 ) -> Result:
     """Execute one run of an ensemble by itself, with its own memory of control, delays, friction and events."""
     if isinstance(conditions.control, SampledControl):
-        conditions = conditions.changed(answers=HeldControl(request.model.nv))
+        conditions = conditions.changed(sampled_forces=SampledForces(request.model.nv))
     if conditions.history is not None:
         conditions = conditions.changed(history=History(request.model))
     own = SimulationRequest(
@@ -89,7 +89,7 @@ def run_alone(
         times=times,
         state=start,
         friction=None if request.friction is None else request.friction.fresh(conditions.model),
-        breaks=request.breaks,
+        discontinuity_times=request.discontinuity_times,
     )
     return execute_run(own, interrupt)
 
@@ -105,7 +105,9 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
     q, v, x, notes = runs.starts(request.state, request.t_start, request.joint_limits)
     notes = [*request.notes, *notes]
     with interrupt:
-        made = EnsembleRunner(runs, groups, options, span, times, (q, v, x), request.breaks, interrupt).execute()
+        made = EnsembleRunner(
+            runs, groups, options, span, times, (q, v, x), request.discontinuity_times, interrupt
+        ).execute()
     ends, states = made.outcomes, made.states
     notes += made.notes
     for run, error in made.errors.items():
@@ -140,7 +142,7 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         atol=options.atol,
     )
     start = State(q=q, v=v, t=request.t_start, x=x)
-    taken = RepeatedSteps(conditions, options, request.breaks, span, start, batched=made.batched)
+    taken = RepeatedSteps(conditions, options, request.discontinuity_times, span, start, batched=made.batched)
     ensemble = Ensemble(conditions, times, states, ends, made.reached, stats, parameters=runs.numbers, taken=taken)
     if len(made.errors) == runs.count and request.on_error != "return":  # no run has more than its error
         defer_interrupt(interrupt)

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Conditions, Model, State
@@ -34,8 +34,6 @@ __all__ = [
     "loaded_runs",
     "save_ensemble",
 ]
-
-Array = NDArray[np.float64]
 
 
 def ensemble_dataset(ensemble: Ensemble, names: Sequence[str] = ()) -> xarray.Dataset:
@@ -86,14 +84,14 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         "reached": ensemble.reached.tolist(),
         "stats": asdict(ensemble.stats),
         "model": fingerprint(ensemble.model),
-        "conditions": (conditions.plain(), conditions.stabilization),
+        "conditions": (conditions.to_plain(), conditions.stabilization),
         "controlled": conditions.control is not None,
     }
     if ensemble._taken is not None and ensemble._taken.span[0] == ensemble.t[0]:
         taken = ensemble._taken
         options = taken.options
         plain = {name: value for name, value in options.to_plain().items() if value not in (np.inf, 0.0)}
-        note["taken"] = (plain, options.project, taken.breaks.tolist(), taken.span)
+        note["taken"] = (plain, options.project, taken.discontinuity_times.tolist(), taken.span)
     if ensemble._runs is not None:  # executed separately
         note["runs"] = [None if run is None else run_note(run) for run in ensemble._runs]
         for name, dimensions in _OF_RUNS.items():
@@ -136,11 +134,11 @@ def loaded_dense_output(note: dict[str, Any], arrays: dict[str, Array], conditio
     """Return the dense output of an ensemble in a file; None if there is none."""
     if "taken" not in note or note["controlled"]:
         return None
-    plain, project, breaks, span = note["taken"]
+    plain, project, discontinuity_times, span = note["taken"]
     given = {"max_step": None, "step": None, "spectral_radius": 0.0} | plain
     options = make_options(conditions.model, **given, project=project)
     start = State(q=arrays["q"][:, 0], v=arrays["v"][:, 0], t=span[0], x=arrays["x"][:, 0])
-    return RepeatedSteps(conditions, options, np.array(breaks, dtype=float), tuple(span), start)
+    return RepeatedSteps(conditions, options, np.array(discontinuity_times, dtype=float), tuple(span), start)
 
 
 def load_ensemble(path: str | os.PathLike[str], model: Model) -> tuple[Conditions, dict[str, Any], dict[str, Array]]:

@@ -15,18 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...model import Conditions, Model, State
 from ...model.conditions import checked_parameter, followed, parameter_place
 from ...model.variants import check_numbers
 from ..diagnostics.loop_drift import largest_gap
-from ..events.discontinuity_times import breaks_until, discontinuity_sources
+from ..events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ..options import Options
 from ..start import rows_of, start_states
 
 __all__ = ["BatchGroup", "EnsembleGroups"]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 START_INDEPENDENT_GROUPS = ("gravity", "named")  # no start depends on these; named ones act through others
 INERTIA_GROUPS = ("body", "modes")  # weights of the projection of start velocities
@@ -107,7 +106,7 @@ class EnsembleGroups:
         elements = np.ascontiguousarray(numbers[:, :count])
         if not self.has_varied_model:
             return [BatchGroup(all_runs, self[0], elements, None)]
-        if self.conditions.model.family.hosted:
+        if self.conditions.model.family.callback_laws:
             alike = _equal_rows(numbers[:, count:])
             return [BatchGroup(rows, self[rows[0]], np.ascontiguousarray(elements[rows]), None) for rows in alike]
         check_numbers(self.conditions.model.family, numbers, "simulate")
@@ -124,7 +123,7 @@ class EnsembleGroups:
         if not self.conditions.model.nc or self.kinds.isdisjoint(GEOMETRY_GROUPS):
             return {}
         each = ((run, self[run]) for run in range(self.count))
-        return {run: own for run, own in each if own.model.recompiled}
+        return {run: own for run, own in each if own.model.is_recompiled}
 
     def starts(
         self, state: State | Mapping[str, Any] | None, t: float, limits: bool
@@ -135,7 +134,7 @@ class EnsembleGroups:
         plain = free and isinstance(state, State)
         without = (
             (*START_INDEPENDENT_GROUPS, *INERTIA_GROUPS)
-            if free and state is None and not model.system.places
+            if free and state is None and not model.system.placements
             else START_INDEPENDENT_GROUPS
         )
         if self.numbers is None or plain or self.kinds <= set(without):
@@ -152,13 +151,13 @@ class EnsembleGroups:
         q, v, x = (np.ascontiguousarray(np.concatenate(part)[order]) for part in zip(*found, strict=True))
         return q, v, x, notes
 
-    def breaks(
+    def discontinuity_times(
         self, group: BatchGroup, t_start: float, t_end: float, options: Options, also: Array
     ) -> tuple[Array, NDArray[np.int64]]:
         """Return the discontinuity times of all runs in sequence, and their offsets (k + 1,)."""
 
         def of(given: Conditions) -> Array:
-            return breaks_until(given, t_start, t_end, smooth=not options.step, also=also)
+            return discontinuity_times_until(given, t_start, t_end, smooth=not options.step, also=also)
 
         if self.numbers is None or not (discontinuity_sources(group.conditions.model).uses or "law" in self.kinds):
             rows = [of(group.conditions)] * len(group.rows)
@@ -190,7 +189,7 @@ def _kind(group: Any) -> str:
     return "body" if group.what == "joint" and group.key[1] == "armature" else str(group.what)
 
 
-def _columns(model: Model, kinds: tuple[str, ...]) -> NDArray[np.bool_]:
+def _columns(model: Model, kinds: tuple[str, ...]) -> BoolArray:
     """Return a mask of the model parameters of some kinds."""
     own = model.family.compiled.numbers
     marks = np.zeros(len(own.values), dtype=bool)

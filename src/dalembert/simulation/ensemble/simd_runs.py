@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array
 from ...model import Conditions, SampledControl
 from ...model.batched_control import BatchedControl, ControlNotBatchable
 from ...model.callbacks import callback_name
@@ -18,8 +18,6 @@ from ..options import Options
 from .groups import BatchGroup, EnsembleGroups
 
 __all__ = ["BatchOutcome", "EnsembleRunner", "batched_control"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +50,12 @@ class BatchOutcome:
 
 def batched_control(conditions: Conditions) -> BatchedControl | None:
     """Return the batched control; None without a control, with a sampled one, or with laws in Python."""
-    host = conditions.host
+    host = conditions.callback
     if (
         host is None
         or host.control is None
         or isinstance(host.control, SampledControl)
-        or conditions.model.family.hosted
+        or conditions.model.family.callback_laws
     ):
         return None
     return BatchedControl(host)
@@ -79,7 +77,7 @@ class EnsembleRunner:
         Output times.
     start : three of (B, n)
         q, v and x at the start.
-    breaks : (m,) s
+    discontinuity_times : (m,) s
         Discontinuity times given by the user.
     interrupt : Interrupt
     """
@@ -90,7 +88,7 @@ class EnsembleRunner:
     span: tuple[float, float]
     times: Array
     start: tuple[Array, Array, Array]
-    breaks: Array
+    discontinuity_times: Array
     interrupt: Interrupt
 
     def execute(self) -> BatchOutcome:
@@ -112,14 +110,16 @@ class EnsembleRunner:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
         for group in self.groups:
-            breaks_of_all, spans = self.members.breaks(group, *self.span, self.options, self.breaks)
+            all_times, spans = self.members.discontinuity_times(
+                group, *self.span, self.options, self.discontinuity_times
+            )
             q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in self.start)
-            stepper, host = self.options.integrator(group.conditions), group.conditions.host
+            stepper, host = self.options.integrator(group.conditions), group.conditions.callback
             if control is not None:
                 control.numbers = group.rows
             with nullcontext() if host is None else host.serving(group.rows.tolist()):
                 parts.append(
-                    stepper.batch(
+                    stepper.run_batch(
                         *self.span,
                         self.times,
                         q_0,
@@ -128,10 +128,10 @@ class EnsembleRunner:
                         group.elements,
                         group.own,
                         threads=_core.threads(),
-                        breaks=breaks_of_all,
-                        spans=spans,
+                        discontinuities=all_times,
+                        discontinuity_offsets=spans,
                         flag=self.interrupt.flag,
-                        together=control,
+                        batched_control=control,
                     )
                 )
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}

@@ -1,7 +1,8 @@
 """Discontinuity times of the equations of motion: steps end there.
 
 Time laws list theirs. Formulas are searched for switching functions of time alone. Python functions may have an
-attribute `breaks`. A step ends with the values before a discontinuity, and the next begins with those after it.
+attribute `discontinuity_times`. A step ends with the values before a discontinuity, and the next begins with those
+after it.
 """
 
 from __future__ import annotations
@@ -11,21 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.elements.element import Element
 from ...connections.elements.signals import Delay, Reaction, Sensor
 from ...connections.formulas.switching_times import Switch, merge_close_times, switch_times, switches_of
-from ...connections.laws import Law, Spline, breaks_of
+from ...connections.laws import Law, Spline, discontinuity_times_of
 from ...model import Model, SampledControl
 from ...model.cache import cached_per_model
 
 if TYPE_CHECKING:
     from ...model import Conditions
 
-__all__ = ["DiscontinuityTimes", "breaks_until", "discontinuity_sources"]
+__all__ = ["DiscontinuityTimes", "discontinuity_sources", "discontinuity_times_until"]
 
-Array = NDArray[np.float64]
 
 MAX_DELAY_GENERATIONS = 4  # repetitions of a discontinuity by a delay; later ones are smooth enough
 MAX_DELAYED_TIMES = 1000  # in one generation
@@ -37,13 +37,13 @@ class _Formulas:
 
     switches: list[Switch]
     laws: dict[int, Law]  # time laws of inputs, by number
-    places: dict[int, int]  # indices of inputs that are parameters
+    parameter_indices: dict[int, int]  # indices of inputs that are parameters
 
-    def breaks(self, parameters: Array, t_start: float, t_end: float) -> Array:
+    def discontinuity_times(self, parameters: Array, t_start: float, t_end: float) -> Array:
         inputs: dict[int, Any] = {0: lambda t: t}
         inputs |= {number: _values(law) for number, law in self.laws.items()}
-        inputs |= {number: float(parameters[place]) for number, place in self.places.items()}
-        of_laws = [breaks_of(law, t_start, t_end) for law in self.laws.values()]
+        inputs |= {number: float(parameters[place]) for number, place in self.parameter_indices.items()}
+        of_laws = [discontinuity_times_of(law, t_start, t_end) for law in self.laws.values()]
         return switch_times(self.switches, inputs, np.concatenate([np.zeros(0), *of_laws]), t_start, t_end)
 
 
@@ -66,11 +66,11 @@ class DiscontinuityTimes:
             if isinstance(element, Element):
                 self._take(model, force.name, element)
         self.uses = {
-            formulas.places[number]
+            formulas.parameter_indices[number]
             for formulas in self.formulas
             for switch in formulas.switches
             for number in switch.inputs
-            if number in formulas.places
+            if number in formulas.parameter_indices
         }
 
     def _take(self, model: Model, name: str, element: Element) -> None:
@@ -84,7 +84,7 @@ class DiscontinuityTimes:
         self.delays += [source for source in sources.values() if isinstance(source, Delay)]
         self.laws += [source for source in sources.values() if not isinstance(source, Delay)]
         if element.program is None:
-            self.laws.append(element.force)  # a function may have an attribute `breaks`
+            self.laws.append(element.force)  # a function may have an attribute `discontinuity_times`
             return
         laws = {number: source for number, source in sources.items() if not isinstance(source, Delay)}
         places = {takes.index(label): model.parameter_names[f"{name}.{label}"] for label in element.parameters}
@@ -97,8 +97,8 @@ class DiscontinuityTimes:
         if not (self.laws or self.formulas or self.delays):
             return np.zeros(0)
         laws = self.laws if smooth else [law for law in self.laws if not isinstance(law, Spline)]
-        times = [breaks_of(law, t_start, t_end) for law in laws]
-        times += [formulas.breaks(parameters, t_start, t_end) for formulas in self.formulas]
+        times = [discontinuity_times_of(law, t_start, t_end) for law in laws]
+        times += [formulas.discontinuity_times(parameters, t_start, t_end) for formulas in self.formulas]
         if self.delays:
             times.append(
                 self._delayed_times(
@@ -110,7 +110,9 @@ class DiscontinuityTimes:
     def _delayed_times(self, times: Array, t_start: float, t_end: float, most: int) -> Array:
         """Return discontinuity times and the start repeated by delays, (n,) s, each generation smoother."""
         spans = np.unique([delay.time for delay in self.delays])
-        found = [breaks_of(delay.before, t_start - delay.time, t_start) + delay.time for delay in self.delays]
+        found = [
+            discontinuity_times_of(delay.before, t_start - delay.time, t_start) + delay.time for delay in self.delays
+        ]
         for _ in range(most):
             times = merge_close_times((times[:, None] + spans).ravel())
             times = times[times <= t_end]
@@ -126,13 +128,15 @@ def discontinuity_sources(model: Model) -> DiscontinuityTimes:
     return DiscontinuityTimes(model)
 
 
-def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth: bool = True, also: Any = ()) -> Array:
+def discontinuity_times_until(
+    conditions: Conditions, t_start: float, t_end: float, *, smooth: bool = True, also: Any = ()
+) -> Array:
     """Return all discontinuity times of a run from its start up to an end, (n,) s.
 
     Parameters
     ----------
     conditions : Conditions
-        Parameters, and a control that may be sampled or have an attribute `breaks`.
+        Parameters, and a control that may be sampled or have an attribute `discontinuity_times`.
     smooth : bool
         Whether jumps of high derivatives count; not for methods with a fixed step.
     also : (k,) s
@@ -143,9 +147,9 @@ def breaks_until(conditions: Conditions, t_start: float, t_end: float, *, smooth
         return times
     further = np.asarray(also, dtype=float)
     if isinstance(conditions.control, SampledControl):
-        fixed = conditions.control.breaks(t_start, t_end)
+        fixed = conditions.control.discontinuity_times(t_start, t_end)
     else:
-        fixed = breaks_of(conditions.control, t_start, t_end)
+        fixed = discontinuity_times_of(conditions.control, t_start, t_end)
     further = further[(further >= t_start) & (further <= t_end)]
     times = np.concatenate([times, further])
     if len(fixed) and len(times):  # sample times take precedence over others that round to them

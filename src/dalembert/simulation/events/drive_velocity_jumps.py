@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.drives import Drive
 from ...connections.laws import (
     N_SAMPLES,
@@ -24,7 +24,7 @@ from ...connections.laws import (
     Ramp,
     SmoothedLaw,
     Spline,
-    breaks_of,
+    discontinuity_times_of,
     find_jumps,
 )
 from ...errors import ModelError
@@ -35,7 +35,6 @@ from .velocity_jumps import velocities_after_jump
 
 __all__ = ["DriveVelocityJump", "JumpEvent", "check_no_jumps", "drive_velocity_jumps", "jump_events", "jump_notes"]
 
-Array = NDArray[np.float64]
 Step = tuple[float, float, float, float]  # last time before a jump, first time after it, values there
 
 _SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, SmoothedLaw)
@@ -70,8 +69,8 @@ def drive_velocity_jumps(
     Raises
     ------
     ModelError
-        If a function jumps and neither its derivative nor `FunctionLaw.breaks` is given: finite differences across the
-        jump would be wrong.
+        If a function jumps and neither its derivative nor `FunctionLaw.discontinuity_times` is given: finite
+        differences across the jump would be wrong.
     """
     found = []
     for drive in model.drives:
@@ -92,9 +91,9 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
     """Return the velocity jumps of a law."""
     inner = law.law if isinstance(law, Integral) else law
     level = 1 if isinstance(law, Integral) else drive.level
-    known = breaks_of(inner, float(times[0]), float(times[-1]))
+    known = discontinuity_times_of(inner, float(times[0]), float(times[-1]))
     if len(known) or isinstance(inner, Piecewise):
-        return _at_breaks(inner, known, level, times)
+        return _at_discontinuities(inner, known, level, times)
     if not isinstance(inner, FunctionLaw):
         return find_jumps(lambda t: inner(t)[1 - level], times)
     of_speed = inner.value if level else inner.rate
@@ -105,18 +104,18 @@ def _of_law(drive: Drive, law: Law, times: Array) -> list[Step]:
             f"drive {drive.name!r}",
             f"speed at t = {t:.6g} s",
             f"{first:.6g} then {last:.6g}",
-            f"it jumps: declare that by da.FunctionLaw(law, breaks=[{t:.6g}]) for a velocity jump with its impulse, "
-            "or smooth it by da.laws.SmoothedLaw(law, width)",
+            f"it jumps: declare that by da.FunctionLaw(law, discontinuity_times=[{t:.6g}]) for a velocity jump with "
+            "its impulse, or smooth it by da.laws.SmoothedLaw(law, width)",
         )
     return steps
 
 
-def _at_breaks(law: Law, breaks: Array, level: int, times: Array) -> list[Step]:
+def _at_discontinuities(law: Law, discontinuities: Array, level: int, times: Array) -> list[Step]:
     """Return the velocity jumps at the discontinuity times of a law."""
     gap = _time_gap(1e-12, float(times[0]), float(times[-1]))
     size = max(abs(law(t)[1 - level]) for t in times.tolist())
     steps = []
-    for t in breaks.tolist():
+    for t in discontinuities.tolist():
         if times[0] < t < times[-1]:
             first, last = (law(side)[1 - level] for side in (t - gap, t + gap))
             if abs(last - first) > 1e-9 * max(size, abs(first), abs(last)):

@@ -6,11 +6,13 @@ The equations are solved by `impulses.velocity_jump_solver`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...errors import AssemblyError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions
+from ...numerics.rank import ROUNDOFF_RANK_TOL
 
 __all__ = [
     "MAX_OPEN_LOOP",
@@ -21,7 +23,6 @@ __all__ = [
     "work_of_drives",
 ]
 
-Array = NDArray[np.float64]
 
 MAX_OPEN_LOOP = 1e-2  # rad or m: a loop open by more is refused rather than closed by a correction
 
@@ -30,7 +31,7 @@ def check_closed(conditions: Conditions, connection: str, q: Array, t: float, be
     """Refuse to switch on a constraint that is open by more than `MAX_OPEN_LOOP`."""
     model = conditions.model
     mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
-    wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.row_motion(t)[0]))[mine].max(initial=0.0)
+    wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0]))[mine].max(initial=0.0)
     if wide > MAX_OPEN_LOOP and because:
         raise AssemblyError(f"at t = {t:.6g} s {connection!r} would be open by {wide:.3g} m or rad: {because}")
     if wide > MAX_OPEN_LOOP:
@@ -57,9 +58,9 @@ def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Ar
     model = conditions.model
     if not model.nc:
         return np.zeros((0, model.nv)), np.zeros(0)
-    on = conditions.holds()
+    on = conditions.active_rows()
     P = model.constraint_jacobian(q, t=t) * on[:, None]
-    rates: Array = (model.row_motion(t)[1] - model.constraint_drift(q, t=t)) * on
+    rates: Array = (model.constraint_targets(t)[1] - model.constraint_drift(q, t=t)) * on
     return P, rates - P @ v
 
 
@@ -68,8 +69,8 @@ def velocities_after_jump(
 ) -> Array:
     """Return the velocities after an impulse (nv,) N m s or N s, which satisfy all active rows, locks and drives."""
     model = conditions.model
-    held = conditions.paced
-    prescribed = model.drive_motion(t)[1]
+    held = conditions.velocity_prescribed
+    prescribed = model.drive_targets(t)[1]
     jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
     applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
     P, missing = loop_rates(conditions, q, v, t)
@@ -107,13 +108,13 @@ def work_of_drives(
     rows : (n, nv)
         Rows of contacts.
     """
-    model, held = conditions.model, np.asarray(conditions.paced, dtype=bool)
+    model, held = conditions.model, np.asarray(conditions.velocity_prescribed, dtype=bool)
     P, missing = loop_rates(conditions, q, v, t)
     rates = missing + P @ v
     if not (after[held].any() or rates.any()):
         return 0.0
     impulse = model.mass_matrix(q) @ (after - v) - (0.0 if applied is None else applied)
     acting = P if rows is None else np.vstack([P, rows])
-    sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=1e-12)[0]
+    sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=ROUNDOFF_RANK_TOL)[0]
     drives = (impulse - acting.T @ sizes)[held]
     return float(drives @ after[held] + sizes[: len(P)] @ rates)

@@ -15,15 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
 from ..events.events import EventContext
 
 __all__ = ["MIDDLE", "DiscontinuousForces", "jump_sizes"]
 
-Array = NDArray[np.float64]
 
 MIDDLE = 1e-300  # side of equal parts of both branches; 0 would select the mixture of a sliding mode
 DIFFERENCE_STEP = 1e-6  # rad, m, or per s: of differences of switching functions
@@ -38,7 +37,7 @@ class DiscontinuousForces:
 
     Attributes
     ----------
-    thresholds : list of int
+    switching_functions : list of int
         Numbers of their switching functions in the model, k of them.
     G : (k, nv)
         Slopes of the switching functions.
@@ -52,9 +51,9 @@ class DiscontinuousForces:
         Switching functions that the motion is passing, and the branches beyond.
     """
 
-    thresholds: list[int]
+    switching_functions: list[int]
     G: Array
-    second: NDArray[np.bool_]
+    second: BoolArray
     strength: Array
     corrections: Array
     passed: dict[int, float]
@@ -79,10 +78,10 @@ class DiscontinuousForces:
             Of coordinates and velocities, rad or m, and per second.
         """
         model = conditions.model
-        if not model.thresholds:
+        if not model.switching_functions:
             return cls.none(model)
-        kinds = np.array([kind for _, kind in model.thresholds])
-        whole, sign = kinds == "whole", kinds == "sign"
+        kinds = np.array([kind for _, kind in model.switching_functions])
+        whole, sign = kinds == "integer", kinds == "sign"
         m, over_q, over_v = _slopes(conditions, now)
         level = np.where(whole, np.round(m), 0.0)
         m = m - level
@@ -101,33 +100,33 @@ class DiscontinuousForces:
         under = conditions.changed(branches=passed) if passed else conditions
         strength = _strengths(under, now, jumps, found, size[found])
         kept = np.flatnonzero(strength > 0)
-        thresholds = [found[k] for k in kept]
-        G, second = size[thresholds], ~by_speed[thresholds]
+        switching_functions = [found[k] for k in kept]
+        G, second = size[switching_functions], ~by_speed[switching_functions]
         moves = jumps.respond(G) if len(G) else G
-        back = -(second * m[thresholds] / np.einsum("ij,ij->i", G, moves))[:, None] * moves
-        return cls(thresholds, G, second, strength[kept], back, passed)
+        back = -(second * m[switching_functions] / np.einsum("ij,ij->i", G, moves))[:, None] * moves
+        return cls(switching_functions, G, second, strength[kept], back, passed)
 
     def with_mean_branches(self, conditions: Conditions) -> Conditions:
         """Return conditions with the mean of both branches of these laws, and with the branches of passed ones."""
-        if not self.thresholds and not self.passed:
+        if not self.switching_functions and not self.passed:
             return conditions
-        return conditions.changed(branches={**self.passed, **dict.fromkeys(self.thresholds, MIDDLE)})
+        return conditions.changed(branches={**self.passed, **dict.fromkeys(self.switching_functions, MIDDLE)})
 
     def rates(self, conditions: Conditions, now: EventContext) -> Array:
         """Return the second rates w_0 (k,) of (1), or first rates of velocities, under conditions."""
-        if not self.thresholds:
+        if not self.switching_functions:
             return np.zeros(0)
         model, h = conditions.model, np.where(self.second, SECOND_DIFFERENCE_TIME, DIFFERENCE_STEP)
         parts = model.report(["a", "dx"], now.t, now.q, now.v, now.x, conditions=conditions)
-        here = _switching_values(conditions, now.t, now.q, now.v, now.x)[self.thresholds]
-        found = np.empty(len(self.thresholds))
+        here = _switching_values(conditions, now.t, now.q, now.v, now.x)[self.switching_functions]
+        found = np.empty(len(self.switching_functions))
         for step in np.unique(h):
             mine = h == step
             beside = []
             for time in (step, -step):
                 q = model.integrate(now.q, time * now.v + 0.5 * time * time * parts["a"])
                 v, x = now.v + time * parts["a"], now.x + time * parts["dx"]
-                beside.append(_switching_values(conditions, now.t + time, q, v, x)[self.thresholds])
+                beside.append(_switching_values(conditions, now.t + time, q, v, x)[self.switching_functions])
             first, second = (beside[0] - beside[1]) / (2 * step), (beside[0] - 2 * here + beside[1]) / step**2
             found[mine] = np.where(self.second, second, first)[mine]
         return found
@@ -135,8 +134,8 @@ class DiscontinuousForces:
 
 def jump_sizes(
     conditions: Conditions,
-    thresholds: list[int],
-    places: NDArray[np.intp],
+    switching_functions: list[int],
+    places: IndexArray,
     share: Array,
     held: Array,
     states: tuple[Array, ...],
@@ -147,7 +146,7 @@ def jump_sizes(
     ----------
     conditions : Conditions
         With the mean of their branches.
-    thresholds : list of int, (k,)
+    switching_functions : list of int, (k,)
     places : (l,) int
         Indices of the locks among the held efforts.
     share : (l, k)
@@ -156,10 +155,13 @@ def jump_sizes(
         Efforts of the locks.
     states : t, q, v, x of n states
     """
-    found = np.zeros((len(held), len(thresholds)))
-    for j, k in enumerate(thresholds):
+    found = np.zeros((len(held), len(switching_functions)))
+    for j, k in enumerate(switching_functions):
         beyond = conditions.changed(branches={**conditions.branches, k: 1.0})
-        change = conditions.model.report(["held"], *states, conditions=beyond)["held"][:, places] - held
+        change = (
+            conditions.model.report(["constraint_effort"], *states, conditions=beyond)["constraint_effort"][:, places]
+            - held
+        )
         found[:, j] = change @ share[:, j] / (share[:, j] @ share[:, j])
     return np.maximum(found, 0.0)
 
@@ -167,8 +169,7 @@ def jump_sizes(
 def _switching_values(conditions: Conditions, t: float | Array, q: Array, v: Array, x: Array) -> Array:
     """Return all switching functions at one state or several."""
     watched = conditions if conditions.branches else conditions.changed(branches={0: np.nan})
-    found: Array = conditions.model.report(["margins"], t, q, v, x, conditions=watched)["margins"]
-    return found
+    return conditions.model.report(["switching_functions"], t, q, v, x, conditions=watched)["switching_functions"]
 
 
 def _slopes(conditions: Conditions, now: EventContext) -> tuple[Array, Array, Array]:
@@ -186,13 +187,13 @@ def _slopes(conditions: Conditions, now: EventContext) -> tuple[Array, Array, Ar
 
 
 def _strengths(
-    conditions: Conditions, now: EventContext, jumps: VelocityJumpSolver, thresholds: list[int], G: Array
+    conditions: Conditions, now: EventContext, jumps: VelocityJumpSolver, switching_functions: list[int], G: Array
 ) -> Array:
     """Return half of the jumps (k,) along the slopes; zero where a law pushes across them, or away."""
-    model, found = conditions.model, np.zeros(len(thresholds))
+    model, found = conditions.model, np.zeros(len(switching_functions))
     responses = jumps.respond(G) if len(G) else G
-    middle = {**conditions.branches, **dict.fromkeys(thresholds, MIDDLE)}
-    for j, (k, response) in enumerate(zip(thresholds, responses, strict=True)):
+    middle = {**conditions.branches, **dict.fromkeys(switching_functions, MIDDLE)}
+    for j, (k, response) in enumerate(zip(switching_functions, responses, strict=True)):
         a = [
             model.report(
                 ["a"], now.t, now.q, now.v, now.x, conditions=conditions.changed(branches={**middle, k: side})

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import IntegrationError, ModelError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
@@ -38,8 +38,6 @@ from .stick_slip import StickSlipSolver
 
 __all__ = ["Change", "FrictionState"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 STUCK_DRIFT_FACTOR = 100.0  # times the rest tolerance: faster stuck rows were hit; slower ones drifted by projection
 MAX_STALLED_CHANGES = 3  # changes within MIN_PROGRESS before the rest tolerance is widened
@@ -136,10 +134,10 @@ class FrictionState:
             row[:] = gaps[kind][:, k]
         values[-2] = np.minimum(self.next_review - t, 1.0)
         if self.holding is not None:
-            parts = self.model.report(["held", "signals"], t, q, v, x, conditions=conditions)
+            parts = self.model.report(["constraint_effort", "signals"], t, q, v, x, conditions=conditions)
             limits = rows.friction_limits(conditions, rows.loads(parts["signals"]))[1]
-            places = rows.places[modes.locked]
-            held = parts["held"][:, places]
+            places = rows.indices[modes.locked]
+            held = parts["constraint_effort"][:, places]
             if modes.holding_laws:
                 share = self.holding.coupling[:, -len(modes.holding_laws) :]
                 helps = jump_sizes(conditions, modes.holding_laws, places, share, held, (t, q, v, x))
@@ -161,10 +159,10 @@ class FrictionState:
         ):
             return self._movable_cache[2]
         nv, ours = self.model.nv, self._locked_velocities()
-        tree = self.rows.places < nv
-        others = np.isin(self.rows.places, list(conditions.locked - ours))
-        driven = conditions.given[np.where(tree, self.rows.places, 0)] & tree
-        movable: BoolArray = ~others & ~(driven & ~np.isin(self.rows.places, list(ours)))
+        tree = self.rows.indices < nv
+        others = np.isin(self.rows.indices, list(conditions.locked - ours))
+        driven = conditions.acceleration_prescribed[np.where(tree, self.rows.indices, 0)] & tree
+        movable: BoolArray = ~others & ~(driven & ~np.isin(self.rows.indices, list(ours)))
         self._movable_cache = conditions, self.modes, movable
         return movable
 
@@ -177,7 +175,7 @@ class FrictionState:
 
     def _locked_velocities(self) -> set[int]:
         """Return the indices of velocities locked by stick."""
-        return {int(place) for place in self.rows.places[self.modes.locked]}
+        return {int(place) for place in self.rows.indices[self.modes.locked]}
 
     # ---- changes
 
@@ -295,8 +293,7 @@ class FrictionState:
 
     def _velocities(self, now: EventContext) -> Array:
         """Return the velocities of the rows, (n,) rad/s or m/s."""
-        velocities: Array = self.rows.motion(now.q[None], now.v[None])[1][0]
-        return velocities
+        return self.rows.motion(now.q[None], now.v[None])[1][0]
 
     def _was_sliding(self, modes: Modes, k: int) -> bool:
         return bool(modes.sign[self._with_partners([k])].any())
@@ -339,7 +336,7 @@ class FrictionState:
         """Return rows (n,) that leave their stops by less than the position tolerance."""
         short = np.zeros(len(self.rows), dtype=bool)
         closed = np.flatnonzero(movable & (side != 0))
-        response = Response(self.rows, base, now.q, now.t, base.paced)
+        response = Response(self.rows, base, now.q, now.t, base.velocity_prescribed)
         normal = -side[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
         pressed = pressing_accelerations(A, normal * self._free_accelerations(now, base, side, u)[closed])
@@ -361,8 +358,7 @@ class FrictionState:
             stops = movable & (side != 0) & (np.abs(u) <= least)
             self._stop_rows(now, base, np.flatnonzero(barely | stops).tolist())
             u = self._velocities(now)
-        at_rest: BoolArray = movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
-        return at_rest
+        return movable & (barely | (self.rows.slip_speeds(u) <= self.rest_tol * self.rest_tol_factor))
 
     def _apply_stop_impact(
         self, now: EventContext, base: Conditions, side: Array, u: Array, change: Change
@@ -370,7 +366,7 @@ class FrictionState:
         """Apply the impulses of closed stops, (2); return the response of the rows."""
         rows = self.rows
         closed = np.flatnonzero(side)
-        response = Response(rows, base, now.q, now.t, base.paced, regularize=True)
+        response = Response(rows, base, now.q, now.t, base.velocity_prescribed, regularize=True)
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
@@ -406,7 +402,7 @@ class FrictionState:
         J = rows.jacobian(now.q)[list(chosen)]
         P, missed = loop_rates(base, now.q, now.v, now.t)
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
-        jumps = VelocityJumpSolver(model, now.q, base.paced, np.vstack([P, J]), regularize=True)
+        jumps = VelocityJumpSolver(model, now.q, base.velocity_prescribed, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
 
     def jam(self, now: EventContext) -> Change | None:
@@ -435,13 +431,13 @@ class FrictionState:
         if not self.modes.locked:
             return
         model, conditions = self.model, now.conditions
-        places = self.rows.places[self.modes.locked]
+        places = self.rows.indices[self.modes.locked]
         P, missed = loop_rates(conditions, now.q, now.v, now.t)
-        J = self.rows.jacobian(now.q)[[k for k in self.modes.locked if self.rows.places[k] >= model.nv]]
+        J = self.rows.jacobian(now.q)[[k for k in self.modes.locked if self.rows.indices[k] >= model.nv]]
         locked = np.zeros(model.nv, dtype=bool)
         locked[places[places < model.nv]] = True
         wanted = np.concatenate([missed, -J @ now.v])
-        jumps = VelocityJumpSolver(model, now.q, conditions.paced, np.vstack([P, J]), regularize=True)
+        jumps = VelocityJumpSolver(model, now.q, conditions.velocity_prescribed, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 

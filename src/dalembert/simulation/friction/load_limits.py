@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.elements.signals import Reaction, parts_in
 from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
@@ -24,7 +24,6 @@ from .rows import FrictionRows
 
 __all__ = ["FrictionEvaluation", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_signs"]
 
-Array = NDArray[np.float64]
 
 ONSET_SPEED = 1e-6  # of the rest tolerance: speed along the slip direction of a vector group at its onset
 DIFFERENCE_STEP = 1e-4  # of the efforts, for the derivatives of (1)
@@ -45,14 +44,16 @@ class FrictionEvaluation:
     def __init__(self, rows: FrictionRows, conditions: Conditions, now: EventContext) -> None:
         model, n = rows.model, len(rows)
         try:
-            parts = model.report(["a", "held", "signals"], now.t, now.q, now.v, now.x, conditions=conditions)
+            parts = model.report(
+                ["a", "constraint_effort", "signals"], now.t, now.q, now.v, now.x, conditions=conditions
+            )
         except (ModelError, SingularityError):
             if not rows.has_load_friction.any():
                 raise
             self.consistent, self.held = False, np.full(model.nv, np.nan)
             self.a = self.loads = np.full(n, np.nan)
             return
-        self.consistent, self.held = True, parts["held"]
+        self.consistent, self.held = True, parts["constraint_effort"]
         self.loads = rows.loads(parts["signals"])
         self.a = rows.accelerations(now.q, now.v, parts["a"])
 
@@ -130,7 +131,9 @@ def undetermined_friction(rows: FrictionRows, now: EventContext) -> list[str]:
         law = getattr(element, "load_friction", None)
         if law is None or not isinstance(element, Joint):
             continue
-        efforts = [law.effort(element.presses, element.frame(), turns=unit == "rad") for unit in element.speed_units]
+        efforts = [
+            law.effort(element.friction_load, element.frame(), turns=unit == "rad") for unit in element.speed_units
+        ]
         if any(marks[Reaction(joint, part).number] for effort in efforts for part in parts_in(effort).values()):
             found.append(joint)
     return found

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import one_of
 from ...errors import ModelError
 from ...model import Conditions
 from ..options import Options
@@ -37,8 +38,7 @@ def make_friction_state(
     kind, _, slip = friction.partition(":") if isinstance(friction, str) else ("", "", "")
     if kind not in ("events", "smooth", "off") or (slip and kind != "smooth"):
         raise ModelError("simulate", "friction", friction, "use 'events', 'smooth', 'smooth:<slip speed>' or 'off'")
-    if stops not in ("rigid", "soft", "off"):
-        raise ModelError("simulate", "stops", stops, "use 'rigid', 'soft' or 'off'")
+    one_of("simulate", "stops", stops, ("rigid", "soft", "off"))
     if not rows.names:
         return conditions, None
     parameters = conditions.parameters.copy()

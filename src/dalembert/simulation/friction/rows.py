@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...compile.names import full_names
 from ...connections.connection import Connection
 from ...connections.constraints.ropes import Rope
@@ -21,8 +21,6 @@ from ..events.events import EventContext
 
 __all__ = ["FrictionRows", "Response", "friction_rows"]
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class FrictionRows:
@@ -31,7 +29,7 @@ class FrictionRows:
     Attributes
     ----------
     names, units : tuple of str, (n,)
-    places : (n,) int
+    indices : (n,) int
         Indices of velocities: those of the trees, then of cut joints.
     coordinates : (n,) int
         Indices of coordinates; -1 where there is none, as of a ball joint.
@@ -53,14 +51,14 @@ class FrictionRows:
     model: Model
     names: tuple[str, ...]
     units: tuple[str, ...]
-    places: NDArray[np.intp]
-    coordinates: NDArray[np.intp]
-    friction: NDArray[np.intp]
-    mode: NDArray[np.intp]
-    coefficient: NDArray[np.intp]
-    slip: NDArray[np.intp]
-    load: NDArray[np.intp]
-    group: NDArray[np.intp]
+    indices: IndexArray
+    coordinates: IndexArray
+    friction: IndexArray
+    mode: IndexArray
+    coefficient: IndexArray
+    slip: IndexArray
+    load: IndexArray
+    group: IndexArray
     sliding_friction: Array
     static_friction: Array
     static_ratio: Array
@@ -71,7 +69,7 @@ class FrictionRows:
     def __len__(self) -> int:
         return len(self.names)
 
-    def select(self, places: NDArray[np.intp], **changes: Any) -> FrictionRows:
+    def select(self, places: IndexArray, **changes: Any) -> FrictionRows:
         """Return the rows with numbers `places` (k,), with some columns (k,) replaced."""
         columns: dict[str, Any] = {
             f.name: getattr(self, f.name)[places] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
@@ -100,26 +98,26 @@ class FrictionRows:
     @property
     def has_cut_joints(self) -> bool:
         """True if some rows are of cut joints."""
-        return bool((self.places >= self.model.nv).any())
+        return bool((self.indices >= self.model.nv).any())
 
     @cached_property
-    def has_friction(self) -> NDArray[np.bool_]:
+    def has_friction(self) -> BoolArray:
         """Rows with friction, (n,)."""
         return self.friction >= 0
 
     @cached_property
-    def has_load_friction(self) -> NDArray[np.bool_]:
+    def has_load_friction(self) -> BoolArray:
         """Rows with load-dependent friction, (n,)."""
         return self.load >= 0
 
     @cached_property
-    def vector_groups(self) -> list[NDArray[np.intp]]:
+    def vector_groups(self) -> list[IndexArray]:
         """Groups of rows whose friction is one vector, as of ball joints."""
         counts = [np.flatnonzero(self.has_friction & (self.group == number)) for number in np.unique(self.group)]
         return [rows for rows in counts if len(rows) > 1]
 
     @cached_property
-    def has_scalar_friction(self) -> NDArray[np.bool_]:
+    def has_scalar_friction(self) -> BoolArray:
         """Rows that belong to no vector group, (n,)."""
         scalar = np.ones(len(self), dtype=bool)
         for group in self.vector_groups:
@@ -143,7 +141,7 @@ class FrictionRows:
         by_load = self._parameter(conditions, self.coefficient) * loads
         return now + by_load, static + self.static_ratio * by_load
 
-    def _parameter(self, conditions: Conditions, places: NDArray[np.intp]) -> Array:
+    def _parameter(self, conditions: Conditions, places: IndexArray) -> Array:
         known, values = places >= 0, np.zeros(len(self))
         values[known] = conditions.parameters[places[known]]
         return values
@@ -160,12 +158,12 @@ class FrictionRows:
         if self.has_cut_joints:
             cut_q, cut_v, _ = self.model.cut_motion(q, v, np.zeros_like(v))
             s, u = np.hstack([q, cut_q]), np.hstack([v, cut_v])
-        return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.places]
+        return np.where(self.coordinates >= 0, s[:, self.coordinates], np.nan), u[:, self.indices]
 
     def accelerations(self, q: Array, v: Array, a: Array) -> Array:
         """Return the accelerations (n,) of the rows."""
         every = np.concatenate([a, self.model.cut_motion(q, v, a)[2]]) if self.has_cut_joints else a
-        return np.asarray(every[self.places])
+        return np.asarray(every[self.indices])
 
     def jacobian(self, q: Array) -> Array:
         """Return J (n, nv): velocities of the rows are J v plus terms of time."""
@@ -175,7 +173,7 @@ class FrictionRows:
             still, unit = np.zeros((nv, nv)), np.repeat(q[None], nv, axis=0)
             moving, resting = (self.model.cut_motion(unit, v, still)[1] for v in (every, still))
             every = np.vstack([every, (moving - resting).T])
-        return np.asarray(every[self.places])
+        return np.asarray(every[self.indices])
 
 
 @cached_per_model
@@ -186,13 +184,13 @@ def friction_rows(model: Model) -> FrictionRows:
     tables = model.compiled.names
     for connection in model.system.connections.values():
         joint = connection.element
-        if not isinstance(joint, Joint) or not joint.dry:
+        if not isinstance(joint, Joint) or not joint.can_stick:
             continue
         cut = connection.name in tables.cut_v
         v = tables.cut_v[connection.name].start + model.nv if cut else tables.v[connection.name].start
         q = tables.cut_q[connection.name].start + model.nq if cut else tables.q[connection.name].start
         for part, name in enumerate(full_names(connection.name, joint.speeds)):
-            dry = model.compiled.elements.dry.get(name)
+            dry = model.compiled.elements.friction_slots.get(name)
             lower, upper, e, sliding, static = (
                 default if data is None else float(data[part])
                 for data, default in (
@@ -227,7 +225,7 @@ def friction_rows(model: Model) -> FrictionRows:
     columns = list(zip(*numbers, strict=True)) if numbers else [()] * 14
     whole = [np.array(column, dtype=np.intp) for column in columns[:8]]
     sizes = [np.array(column, dtype=float) for column in columns[8:]]
-    fields = ["places", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
+    fields = ["indices", "coordinates", "friction", "mode", "coefficient", "slip", "load", "group"]
     fields += ["sliding_friction", "static_friction", "static_ratio", "lower", "upper", "restitution"]
     values: dict[str, Any] = dict(zip(fields, [*whole, *sizes], strict=True))
     return FrictionRows(model, tuple(names), tuple(units), **values)
@@ -254,12 +252,16 @@ class Response:
         conditions: Conditions,
         q: Array,
         t: float,
-        held: NDArray[np.bool_],
+        held: BoolArray,
         *,
         regularize: bool = False,
     ) -> None:
         model = rows.model
-        P = model.constraint_jacobian(q, t=t) * conditions.holds()[:, None] if model.nc else np.zeros((0, model.nv))
+        P = (
+            model.constraint_jacobian(q, t=t) * conditions.active_rows()[:, None]
+            if model.nc
+            else np.zeros((0, model.nv))
+        )
         self.J = rows.jacobian(q)
         self.jumps = VelocityJumpSolver(model, q, held, P, regularize=regularize)
         self.D = self.jumps.respond(self.J)

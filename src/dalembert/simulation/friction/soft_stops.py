@@ -41,7 +41,7 @@ def with_soft_stops(model: Model, state: State | Mapping[str, Any] | None, t: fl
     many = np.ndim(state.q) == 2 if isinstance(state, State) else bool(state and named_count(model, state) is not None)
     start = start_state(model, None if many else state, t)
     conditions = model.conditions()
-    response = Response(rows, conditions, start.q, t, conditions.given)
+    response = Response(rows, conditions, start.q, t, conditions.acceleration_prescribed)
     system = copy.deepcopy(model.system)
     for k in limited:
         yields = float(response.A[k, k])

@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...compile.joint_elements import SIGN_MODE
 from ...errors import SingularityError
 from ...model import Conditions
@@ -26,8 +26,6 @@ from .rows import FrictionRows, Response
 
 __all__ = ["StickSlipSolver"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 ZERO_ACCELERATION_TOL = 1e-9  # of the largest acceleration
 ROUNDING = 1e-13  # of the size of an effort or its acceleration: smaller sums are rounding
@@ -119,7 +117,7 @@ class StickSlipSolver:
         for group in rows.vector_groups:
             has_mode[group] = self.movable[group].any()
         conditions = with_signs(rows, self.base, np.where(has_mode, modes.sign, SIGN_MODE), self.rest_tol)
-        places = {int(place) for place in rows.places[modes.locked]}
+        places = {int(place) for place in rows.indices[modes.locked]}
         if not places and not modes.sliding_laws:
             return conditions
         return conditions.changed(locked=self.base.locked | places, **modes.law_conditions)
@@ -146,7 +144,7 @@ class StickSlipSolver:
     def _set_up(self, modes: Modes) -> None:
         """Set up the problem of the undecided rows, without those that no effort can move."""
         rows, base, now = self.rows, self.base, self.now
-        response = Response(rows, base, now.q, now.t, base.given)
+        response = Response(rows, base, now.q, now.t, base.acceleration_prescribed)
         passing = self.undecided & (np.diag(response.A) < IMMOBILE_TOL * response.own)
         if passing.any():
             free_rates = FrictionEvaluation(rows, with_signs(rows, base, self.sign, self.rest_tol), now).a
@@ -173,10 +171,10 @@ class StickSlipSolver:
         tolerances = self.position_tol, float(self.rest_tol.min(initial=np.inf))
         self.laws = DiscontinuousForces.at(self.sliding_conditions(), now, response.jumps, tolerances)
         self.combined = self.problem
-        if self.laws.thresholds:
+        if self.laws.switching_functions:
             J = np.vstack([response.J[chosen], self.laws.G])
             A = J @ np.vstack([response.D[chosen], response.jumps.respond(self.laws.G)]).T
-            more = len(self.laws.thresholds)
+            more = len(self.laws.switching_functions)
             sides, pins = np.append(self.side[chosen], np.zeros(more)), np.append(pinned, np.zeros(more, dtype=bool))
             self.combined = RowsAtRest(0.5 * (A + A.T), sides, pins, groups, np.append(noise, np.zeros(more)))
 
@@ -197,10 +195,10 @@ class StickSlipSolver:
         helping, sliding, decision = self._split_laws(decision)
         self._note_zero_loads(decision, static)
         found, holding = self._apply(modes, decision, static)
-        found.sliding_laws = [laws.thresholds[k] for k in sliding]
+        found.sliding_laws = [laws.switching_functions[k] for k in sliding]
         if holding is None or not helping:
             return found, holding
-        found.holding_laws = [laws.thresholds[k] for k in helping]
+        found.holding_laws = [laws.switching_functions[k] for k in helping]
         self.correction = laws.corrections[helping].sum(axis=0)
         self._note_assisted_stick(found)
         return found, self._with_laws(holding, helping)
@@ -250,8 +248,8 @@ class StickSlipSolver:
     def _note_assisted_stick(self, modes: Modes) -> None:
         """Note laws that help to hold stuck rows."""
         model = self.rows.model
-        names = {place.row: name for name, place in model.compiled.elements.places.items()}
-        owners = {names.get(model.thresholds[k][0], "") for k in modes.holding_laws}
+        names = {place.row: name for name, place in model.compiled.elements.indices.items()}
+        owners = {names.get(model.switching_functions[k][0], "") for k in modes.holding_laws}
         stuck = ", ".join(self.rows.names[k] for k in modes.locked)
         self.notes += [
             f"the law of element {name!r} jumps where {stuck} sticks, and helps friction to hold it; which of the two "
@@ -337,7 +335,7 @@ class StickSlipSolver:
                 holding.scale[:] = np.maximum.reduce(
                     [holding.scale, static, np.full_like(static, 1e-9 * np.abs(at.held).max(initial=0.0))]
                 )
-                if holding.margin(at.held[None, rows.places[found.locked]], static[None])[0] < 0:
+                if holding.margin(at.held[None, rows.indices[found.locked]], static[None])[0] < 0:
                     continue
             least = ZERO_ACCELERATION_TOL * max(float(np.abs(at.a).max(initial=0.0)), 1e-300)
             if (at.a[chosen] * way >= -least * (way != 0)).all():

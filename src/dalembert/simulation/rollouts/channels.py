@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import did_you_mean
 from ...errors import ModelError
 from ...model import ControlSequence, Model
 
 __all__ = ["Channels", "control_channels"]
-
-Array = NDArray[np.float64]
 
 HOLDS = ("zero", "linear")
 

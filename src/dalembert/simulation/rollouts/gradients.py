@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ... import _core
 from ...answer import ArrayAnswer
+from ...arrays import Array, BoolArray, IndexArray
 from ...checks import did_you_mean
 from ...errors import GradientError, ModelError
 from ...model import Model
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from .rollout_result import Rollout
 
 __all__ = ["RolloutGradient", "rollout_gradient"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -150,7 +149,7 @@ def _check_derivative_exists(r: Rollout, names: tuple[str, ...]) -> None:
             f"rollout: method {request.options.method!r} chooses its steps, which has no derivative: give method='rk4' "
             "and substeps, or use da.sensitivity"
         )
-    if model.family.hosted or request.conditions.history is not None:
+    if model.family.callback_laws or request.conditions.history is not None:
         raise GradientError(
             "rollout: laws and inputs in Python, and delays, have no exact derivative: use formulas as text, or "
             "inputs of elements as controls"
@@ -173,8 +172,8 @@ def _check_derivative_exists(r: Rollout, names: tuple[str, ...]) -> None:
 
 
 def _alike(
-    r: Rollout, group: BatchGroup, finished: NDArray[np.bool_], names: tuple[str, ...]
-) -> list[tuple[NDArray[np.intp], Array]]:
+    r: Rollout, group: BatchGroup, finished: BoolArray, names: tuple[str, ...]
+) -> list[tuple[IndexArray, Array]]:
     """Return rows of a group with the same directions of parameters, and these directions.
 
     They begin with those of element parameters that are controls, in the order of the parameters.
@@ -198,7 +197,7 @@ def _alike(
 def _group_gradients(
     r: Rollout,
     group: BatchGroup,
-    mine: NDArray[np.intp],
+    mine: IndexArray,
     seeds: list[Array],
     directions: Array,
     wanted: int,
@@ -206,8 +205,8 @@ def _group_gradients(
 ) -> list[Array]:
     """Return the gradients of some runs of a group."""
     which, model = group.rows[mine], r.model
-    breaks, spans = r.runs.breaks(group, float(r.t[0]), float(r.t[-1]), r.request.options, r.t)
-    each = [breaks[spans[row] : spans[row + 1]] for row in mine]
+    times, spans = r.runs.discontinuity_times(group, float(r.t[0]), float(r.t[-1]), r.request.options, r.t)
+    each = [times[spans[row] : spans[row + 1]] for row in mine]
     if any(not np.array_equal(other, each[0]) for other in each):
         raise GradientError("rollout: discontinuity times differ between runs: compute the gradients run by run")
     integrator = r.request.options.integrator(group.conditions, each[0])

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ... import _core
+from ...arrays import Array
 from ...checks import checked, finite_number
 from ...errors import ModelError
 from ...model import Model, State, as_model
@@ -31,8 +32,6 @@ from .channels import Channels, control_channels
 from .rollout_result import Rollout
 
 __all__ = ["rollout"]
-
-Array = NDArray[np.float64]
 
 METHODS = ("rk4", "dop853")  # fixed steps, and step control; both in SIMD batches
 
@@ -153,7 +152,7 @@ def rollout(
         times=times,
         state=state,
         friction=friction_state,
-        breaks=times,
+        discontinuity_times=times,
         joint_limits=stops != "off",
         notes=notes,
     )
@@ -257,12 +256,12 @@ def _execute_batches(
     groups = runs.groups()
     parts: list[tuple[Any, ...]] = []
     for group in groups:
-        breaks, spans = runs.breaks(group, *span, options, request.breaks)
+        all_times, spans = runs.discontinuity_times(group, *span, options, request.discontinuity_times)
         q, v, x = (np.ascontiguousarray(part[group.rows]) for part in start)
         own = np.ascontiguousarray(runs.sequences[group.rows])
         stepper = options.integrator(group.conditions)
         parts.append(
-            stepper.batch(
+            stepper.run_batch(
                 *span,
                 times,
                 q,
@@ -271,8 +270,8 @@ def _execute_batches(
                 group.elements,
                 group.own,
                 threads=threads,
-                breaks=breaks,
-                spans=spans,
+                discontinuities=all_times,
+                discontinuity_offsets=spans,
                 flag=interrupt.flag,
                 sequences=own,
             )

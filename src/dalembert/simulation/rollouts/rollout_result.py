@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer
+from ...arrays import Array, IndexArray
 from ...checks import checked
 from ...errors import IntegrationError
 from ...model import Conditions, Model
@@ -21,8 +22,6 @@ from .channels import Channels
 from .gradients import RolloutGradient, rollout_gradient
 
 __all__ = ["Rollout"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False, repr=False)
@@ -145,7 +144,7 @@ class Rollout(ArrayAnswer):
             status=self.status[number],
             message=self.messages[number],
             conditions=single_period(self.runs[number]),
-            breaks=self.t,
+            discontinuity_times=self.t,
         )
 
     @checked("name")
@@ -161,7 +160,7 @@ class Rollout(ArrayAnswer):
         run, time = np.nonzero(good)
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
-        def conditions(t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+        def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
             bounds = np.searchsorted(run, np.arange(len(self) + 1))
             spans = [(k, np.arange(bounds[k], bounds[k + 1])) for k in range(len(self))]
             return [(rows, self.runs[k]) for k, rows in spans if len(rows)]

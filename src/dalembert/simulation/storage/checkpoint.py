@@ -23,7 +23,7 @@ def snapshot(run: Run) -> dict[str, Any]:
     """Return the data of a run from which `restore` resumes it, without the model."""
     return {
         "checkpoint": run.integrator.checkpoint(),
-        "segments": [(s.begin, s.options.method, s.conditions.plain()) for s in run.segments],
+        "segments": [(s.begin, s.options.method, s.conditions.to_plain()) for s in run.segments],
         "records": run.records.arrays(),
         "events": list(run.events),
         "notes": list(run.notes),
@@ -38,7 +38,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         "times": times_checksum(run.times if run.trajectory.sampled else None, run.integrator.t),
         "model": fingerprint(run.model),
         "friction": None if run.friction is None else run.friction.to_plain(),
-        "answers": _answers(run),
+        "sampled_forces": _sampled_forces(run),
         "branches": run.trajectory.branch_log.arrays(),
         "history": () if run.history is None else run.history.arrays(),
     }
@@ -58,8 +58,8 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         run.options = replace(
             run.options, method=method, detect_stiffness=run.options.detect_stiffness and method == "dop853"
         )
-        run.conditions = run.conditions.like(plain)
-        run.segments.append(Segment(begin, run.options, run.conditions, run.breaks))
+        run.conditions = run.conditions.with_plain(plain)
+        run.segments.append(Segment(begin, run.options, run.conditions, run.discontinuity_times))
     run.trajectory.branch_log.fill(*point["branches"])
     laws: dict[str, Any] = {"branches": None, "sliding": frozenset()}
     if run.friction is not None:
@@ -67,15 +67,17 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         laws = run.friction.modes.law_conditions
     run.conditions = run.conditions.changed(**laws)
     if run.sampler is not None:
-        begin, times, tau = point["answers"]
-        run.sampler.answers.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
+        begin, times, tau = point["sampled_forces"]
+        run.sampler.sampled_forces.fill(float(begin), np.asarray(times, dtype=float), np.asarray(tau, dtype=float))
     if run.history is not None:
         run.history.fill(point["history"])
     run.integrator = run.current_options.integrator(run.conditions)
-    run.update_breaks(run.segments[0].begin)
+    run.update_discontinuity_times(run.segments[0].begin)
     moved = bool(discontinuity_sources(run.model).uses)
     for segment in run.segments:
-        segment.breaks = run.breaks_under(segment.conditions, segment.begin) if moved else run.breaks
+        segment.discontinuity_times = (
+            run.discontinuity_times_under(segment.conditions, segment.begin) if moved else run.discontinuity_times
+        )
     try:
         run.integrator.restore(point["checkpoint"])
     except ValueError as error:
@@ -92,9 +94,9 @@ def restore(run: Run, point: dict[str, Any]) -> None:
     run.zeno.recent = {name: list(times) for name, times in point["recent"].items()}
 
 
-def _answers(run: Run) -> tuple[float, list[float], list[float]]:
+def _sampled_forces(run: Run) -> tuple[float, list[float], list[float]]:
     """Return the samples of a sampled control: start of the run, times, joint forces."""
     if run.sampler is None:
         return 0.0, [], []
-    times, tau = run.sampler.answers.rows()
-    return run.sampler.answers.begin, times.tolist(), tau.tolist()
+    times, tau = run.sampler.sampled_forces.samples()
+    return run.sampler.sampled_forces.begin, times.tolist(), tau.tolist()

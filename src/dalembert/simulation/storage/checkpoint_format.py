@@ -26,7 +26,7 @@ _PLAIN = (
     "times",
     "model",
     "friction",
-    "answers",
+    "sampled_forces",
 )
 
 

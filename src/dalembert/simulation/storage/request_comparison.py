@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...model import Model, SampledControl, State
+from ...model.callbacks import callback_name
 from ...model.fingerprint import fingerprint, first_difference
 
 if TYPE_CHECKING:
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_model", "check_same_request", "request_record", "times_checksum"]
 
-Array = NDArray[np.float64]
 
-_REMEDY = "give the same, or start a new run from its last state: state=part.final"
+_REMEDY = "give the same, or start a new run from its last state: state=part.final_state"
 
 
 def request_record(request: SimulationRequest) -> dict[str, Any]:
@@ -30,8 +30,8 @@ def request_record(request: SimulationRequest) -> dict[str, Any]:
     return request.options.to_plain() | {
         "stabilization": [float(gain) for gain in conditions.stabilization],
         "parameters": {name: float(conditions.parameters[place]) for name, place in places.items()},
-        "control": None if control is None else _title(control),
-        "sampled": control.plain() if isinstance(control, SampledControl) else [],
+        "control": None if control is None else callback_name(control),
+        "sampled": control.to_plain() if isinstance(control, SampledControl) else [],
         "state": _state_record(request.state),
         **request.settings,
     }
@@ -79,7 +79,3 @@ def times_checksum(times: Array | None, reached: float) -> str | None:
     if times is None:
         return None
     return hashlib.sha256(np.ascontiguousarray(times[times <= reached], dtype="<f8").tobytes()).hexdigest()
-
-
-def _title(control: Any) -> str:
-    return str(getattr(control, "__name__", type(control).__name__))

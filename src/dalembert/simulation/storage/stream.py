@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import FileError, IntegrationError, ModelError
 from ...files.checksums import block_checksum, check_checksum, with_checksum
 from ...files.file_locks import FileLock
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "read_stream", "stream_start_time"]
 
-Array = NDArray[np.float64]
 
 CHECKPOINT_TIME = 5.0  # s of wall time between two checkpoints
 

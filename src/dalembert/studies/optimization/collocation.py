@@ -18,14 +18,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...model import Model
 from .solvers import NonlinearProgram
 
 __all__ = ["Transcription"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -50,10 +48,10 @@ class Transcription:
     """
 
     model: Model
-    columns: NDArray[np.intp]
+    columns: IndexArray
     steps: int
     start: Array
-    ends: NDArray[np.intp]
+    ends: IndexArray
     end: Array
     state_bounds: Array
     effort_bounds: Array

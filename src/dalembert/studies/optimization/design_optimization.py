@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import checked
+from ...checks import checked, one_of
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...system import System
@@ -117,8 +117,7 @@ def optimize(
     known = (*labels, *variables.names, *(_named(wanted, subject_to) if free else ()))
     goal, constraints = as_goals(_ITEM, known, wanted, subject_to)
     check_method(_ITEM, method, bool(constraints))
-    if gradient not in ("auto", "exact", "differences"):
-        raise ModelError(_ITEM, "gradient", gradient, "use 'auto', 'exact' or 'differences'")
+    one_of(_ITEM, "gradient", gradient, ("auto", "exact", "differences"))
     evaluator = Evaluator(jobs, variables, goal, constraints, 1.0 if maximize is None else -1.0, gradient)
     points = spread(_ITEM, variables, starts, seed)
     return searches(evaluator, points, method, float(tolerance), int(max_iterations), int(seed), model)

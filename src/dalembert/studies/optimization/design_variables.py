@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
+from ...checks import whole_number
 from ...errors import ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
 
-__all__ = ["Variables", "make_variables", "spread"]
-
-Array = NDArray[np.float64]
+__all__ = ["Variables", "as_bounds", "make_variables", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,10 @@ def make_variables(item: str, over: Any, start: Mapping[str, float] | None, mode
     unknown = [name for name in start or {} if name not in over]
     if unknown:
         raise ModelError(item, "start", unknown[0], f"it is none of {', '.join(map(repr, over))}")
-    rows = [_bounds(item, name, given) for name, given in over.items()]
+    for name in over:
+        if not isinstance(name, str) or not name:
+            raise ModelError(item, "over", name, "use strings as names")
+    rows = [as_bounds(item, f"bounds of {name!r}", given) for name, given in over.items()]
     lower, upper = (np.array(column) for column in zip(*rows, strict=True))
     begin = np.array(
         [_start(item, name, low, high, start or {}, model) for name, (low, high) in zip(over, rows, strict=True)]
@@ -73,17 +75,18 @@ def make_variables(item: str, over: Any, start: Mapping[str, float] | None, mode
     return Variables(tuple(over), lower, upper, begin, np.where(np.isfinite(width) & (width > 0), width, size))
 
 
-def _bounds(item: str, name: Any, given: Any) -> tuple[float, float]:
-    if not isinstance(name, str) or not name:
-        raise ModelError(item, "over", name, "use strings as names")
+def as_bounds(
+    item: str, field: str, given: Any, remedy: str = "give (lower, upper), None for no bound"
+) -> tuple[float, float]:
+    """Return the pair (lower, upper), infinite for None."""
     try:
         low, high = given
         low = -math.inf if low is None else float(low)
         high = math.inf if high is None else float(high)
     except (TypeError, ValueError):
-        raise ModelError(item, f"bounds of {name!r}", given, "give (lower, upper), None for no bound") from None
-    if math.isnan(low) or math.isnan(high) or low > high or low == math.inf or high == -math.inf:
-        raise ModelError(item, f"bounds of {name!r}", given, "they cross: the lower must be below the upper")
+        raise ModelError(item, field, given, remedy) from None
+    if not low <= high or low == math.inf or high == -math.inf:
+        raise ModelError(item, field, given, "they cross: the lower must be below the upper")
     return low, high
 
 
@@ -105,10 +108,7 @@ def _start(item: str, name: str, low: float, high: float, start: Mapping[str, fl
 
 def spread(item: str, variables: Variables, count: int, seed: int) -> Array:
     """Return starts (count, n): the given one, and a Latin hypercube over the bounds."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise ModelError(item, "starts", count, "give a whole number from 1 on")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ModelError(item, "seed", seed, "give a whole number from 0 on")
+    count, seed = whole_number(count, item=item, field="starts"), whole_number(seed, item=item, field="seed", least=0)
     if count == 1:
         return variables.start[None]
     for name, low, high in zip(variables.names, variables.lower, variables.upper, strict=True):
@@ -116,5 +116,5 @@ def spread(item: str, variables: Variables, count: int, seed: int) -> Array:
             raise ModelError(item, f"bounds of {name!r}", (low, high), "many starts need finite bounds")
     from scipy.stats import qmc
 
-    drawn = qmc.LatinHypercube(len(variables), seed=np.random.default_rng(int(seed))).random(int(count) - 1)
+    drawn = qmc.LatinHypercube(len(variables), seed=np.random.default_rng(seed)).random(count - 1)
     return np.vstack([variables.start, variables.lower + drawn * (variables.upper - variables.lower)])

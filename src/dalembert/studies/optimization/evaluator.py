@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import Model
 from ..sensitivities.sensitivity import sensitivity
@@ -19,11 +19,9 @@ from .objectives import Goal, slopes
 
 __all__ = ["Evaluation", "EvaluationRecord", "Evaluator"]
 
-Array = NDArray[np.float64]
 
 _STEPS = {"simulate": 1e-4}  # relative steps of central differences: runs are accurate to 1e-9
 DIFFERENCE_STEP = 1e-5
-FORWARDED_SETTINGS = ("t_start", "state", "parameters", "rtol")  # settings that `sensitivity` takes itself
 
 
 @dataclass
@@ -117,16 +115,18 @@ class Evaluator:
             constraints = [goal.value(outputs) for goal in self.constraints]
         except DalembertError as failed:
             return Evaluation(x, {}, np.zeros(0), [], str(failed))
-        for label, values in ((self.goal.label, objective), *_labelled(self.constraints, constraints)):
+        for goal, values in zip((self.goal, *self.constraints), (objective, *constraints), strict=True):
             if not values.size or not np.isfinite(values).all():
                 what = "nothing" if not values.size else "not a finite number"
-                return Evaluation(x, outputs, np.zeros(0), [], f"{label!r} is {what}")
+                return Evaluation(x, outputs, np.zeros(0), [], f"{goal.label!r} is {what}")
         return Evaluation(x, outputs, objective, constraints)
 
     def _outputs(self, points: Array) -> list[tuple[dict[str, Array], str]]:
         """Return outputs and error message at each of the points (B, n), as an ensemble where the task supports it."""
         named = [self.variables.named(x) for x in points]
-        found: list[tuple[dict[str, Array], str]] = [(dict(_as_arrays(values)), "") for values in named]
+        found: list[tuple[dict[str, Array], str]] = [
+            ({name: np.asarray(value) for name, value in values.items()}, "") for values in named
+        ]
         for job in self.jobs:
             block = job.run(Cases.of(named))
             self.runs += len(points)
@@ -205,8 +205,10 @@ class Evaluator:
         own = Evaluator([job], self.variables, self.goal, [])
         low, high = self.variables.lower, self.variables.upper
         steps = _STEPS.get(str(job.task), DIFFERENCE_STEP) * np.maximum(np.abs(x), 0.1 * self.variables.scale)
-        ways = [_way(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]
-        points = np.array([x + factor * h * axis for axis, h, way in _each(ways, steps) for factor, _ in way])
+        stencils = [_stencil(x[k], h, low[k], high[k]) for k, h in enumerate(steps)]
+        points = np.array(
+            [x + factor * h * axis for axis, h, stencil in _each(stencils, steps) for factor, _ in stencil]
+        )
         values = own._outputs(points)
         self.runs += len(points)
         if any(error for _, error in values):
@@ -215,20 +217,20 @@ class Evaluator:
         labels = [label for label in values[0][0] if label not in self.variables.names]
         found: dict[str, list[Array]] = {label: [] for label in labels}
         row = 0
-        for _, h, way in _each(ways, steps):
+        for _, h, stencil in _each(stencils, steps):
             for label in labels:
-                parts = [weight * values[row + j][0][label] for j, (_, weight) in enumerate(way)]
-                rest = -sum(weight for _, weight in way) * here.outputs[label]
+                parts = [weight * values[row + j][0][label] for j, (_, weight) in enumerate(stencil)]
+                rest = -sum(weight for _, weight in stencil) * here.outputs[label]
                 found[label].append((sum(parts) + rest) / h)
-            row += len(way)
+            row += len(stencil)
         return {label: np.stack(columns, axis=-1) for label, columns in found.items()}
 
 
-def _each(ways: list[Any], steps: Array) -> list[tuple[Array, float, Any]]:
-    return list(zip(np.eye(len(ways)), map(float, steps), ways, strict=True))
+def _each(stencils: list[Any], steps: Array) -> list[tuple[Array, float, Any]]:
+    return list(zip(np.eye(len(stencils)), map(float, steps), stencils, strict=True))
 
 
-def _way(x: float, h: float, low: float, high: float) -> list[tuple[float, float]]:
+def _stencil(x: float, h: float, low: float, high: float) -> list[tuple[float, float]]:
     """Return (offset in steps, weight) of second-order differences that stay within the bounds."""
     if low <= x - h and x + h <= high:
         return [(1.0, 0.5), (-1.0, -0.5)]
@@ -252,11 +254,3 @@ def _explain_not(job: Job) -> str:
 
 def _task(job: Job) -> str:
     return job.task if isinstance(job.task, str) else str(getattr(job.task, "__name__", "the task"))
-
-
-def _as_arrays(values: Mapping[str, float]) -> dict[str, Array]:
-    return {name: np.asarray(value) for name, value in values.items()}
-
-
-def _labelled(goals: Sequence[Goal], values: Sequence[Array]) -> list[tuple[str, Array]]:
-    return [(goal.label, value) for goal, value in zip(goals, values, strict=True)]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .evaluator import Evaluation, Evaluator
 from .solvers import NonlinearProgram
 
 __all__ = ["GuardedProgram"]
-
-Array = NDArray[np.float64]
 
 
 class GuardedProgram:

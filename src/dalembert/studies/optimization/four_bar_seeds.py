@@ -19,24 +19,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, ComplexArray
 from ...connections.joints import Revolute
 from ...errors import SingularityError
 from ...model import Model
+from ...numerics.least_squares import VectorProblem, levenberg_marquardt
 from .design_variables import Variables
 from .levenberg_marquardt import PositionFit, fit_positions, settled
 from .linkage_positions import Positions, TargetPoses
 
 __all__ = ["FourBar", "recognised"]
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 _BATCH_SIZE = 1000  # random starts per batch
 _MAX_BATCHES = 10  # maximum number of batches
 _STEPS = 120
-EXACT_TOL = 1e-20  # sum of squares at round-off level
+EXACT_TOL = 1e-10  # largest residual of a solution; central differences converge to it
 DUPLICATE_TOL = 1e-5  # of solutions, in units of the extent
 MAX_LINK_LENGTH = 50.0  # of the extent of the task; longer links are of no use
 MIN_LINK_LENGTH = 1e-3  # of the extent of the task; shorter links are degenerate
@@ -93,7 +92,7 @@ class FourBar:
         found = _solved(lambda X: _couplers(X, phi, psi), begin)
         return [x for x in found if x[4] > MIN_LINK_LENGTH and np.hypot(x[:4:2], x[1:4:2]).min() > MIN_LINK_LENGTH]
 
-    def _points(self) -> Complex:
+    def _points(self) -> ComplexArray:
         values = self.positions.wanted[0].values
         return np.asarray(values[:, 0] + 1j * values[:, 1])
 
@@ -115,7 +114,7 @@ class FourBar:
         crank = self.positions.model.body_names[self.ends[self.joints[0]][0]]
         return first.name in (f"{crank}.angle", self.joints[0])
 
-    def _joints(self, x: Array) -> Complex:
+    def _joints(self, x: Array) -> ComplexArray:
         """Return the points A, B, C, D at all positions, (4, N)."""
         if self.paths:
             P = self._points()
@@ -140,15 +139,15 @@ class FourBar:
             found.append(complex(place[first], place[second]))
         return found[0], found[1]
 
-    def _passable(self, joints: Complex, drive: str | None) -> bool:
+    def _passable(self, joints: ComplexArray, drive: str | None) -> bool:
         """Return whether a link passes all positions in order and without a dead point in between."""
         A, B, C, D = joints if drive != self.joints[3] else joints[::-1]
         side = np.sign(((C - B).conj() * (D - C)).imag)
         steps = np.angle(np.roll(B - A, -1) / (B - A))
-        ways = [np.mod(sign * steps, 2 * np.pi).sum() for sign in (1, -1)]
-        return bool((side == side[0]).all() and min(ways) < 3 * np.pi)
+        travels = [np.mod(sign * steps, 2 * np.pi).sum() for sign in (1, -1)]
+        return bool((side == side[0]).all() and min(travels) < 3 * np.pi)
 
-    def _numbered(self, joints: Complex, v: Variables, rng: np.random.Generator) -> PositionFit | None:
+    def _numbered(self, joints: ComplexArray, v: Variables, rng: np.random.Generator) -> PositionFit | None:
         """Return the model parameters that put its joints at given points; None if not found."""
         own = self.positions
         at = np.stack([joints.real, joints.imag], axis=-1)
@@ -228,17 +227,17 @@ def _loop(model: Model) -> tuple[tuple[str, str, str, str], tuple[int, int, int]
     return (way[0], way[1], way[2], way[3]), (numbers[0], numbers[1], numbers[2]), ends
 
 
-def _turn(X: Array, d: Complex) -> Complex:
+def _turn(X: Array, d: ComplexArray) -> ComplexArray:
     """Return exp(i theta_j) by (1), (B, N)."""
     C, S, D = _cosines(X, d)
     with np.errstate(all="ignore"):
         return np.asarray((C + 1j * S) / D)
 
 
-def _cosines(X: Array, d: Complex) -> tuple[Array, Array, Array]:
+def _cosines(X: Array, d: ComplexArray) -> tuple[Array, Array, Array]:
     a, z, b, w = (X[:, k : k + 1] + 1j * X[:, k + 1 : k + 2] for k in (0, 2, 4, 6))
 
-    def row(a: Complex, z: Complex) -> tuple[Array, Array, Array]:
+    def row(a: ComplexArray, z: ComplexArray) -> tuple[Array, Array, Array]:
         c = (d - a).conj() * z
         return c.real, -c.imag, 0.5 * np.abs(d) ** 2 - (d.conj() * a).real - (a.conj() * z).real
 
@@ -246,7 +245,7 @@ def _cosines(X: Array, d: Complex) -> tuple[Array, Array, Array]:
     return r * t - u * q, p * u - s * r, p * t - s * q
 
 
-def _dyads(X: Array, d: Complex) -> Array:
+def _dyads(X: Array, d: ComplexArray) -> Array:
     """Return the residuals of (1), (B, N - 1), for a, z, b, w in X (B, 8)."""
     C, S, D = _cosines(X, d)
     return np.asarray(C * C + S * S - D * D)
@@ -268,33 +267,8 @@ def _is_linkage(x: Array) -> bool:
 
 
 def _solved(residual: Callable[[Array], Array], X: Array) -> list[Array]:
-    """Return zeros found by the Levenberg-Marquardt method from a batch of starts, with central differences."""
-    found, damping = [], np.full(len(X), 1e-2)
-    F = residual(X)
-    cost = (F**2).sum(axis=1)
-    for _ in range(_STEPS):
-        J = np.stack([_slope(residual, X, k) for k in range(X.shape[1])], axis=2)
-        H, g = J.transpose(0, 2, 1) @ J, J.transpose(0, 2, 1) @ F[..., None]
-        diagonal = np.einsum("bii->bi", H)
-        diagonal += damping[:, None] * (diagonal + 1e-9)
-        new = X - np.linalg.solve(H, g)[..., 0]
-        G = residual(new)
-        value = (G**2).sum(axis=1)
-        better = value < cost
-        X, F = np.where(better[:, None], new, X), np.where(better[:, None], G, F)
-        cost = np.where(better, value, cost)
-        damping = np.clip(np.where(better, damping / 5, damping * 4), 1e-12, 1e9)
-        done = cost < EXACT_TOL
-        found += list(X[done])
-        left = ~done & (damping < 1e8)
-        X, F, cost, damping = X[left], F[left], cost[left], damping[left]
-        if not len(X):
-            break
-    return found
-
-
-def _slope(residual: Callable[[Array], Array], X: Array, k: int, step: float = 1e-6) -> Array:
-    ahead, behind = X.copy(), X.copy()
-    ahead[:, k] += step
-    behind[:, k] -= step
-    return np.asarray((residual(ahead) - residual(behind)) / (2 * step))
+    """Return zeros found from a batch of starts X (B, n)."""
+    rows, columns = np.arange(residual(X[:1]).shape[1]), np.arange(X.shape[1])
+    problem = VectorProblem(X.shape[1], residual)
+    X, worst = levenberg_marquardt(problem, X, [(rows, columns)], tolerance=EXACT_TOL, iterations=_STEPS)
+    return list(X[worst[:, 0] <= EXACT_TOL])

@@ -1,7 +1,8 @@
 """Levenberg-Marquardt least squares over all positions of a linkage.
 
 Positions are coupled by the parameters p only. The coordinates are eliminated position by position; the remaining
-system has the size of p (Triggs, McLauchlan, Hartley, Fitzgibbon 2000, section 6.1).
+system has the size of p (Triggs, McLauchlan, Hartley, Fitzgibbon 2000, section 6.1). For this elimination the steps are
+not those of `numerics.least_squares`.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .linkage_positions import Positions
 
 __all__ = ["PositionFit", "fit_positions", "settled"]
 
-Array = NDArray[np.float64]
 
 _INITIAL_DAMPING = 1e-2  # initial damping
 EXACT_TOL = 1e-24  # sum of squares at round-off level

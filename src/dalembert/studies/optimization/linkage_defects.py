@@ -8,15 +8,13 @@ separated by dead points of the input. They may be passed in another order (Chas
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError
 from ...model import Model
 from ...motion import Circuit, circuits
 
 __all__ = ["find_defects"]
-
-Array = NDArray[np.float64]
 
 
 def find_defects(model: Model, q: Array, drive: str | None) -> tuple[str, ...]:
@@ -36,8 +34,8 @@ def find_defects(model: Model, q: Array, drive: str | None) -> tuple[str, ...]:
     homes = [every.of(one) for one in q]
     if len(set(homes)) > 1 or None in homes:
         groups = {home: [j for j, other in enumerate(homes) if other == home] for home in dict.fromkeys(homes)}
-        told = "; ".join(f"{', '.join(map(str, group))} together" for group in groups.values())
-        return (f"circuit: positions lie on {len(groups)} circuits ({told})",)
+        listed = "; ".join(f"{', '.join(map(str, group))} together" for group in groups.values())
+        return (f"circuit: positions lie on {len(groups)} circuits ({listed})",)
     home = homes[0]
     assert home is not None
     return _along(every[home], q, drive)

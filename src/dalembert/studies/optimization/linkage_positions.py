@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...closure import RelativeEquations
 from ...errors import ModelError
 from ...model import Model
@@ -26,7 +26,6 @@ from ...model.conditions import parameter_value
 
 __all__ = ["Positions", "TargetPoses", "as_wanted"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-5  # relative to the magnitude of a parameter; its error only slows convergence
 _PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
@@ -181,9 +180,9 @@ class Positions:
         """Return derivatives (N, nc + k, n) of all rows by the parameters."""
         found = np.empty((*here.shape, len(p)))
         for k, step in enumerate(self.steps):
-            beside = p.copy()
-            beside[k] += step
-            found[..., k] = (self.residual(beside, q, weight) - here) / step
+            perturbed = p.copy()
+            perturbed[k] += step
+            found[..., k] = (self.residual(perturbed, q, weight) - here) / step
         return found
 
     def _poses(self, model: Model, q: Array) -> tuple[Array, Array]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...model import Model
 from ..sweeps.jobs import StudyInterrupted
 from .evaluator import EvaluationRecord, Evaluator
@@ -16,7 +16,6 @@ from .solvers import solve
 
 __all__ = ["searches"]
 
-Array = NDArray[np.float64]
 
 _IMPROVEMENT_TOL = (
     1e-9  # relative improvement of an intermediate point over the final one, below which the final one is kept
@@ -28,7 +27,7 @@ def searches(
 ) -> Optimum:
     """Search from all points (k, n), and return the best design."""
     trials: list[Trial] = []
-    said = ""
+    interruption = ""
     for number, point in enumerate(points):
         evaluator.trial = number
         try:
@@ -36,9 +35,9 @@ def searches(
         except (KeyboardInterrupt, StudyInterrupted):
             if not evaluator.history:
                 raise
-            said = "interrupted by Ctrl-C"
+            interruption = "interrupted by Ctrl-C"
             break
-    return _answer(evaluator, trials, said, method, model)
+    return _answer(evaluator, trials, interruption, method, model)
 
 
 def _search(ev: Evaluator, point: Array, method: str, tolerance: float, most: int, seed: int) -> Trial:
@@ -71,20 +70,20 @@ def _best(records: Sequence[EvaluationRecord], sign: float) -> EvaluationRecord 
     return min(good, key=lambda record: _merit(record, sign)) if good else None
 
 
-def _answer(ev: Evaluator, trials: list[Trial], said: str, method: str, model: Model | None) -> Optimum:
+def _answer(ev: Evaluator, trials: list[Trial], interruption: str, method: str, model: Model | None) -> Optimum:
     known = [t for t in trials if np.isfinite(t.objective)]
     best = min(known, key=lambda t: (max(0.0, t.violation - FEASIBLE_TOL), ev.sign * t.objective), default=None)
     seen = _best(ev.history, ev.sign)
     if seen is None:
         status, message, x = "failed", ev.history[0].error, ev.variables.start
     elif best is None:
-        status, message, x = "interrupted", said, seen.x
+        status, message, x = "interrupted", interruption, seen.x
     elif best.violation > FEASIBLE_TOL:
         status, message, x = "infeasible", f"constraints are violated; {best.message}", best.x
     else:
         status, message, x = ("optimal" if best.success else "stopped"), best.message, best.x
-    if said:
-        status, message = "interrupted", said
+    if interruption:
+        status, message = "interrupted", interruption
     here = ev.at(x)
     least = ev.sign * here.cost if not here.error else np.nan
     missed = max((g.violation(v) for g, v in zip(ev.constraints, here.constraints, strict=False)), default=0.0)

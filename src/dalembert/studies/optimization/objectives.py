@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError, UserFunctionError
+from .design_variables import as_bounds
 
 __all__ = ["Goal", "as_goals", "slopes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = (
     1e-5  # relative, of central differences of functions of outputs: 1e-10 of the third derivative, rounding 1e-11
@@ -71,16 +71,8 @@ def as_goals(item: str, labels: tuple[str, ...], wanted: Any, subject_to: Any) -
             _label(item, "subject_to", label, labels)
         if np.ndim(bounds) == 0 and bounds is not None:
             bounds = (bounds, bounds)
-        try:
-            low, high = bounds
-            low = -math.inf if low is None else float(low)
-            high = math.inf if high is None else float(high)
-        except (TypeError, ValueError):
-            remedy = "give (lower, upper), None for no bound, a number for equality, or (function, lower, upper)"
-            raise ModelError(item, f"bounds of {label!r}", given, remedy) from None
-        if not low <= high:
-            raise ModelError(item, f"bounds of {label!r}", given, "they cross: the lower must be below the upper")
-        constraints.append(Goal(str(label), function, low, high))
+        remedy = "give (lower, upper), None for no bound, a number for equality, or (function, lower, upper)"
+        constraints.append(Goal(str(label), function, *as_bounds(item, f"bounds of {label!r}", bounds, remedy)))
     return goal, constraints
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer, list_text
+from ...arrays import Array
 from ...errors import GradientError, ModelError
 from ...model import Model
 from .design_variables import Variables
@@ -18,10 +18,10 @@ from .objectives import Goal
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["FEASIBLE_TOL", "Optimum", "Trial"]
 
-Array = NDArray[np.float64]
 
 FEASIBLE_TOL = 1e-6  # relative violation below which a constraint counts as satisfied
 
@@ -147,7 +147,7 @@ class Optimum(Answer):
             raise GradientError("the best point has no derivatives: evaluations at difference points fail")
         return self.evaluator.sign * found[0]
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Plot the objective over the evaluations, and return the matplotlib axes."""
         from ...view.plots.optimization import plot_optimum
 
@@ -164,8 +164,7 @@ class Optimum(Answer):
 
     def to_xarray(self) -> xarray.Dataset:
         """Return an xarray Dataset over all evaluated points; variables as in `history`."""
-        found: xarray.Dataset = self.history.rename_axis("evaluation").to_xarray()
-        return found
+        return self.history.rename_axis("evaluation").to_xarray()
 
     def __str__(self) -> str:
         v = self.variables
@@ -193,8 +192,8 @@ class Optimum(Answer):
         missed = goal.violation(values) * goal.size
         slack = min(low - goal.lower, goal.upper - high)
         tolerance = FEASIBLE_TOL * goal.size
-        told = f"violated by {missed:.3g}" if missed > tolerance else "active" if slack <= tolerance else ""
-        return f"{shown}  {_span(goal.lower, goal.upper)}  {told}"
+        note = f"violated by {missed:.3g}" if missed > tolerance else "active" if slack <= tolerance else ""
+        return f"{shown}  {_span(goal.lower, goal.upper)}  {note}"
 
 
 def _span(low: float, high: float) -> str:

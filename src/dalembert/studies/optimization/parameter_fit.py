@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, list_text
+from ...arrays import Array
 from ...checks import checked
 from ...errors import ModelError
 from ...model import Model
@@ -26,9 +27,11 @@ from ...system import System
 from .design_optimization import optimize
 from .optimum import Optimum
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["ParameterFit", "fit"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "fit"
 _IDENTIFIABLE_TOL = 1e-7  # smallest over largest singular value of J in units of the estimates; below, not identifiable
@@ -120,7 +123,7 @@ class ParameterFit(ArrayAnswer):
         circle = np.stack([np.cos(turn), np.sin(turn)])
         return np.asarray(self.x[k] + size * (np.linalg.cholesky(self.covariance[np.ix_(k, k)]) @ circle).T)
 
-    def plot(self, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, first: str, second: str, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the 68 and 95 % confidence ellipses of two estimates, and return the matplotlib axes."""
         from ...view.plots.uncertainty import plot_regions
 

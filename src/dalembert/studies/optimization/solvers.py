@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import MissingPackageError, ModelError
 
 __all__ = ["METHODS", "NonlinearProgram", "SolverResult", "check_method", "solve"]
 
-Array = NDArray[np.float64]
 
 METHODS = (
     "auto",
@@ -152,7 +151,7 @@ def _rows(program: NonlinearProgram) -> Any:
     return (NonlinearConstraint(program.rows, program.low, program.high, jac=program.jacobian, hess=_quasi_newton()),)
 
 
-def _halves(program: NonlinearProgram, tied: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _halves(program: NonlinearProgram, tied: BoolArray) -> list[dict[str, Any]]:
     """Return the constraints in the form of SLSQP: equal to zero, or not below zero."""
 
     def dense(z: Array) -> Array:
@@ -264,8 +263,8 @@ def _nlopt(program: NonlinearProgram, z: Array, name: str, tolerance: float, mos
         return SolverResult(z, False, "NLopt: limited by rounding", int(search.get_numevals()))
     except (ValueError, RuntimeError) as error:
         raise ModelError("optimize", "method", f"nlopt:{name}", f"NLopt refuses the problem: {error}") from error
-    said = {1: "success", 2: "stop value", 3: "ftol reached", 4: "xtol reached", 5: "most evaluations", 6: "time"}
-    return SolverResult(z, ended in (1, 2, 3, 4), f"NLopt: {said.get(ended, ended)}", int(search.get_numevals()))
+    reasons = {1: "success", 2: "stop value", 3: "ftol reached", 4: "xtol reached", 5: "most evaluations", 6: "time"}
+    return SolverResult(z, ended in (1, 2, 3, 4), f"NLopt: {reasons.get(ended, ended)}", int(search.get_numevals()))
 
 
 def _ipopt(program: NonlinearProgram, z: Array, tolerance: float, most: int) -> SolverResult:
@@ -292,6 +291,6 @@ def _ipopt(program: NonlinearProgram, z: Array, tolerance: float, most: int) -> 
     solver = casadi.nlpsol("search", "ipopt", {"x": x, "f": whole[0], "g": whole[1:]}, options)
     found = solver(x0=z, lbx=program.lower, ubx=program.upper, lbg=program.low, ubg=program.high)
     stats = solver.stats()
-    said = str(stats["return_status"])
+    reason = str(stats["return_status"])
     end = np.clip(np.asarray(found["x"]).ravel(), program.lower, program.upper)
-    return SolverResult(end, bool(stats["success"]), f"IPOPT: {said.replace('_', ' ')}", int(stats["iter_count"]))
+    return SolverResult(end, bool(stats["success"]), f"IPOPT: {reason.replace('_', ' ')}", int(stats["iter_count"]))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer, ArrayAnswer, count_text, list_text
+from ...arrays import Array
 from ...checks import checked
+from ...closure.loop_equations import LoopEquations
+from ...closure.projection import project_batch
 from ...errors import ModelError, SingularityError
 from ...model import Model, as_model
 from ...system import System
@@ -21,9 +23,11 @@ from .levenberg_marquardt import PositionFit, fit_positions, settled
 from .linkage_defects import find_defects
 from .linkage_positions import Positions, TargetPoses, as_wanted
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["Linkage", "Synthesis", "synthesize"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "synthesize"
 _EXACT_TOL = 1e-9  # error in units of the extent of the targets, below which they are met exactly
@@ -73,7 +77,7 @@ class Linkage(ArrayAnswer):
         """Largest error, m or rad."""
         return max(float(np.abs(off).max()) for off in self.errors.values())
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the linkage in its first position with path and target points; return the axes."""
         from ...view.plots.optimization import plot_linkage
 
@@ -124,9 +128,10 @@ class Synthesis(Answer, Sequence[Linkage]):
         error = f", error {self[0].error:.1e}" if len(self) else ""
         return f"{count_text(len(self), 'linkage')}, {good} without defects{error}, {count_text(self.starts, 'start')}"
 
-    def plot(self, *, ax: Any = None, path: Any = None) -> Any:
+    def plot(self, *, ax: Any = None, path: Any = None) -> Axes:
         """Draw the first linkage in its first position, and return the axes."""
-        return self[0].plot(ax=ax, path=path)
+        first: Linkage = self[0]
+        return first.plot(ax=ax, path=path)
 
     def __str__(self) -> str:
         names = list(self[0].values) if len(self) else []
@@ -284,14 +289,8 @@ def _nearest(positions: Positions, v: Variables, fit: PositionFit, most: int) ->
     """Return a fit with closed loops, by increasing weights of the loop rows."""
     for weight in _WEIGHTS:
         fit = fit_positions(positions, fit, (v.lower, v.upper), weight, most)
-    model, q = positions.model_at(fit.p), fit.q
-    for _ in range(20):
-        r = positions.closure(model, q)
-        closing, _ = positions.slopes(model, q)
-        if not r.size or np.abs(r).max() < 1e-13:
-            break
-        q = model.integrate(q, -(np.linalg.pinv(closing, rcond=1e-9) @ r[..., None])[..., 0])
-    return PositionFit(fit.p, q, fit.cost)
+    loops = LoopEquations.of(positions.model_at(fit.p), prescribed=False)
+    return PositionFit(fit.p, project_batch(replace(loops, row_scales=positions.row_scales), fit.q), fit.cost)
 
 
 def _linkage(positions: Positions, fit: PositionFit, drive: str | None, defects: bool) -> Linkage:
@@ -301,9 +300,9 @@ def _linkage(positions: Positions, fit: PositionFit, drive: str | None, defects:
         own = off[:, at : at + w.values.shape[1]]
         at += w.values.shape[1]
         errors[w.name] = np.linalg.norm(own, axis=1) * (positions.length if w.kind == "point" else 1.0)
-    told = find_defects(model, fit.q, drive) if defects else ()
+    texts = find_defects(model, fit.q, drive) if defects else ()
     gaps = float(np.abs(positions.closure(model, fit.q)).max(initial=0.0))
     if gaps > 1e-8:
-        told = (f"closure: loops are open by {gaps:.3g} of the extent", *told)
+        texts = (f"closure: loops are open by {gaps:.3g} of the extent", *texts)
     values = dict(zip(positions.names, map(float, fit.p), strict=True))
-    return Linkage(values, fit.q, errors, told, model, tuple(positions.wanted), positions.plane)
+    return Linkage(values, fit.q, errors, texts, model, tuple(positions.wanted), positions.plane)

@@ -8,24 +8,25 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...answer import Answer
-from ...checks import checked, finite_number, random_generator, shape_of
+from ...arrays import Array, IndexArray
+from ...checks import checked, finite_number, one_of, random_generator, whole_number
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Result
 from ...simulation import start_state
 from ...system import System
 from .collocation import Transcription
+from .design_variables import as_bounds
 from .solvers import check_method, solve
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
 
 __all__ = ["OptimalMotion", "optimal_motion"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "optimal_motion"
 _DEFECT_TOL = 1e-7  # scaled defect below which the equations hold
@@ -65,7 +66,7 @@ class OptimalMotion(Answer):
     iterations: int
     result: Result = field(repr=False)
 
-    def plot(self, *, path: Any = None) -> Any:
+    def plot(self, *, path: Any = None) -> tuple[Axes, Axes]:
         """Plot coordinates and efforts over time, and return the matplotlib axes."""
         from ...view.plots.optimization import plot_motion
 
@@ -162,10 +163,8 @@ def optimal_motion(
     model = as_model(system)
     _check_values(model)
     check_method(_ITEM, method, True)
-    if minimize not in ("time", "effort"):
-        raise ModelError(_ITEM, "minimize", minimize, "use 'time' or 'effort'")
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 2:
-        raise ModelError(_ITEM, "steps", steps, "give a whole number from 2 on")
+    one_of(_ITEM, "minimize", minimize, ("time", "effort"))
+    steps = whole_number(steps, item=_ITEM, field="steps", least=2)
     begin = start_state(model, dict(state or {}))
     start = np.concatenate([begin.q, begin.v, begin.x])
     given = _places(model, end, "end")
@@ -187,7 +186,7 @@ def optimal_motion(
     program = Transcription(
         model,
         columns,
-        int(steps),
+        steps,
         start,
         ends,
         values,
@@ -247,35 +246,21 @@ def _places(model: Model, names: Mapping[str, Any], field: str) -> dict[str, int
     return found
 
 
-def _check_pair(field: str, name: str, given: Any) -> None:
-    if shape_of(given) != (2,):
-        raise ModelError(_ITEM, f"{field} of {name!r}", given, "give (lower, upper)")
-
-
 def _limits(model: Model, limits: Mapping[str, Any] | None) -> dict[str, tuple[int, tuple[float, float]]]:
     places, found = _places(model, limits or {}, "limits"), {}
     for name, given in (limits or {}).items():
-        _check_pair("limits", name, given)
-        low, high = (
-            (-np.inf if given[0] is None else float(given[0])),
-            (np.inf if given[1] is None else float(given[1])),
-        )
-        if not low <= high:
-            raise ModelError(_ITEM, f"limits of {name!r}", given, "they cross")
-        found[name] = places[name], (low, high)
+        found[name] = places[name], as_bounds(_ITEM, f"limits of {name!r}", given)
     return found
 
 
-def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[NDArray[np.intp], Array]:
+def _efforts(model: Model, efforts: Mapping[str, Any]) -> tuple[IndexArray, Array]:
     if not isinstance(efforts, Mapping) or not efforts:
         raise ModelError(_ITEM, "efforts", efforts, "give joints and bounds: {'A': (-10.0, 10.0)}")
     places = _places(model, efforts, "efforts")
     for name, place in places.items():
         if place >= model.nv:
             raise ModelError(_ITEM, "efforts", name, "efforts act along coordinates: name a joint")
-    for name, given in efforts.items():
-        _check_pair("efforts", name, given)
-    bounds = np.array([[float(low), float(high)] for low, high in efforts.values()]).T
+    bounds = np.array([as_bounds(_ITEM, f"efforts of {name!r}", given) for name, given in efforts.items()]).T
     if not np.isfinite(bounds).all() or (bounds[0] >= bounds[1]).any():
         raise ModelError(_ITEM, "bounds of efforts", efforts, "give finite (lower, upper) that do not cross")
     return np.array(list(places.values())), bounds

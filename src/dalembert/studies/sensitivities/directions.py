@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...linear.small_motions import small_motion_names
 from ...model import Model, State
@@ -31,7 +31,6 @@ __all__ = [
     "small_motion",
 ]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-3  # fourth-order central differences: truncation 1e-12 of the fifth derivative, round-off 1e-13
 FACTORS = (1.0, -1.0, 2.0, -2.0)
@@ -90,8 +89,6 @@ def directions_of(
     t_start: float,
 ) -> list[ParameterDirection]:
     """Return the directions of all names."""
-    if not names or len(set(names)) < len(names):
-        raise ModelError("sensitivity", "by", names, "give names, each once")
     base = model.with_parameters(dict(parameters)) if parameters else model
     described = base.conditions()
     start = State(result.q[0], result.v[0], t_start, result.x[0])
@@ -104,11 +101,11 @@ def directions_of(
 
             if name in known:
                 return ParameterDirection(name, name, size, known[name])
-            if not (model.nc or model.drives or model.system.places):  # the initial state equals the given one
+            if not (model.nc or model.drives or model.system.placements):  # the initial state equals the given one
                 return ParameterDirection(name, name, size, np.zeros(2 * model.nv + model.nx))
 
             def begin(change: float) -> State:
-                return start_state(described.beside(name, change).model, state, t_start)
+                return start_state(described.perturbed(name, change).model, state, t_start)
 
             return ParameterDirection(name, name, size, _start_slope(base, start, begin, DIFFERENCE_STEP * size))
         value = _start_value(result, name, state or {})
@@ -193,8 +190,8 @@ class StateDerivatives:
         model = self.result.model
         assert model is not None
         output = Output.of(model, name)
-        if output.plain is not None:
-            _, values, slopes = self.output(output.plain.name)
+        if output.base is not None:
+            _, values, slopes = self.output(output.base.name)
             return output, output.factor * values, output.factor * slopes
         if output.history is not None:
             remedy = "it depends on the history of the run: use outputs of the state, and integrals of them"
@@ -250,7 +247,7 @@ def _exact_row(model: Model, name: str) -> int | None:
 def _with_number(model: Model, periods: Any, name: str, change: float) -> Periods:
     """Return conditions with one parameter changed."""
     known = periods if isinstance(periods, Periods) else single_period(model.conditions())
-    return Periods(known.begins, [conditions.beside(name, change) for conditions in known.conditions])
+    return Periods(known.begins, [conditions.perturbed(name, change) for conditions in known.conditions])
 
 
 def same_branch(output: Output, values: Array, near: Array) -> Array:

@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, ComplexArray
 from ...errors import GradientError, ModelError
 from ...linear import modes
 from ...model import Model, State
@@ -29,7 +29,6 @@ from .initial_state import row_slopes
 
 __all__ = ["equilibrium_slopes", "mode_slopes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-3  # relative change of a parameter at which modes are evaluated
 COINCIDENT_TOL = 1e-6  # relative to the largest eigenvalue; closer eigenvalues coincide
@@ -42,16 +41,14 @@ def _rest(model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> tu
         if name not in model.parameter_names:
             remedy = "an equilibrium has derivatives by parameters of the system only: s.parameters lists them"
             raise ModelError("sensitivity", "by", name, remedy)
-    if not names or len(set(names)) < len(names):
-        raise ModelError("sensitivity", "by", names, "give names, each once")
     if model.drives:
         remedy = "derivatives of equilibria with drives are not supported: use stiff springs instead, or da.sweep"
         raise ModelError("sensitivity", "drives", model.drives[0].name, remedy)
     found = equilibrium(model, **settings)
-    for what, told in (("friction", found.friction), ("stops", found.stops), ("unknown", found.unknown)):
-        if told:
+    for what, active in (("friction", found.friction), ("stops", found.stops), ("unknown", found.unknown)):
+        if active:
             remedy = "derivatives of equilibria that these determine are not supported: use da.sweep"
-            raise ModelError("sensitivity", what, told, remedy)
+            raise ModelError("sensitivity", what, active, remedy)
     if np.any(found.v):
         raise ModelError(
             "sensitivity", "speeds", found.v, "derivatives of steady motions are not supported: use da.sweep"
@@ -120,8 +117,8 @@ def mode_slopes(
     first = modes(found.conditions.model, found)
     _check_pairs(first.eigenvalues)
 
-    def beside(direction: ParameterDirection, h: float) -> Array:
-        at = found.conditions.beside(direction.name, h).model
+    def perturbed(direction: ParameterDirection, h: float) -> Array:
+        at = found.conditions.perturbed(direction.name, h).model
         change = h * direction.start
         q = at.integrate(found.q, change[: at.nv])
         other = modes(at, State(q, found.v, found.t, found.x + change[2 * at.nv :]))
@@ -130,7 +127,7 @@ def mode_slopes(
         near = np.abs(other.eigenvalues[None] - first.eigenvalues[:, None]).argmin(axis=1)
         return np.stack([np.asarray(getattr(other, name), dtype=complex)[near] for name in outputs.values()])
 
-    slopes = np.stack([slope(partial(beside, d), DIFFERENCE_STEP * d.size) for d in directions], axis=-1)
+    slopes = np.stack([slope(partial(perturbed, d), DIFFERENCE_STEP * d.size) for d in directions], axis=-1)
     values, derivatives, units = {}, {}, {}
     for k, (label, name) in enumerate(outputs.items()):
         value = np.asarray(getattr(first, name))
@@ -140,12 +137,12 @@ def mode_slopes(
     return _result(found), values, derivatives, units
 
 
-def _check_pairs(eigenvalues: NDArray[np.complex128]) -> None:
+def _check_pairs(eigenvalues: ComplexArray) -> None:
     """Raise if eigenvalues coincide."""
     for k in range(1, len(eigenvalues)):
-        apart = np.abs(eigenvalues[:k] - eigenvalues[k])
-        if apart.min() <= COINCIDENT_TOL * np.abs(eigenvalues).max():
+        gaps = np.abs(eigenvalues[:k] - eigenvalues[k])
+        if gaps.min() <= COINCIDENT_TOL * np.abs(eigenvalues).max():
             raise GradientError(
-                f"modes {int(apart.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s; it splits as "
-                "parameters change, and neither mode has a derivative"
+                f"modes {int(gaps.argmin())} and {k} have the same eigenvalue, {eigenvalues[k]:.6g} 1/s; it splits "
+                "as parameters change, and neither mode has a derivative"
             )

@@ -14,17 +14,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...closure.starts.named_start_values import named_starts
 from ...closure.starts.start_values import StartValues
 from ...errors import GradientError
 from ...model import Model, State
 from ...model.conditions import parameter_value
+from ...numerics.rank import ROW_RANK_TOL
 
 __all__ = ["initial_state_derivatives", "row_slopes"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-5  # central differences of rows: truncation 1e-10 of the third derivative, round-off 1e-11
 START_VALUE_TOL = 1e-12  # difference below which a start value is satisfied
@@ -37,7 +37,7 @@ def initial_state_derivatives(
 ) -> dict[str, Array]:
     """Return derivatives of the initial state (2 nv + nx,) by name, where (1) determines them."""
     nv = model.nv
-    if model.drives or model.system.places or model.nq != nv:
+    if model.drives or model.system.placements or model.nq != nv:
         return {}
     coordinates, speeds = _met(model, given, start)
     own = [name for name in names if name in model.parameter_names]
@@ -93,8 +93,8 @@ def _met(model: Model, given: Mapping[str, Any] | None, start: State) -> tuple[d
                 places = list(range(where.start, where.stop))
             else:
                 continue
-            for place, wish in zip(places, row, strict=False):
-                if np.isfinite(wish) and abs(now[place] - wish) <= START_VALUE_TOL * (1.0 + abs(wish)):
+            for place, target in zip(places, row, strict=False):
+                if np.isfinite(target) and abs(now[place] - target) <= START_VALUE_TOL * (1.0 + abs(target)):
                     to[known[place] + ending] = place
     return coordinates, speeds
 
@@ -117,10 +117,10 @@ def row_slopes(model: Model, start: State, own: Sequence[str]) -> tuple[Array, A
             continue
         value = float(parameter_value(model, name, model.parameters))
         step = DIFFERENCE_STEP * (abs(value) if value else 1.0)
-        above = _rows(described.beside(name, step).model, start.q, start.v, start.t)
+        above = _rows(described.perturbed(name, step).model, start.q, start.v, start.t)
         if all(np.array_equal(a, b) for a, b in zip(above, now, strict=True)):  # no row depends on it
             continue
-        below = _rows(described.beside(name, -step).model, start.q, start.v, start.t)
+        below = _rows(described.perturbed(name, -step).model, start.q, start.v, start.t)
         residuals[:, k], rates[:, k] = ((a - b) / (2 * step) for a, b in zip(above, below, strict=True))
     return residuals, rates
 
@@ -142,7 +142,7 @@ def _check_loops(model: Model, start: State, own: Sequence[str], slopes: Array) 
     if not rows.any() or not slopes[rows].any():
         return
     P, right = model.constraint_jacobian(start.q, t=start.t)[rows], slopes[rows]
-    open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=1e-9)[0] - right)
+    open_by = np.abs(P @ np.linalg.lstsq(P, right, rcond=ROW_RANK_TOL)[0] - right)
     for k, name in enumerate(own):
         if open_by[:, k].max() > INCONSISTENT_TOL * np.abs(right[:, k]).max(initial=1e-3):
             row = np.array(model.constraint_connections)[rows][int(open_by[:, k].argmax())]
@@ -185,7 +185,7 @@ def _solved(
     for k, place in enumerate(inputs):
         if place is not None:
             right[int(rows.sum()) + place, own + k] = 1.0
-    found, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=1e-9)
+    found, _, rank, _ = np.linalg.lstsq(matrix, right, rcond=ROW_RANK_TOL)
     if rank < nv:
         return None
     size = np.abs(right).max(axis=0, initial=0.0) + 1e-300

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..._core import between_steps
+from ..._core import interpolate_steps
+from ...arrays import Array, IndexArray
 from ...model import Conditions, Model
 from ...result import Result
 
 __all__ = ["interpolated_states"]
 
-Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
 
 N_NODES, N_CHECK_NODES = (
@@ -52,11 +51,11 @@ def interpolated_states(result: Result, edges: Array) -> Callable[[Array], State
     splits = [model.nq, model.nq + model.nv]
 
     def between(t: Array) -> States:
-        found = between_steps(edges, values, rates, t, N_NODES)
-        apart = np.abs(found - between_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
-        doubted = np.flatnonzero(apart.any(axis=1))
-        if len(doubted):
-            found[doubted] = np.concatenate(dense(t[doubted]), axis=1)
+        found = interpolate_steps(edges, values, rates, t, N_NODES)
+        differs = np.abs(found - interpolate_steps(edges, values, rates, t, N_CHECK_NODES)) > scale
+        inaccurate = np.flatnonzero(differs.any(axis=1))
+        if len(inaccurate):
+            found[inaccurate] = np.concatenate(dense(t[inaccurate]), axis=1)
         q, v, x = np.split(found, splits, axis=1)
         return q, v, x
 
@@ -73,7 +72,7 @@ def _at_edges(result: Result, model: Model, edges: Array) -> tuple[Array, Array]
         q[other], v[other], x[other] = at.q, at.v, at.x
     a, dx = np.empty_like(v), np.empty_like(x)
     inside = np.clip(edges, edges[0] + 4e-15 * abs(edges[0]) + 1e-300, edges[-1] - 4e-15 * abs(edges[-1]))
-    pairs: list[tuple[NDArray[np.intp], Conditions]]
+    pairs: list[tuple[IndexArray, Conditions]]
     pairs = [(np.arange(len(edges)), model.conditions())] if result.conditions is None else result.conditions(inside)
     for rows, conditions in pairs:
         found = conditions.model.dynamics(inside[rows], q[rows], v[rows], x[rows], conditions=conditions)

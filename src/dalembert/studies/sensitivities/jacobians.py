@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...linear.small_motions import brackets
 from ...model import Conditions, Model
 from ...model.conditions import parameter_directions
@@ -22,7 +22,6 @@ from .intermediate_states import interpolated_states
 
 __all__ = ["NODES", "JacobianBlocks", "blocks_along", "conditions_of", "whole"]
 
-Array = NDArray[np.float64]
 
 _N_GAUSS_POINTS = 12
 _MIN_BLOCK_STEPS = 7  # minimum number of steps of the run in a block
@@ -201,7 +200,7 @@ def _rate_derivatives(
     return list(zip(raw[::2], raw[1::2], strict=True))
 
 
-def conditions_of(result: Result, model: Model, t: Array) -> list[tuple[NDArray[np.intp], Conditions]]:
+def conditions_of(result: Result, model: Model, t: Array) -> list[tuple[IndexArray, Conditions]]:
     """Return index arrays of the ordered times t (k,), each with the conditions at these times."""
     if result.conditions is None:
         return [(np.arange(len(t)), model.conditions())]

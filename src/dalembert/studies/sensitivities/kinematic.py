@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...closure.driven.drive_path import undeformed
-from ...closure.scaling import Scaling
+from ...closure.loop_equations import LoopEquations
 from ...errors import GradientError, ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
@@ -33,7 +33,6 @@ from .directions import DIFFERENCE_STEP, FACTORS, differences, same_branch
 
 __all__ = ["KinematicDerivatives"]
 
-Array = NDArray[np.float64]
 
 DRIVE_INDEPENDENT_GROUPS = ("body", "marker", "gravity", "modes")  # parameter groups on which drives do not depend
 SINGULAR_TOL = 1e-9  # smallest singular value of scaled rows, relative to the largest
@@ -50,7 +49,7 @@ class _Direction:
     name : str
     size : float
         Typical magnitude, for scaling.
-    beside : function
+    perturbed : function
         Maps a change to the perturbed model.
     drives : bool
         Whether driven positions may depend on it.
@@ -60,7 +59,7 @@ class _Direction:
 
     name: str
     size: float
-    beside: Callable[[float], Model]
+    perturbed: Callable[[float], Model]
     drives: bool = True
     shifted: str = ""
 
@@ -77,8 +76,6 @@ class KinematicDerivatives:
     """
 
     def __init__(self, model: Model, names: Sequence[str], settings: Mapping[str, Any]) -> None:
-        if not names or len(set(names)) < len(names):
-            raise ModelError("sensitivity", "by", names, "give names, each once")
         if not all(model.holonomic):
             row = model.constraint_connections[list(model.holonomic).index(False)]
             remedy = "it constrains velocities only, so positions depend on the history: use task='simulate'"
@@ -89,7 +86,7 @@ class KinematicDerivatives:
         self.directions = [self._direction(model, name) for name in names]
         self.t, self.q = np.asarray(self.result.t), np.asarray(self.result.q)
         self.changes = [self._positions(direction) for direction in self.directions]  # dq (k, nv) each
-        self._beside: dict[tuple[int, float], Result] = {}
+        self._perturbed: dict[tuple[int, float], Result] = {}
 
     # ---- directions
 
@@ -101,9 +98,9 @@ class KinematicDerivatives:
             drives = self._moves_drives(model, name, size)
             if at is model or (not drives and name in at.parameter_names and not _integrated(model)):
                 described = at.conditions()
-                return _Direction(name, size, lambda h: described.beside(name, h).model, drives)
+                return _Direction(name, size, lambda h: described.perturbed(name, h).model, drives)
             own = model.conditions()
-            return _Direction(name, size, lambda h: make_request(own.beside(name, h).model, **self.how).model)
+            return _Direction(name, size, lambda h: make_request(own.perturbed(name, h).model, **self.how).model)
         drive = self.how["drive"]
         if drive is not None and name in ([drive] if isinstance(drive, str) else drive):
             return _Direction(name, 1.0, lambda h: at, shifted=name)
@@ -120,18 +117,18 @@ class KinematicDerivatives:
         place = model.driven_dof(drive)[0]
         now = float((self.result.v if field == "speed" else self.result.q)[0, place])
 
-        def beside(h: float) -> Model:
+        def perturbed(h: float) -> Model:
             described = model.system.copy()
             given: dict[str, Any] = {field: now + h}
             described.initial(owner, **given)
             return make_request(described.compile(), **self.how).model
 
-        return _Direction(name, max(abs(now), 1.0), beside)
+        return _Direction(name, max(abs(now), 1.0), perturbed)
 
     def _moves_drives(self, model: Model, name: str, size: float) -> bool:
         """Return whether driven positions may depend on a parameter: time laws, offsets of driven rows."""
         own = model.family.compiled.numbers
-        moved = model.conditions().beside(name, DIFFERENCE_STEP * size).model.mapped_parameters
+        moved = model.conditions().perturbed(name, DIFFERENCE_STEP * size).model.mapped_parameters
         changed = np.flatnonzero(moved != model.mapped_parameters)
         groups = {own.group_of(int(place)).what for place in changed}
         return bool(model.drives) and not groups <= {*DRIVE_INDEPENDENT_GROUPS, "named"}
@@ -141,14 +138,14 @@ class KinematicDerivatives:
     def _positions(self, direction: _Direction) -> Array:
         """Return the derivatives of positions along a direction, (k, nv)."""
         model, t, q = self.request.model, self.t, self.q
-        models = [direction.beside(factor * DIFFERENCE_STEP * direction.size) for factor in FACTORS]
+        models = [direction.perturbed(factor * DIFFERENCE_STEP * direction.size) for factor in FACTORS]
         step = DIFFERENCE_STEP * direction.size
         right = np.zeros((len(t), model.nc))
         if model.nc:
             gaps = [other.constraint_residual(q, t=t) for other in models]
             if direction.drives and any(not drive.of_joint for drive in model.drives):
                 gaps = [
-                    gap - np.stack([other.row_motion(float(time))[0] for time in t])
+                    gap - np.stack([other.constraint_targets(float(time))[0] for time in t])
                     for gap, other in zip(gaps, models, strict=True)
                 ]
             right = -differences(gaps, step)
@@ -173,7 +170,7 @@ class KinematicDerivatives:
                 return
         raise ModelError("sensitivity", "by", name, "the driven joint has no single value: name a parameter")
 
-    def _known(self) -> NDArray[np.bool_]:
+    def _known(self) -> BoolArray:
         """Return the mask (nv,) of driven or fixed degrees of freedom."""
         model = self.request.model
         known = np.array(model.driven_speeds(), dtype=bool)
@@ -187,24 +184,24 @@ class KinematicDerivatives:
         model = self.request.model
         q = self.q.copy()
         for row, time in enumerate(self.t):
-            asked_for = other.drive_motion(float(time))[0]
+            asked_for = other.drive_targets(float(time))[0]
             given = ~np.isnan(asked_for)
             q[row, given] = asked_for[given]
         return np.asarray(model.difference(self.q, q))
 
-    def _solved(self, direction: _Direction, known: NDArray[np.bool_], right: Array, given: Array) -> Array:
+    def _solved(self, direction: _Direction, known: BoolArray, right: Array, given: Array) -> Array:
         model = self.request.model
         dq = np.where(known, given, 0.0)
         if not model.nc or known.all():
             return dq
-        scales = Scaling.of(model, prescribed=False)
+        loops = LoopEquations.of(model, prescribed=False)
         P = model.constraint_jacobian(self.q, t=self.t)
-        right = scales.rows * (right - (P @ dq[:, :, None])[:, :, 0])
-        free = (scales.rows[:, None] * P * scales.columns)[:, :, ~known]
+        right = loops.row_scales * (right - (P @ dq[:, :, None])[:, :, 0])
+        free = (loops.row_scales[:, None] * P * loops.column_scales)[:, :, ~known]
         U, s, V = np.linalg.svd(free, full_matrices=False)
         self._check_singular(s, free.shape[2])
         change = ((right[:, None] @ U) / s[:, None] @ V)[:, 0]
-        dq[:, ~known] = scales.columns[~known] * change
+        dq[:, ~known] = loops.column_scales[~known] * change
         off = np.abs((free @ change[:, :, None])[:, :, 0] - right)
         row, place = np.unravel_index(int(off.argmax()), off.shape)
         if off[row, place] > INCONSISTENT_TOL * max(1e-3, float(np.abs(right).max())):
@@ -247,8 +244,8 @@ class KinematicDerivatives:
 
     def _moved(self, k: int, h: float) -> Result:
         """Return the motion perturbed by h in a direction."""
-        if (k, h) not in self._beside:
-            model = self.directions[k].beside(h)
+        if (k, h) not in self._perturbed:
+            model = self.directions[k].perturbed(h)
             q = model.integrate(self.q, h * self.changes[k])
             held = undeformed(model)
             found = rates_at(model, self.t, q, conditions=held)
@@ -256,7 +253,7 @@ class KinematicDerivatives:
                 raise GradientError(
                     f"cannot evaluate velocities at the perturbed state for {self.directions[k].name!r}: {found.status}"
                 )
-            self._beside[k, h] = Result(
+            self._perturbed[k, h] = Result(
                 model,
                 self.t,
                 q,
@@ -266,7 +263,7 @@ class KinematicDerivatives:
                 conditions=None if held is None else single_period(held),
                 axis=self.result.axis,
             )
-        return self._beside[k, h]
+        return self._perturbed[k, h]
 
 
 def _integrated(model: Model) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...result import Result
 from .directions import ParameterDirection
 from .jacobians import conditions_of
@@ -17,7 +17,6 @@ from .variational_equations import SmoothSegment, smooth_segment
 
 __all__ = ["LinearizedRun"]
 
-Array = NDArray[np.float64]
 
 _N_PROBES = 2  # random changes of the initial state that measure growth
 
@@ -163,7 +162,7 @@ class LinearizedRun:
         state[:, free] = after[:, : len(free)]
         return state, after[:, len(free) :]
 
-    def _free(self, window: EventWindow) -> NDArray[np.intp]:
+    def _free(self, window: EventWindow) -> IndexArray:
         """Return indices of state entries that can change before a switch: not velocities that are locked or stick."""
         model = self.result.model
         assert model is not None

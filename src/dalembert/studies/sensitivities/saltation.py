@@ -13,18 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import DalembertError, GradientError, ModelError
 from ...model import State
 from ...model.conditions import parameter_value
 from ...result import Result
 from ...simulation import simulate
-from .directions import ParameterDirection, small_motion
+from .directions import ParameterDirection, slope, small_motion
 
 __all__ = ["EventWindow", "saltation", "windows"]
 
-Array = NDArray[np.float64]
 
 _NUMBER = re.compile(r"-?\d+(\.\d*)?(e[-+]?\d+)?")  # event names contain velocities, which may differ
 SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times count as one
@@ -59,7 +58,7 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
     begin, end = float(result.t[0]), float(result.t[-1])
     near = SIMULTANEOUS_TOL * (end - begin)
     known = {float(event.t): str(event.name) for event in result.events if event.name not in noted}
-    for t in result.breaks:
+    for t in result.discontinuity_times:
         if not len(fixed) or np.abs(fixed - t).min() > near:
             known.setdefault(float(t), "a threshold")
     times: list[tuple[float, str]] = []
@@ -76,7 +75,7 @@ def windows(result: Result, fixed: Array, wanted: Array, noted: Collection[str])
             raise ModelError("sensitivity", "times", t, remedy)
         others = [begin, end, *(other for other, _ in times[max(0, k - 1) : k + 2] if other != t), *wanted, *fixed]
         gap = min(abs(t - other) for other in others)
-        steps = result.steps
+        steps = result.step_times
         own = float(np.diff(steps).max()) if len(steps) > 1 else end - begin
         reach = min(0.4 * gap, own)
         found.append(EventWindow(name, t, t - reach, t + reach))
@@ -154,8 +153,7 @@ class _WindowRuns:
         )
 
     def _difference(self, direction: ParameterDirection, y: Array, h: float) -> Array:
-        up, down, far_up, far_down = (self._changed(direction, y, factor * h) for factor in (1, -1, 2, -2))
-        d = (8 * (up - down) - (far_up - far_down)) / (12 * h)
+        d = slope(lambda change: self._changed(direction, y, change), h)
         nq = self.model.nq
         return np.concatenate([small_motion(self.model, self.base[0][:nq], d[:nq]), d[nq:]])
 
@@ -178,7 +176,7 @@ class _WindowRuns:
             self.model, self.window.end, state=state, parameters={**self.numbers, **numbers}, **self.settings
         )
         assert isinstance(result, Result)  # of one state
-        last = result.final
+        last = result.final_state
         happened = tuple(_NUMBER.sub("#", str(event.name)) for event in result.events)
         return np.concatenate([last.q, last.v, last.x]), happened
 

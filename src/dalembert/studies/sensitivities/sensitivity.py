@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import Answer, list_text, range_text
+from ...arrays import Array
 from ...checks import checked
 from ...errors import GradientError, IntegrationError, ModelError
 from ...model import Model, SampledControl, as_model
 from ...result import Result
 from ...simulation import Event, simulate
-from ...simulation.events.discontinuity_times import breaks_until, discontinuity_sources
+from ...simulation.events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ...system import System
 from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
 from .directions import ParameterDirection, StateDerivatives, directions_of
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Sensitivity", "sensitivity"]
 
-Array = NDArray[np.float64]
 
 CHAOS_TOL = 1e-3  # growth times tolerance beyond which a gradient does not predict finite changes
 ADJOINT_RATIO = 8  # directions per output from which on the adjoint method is cheaper
@@ -115,7 +115,7 @@ class Sensitivity(Answer):
         import xarray
 
         axis = self.result.axis
-        over = "time" if axis.plain else axis.name
+        over = "time" if axis.is_time else axis.name
         data = xarray.Dataset(coords={"by": list(self.by), over: (over, self.t, {"units": axis.unit})})
         for label, values in self.values.items():
             over_time = label in self.over_time
@@ -208,11 +208,13 @@ def sensitivity(
     >>> [round(float(d), 6) for d in found["angle"]]
     [0.207393, -0.782318]
     """
-    model = as_model(system)
+    model, names = as_model(system), (by,) if isinstance(by, str) else tuple(by)
+    if not names or len(set(names)) < len(names):
+        raise ModelError("sensitivity", "by", names, "give names, each once")
     if task == "kinematics":
-        return _prescribed(model, outputs, by, {"times": times, "parameters": parameters, **settings}, t_end, state)
+        return _prescribed(model, outputs, names, {"times": times, "parameters": parameters, **settings}, t_end, state)
     if task != "simulate":
-        return _at_rest(model, outputs, by, task, {"state": state, "parameters": parameters, **settings}, t_end)
+        return _at_rest(model, outputs, names, task, {"state": state, "parameters": parameters, **settings}, t_end)
     if t_end is None:
         raise ModelError("sensitivity", "t_end", None, "give the end time of the run")
     given = [name for name in RESERVED_SETTINGS if name in settings]
@@ -220,7 +222,6 @@ def sensitivity(
         raise ModelError(
             "sensitivity", given[0], settings[given[0]], "it is not a setting of sensitivity: leave it out"
         )
-    names = (by,) if isinstance(by, str) else tuple(by)
     _check_memory(model, settings)
     readings = _readings(outputs)
     if state is not None and not isinstance(state, Mapping):
@@ -232,8 +233,8 @@ def sensitivity(
     result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
     _check_values(result, t_end, settings)
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
-    _check_breaks(model, directions)
-    fixed = _fixed_breaks(result, settings, t_start, t_end)
+    _check_discontinuity_times(model, directions)
+    fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(mode, directions, readings, wanted, not switches)
@@ -260,7 +261,7 @@ def sensitivity(
 
 
 def _at_rest(
-    model: Model, outputs: Any, by: str | Sequence[str], task: str, settings: Mapping[str, Any], t_end: float | None
+    model: Model, outputs: Any, names: tuple[str, ...], task: str, settings: Mapping[str, Any], t_end: float | None
 ) -> Sensitivity:
     """Return derivatives of an equilibrium, or of the modes about it."""
     tasks = {"equilibrium": equilibrium_slopes, "modes": mode_slopes}
@@ -268,9 +269,8 @@ def _at_rest(
         raise ModelError("sensitivity", "task", task, "use 'simulate', 'kinematics', 'equilibrium' or 'modes'")
     if t_end is not None:
         raise ModelError("sensitivity", "t_end", t_end, f"{task} has no end: leave it out, or give t=")
-    names = (by,) if isinstance(by, str) else tuple(by)
     readings = _readings(outputs)
-    asked = {}
+    requested = {}
     for reading in readings:
         if reading.reduce is not None:
             raise ModelError(
@@ -279,13 +279,13 @@ def _at_rest(
                 reading.reduce,
                 "this task has no time axis: leave it out",
             )
-        asked[reading.label] = str(reading.name)
-    result, values, derivatives, units = tasks[task](model, asked, names, settings)
+        requested[reading.label] = str(reading.name)
+    result, values, derivatives, units = tasks[task](model, requested, names, settings)
     return Sensitivity(names, result.t, values, derivatives, units, result, frozenset(), 1.0, [], "implicit")
 
 
 def _prescribed(
-    model: Model, outputs: Any, by: str | Sequence[str], settings: dict[str, Any], t_end: float | None, state: Any
+    model: Model, outputs: Any, names: tuple[str, ...], settings: dict[str, Any], t_end: float | None, state: Any
 ) -> Sensitivity:
     """Return derivatives of a kinematic motion."""
     for name, given in (("t_end", t_end), ("state", state)):
@@ -300,15 +300,9 @@ def _prescribed(
             "a motion that ends early has no derivatives after its end: leave it out",
         )
     parameters = settings.pop("parameters")
-    names = (by,) if isinstance(by, str) else tuple(by)
     readings = _readings(outputs)
     found = KinematicDerivatives(model.with_parameters(dict(parameters)) if parameters else model, names, settings)
-    values, derivatives, units = {}, {}, {}
-    for reading in readings:
-        assert reading.name is not None
-        output, y, dy = found.output(reading.name)
-        values[reading.label], derivatives[reading.label] = reduced(reading, found.t, y, dy)
-        units[reading.label] = output.unit
+    values, derivatives, units = _reduced_outputs(found, readings, found.t)
     over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
     notes = list(found.result.stats.notes)
     return Sensitivity(names, found.t, values, derivatives, units, found.result, over_time, 1.0, notes, "implicit")
@@ -340,7 +334,7 @@ def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
         raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
 
 
-def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> None:
+def _check_discontinuity_times(model: Model, directions: Sequence[ParameterDirection]) -> None:
     """Raise for parameters that move discontinuity times of a law: the jump there has no derivative."""
     uses = discontinuity_sources(model).uses
     for direction in directions:
@@ -349,12 +343,12 @@ def _check_breaks(model: Model, directions: Sequence[ParameterDirection]) -> Non
             raise ModelError("sensitivity", "by", direction.name, remedy)
 
 
-def _fixed_breaks(result: Result, settings: Mapping[str, Any], t_start: float, t_end: float) -> Array:
+def _fixed_discontinuity_times(result: Result, settings: Mapping[str, Any], t_start: float, t_end: float) -> Array:
     """Return discontinuity times that do not depend on the state."""
     model = result.model
     assert model is not None
     pairs = [(None, model.conditions())] if result.conditions is None else result.conditions(np.array([t_start]))
-    return breaks_until(pairs[0][1], t_start, t_end, also=settings.get("discontinuity_times", ()))
+    return discontinuity_times_until(pairs[0][1], t_start, t_end, also=settings.get("discontinuity_times", ()))
 
 
 def _noted(settings: Mapping[str, Any]) -> set[str]:
@@ -418,11 +412,17 @@ def _by_directions(
     """Return values, derivatives and units of outputs by the forward mode, and the growth."""
     found, growth = course.forward()
     kept = StateDerivatives(course.result, course.directions, course.wanted, found)
+    return *_reduced_outputs(kept, readings, course.wanted), growth
+
+
+def _reduced_outputs(
+    source: StateDerivatives | KinematicDerivatives, readings: Sequence[RecordedOutput], t: Array
+) -> tuple[dict[str, Array], dict[str, Array], dict[str, str]]:
+    """Return values, derivatives and units of outputs by label, reduced over the times (k,)."""
     values, derivatives, units = {}, {}, {}
     for reading in readings:
         assert reading.name is not None
-        output, y, dy = kept.output(reading.name)
-        label = reading.label
-        values[label], derivatives[label] = reduced(reading, course.wanted, y, dy)
-        units[label] = output.unit
-    return values, derivatives, units, growth
+        output, y, dy = source.output(reading.name)
+        values[reading.label], derivatives[reading.label] = reduced(reading, t, y, dy)
+        units[reading.label] = output.unit
+    return values, derivatives, units

@@ -24,13 +24,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._core import Along
+from ..._core import VariationalSystem
+from ...arrays import Array
 from ...result import Result
 from .jacobians import NODES, blocks_along, whole
 
 __all__ = ["SmoothSegment", "smooth_segment"]
 
-Array = NDArray[np.float64]
 
 _MAX_STEP_ANGLE = 4.0  # rad of the fastest change within a step: limit of guaranteed stability
 MAX_SUBSTEPS = 256  # steps of the variational equations within one step of the run
@@ -68,8 +68,8 @@ class SmoothSegment:
     split: int
     held: bool
 
-    def _along(self, matrices: Array) -> Along:
-        return Along(self.n, self.split, matrices, NODES, self.blocks, self.steps, self.block, self.keep)
+    def _along(self, matrices: Array) -> VariationalSystem:
+        return VariationalSystem(self.n, self.split, matrices, NODES, self.blocks, self.steps, self.block, self.keep)
 
     def forward(self, start: Array, weights: Array, rtol: float) -> Array:
         """Propagate changes (n, c) at the begin to changes (k, n, c) at the times t.
@@ -146,8 +146,10 @@ def smooth_segment(
 ) -> SmoothSegment:
     """Return the segment of a run between two times, with step ends at the output times."""
     near = 1e-13 * max(abs(begin), abs(end), 1e-3)
-    broken = result.breaks[(result.breaks > begin + near) & (result.breaks < end - near)]
-    inner = np.concatenate([result.steps, broken])
+    broken = result.discontinuity_times[
+        (result.discontinuity_times > begin + near) & (result.discontinuity_times < end - near)
+    ]
+    inner = np.concatenate([result.step_times, broken])
     edges = _apart(np.concatenate([[begin, end], inner[(inner > begin) & (inner < end)]]), near, [begin, *broken, end])
     stretches = [begin, *_apart(broken, near), end]
     found = [

@@ -11,6 +11,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
+from ...checks import whole_number
 from ...errors import ModelError
 
 __all__ = ["Axis", "Case", "Cases", "Design", "make_design"]
@@ -74,9 +76,7 @@ class Cases(Sequence[Case]):
         Values by name; arrays where all of them are floats.
     """
 
-    def __init__(
-        self, numbers: Sequence[int], columns: Mapping[str, NDArray[np.float64] | list[Any]], seed: int = 0
-    ) -> None:
+    def __init__(self, numbers: Sequence[int], columns: Mapping[str, Array | list[Any]], seed: int = 0) -> None:
         self.numbers, self.columns, self._seed = list(numbers), dict(columns), seed
 
     @classmethod
@@ -113,11 +113,11 @@ class Axis:
         return len(next(iter(self.columns.values())))
 
     @cached_property
-    def floats(self) -> dict[str, NDArray[np.float64]]:
+    def floats(self) -> dict[str, Array]:
         """Columns of floats only, as arrays."""
         return {name: np.array(c) for name, c in self.columns.items() if all(type(value) is float for value in c)}
 
-    def at(self, places: NDArray[np.intp]) -> dict[str, NDArray[np.float64] | list[Any]]:
+    def at(self, places: IndexArray) -> dict[str, Array | list[Any]]:
         """Return the values of its names at given indices."""
         return {
             name: self.floats[name][places] if name in self.floats else [column[k] for k in places.tolist()]
@@ -164,8 +164,7 @@ def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed:
         raise ModelError("sweep", "over", over, "give a dict of name to values, {'k.stiffness': [100.0, 200.0]}")
     if design not in _DESIGNS:
         raise ModelError("sweep", "design", design, f"use {', '.join(map(repr, _DESIGNS))}")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ModelError("sweep", "seed", seed, "give a whole number from 0 on")
+    seed = whole_number(seed, item="sweep", field="seed", least=0)
     drawn = {key: value for key, value in over.items() if hasattr(value, "ppf") or hasattr(value, "rvs")}
     if drawn and samples is None:
         raise ModelError("sweep", "samples", None, f"give the number of samples of {_names_of(drawn)}")
@@ -173,8 +172,8 @@ def make_design(over: Mapping[Any, Any], samples: int | None, design: str, seed:
         raise ModelError("sweep", "samples", samples, "nothing is drawn: give distributions of scipy.stats in `over`")
     axes = [_listed(key, value) for key, value in over.items() if key not in drawn]
     if drawn:
-        axes.insert(0, Axis(SAMPLE, _draws(drawn, samples, design, int(seed))))
-    made = Design(tuple(axes), int(seed))
+        axes.insert(0, Axis(SAMPLE, _draws(drawn, samples, design, seed)))
+    made = Design(tuple(axes), seed)
     twice = {name for name in made.names if made.names.count(name) > 1}
     if twice:
         raise ModelError("sweep", "over", sorted(twice), "a name may vary along one axis only")
@@ -212,13 +211,12 @@ def _listed(key: Any, given: Any) -> Axis:
 
 def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> dict[str, Sequence[Any]]:
     """Draw samples from distributions, a column for each name, in the order of the names."""
-    if isinstance(samples, bool) or not isinstance(samples, (int, np.integer)) or samples < 1:
-        raise ModelError("sweep", "samples", samples, "give a whole number from 1 on")
+    samples = whole_number(samples, item="sweep", field="samples")
     single = [key for key, value in drawn.items() if hasattr(value, "ppf")]
     for key in single:
         if not isinstance(key, str):
             raise ModelError("sweep", "over", key, "a distribution of one number goes with one name")
-    parts = _parts(len(single), int(samples), design, seed)
+    parts = _parts(len(single), samples, design, seed)
     columns: dict[str, Sequence[Any]] = {}
     for k, (key, law) in enumerate(drawn.items()):
         if key in single:
@@ -228,8 +226,8 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
             rows = values[:, None]
         else:  # multivariate: sampled directly, because it has no quantiles
             generator = np.random.default_rng([seed, k])
-            rows = np.asarray(law.rvs(size=int(samples), random_state=generator), dtype=float)
-            rows = rows.reshape(int(samples), -1)
+            rows = np.asarray(law.rvs(size=samples, random_state=generator), dtype=float)
+            rows = rows.reshape(samples, -1)
         names = key if isinstance(key, tuple) else (key,)
         if rows.shape[1] != len(names):
             raise ModelError("sweep", "over", key, f"its distribution has {rows.shape[1]} numbers: give as many names")
@@ -239,7 +237,7 @@ def _draws(drawn: Mapping[Any, Any], samples: Any, design: str, seed: int) -> di
     return columns
 
 
-def _parts(count: int, samples: int, design: str, seed: int) -> NDArray[np.float64]:
+def _parts(count: int, samples: int, design: str, seed: int) -> Array:
     """Return points of the unit cube, (samples, count)."""
     if not count:
         return np.zeros((samples, 0))

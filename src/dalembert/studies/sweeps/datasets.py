@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ModelError
 from .cases import Axis, Design
 from .jobs import CaseBlock, join
-from .recorded_outputs import Column, blank
+from .recorded_outputs import Column, scattered
 
 if TYPE_CHECKING:
     import xarray
@@ -72,7 +72,7 @@ def dataset(design: Design, block: CaseBlock, attrs: Mapping[str, Any]) -> xarra
     for label, column in block.columns.items():
         check_labels(design, [label])
         dims = _dims(label, column, names)
-        values = _scattered(column, block.numbers, len(design))
+        values = scattered(column, block.numbers, len(design)).values
         data[label] = ((*names, *dims), values.reshape(*design.shape, *values.shape[1:]))
         if column.unit:
             data[label].attrs["units"] = column.unit
@@ -91,16 +91,6 @@ def dataset(design: Design, block: CaseBlock, attrs: Mapping[str, Any]) -> xarra
 def _dims(label: str, column: Column, axes: list[str]) -> tuple[str, ...]:
     """Return the dimensions of a variable besides the axes, prefixed by its label if an axis has the same name."""
     return tuple(f"{label} {dim}" if dim in axes else dim for dim in column.dims)
-
-
-def _scattered(column: Column, numbers: list[int], count: int) -> np.ndarray[Any, Any]:
-    if numbers == list(range(count)):
-        return column.values
-    kind = column.values.dtype
-    kind = np.dtype(float) if kind.kind in "iub" else np.dtype(object) if kind.kind in "US" else kind
-    values = np.full((count, *column.values.shape[1:]), blank(kind), dtype=kind)
-    values[numbers] = column.values
-    return values
 
 
 def _coordinates(design: Design) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from typing import Any, Protocol
 
+from ...checks import whole_number
 from ...errors import ModelError
 from ...model import set_threads
 from .cases import Cases
@@ -213,12 +214,12 @@ class DaskExecutor:
                 try:
                     yield future.result()
                 except KilledWorker:
-                    told = "the workers that ran it, or its block, died"
+                    message = "the workers that ran it, or its block, died"
                     if len(block) > 1:  # to find the failing case
                         for k in range(len(block)):
                             answers.add(send(block[k : k + 1]))
                     else:
-                        yield CaseBlock(block.numbers, [told], {})
+                        yield CaseBlock(block.numbers, [message], {})
                 further = next(waiting, None)
                 if further is not None:
                     answers.add(send(further))
@@ -255,8 +256,8 @@ def choose_executor(executor: Any, client: Any, workers: int | None) -> Place | 
     given = [name for name, value in places.items() if value is not None]
     if len(given) > 1 and set(given) != {"executor", "workers"}:
         raise ModelError("sweep", " and ".join(given), "given", "give one of them")
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise ModelError("sweep", "workers", workers, "give a whole number from 1 on")
+    if workers is not None:
+        whole_number(workers, item="sweep", field="workers")
     if client is not None:
         return DaskExecutor(client)
     if executor is not None:

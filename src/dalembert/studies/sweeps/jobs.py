@@ -237,10 +237,10 @@ def settle(block: CaseBlock, dims: dict[str, tuple[str, ...]]) -> CaseBlock:
     """Return a block whose values have the dimensions of earlier blocks; cases that differ are marked failed."""
     for label, column in list(block.columns.items()):
         if dims.setdefault(label, column.dims) != column.dims:
-            told = (
+            message = (
                 f"ModelError: {label!r} has the dimensions {column.dims} in this case and {dims[label]} in other cases"
             )
-            block.errors = [error or told for error in block.errors]
+            block.errors = [error or message for error in block.errors]
             block.columns = {}
             break
     return block

@@ -23,6 +23,7 @@ __all__ = [
     "read_runs",
     "reduced",
     "rows_of",
+    "scattered",
     "to_its_end",
     "together",
 ]
@@ -139,7 +140,7 @@ def _one(answer: Any, reading: RecordedOutput) -> Column:
     if isinstance(answer, Result):
         values = answer.output(reading.name)
         rows = slice(len(answer) - 1 if reading.reduce is None and answer.ends_between else len(answer))
-        return _over_time(answer.t[rows], values[rows], answer.about(reading.name), reading)
+        return _over_time(answer.t[rows], values[rows], answer.find_output(reading.name), reading)
     if isinstance(answer, Mapping) and reading.name in answer:
         value = answer[reading.name]
     elif hasattr(answer, reading.name):
@@ -210,7 +211,7 @@ def _of_runs(ensemble: Ensemble, reading: RecordedOutput) -> Column:
             raise UserFunctionError(f"the output {reading.label!r} failed: {error!r}") from error
     else:
         assert reading.name is not None
-        output = ensemble.about(reading.name)
+        output = ensemble.find_output(reading.name)
         values = ensemble.output(reading.name)[done]
         unit = output.unit if output is not None else ""
         dims = _component_dims(reading.label, values.shape[2:])
@@ -220,9 +221,9 @@ def _of_runs(ensemble: Ensemble, reading: RecordedOutput) -> Column:
             assert isinstance(reading.reduce, str)
             reduced = _REDUCTIONS[reading.reduce](ensemble.t, np.moveaxis(values, 1, 0))
             got = Column(dims, np.asarray(reduced), _reduced_unit(unit, reading.reduce))
-        return _spread(got, done, len(ensemble))
+        return scattered(got, done, len(ensemble))
     return (
-        _spread(together([(rows_of(column), 1) for column in each]), done, len(ensemble))
+        scattered(together([(rows_of(column), 1) for column in each]), done, len(ensemble))
         if each
         else Column((), np.full(len(ensemble), np.nan))
     )
@@ -233,12 +234,13 @@ def rows_of(column: Column) -> Column:
     return Column(column.dims, column.values[None], column.unit, column.coords)
 
 
-def _spread(column: Column, done: Sequence[int], count: int) -> Column:
-    """Scatter values of some cases into an array of all cases."""
-    if len(done) == count:
+def scattered(column: Column, numbers: Sequence[int], count: int) -> Column:
+    """Return the values of some cases as those of all `count` cases; the others are blank."""
+    if list(numbers) == list(range(count)):
         return column
-    values = np.full((count, *column.values.shape[1:]), blank(column.values.dtype), dtype=_roomy(column.values.dtype))
-    values[list(done)] = column.values
+    kind = _roomy(column.values.dtype)
+    values = np.full((count, *column.values.shape[1:]), blank(kind), dtype=kind)
+    values[list(numbers)] = column.values
     return Column(column.dims, values, column.unit, column.coords)
 
 

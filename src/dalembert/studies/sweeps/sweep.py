@@ -123,7 +123,7 @@ def sweep(
     job = _job(system, task, settings, outputs, cases)
     place = choose_executor(executor, client, workers)
     kept = MemoryStore() if store is None else Store(store, _identity(job, cases), cases, retry)
-    interrupt, said = Interrupt(), ""
+    interrupt, interruption = Interrupt(), ""
     dims: dict[str, tuple[str, ...]] = {}
     line = Progress(0, len(cases), progress, place="{:.0f} cases")
     try:
@@ -137,9 +137,9 @@ def sweep(
                 line.show(done)
         except (KeyboardInterrupt, StudyInterrupted):
             interrupt.flag.set = True
-            said = "interrupted by Ctrl-C"
+            interruption = "interrupted by Ctrl-C"
         except WorkerLost as error:
-            said = str(error)
+            interruption = str(error)
         whole = kept.whole()
     finally:
         line.close()
@@ -149,7 +149,7 @@ def sweep(
             raise KeyboardInterrupt
         defer_interrupt(interrupt)
     found = dataset(cases, whole, {"title": f"sweep of {_title(job)}", "task": _task_name(task), "seed": int(seed)})
-    _tell(whole.errors, len(cases) - len(whole.numbers), said, store)
+    _warn_incomplete(whole.errors, len(cases) - len(whole.numbers), interruption, store)
     if kept.trouble:
         warn_user(ModelWarning(f"sweep: the store lacks results that the Dataset has: {kept.trouble}"))
     return found
@@ -247,12 +247,12 @@ def _can_be_sent(job: Job) -> bool:
     return True
 
 
-def _tell(errors: Sequence[str], missing: int, said: str, store: Any) -> None:
+def _warn_incomplete(errors: Sequence[str], missing: int, interruption: str, store: Any) -> None:
     """Warn of failed and missing cases."""
     failed = [error for error in errors if error]
-    if said or missing:
+    if interruption or missing:
         again = "run it again with the same store to resume" if store else "give store= to be able to resume"
-        warn_user(ModelWarning(f"sweep: {said or 'incomplete'}; {missing} cases were not run: {again}"))
+        warn_user(ModelWarning(f"sweep: {interruption or 'incomplete'}; {missing} cases were not run: {again}"))
     if failed and len(failed) == len(errors):
         warn_user(ModelWarning(f"sweep: all {len(failed)} cases failed, the first: {failed[0]}"))
 

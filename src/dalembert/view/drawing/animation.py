@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -23,9 +24,11 @@ from .axes import spread
 from .spatial_picture import SpatialPicture
 from .system_drawing import configurations, markers_of, new_picture
 
+if TYPE_CHECKING:
+    from matplotlib.animation import FuncAnimation
+
 __all__ = ["Animation", "animate", "animate_configurations", "between", "frame_times", "produce"]
 
-Array = NDArray[np.float64]
 
 _SUFFIXES = (".gif", ".html", ".mp4")
 MAX_GIF_FPS = 50.0  # frames per second: GIF has hundredths of a second, and players slow down a single one
@@ -36,7 +39,7 @@ _PATH_POINTS = 4  # points of a path for each frame
 
 
 @keywords_of(AnimationOptions)
-def animate(result: Any, path: Any = None, **options: Unpack[AnimationKeywords]) -> Any:
+def animate(result: Any, path: Any = None, **options: Unpack[AnimationKeywords]) -> FuncAnimation | Path:
     """Animate a motion; options are those of `Result.animate`.
 
     `result` is any object with ``model``, ``t`` (n,) and ``at(times)``, which has ``q``.
@@ -52,7 +55,7 @@ def animate(result: Any, path: Any = None, **options: Unpack[AnimationKeywords])
 @keywords_of(AnimationOptions)
 def animate_configurations(
     system: System | Model, t: ArrayLike, q: ArrayLike, path: Any = None, **options: Unpack[AnimationKeywords]
-) -> Any:
+) -> FuncAnimation | Path:
     """Animate configurations q (n, nq) at increasing times t (n,) s; options are those of `Result.animate`."""
     chosen = AnimationOptions(**options)
     model = as_model(system)
@@ -84,8 +87,7 @@ def frame_times(t: Array, fps: Any, speed: Any) -> Array:
         needed = (t[-1] - t[0]) * fps / MAX_FRAMES
         remedy = f"at most {MAX_FRAMES} are written; give speed={needed:.3g} or more, a lower fps, or a shorter motion"
         raise ModelError("animation", "number of frames", frames, remedy)
-    times: Array = np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1])
-    return times
+    return np.asarray(np.minimum(t[0] + np.arange(frames) * speed / fps, t[-1]))
 
 
 def _finer(times: Array, trace: Any) -> Array:
@@ -96,7 +98,7 @@ def _finer(times: Array, trace: Any) -> Array:
     return np.interp(np.arange(count + 1) / _PATH_POINTS, np.arange(len(times)), times)
 
 
-def produce(make: Callable[[], Animation], path: Any, options: AnimationOptions) -> Any:
+def produce(make: Callable[[], Animation], path: Any, options: AnimationOptions) -> FuncAnimation | Path:
     """Make an animation in the style of the package; write it to a file, or return a matplotlib animation."""
     suffix = _checked_suffix(path, options.fps)
     size = options.size
@@ -131,7 +133,7 @@ def _of_model(model: Model, times: Array, q: Array, path: Any, options: Animatio
     return film
 
 
-def _moving(film: Animation, fps: float) -> Any:
+def _moving(film: Animation, fps: float) -> FuncAnimation:
     """Return a matplotlib animation that notebooks show without settings."""
     from matplotlib.animation import FuncAnimation
 

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import FileError, MissingPackageError
-from .animation_page import PAGE
 
 __all__ = ["framed", "page_of_film", "write_gif", "write_html", "write_mp4"]
 
+_TEMPLATE = Path(__file__).with_name("animation.html")
 N_EXACT_COLORS = 96  # most frequent colours, kept exactly
 
 
@@ -81,7 +81,7 @@ def page_of_film(film: Any, fps: float) -> str:
         pictures.append(base64.b64encode(buffer.getvalue()).decode("ascii"))
     times = [round(float(t), 9) for t in film.times]
     width, height = (film.figure.get_size_inches() * film.figure.dpi).astype(int)
-    page = PAGE
+    page = _TEMPLATE.read_text(encoding="utf-8")
     for field, value in (
         ("TITLE", html.escape(film.title)),
         ("WIDTH", str(width)),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...checks import finite_array
 from ..scene import solids
@@ -23,7 +24,6 @@ __all__ = [
     "trace_color",
 ]
 
-Array = NDArray[np.float64]
 Picture = PlanarPicture | SpatialPicture
 
 ARROWS = {"forces": ("#B00020", "N"), "velocities": ("#00705A", "m/s"), "accelerations": ("#B85000", "m/s2")}
@@ -106,17 +106,17 @@ def add_names(picture: Picture, placement: Placement, markers: list[Marker], lin
     joints = {joint.name for joint in picture.scene.joints}
     items = [
         *_joint_names(picture, placement),
-        *((_short(m), _positions(picture, placement, [m]), INK, 5.0) for m in markers),
+        *((m.name if m.label is None else m.label, _positions(picture, placement, [m]), INK, 5.0) for m in markers),
         *((b.name, _along_body(b, placement), b.ink, 4.0) for b in picture.scene.bodies),
         *(
             (
                 s.name,
                 _along(s.first.point(placement), s.second.point(placement)),
                 INK,
-                14.0 if s.look == "both" else 9.0,
+                14.0 if s.symbol == "both" else 9.0,
             )
             for s in picture.scene.lines
-            if s.name not in joints and s.look != "link"
+            if s.name not in joints and s.symbol != "link"
         ),
     ]
     labels = [Label(name, to_page(picture, at), _darker(color), clear) for name, at, color, clear in items]
@@ -188,8 +188,7 @@ def _along_body(body: BodyFigure, placement: Placement) -> Array:
         if body.mesh.lines:
             line: Array = nodes[body.mesh.lines[0]]
             return line[(np.array([0.5, 0.35, 0.65]) * (len(line) - 1)).round().astype(np.int64)]
-        middle: Array = (nodes.min(axis=0, keepdims=True) + nodes.max(axis=0, keepdims=True)) / 2
-        return middle
+        return np.asarray((nodes.min(axis=0, keepdims=True) + nodes.max(axis=0, keepdims=True)) / 2)
     points = body.points() if len(body.points()) else np.zeros((1, 3))
     return placement.points(body.number, (points.min(axis=0, keepdims=True) + points.max(axis=0, keepdims=True)) / 2)
 
@@ -198,10 +197,6 @@ def _positions(picture: Picture, placement: Placement, markers: list[Marker]) ->
     """Return the positions (k, 3) m of markers."""
     number = picture.scene.model.forest.number
     return np.array([placement.marker(number[m.body.name], m)[1] for m in markers]).reshape(-1, 3)
-
-
-def _short(marker: Marker) -> str:
-    return marker.label if marker.label is not None else marker.name
 
 
 def _darker(color: str) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene.projection import View
 from ..style import FAINT, matplotlib
 
 __all__ = ["SYMBOL_SIZE", "page_size", "project", "seen", "set_plane_limits", "set_space_limits", "spread", "to_page"]
 
-Array = NDArray[np.float64]
 
 SYMBOL_SIZE = 6.5  # pt, diameter of a joint where there is space
 _MARGIN = 0.04  # of the size of the system, around it
@@ -61,8 +61,7 @@ def set_plane_limits(ax: Any, view: View, low: Array, high: Array) -> float:
 def _box(low: Array, high: Array) -> Array:
     """Return the edges (3,) m of the box that is shown: never too flat."""
     reach = float((high - low).max()) or 1.0
-    result: Array = np.maximum(high - low, 0.2 * reach) + 0.1 * reach
-    return result
+    return np.maximum(high - low, 0.2 * reach) + 0.1 * reach
 
 
 def set_space_limits(ax: Any, view: View, low: Array, high: Array) -> None:
@@ -123,5 +122,4 @@ def to_page(picture: Any, points: Array) -> Array:
     """Return the positions (k, 2) pt of points (k, 3) m on the page of a picture, which has `ax` and `view`."""
     ax = picture.ax
     flat = picture.view.project(points) if picture.view.flat else project(ax, points)
-    result: Array = np.asarray(ax.transData.transform(flat)) * 72 / ax.figure.dpi
-    return result
+    return np.asarray(ax.transData.transform(flat) * 72 / ax.figure.dpi)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...result import Result
 from .. import style
@@ -20,9 +20,11 @@ from .planar_picture import PlanarPicture
 from .spatial_picture import SpatialPicture
 from .system_drawing import new_picture
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["MechanismCanvas", "clipped", "panel_below", "reach_of", "to_world"]
 
-Array = NDArray[np.float64]
 
 MAX_FITTED = 40  # rows that determine the limits
 MIN_HEIGHT = 4.4  # inches, of a panel beside a drawing
@@ -99,7 +101,7 @@ class MechanismCanvas:
         self.picture: PlanarPicture | SpatialPicture = new_picture(
             model, self.placements, self.view.name if view == "auto" else view, ax, path, finite, marks
         )
-        self.ax = self.picture.ax
+        self.ax: Axes = self.picture.ax
         if marks:
             notes.add_points(self.picture, self.placements[0], marks)
         self._names = names and len(self.picture.scene.bodies) <= MAX_NAMED_BODIES
@@ -152,7 +154,7 @@ class MechanismCanvas:
         if np.isfinite(point).all():
             self._labels.append((text, point, color))
 
-    def finish(self, *, legend: str = "above") -> Any:
+    def finish(self, *, legend: str = "above") -> Axes:
         """Write names, labels and a legend, ``"above"``, ``"right"`` or ``"none"``, and return the axes.
 
         In space the legend is in the upper left corner, because the axes fill the page.
@@ -174,7 +176,7 @@ class MechanismCanvas:
 
     def _write(self) -> None:
         """Write the labels; names that were written before are obstacles too."""
-        ax = self.ax
+        ax: Any = self.ax
         ax.figure.draw_without_rendering()
         anchors = [to_page(self, point[None]) for _, point, _ in self._labels]
         labels = [Label(text, at, color, 5.0) for (text, _, color), at in zip(self._labels, anchors, strict=True)]

@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import Array
 
 __all__ = ["Label", "place", "sampled", "write_labels"]
 
-Array = NDArray[np.float64]
 
 _LINE_DISTANCE = 3.0  # pt between a label and lines
 _DIRECTIONS = np.array([(np.cos(a), np.sin(a)) for a in np.pi / 180 * np.array([45, 135, 315, 225, 0, 90, 180, 270])])

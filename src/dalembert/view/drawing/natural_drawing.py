@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from .animation import Animation, frame_times, produce
 from .axes import seen, spread, to_page
 from .labels import Label, write_labels
 from .natural_picture import NaturalPicture, padded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
 
 __all__ = ["animate_points", "draw_points"]
 
@@ -37,7 +43,7 @@ def draw_points(
     accelerations: bool | Iterable[str] = (),
     ghosts: bool = False,
     path: Any = None,
-) -> Any:
+) -> Axes:
     """Draw a mechanism in natural coordinates and return the matplotlib axes.
 
     Parameters
@@ -96,7 +102,7 @@ def animate_points(
     speed: float = 1.0,
     trace: Iterable[str] = (),
     size: tuple[float, float] | None = None,
-) -> Any:
+) -> FuncAnimation | Path:
     """Animate a motion in natural coordinates; options are those of `Result.animate`."""
     chosen = AnimationOptions(view=view, fps=fps, speed=speed, trace=trace, size=size)
     times = frame_times(np.sort(motion.t), chosen.fps, chosen.speed)
@@ -126,7 +132,7 @@ def _point_names(motion: NaturalMotion, points: Any, field: str) -> list[str]:
         return [c.name for c in motion.mechanism.coordinates.values() if c.kind == "point" and not c.fixed]
     names = [points] if isinstance(points, str) else list(points or ())
     for name in names:
-        about = motion.about(name)
+        about = motion.find_output(name)
         if about is None or about.unit != "m" or not about.labels:
             raise ModelError("picture", field, name, "name a point, or 'body.at(x, y)'")
     return names
@@ -134,7 +140,7 @@ def _point_names(motion: NaturalMotion, points: Any, field: str) -> list[str]:
 
 def _add_names(picture: NaturalPicture, motion: NaturalMotion) -> None:
     """Write the names of points and bodies."""
-    picture.ax.figure.draw_without_rendering()
+    picture.ax.figure.draw_without_rendering()  # type: ignore[union-attr]
     at = {c.name: padded(motion.rate(c.name, 0)[:1]) for c in picture.m.coordinates.values() if c.kind == "point"}
     items: list[tuple[str, Any, Any]] = [(name, where, style.INK) for name, where in at.items()]
     lines = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import one_of
 from ...natural import Circle, Curve, Line, NaturalMotion, Plane
 from .. import style
@@ -17,7 +17,6 @@ from .axes import page_size, seen, set_plane_limits, set_space_limits
 
 __all__ = ["NaturalPicture", "padded"]
 
-Array = NDArray[np.float64]
 
 _CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
 _FLAT_TOL = 1e-9  # of the size of the picture: points of a plate that are closer to a line are drawn as one
@@ -219,7 +218,7 @@ class NaturalPicture:
         """Draw fixed points as bearings."""
         owned = {p for body in self.m.bodies.values() for p in body.points}
         slots = {start for kind, _, start, _ in self.m.looks if kind == "slot"}
-        look = {"color": style.INK, "linestyle": "none", "gid": "ground"}
+        look: dict[str, Any] = {"color": style.INK, "linestyle": "none", "gid": "ground"}
         for c in self.m.coordinates.values():
             if c.kind != "point" or not c.fixed or (c.name in slots and c.name not in owned):
                 continue

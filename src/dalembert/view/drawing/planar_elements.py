@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene import solids, symbols
 from ..scene.figures import ARROW_LENGTH, PatchFigure
 from ..scene.line_symbols import color_of, in_plane
@@ -17,7 +17,6 @@ from ..style import FAINT, INK, tint
 
 __all__ = ["PlanarElements"]
 
-Array = NDArray[np.float64]
 
 EDGE_ON_TOL = 0.05  # sine below which a plane is seen edge-on
 
@@ -59,16 +58,18 @@ class PlanarElements:
         areas: dict[bool, list[tuple[Array, Any, str]]] = {True: [], False: []}
         strokes, inks, ground = [], [], []
         for patch, look in zip(self.scene.patches, self._looks, strict=True):
-            color, opacity = PATCHES[patch.look]
+            color, opacity = PATCHES[patch.symbol]
             R = placement.rotation[patch.end.frame] @ patch.axes
             p = placement.points(patch.end.frame, patch.end.offset)
-            if patch.look == "plane":
+            if patch.symbol == "plane":
                 ground += self._plane(patch, R[:, 2], p)
                 continue
             for solid in look.solids:
                 face = (*tint(color, 0.5), 0.75 * opacity)
-                areas[patch.look in MARKS].append((self._outline(solid, R, p), face, color))
-            if patch.look == "rail" and patch.end.number == 0:  # it extends along all bodies, regardless of its marker
+                areas[patch.symbol in MARKS].append((self._outline(solid, R, p), face, color))
+            if (
+                patch.symbol == "rail" and patch.end.number == 0
+            ):  # it extends along all bodies, regardless of its marker
                 p = p + ((self.middle - p) @ R[:, 2]) * R[:, 2]
             for stroke in look.strokes:
                 strokes.append(self.view.project(stroke @ R.T + p))
@@ -114,9 +115,9 @@ class PlanarElements:
         colors: list[str] = []
         for figure in self.scene.lines:
             start, end = (self.view.project(e.point(placement)) for e in (figure.first, figure.second))
-            found = in_plane(figure.look, start, end, 3.0 * self.radius)
+            found = in_plane(figure.symbol, start, end, 3.0 * self.radius)
             lines += found
-            colors += [color_of(figure.look)] * len(found)
+            colors += [color_of(figure.symbol)] * len(found)
         self._lines.set(segments=lines, color=colors)
 
     def _loads(self, placement: Placement) -> list[Array]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene import solids, symbols
 from ..scene.attachments import Attachment
 from ..scene.projection import Placement, View
@@ -17,7 +18,6 @@ from .planar_elements import PlanarElements
 
 __all__ = ["PlanarPicture"]
 
-Array = NDArray[np.float64]
 
 _MIN_SYMBOL_SIZE = 2.0  # pt
 _DOWN, _UP, _LEFT, _RIGHT = (np.array(d, dtype=float) for d in ((0, -1), (0, 1), (-1, 0), (1, 0)))
@@ -96,7 +96,7 @@ class PlanarPicture:
                 if not any(np.hypot(*(point - other)) < 0.5 * self.symbol * self.point for other in taken):
                     taken.append(point)
                     self._add_bearing(point, self._bearing_direction(joint, point, placements), joint.kind != "Fixed")
-        for spring in (line for line in self.scene.lines if line.look not in ("link", "line")):
+        for spring in (line for line in self.scene.lines if line.symbol not in ("link", "line")):
             for near, other in ((spring.first, spring.second), (spring.second, spring.first)):
                 if near.number == 0:
                     point, far = (self.view.project(e.point(placements[0])) for e in (near, other))
@@ -131,9 +131,9 @@ class PlanarPicture:
             [self.view.project(p.points(joint.mover.number, local).mean(axis=0)) - point for p in placements]
         )
         length = np.hypot(*centers.T)[:, None]
-        ways = np.where(length > 0.01 * self.symbol * self.point, centers / np.maximum(length, 1e-300), 0.0)
+        directions = np.where(length > 0.01 * self.symbol * self.point, centers / np.maximum(length, 1e-300), 0.0)
         sides = (_DOWN, _UP, _LEFT, _RIGHT)
-        costs = [np.maximum(ways @ side, 0.0).mean() for side in sides]
+        costs = [np.maximum(directions @ side, 0.0).mean() for side in sides]
         return sides[int(np.argmin(np.array(costs) + np.array([0.0, 0.1, 0.2, 0.2])))]
 
     def _rail(self, joint: JointFigure, placements: list[Placement]) -> list[Array]:
@@ -374,8 +374,7 @@ class PlanarPicture:
         seen = None if axis is None else self.view.project(axis)
         if seen is None or np.hypot(*seen) < 0.5:
             return None
-        result: Array = seen / np.hypot(*seen)
-        return result
+        return np.asarray(seen / np.hypot(*seen))
 
     def _outline(self, placement: Placement, number: int, points: Array) -> Array:
         """Return the points of the outline; all points if the outline changes with the orientation."""
@@ -425,5 +424,4 @@ class PlanarPicture:
         # the guide starts at its body and reaches past the block
         reach = 1.0 * self._block_size(joint)[0]
         travel = (ends[1] - ends[0]) @ along
-        result: Array = ends[0] + np.outer([min(0.0, travel - reach), max(0.0, travel + reach)], along)
-        return result
+        return np.asarray(ends[0] + np.outer([min(0.0, travel - reach), max(0.0, travel + reach)], along))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ..scene import solids, symbols
 from ..scene.figures import ARROW_LENGTH
 from ..scene.line_symbols import color_of, in_space
@@ -19,7 +19,6 @@ from .axes import project, set_space_limits
 
 __all__ = ["SpatialPicture"]
 
-Array = NDArray[np.float64]
 
 _LIGHT = np.array([0.35, -0.55, 0.76])
 PLANE_SIZE = 0.8  # of the size of the system, so that planes stay on the page
@@ -142,11 +141,11 @@ class SpatialPicture:
             self._lines.set_segments(stretched)
             self._lines.set_color(inks)
 
-    def _towards_the_eye(self, world: Array) -> NDArray[np.bool_]:
+    def _towards_the_eye(self, world: Array) -> BoolArray:
         """Return which faces show their outer side, with all transparent ones."""
         flat = project(self.ax, world)[self._faces]
         one, other = flat[:, 2] - flat[:, 0], flat[:, 3] - flat[:, 1]
-        towards: NDArray[np.bool_] = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0] > 0
+        towards: BoolArray = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0] > 0
         return towards | (self._colors[:, 3] < 1)
 
     def add_ghost(self, placement: Placement) -> None:
@@ -163,9 +162,9 @@ class SpatialPicture:
         colors: list[str] = []
         for figure in self.scene.lines:
             start, end = figure.first.point(placement), figure.second.point(placement)
-            found = in_space(figure.look, start, end, 3.0 * self.radius)
+            found = in_space(figure.symbol, start, end, 3.0 * self.radius)
             lines += found
-            colors += [color_of(figure.look)] * len(found)
+            colors += [color_of(figure.symbol)] * len(found)
         for joint in self.scene.joints:
             if joint.kind == "Prismatic":
                 ends = np.array([joint.first.point(placement), joint.second.point(placement)])

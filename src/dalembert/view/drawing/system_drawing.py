@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import finite_number
@@ -24,9 +25,11 @@ from .axes import page_size, spread
 from .planar_picture import PlanarPicture
 from .spatial_picture import SpatialPicture
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["configurations", "draw", "draw_motion", "markers_of", "new_picture"]
 
-Array = NDArray[np.float64]
 
 MAX_NAMED_BODIES = 14  # more names would hide the picture
 MAX_FITTED = 60  # placements that determine the limits
@@ -34,7 +37,9 @@ N_GHOSTS = 5
 
 
 @keywords_of(DrawOptions)
-def draw(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0, **options: Unpack[DrawKeywords]) -> Any:
+def draw(
+    system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0, **options: Unpack[DrawKeywords]
+) -> Axes:
     """Draw a system and return the matplotlib axes.
 
     Parameters
@@ -86,7 +91,8 @@ def draw(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0, 
             notes.add_names(picture, placements[0], marked, [*paths, *arrows])
         if chosen.path is not None:
             style.save(picture.ax.figure, chosen.path)
-    return picture.ax
+    axes: Axes = picture.ax
+    return axes
 
 
 def draw_motion(
@@ -97,7 +103,7 @@ def draw_motion(
     *,
     ghosts: bool = False,
     **options: Unpack[PictureKeywords],
-) -> Any:
+) -> Axes:
     """Draw a result at a time with arrows of velocities and accelerations; see `Result.draw`."""
     model: Model = result.require_model()
     time = float(result.t[-1]) if t is None else finite_number(t, item="draw", field="t")

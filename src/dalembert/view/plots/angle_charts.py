@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...rotation.configuration_chart import INCLINED, Chart
 from .. import style
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["plot_chart"]
 
 
-def plot_chart(chart: Chart, *, ax: Any = None, path: Any = None) -> Any:
+def plot_chart(chart: Chart, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw a configuration chart and return the matplotlib axes.
 
     Parameters

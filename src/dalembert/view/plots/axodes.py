@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...motion.geometry.relative_motion import row_of
 from ...motion.geometry.screw_axes import ScrewAxes
 from .. import style
 from ..drawing.axes import spread
 from ..drawing.background import MechanismCanvas, panel_below, reach_of, to_world
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["plot_axodes"]
 
-Array = NDArray[np.float64]
 
 MAX_LINES = 61  # of an axode
 
@@ -29,7 +31,7 @@ def plot_axodes(
     t: float | None = None,
     length: float | None = None,
     pitch: bool = True,
-) -> Any:
+) -> Axes | list[Axes]:
     """Draw fixed and moving axode with the mechanism at one row, and the pitch over time.
 
     Parameters
@@ -63,6 +65,7 @@ def plot_axodes(
     canvas = MechanismCanvas(
         result, k, shown, ax=ax, path=path, view="3d", below=1.9 if pitch and ax is None else 0.0, still=True
     )
+    space: Any = canvas.ax
     for part, color, name in (
         (fixed, style.PALETTE[0], f"fixed axode ({axes.relative_to})"),
         (moving, style.PALETTE[1], f"moving axode ({axes.body})"),
@@ -73,9 +76,9 @@ def plot_axodes(
             if near[i] and near[i + 1]
         ]
         if panels:
-            canvas.ax.add_collection3d(Poly3DCollection(panels, facecolor=color, alpha=0.13, edgecolor="none"))
+            space.add_collection3d(Poly3DCollection(panels, facecolor=color, alpha=0.13, edgecolor="none"))
         if near.any():
-            canvas.ax.add_collection3d(Line3DCollection(part[near], colors=color, linewidths=0.7, alpha=0.8))
+            space.add_collection3d(Line3DCollection(part[near], colors=color, linewidths=0.7, alpha=0.8))
         canvas.ax.plot([], [], [], color=color, label=name)
     now = to_world(
         result, seen.base, k, _lines(axes.point[[k]], axes.direction[[k]], 1.25 * half, seen.position[[k]])[0]

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...motion.geometry.inflection_circles import InflectionCircles
 from ...motion.geometry.instant_centres import Centrodes, InstantCentres
 from ...motion.geometry.relative_motion import row_of
 from .. import style
 from ..drawing.background import MechanismCanvas, clipped, reach_of, to_world
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["plot_centres", "plot_centrodes", "plot_inflection"]
 
-Array = NDArray[np.float64]
 
 MAX_DISTANCE = 0.5  # of the mechanism's size: points farther away are cut off
 
@@ -30,7 +32,7 @@ def plot_centrodes(
     t: float | None = None,
     view: str = "auto",
     around: float = MAX_DISTANCE,
-) -> Any:
+) -> Axes:
     """Draw both polodes with the mechanism at one row, at which they touch.
 
     Parameters
@@ -69,7 +71,7 @@ def plot_centres(
     t: float | None = None,
     view: str = "auto",
     around: float = 1.5,
-) -> Any:
+) -> Axes:
     """Draw the instant centres of all pairs at one row, and the lines on which three of them lie (Kennedy).
 
     Parameters
@@ -121,7 +123,7 @@ def plot_inflection(
     view: str = "auto",
     around: float = MAX_DISTANCE,
     cubic: bool = True,
-) -> Any:
+) -> Axes:
     """Draw the inflection circle at one row, with poles, pole tangent and normal, Ball's point, the cubic (4).
 
     Parameters

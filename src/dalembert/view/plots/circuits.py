@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...result import Output
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...motion import Circuit, Circuits
 
 __all__ = ["plot_circuits"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 6.4, 3.8  # inches
 
 
-def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+def plot_circuits(found: Circuits, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
     """Plot an output over the input of circuits, and return the axes.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from ...motion.geometry.coupler_curves import CouplerCurve
 from ...motion.geometry.relative_motion import row_of
 from .. import style
 from ..drawing.background import MechanismCanvas, panel_below, to_world
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_curve"]
 
@@ -25,7 +28,7 @@ def plot_curve(
     t: float | None = None,
     view: str = "auto",
     curvature: bool = True,
-) -> Any:
+) -> Axes | list[Axes]:
     """Draw a path with the mechanism at one row; its cusps, inflections and double points; and its curvature below.
 
     Parameters

@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...errors import ModelError
 from ...result import Output
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...statics import EquilibriumPath
 
 __all__ = ["plot_path"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 6.0, 3.8  # inches
 
 
-def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = None, path: Any = None) -> Any:
+def plot_path(found: EquilibriumPath, output: str | None = None, *, ax: Any = None, path: Any = None) -> Axes:
     """Plot the path parameter over an output of the equilibria, and return the axes.
 
     Parameters
@@ -90,7 +91,7 @@ def _draw(axes: Any, found: EquilibriumPath, output: str, color: str, unit: str,
             known.append(name)
 
 
-def _runs(marks: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+def _runs(marks: BoolArray) -> list[IndexArray]:
     """Return the indices of each run of True."""
     places = np.flatnonzero(marks)
     return [run for run in np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(run)]

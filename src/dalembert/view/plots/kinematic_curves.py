@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...motion.geometry.clearance import Clearance
 from ...motion.geometry.mobility_range import MobilityRange
@@ -16,9 +16,11 @@ from ...result import Output, Result
 from .. import style
 from ..drawing.background import MechanismCanvas, panel_below, reach_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["plot_clearance", "plot_mobility", "plot_ratio", "plot_transmission"]
 
-Array = NDArray[np.float64]
 
 MIN_TRANSMISSION_ANGLE = 40.0  # degrees: smaller angles are poor (VDI 2123)
 MAX_RATIO = 8.0  # of the median: larger ratios are cut off
@@ -26,7 +28,7 @@ MAX_NAMED_PAIRS = 5  # pairs of bodies with a colour and a name, the closest fir
 _DOTS, _DASHES = (0, (1, 2)), (0, (5, 2))
 
 
-def plot_ratio(ratio: Ratio, *, ax: Any = None, path: Any = None, over: str | None = None) -> Any:
+def plot_ratio(ratio: Ratio, *, ax: Any = None, path: Any = None, over: str | None = None) -> Axes:
     """Draw a ratio over time or over an output; values near infinity are cut off.
 
     Parameters
@@ -68,7 +70,7 @@ def plot_ratio(ratio: Ratio, *, ax: Any = None, path: Any = None, over: str | No
 
 def plot_transmission(
     angle: TransmissionAngle, *, ax: Any = None, path: Any = None, over: str | None = None, view: str = "auto"
-) -> Any:
+) -> Axes | list[Axes]:
     """Draw the transmission angle over the motion, beside the mechanism at the least angle.
 
     Parameters
@@ -80,7 +82,8 @@ def plot_transmission(
     """
     e = angle.extremes
     row = int(np.abs(angle.t - e.t_least).argmin()) if np.isfinite(e.t_least) else 0
-    canvas = None
+    canvas: MechanismCanvas | None = None
+    panel: Axes
     low, high = reach_of(angle.result, row)
     size = 0.28 * float((high - low).max())
     point, force, velocity = angle.point[row], angle.force[row], angle.velocity[row]
@@ -111,7 +114,7 @@ def plot_transmission(
     return [canvas.ax, panel]
 
 
-def plot_clearance(gaps: Clearance, *, ax: Any = None, path: Any = None, over: str | None = None) -> Any:
+def plot_clearance(gaps: Clearance, *, ax: Any = None, path: Any = None, over: str | None = None) -> Axes:
     """Draw the distances of all pairs of bodies, with the least distance or the first interference.
 
     Parameters
@@ -145,7 +148,7 @@ def plot_clearance(gaps: Clearance, *, ax: Any = None, path: Any = None, over: s
     return panel
 
 
-def plot_mobility(found: MobilityRange, *, ax: Any = None, path: Any = None) -> Any:
+def plot_mobility(found: MobilityRange, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw the smallest singular values: distance from singular positions, and of the drive from dead points.
 
     A line marks positions with another mobility than most.

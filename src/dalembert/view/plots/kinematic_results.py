@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ModelError
 from ...motion.geometry.clearance import Clearance
@@ -18,6 +18,9 @@ from ...motion.geometry.velocity_ratios import Ratio
 from ...motion.tolerance_analysis import Tolerances
 from .. import style
 from . import axodes, centrodes, coupler_curves, kinematic_curves, polygons, tolerances
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_reading"]
 
@@ -36,7 +39,7 @@ _PLOTS: dict[type[KinematicResult], Any] = {
 }
 
 
-def plot_reading(reading: KinematicResult, *, ax: Any = None, path: Any = None, **options: Any) -> Any:
+def plot_reading(reading: KinematicResult, *, ax: Any = None, path: Any = None, **options: Any) -> Axes | list[Axes]:
     """Plot a kinematic result and return the matplotlib axes.
 
     Parameters
@@ -57,7 +60,7 @@ def plot_reading(reading: KinematicResult, *, ax: Any = None, path: Any = None, 
             given = ", ".join(sorted(set(known) - {"ax", "path"})) or "no further ones"
             raise ModelError("plot", "option", name, f"this picture takes {given}")
     with style.styled():
-        axes = draw(reading, ax=ax, path=path, **options)
+        axes: Axes | list[Axes] = draw(reading, ax=ax, path=path, **options)
         if path is not None:
             style.save((axes[0] if isinstance(axes, list) else axes).figure, path)
     return axes

@@ -12,6 +12,11 @@ from ..drawing.animation import animate_configurations
 from ..drawing.system_drawing import draw
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.animation import FuncAnimation
+    from matplotlib.axes import Axes
+
     from ...linear.eigenvalue_loci import Campbell, RootLocus
     from ...linear.frequency_response import FrequencyResponse
     from ...linear.periodic_orbits import Floquet
@@ -35,11 +40,9 @@ def _pairs(response: FrequencyResponse) -> list[tuple[int, int, str]]:
     ]
 
 
-def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
+def plot_bode(response: FrequencyResponse, *, path: Any = None) -> tuple[Axes, Axes]:
     """Draw magnitudes and phases over frequency, and return the two axes."""
-    with style.styled():
-        figure = style.figure(6.4, 4.6, shown=path is None)
-        upper, lower = figure.subplots(2, 1, sharex=True)
+    with style.panels(path, 6.4, 4.6, 2, 1, sharex=True) as (upper, lower):
         for k, (o, i, label) in enumerate(_pairs(response)):
             color = style.PALETTE[k % len(style.PALETTE)]
             size = response.magnitude[:, o, i]
@@ -58,12 +61,10 @@ def plot_bode(response: FrequencyResponse, *, path: Any = None) -> Any:
             upper.set_title(f"by {response.inputs[0]}", fontsize=9)
         if len(_pairs(response)) <= MAX_NAMED_CURVES:
             upper.legend(frameon=False, fontsize=8)
-        if path is not None:
-            style.save(figure, path)
-    return np.array([upper, lower])
+    return upper, lower
 
 
-def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = None) -> Any:
+def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw responses in the complex plane, with -1 if they are near it."""
     with style.panel(ax, path, 5.0, 4.8) as panel:
         for k, (o, i, label) in enumerate(_pairs(response)):
@@ -84,7 +85,7 @@ def plot_nyquist(response: FrequencyResponse, *, ax: Any = None, path: Any = Non
     return panel
 
 
-def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
+def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw eigenvalues in the complex plane, a curve for each mode, from dots to crosses."""
     with style.panel(ax, path, 5.6, 4.6) as panel:
         for k in range(locus.eigenvalues.shape[1]):
@@ -101,7 +102,7 @@ def plot_locus(locus: RootLocus, *, ax: Any = None, path: Any = None) -> Any:
     return panel
 
 
-def plot_multipliers(floquet: Floquet, *, ax: Any = None, path: Any = None) -> Any:
+def plot_multipliers(floquet: Floquet, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw Floquet multipliers and the unit circle in the complex plane, and return the axes."""
     values = floquet.multipliers
     with style.panel(ax, path, 4.6, 4.6) as panel:
@@ -115,11 +116,9 @@ def plot_multipliers(floquet: Floquet, *, ax: Any = None, path: Any = None) -> A
     return panel
 
 
-def plot_over(locus: RootLocus, *, path: Any = None) -> Any:
+def plot_over(locus: RootLocus, *, path: Any = None) -> tuple[Axes, Axes]:
     """Draw real parts and frequencies over the parameter, and return the two axes."""
-    with style.styled():
-        figure = style.figure(6.4, 4.8, shown=path is None)
-        upper, lower = figure.subplots(2, 1, sharex=True)
+    with style.panels(path, 6.4, 4.8, 2, 1, sharex=True) as (upper, lower):
         for k in range(locus.eigenvalues.shape[1]):
             color = style.PALETTE[k % len(style.PALETTE)]
             upper.plot(locus.values, locus.eigenvalues[:, k].real, color=color)
@@ -130,9 +129,7 @@ def plot_over(locus: RootLocus, *, path: Any = None) -> Any:
         upper.set_ylabel("real part (1/s)")
         lower.set_ylabel("frequency (Hz)")
         lower.set_xlabel(locus.parameter)
-        if path is not None:
-            style.save(figure, path)
-    return np.array([upper, lower])
+    return upper, lower
 
 
 def _campbell_top(diagram: Campbell, orders: Sequence[float]) -> float:
@@ -142,7 +139,7 @@ def _campbell_top(diagram: Campbell, orders: Sequence[float]) -> float:
     return max(1.3 * lines, 1.1 * float(lowest.max(initial=0.0)), 1e-9)
 
 
-def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None, path: Any = None) -> Any:
+def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None, path: Any = None) -> Axes:
     """Draw frequencies over speed: forward whirl solid, backward dashed, flat orbits dotted; excitation lines."""
     with style.panel(ax, path, 6.4, 4.2) as panel:
         speed = diagram.values * 60 / (2 * np.pi)
@@ -173,7 +170,7 @@ def plot_campbell(diagram: Campbell, orders: Sequence[float], *, ax: Any = None,
     return panel
 
 
-def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -> Any:
+def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -> Axes:
     """Draw mode k at both extremes over the state; `size` is the amplitude, m or rad; others as `draw`."""
     ends = [state.q for state in modes.states(k, np.array([0.0, np.pi]), size)]
     path = options.pop("path", None)
@@ -185,11 +182,13 @@ def draw_mode(modes: Modes, k: int, size: float | None = None, **options: Any) -
         if options.get("ax") is None:  # else a notebook would show it twice
             from matplotlib import pyplot
 
-            pyplot.close(axes.figure)
+            pyplot.close(axes.figure)  # type: ignore[arg-type]
     return axes
 
 
-def animate_mode(modes: Modes, k: int, size: float | None, frames: int, path: Any = None, **options: Any) -> Any:
+def animate_mode(
+    modes: Modes, k: int, size: float | None, frames: int, path: Any = None, **options: Any
+) -> FuncAnimation | Path:
     """Animate one cycle of mode k in one second; others as `animate`."""
     phases = np.linspace(0.0, 2 * np.pi, frames + 1)
     q = np.array([state.q for state in modes.states(k, phases, size)])

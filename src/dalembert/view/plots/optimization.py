@@ -10,6 +10,8 @@ from ...motion import circuits
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...studies import Linkage, OptimalMotion, Optimum
 
 __all__ = ["plot_linkage", "plot_motion", "plot_optimum"]
@@ -17,7 +19,7 @@ __all__ = ["plot_linkage", "plot_motion", "plot_optimum"]
 _WIDTH, _HEIGHT = 6.0, 3.6  # inches
 
 
-def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Any:
+def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Axes:
     """Plot the objective at every evaluated point, search by search, and return the axes.
 
     Points that keep the constraints are filled, others hollow, those that failed stand on the lower edge; the line is
@@ -57,7 +59,7 @@ def plot_optimum(found: Optimum, *, ax: Any = None, path: Any = None) -> Any:
     return axes
 
 
-def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Any:
+def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw a linkage at its first position with its precision points and the paths of its markers."""
     model, q = linkage.model, linkage.q
     plane = "".join("xyz"[k] for k in linkage.plane)
@@ -85,14 +87,11 @@ def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Any:
     return axes
 
 
-def plot_motion(found: OptimalMotion, *, path: Any = None) -> Any:
+def plot_motion(found: OptimalMotion, *, path: Any = None) -> tuple[Axes, Axes]:
     """Plot coordinates above and efforts below, over time, and return both axes."""
-    style.matplotlib()
     model = found.result.model
     assert model is not None
-    with style.styled():
-        picture = style.figure(6.0, 4.6, shown=path is None)
-        above, below = picture.subplots(2, 1, sharex=True)
+    with style.panels(path, 6.0, 4.6, 2, 1, sharex=True) as (above, below):
         for k, name in enumerate(model.speed_names):
             above.plot(found.t, found.q[:, k], ".-", markersize=4, label=name)
         for name, effort in found.efforts.items():
@@ -103,6 +102,4 @@ def plot_motion(found: OptimalMotion, *, path: Any = None) -> Any:
         for axes in (above, below):
             style.add_grid(axes)
             style.legend_beside(axes)
-        if path is not None:
-            style.save(picture, path)
     return above, below

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...motion.geometry.polygons import Polygon
 from .. import style
 from ..drawing.background import MechanismCanvas
 from ..drawing.labels import Label, write_labels
 
-__all__ = ["plot_polygon"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-Array = NDArray[np.float64]
+__all__ = ["plot_polygon"]
 
 
 def plot_polygon(
     polygon: Polygon, *, ax: Any = None, path: Any = None, view: str = "auto", mechanism: bool = True
-) -> Any:
+) -> Axes | list[Axes]:
     """Draw a polygon: absolute vectors of points from the pole o, and relative vectors between them.
 
     Points are written small: b is the image of B. Relative arrows have the colours of their bodies; those of an

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import shape_of
 from ...errors import DalembertError, ModelError
-from ...result import Output, Result
+from ...result import Labels, Output, Result
 from ...result.outputs.output import part_name, without_unit
 from .. import style
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["plot", "plot_energy", "plot_runs"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _PANEL = 6.4, 2.3  # inches
 N_FINE = 600  # times at which a curve with dense output is drawn
@@ -26,11 +29,14 @@ N_SAMPLED = 12  # times at which it is checked whether the motion determines loa
 _DASHES = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)))
 
 
+@dataclass
 class _Curve:
     """Curve: name, unit, quantity, and values (n,), or (B, n) for many runs."""
 
-    def __init__(self, label: str, unit: str, quantity: str, values: Array) -> None:
-        self.label, self.unit, self.quantity, self.values = label, unit, quantity, values
+    label: str
+    unit: str
+    quantity: str
+    values: Array
 
     def to_degrees(self) -> None:
         """Convert angles and their rates to degrees."""
@@ -45,7 +51,7 @@ def plot(
     degrees: bool = False,
     ax: Any = None,
     path: Any = None,
-) -> list[Any]:
+) -> list[Axes]:
     """Plot outputs over time or against another output, and return the axes; see `Result.plot`.
 
     Where a result has dense output, curves are drawn through more times than it stores.
@@ -100,7 +106,7 @@ def _drawn(
     path: Any,
     draw: Callable[[Any, Array, _Curve, dict[str, Any]], None],
     below: str = "t [s]",
-) -> list[Any]:
+) -> list[Axes]:
     """Draw curves over t (n,), one panel for each group of them, and return the axes."""
     with style.styled():
         if ax is None:
@@ -145,7 +151,7 @@ def _fill(
         side.legend(lines + more, labels + further, loc="upper left", bbox_to_anchor=(1.12, 1.02), borderaxespad=0.0)
 
 
-def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Any]:
+def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, path: Any = None) -> list[Axes]:
     """Plot outputs of all runs of an ensemble over time, one panel for each unit, and return the axes.
 
     Parameters
@@ -171,25 +177,10 @@ def plot_runs(ensemble: Any, *names: str, show: str = "auto", ax: Any = None, pa
         raise ModelError("plot", "show", show, "use 'runs', 'bands' or 'auto'")
     bands = show == "bands" or (show == "auto" and len(ensemble) > MAX_SINGLE_RUNS)
     if names:
-        curves = [c for name in names for c in _many(name, np.asarray(ensemble[name]), ensemble.about(name))]
+        curves = [c for name in names for c in _components(name, ensemble[name], 2, ensemble.find_output(name))]
     else:
-        labels = ensemble.labels
-        columns = zip(labels.coordinates, labels.coordinate_units, np.moveaxis(ensemble.q, -1, 0), strict=True)
-        curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
+        curves = _tree_coordinates(ensemble.labels, ensemble.q)
     return _drawn(ensemble.t, _by_unit(curves), ax, path, _draw_bands if bands else _draw_runs)
-
-
-def _many(name: str, array: Array, about: Output) -> list[_Curve]:
-    """Return the components of an output of all runs (B, n, ...), each (B, n)."""
-    flat = array.reshape(*array.shape[:2], -1).astype(float)
-    count = flat.shape[2]
-    units = [unit.strip() for unit in about.unit.split(",")]
-    units = units if len(units) == count else [about.unit] * count
-    labels = list(about.labels) if len(about.labels) == count else _components(array[0])
-    quantity = _quantity(name)
-    if array.ndim == 2:
-        return [_Curve(without_unit(name), units[0], quantity, flat[:, :, 0])]
-    return [_Curve(_part(name, labels[k]), units[k], quantity, flat[:, :, k]) for k in range(count)]
 
 
 def _draw_runs(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> None:
@@ -206,7 +197,7 @@ def _draw_bands(panel: Any, t: Array, curve: _Curve, look: dict[str, Any]) -> No
     panel.plot(t[there], middle, label=curve.label, **look)
 
 
-def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any]:
+def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Axes]:
     """Plot kinetic, potential and total energy, input and losses, and below them the energy balance.
 
     The balance is total energy less its start value, less the work put in, plus what was dissipated: zero but for the
@@ -253,7 +244,7 @@ def plot_energy(result: Result, *, ax: Any = None, path: Any = None) -> list[Any
     return panels
 
 
-def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Any]:
+def _panels(count: int, path: Any, ratios: tuple[float, ...] | None = None) -> list[Axes]:
     """Return axes above each other with a common time axis."""
     height = _PANEL * (count if ratios is None else sum(ratios) / 2 * 1.1) + 0.5
     picture = style.figure(_WIDTH, height, shown=path is None)
@@ -283,11 +274,6 @@ def _finish(panel: Any, quantity: str, unit: str, *, legend: bool = True) -> Non
         panel.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0.0, ncols=1 + rows // 14)
 
 
-def _part(name: str, label: str) -> str:
-    """Return the label of a component, without its unit."""
-    return without_unit(part_name(name, label))
-
-
 def _quantity(name: str) -> str:
     """Return the quantity of an output: ``"force"`` of ``"B.force in crank [lbf]"``."""
     plain = without_unit(name).partition(" in ")[0]
@@ -297,53 +283,41 @@ def _quantity(name: str) -> str:
 def _curves(result: Result, what: Any) -> list[_Curve]:
     """Return the curves of one output: itself, or its components."""
     name = getattr(what, "__name__", "output") if callable(what) else what
-    array = np.asarray(result.output(what) if callable(what) else result[what], dtype=np.float64)
-    n = len(result.t)
-    columns = array.reshape(n, -1)
-    count = columns.shape[1]
-    units, labels = _described(result, what, count)
-    labels = labels or _components(array)
-    quantity = _quantity(name)
-    shared = _shared(result, what, count)
-    if array.ndim == 1:
-        return [_Curve(without_unit(name) + shared[0], units[0], quantity, columns[:, 0])]
-    return [_Curve(_part(name, labels[k]) + shared[k], units[k], quantity, columns[:, k]) for k in range(count)]
+    curves = _components(name, result.output(what) if callable(what) else result[what], 1, result.find_output(what))
+    for curve, addition in zip(curves, _shared(result, what, len(curves)), strict=True):
+        curve.label += addition
+    return curves
 
 
 def _shared(result: Result, what: Any, count: int) -> list[str]:
     """Return additions to the labels of components that the motion does not determine, at a few times."""
-    if result.model is None or callable(what) or Output.of(result.model, what).unique is None:
+    if result.model is None or callable(what) or Output.of(result.model, what).determined is None:
         return [""] * count
     rows = np.unique(np.linspace(0, len(result) - 1, N_SAMPLED).astype(int))
     few = Result(
         result.model, *(part[rows] for part in (result.t, result.q, result.v, result.x)), conditions=result.conditions
     )
-    unique = few.unique(what).reshape(len(rows), -1)
+    unique = few.is_determined(what).reshape(len(rows), -1)
     return ["" if unique[:, k].all() else " (not unique)" for k in range(count)]
 
 
-def _components(array: Array) -> list[str]:
-    shape = array.shape[1:]
-    if shape == (3,):
-        return list("xyz")
-    return [",".join(str(i + 1) for i in index) for index in np.ndindex(*shape)]
-
-
-def _described(result: Result, what: Any, count: int) -> tuple[list[str], list[str]]:
-    """Return units and labels of the components of an output; empty where they are not known."""
-    about = result.about(what)
-    if about is None:
-        return [""] * count, []
-    units = [unit.strip() for unit in about.unit.split(",")]
-    labels = list(about.labels)
-    return units if len(units) == count else [about.unit] * count, labels if len(labels) == count else []
+def _components(name: str, values: Any, lead: int, about: Output | None) -> list[_Curve]:
+    """Return the components of an output as curves; its first `lead` axes are those of a scalar."""
+    array = np.asarray(values, dtype=np.float64)
+    shape, flat = array.shape[lead:], array.reshape(*array.shape[:lead], -1)
+    count = flat.shape[-1]
+    units = [] if about is None else [unit.strip() for unit in about.unit.split(",")]
+    units = units if len(units) == count else ["" if about is None else about.unit] * count
+    labels = () if about is None else about.labels
+    if len(labels) != count:
+        labels = tuple("xyz") if shape == (3,) else tuple(",".join(str(i + 1) for i in k) for k in np.ndindex(*shape))
+    names = [part_name(name, label) for label in labels] if shape else [name]
+    return [_Curve(without_unit(names[k]), units[k], _quantity(name), flat[..., k]) for k in range(count)]
 
 
 def _coordinates(result: Result) -> list[_Curve]:
     """Return the curves of all joint coordinates."""
-    labels = result.labels
-    columns = zip(labels.coordinates, labels.coordinate_units, result.q.T, strict=True)
-    curves = [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
+    curves = _tree_coordinates(result.labels, result.q)
     for name in result.cut_joints if result.model is not None else ():
         for curve in _curves(result, f"{name}.position"):
             curve.label, curve.quantity = curve.label.replace(".position", ""), _QUANTITIES[curve.unit]
@@ -351,11 +325,17 @@ def _coordinates(result: Result) -> list[_Curve]:
     return curves
 
 
+def _tree_coordinates(labels: Labels, q: Array) -> list[_Curve]:
+    """Return the curves of the coordinates of the trees, q (..., nq)."""
+    columns = zip(labels.coordinates, labels.coordinate_units, np.moveaxis(q, -1, 0), strict=True)
+    return [_Curve(name, unit, _QUANTITIES[unit], column) for name, unit, column in columns]
+
+
 def _refined(result: Result) -> Result:
     """Return the result at further times, so that curves are smooth for any step size."""
     if result.dense is None or not 1 < len(result) < N_FINE:
         return result
-    return result.refined(np.linspace(result.t[0], result.t[-1], N_FINE))
+    return result.with_times(np.linspace(result.t[0], result.t[-1], N_FINE))
 
 
 def _optional(result: Result, name: str) -> Array | None:

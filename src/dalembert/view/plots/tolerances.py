@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,12 +11,15 @@ from ...motion.tolerance_analysis import Tolerances
 from .. import style
 from ..drawing.background import panel_below
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["plot_tolerances"]
 
 MAX_NAMED_DEVIATIONS = 8  # with a colour and a name
 
 
-def plot_tolerances(report: Tolerances, *, ax: Any = None, path: Any = None, outputs: Any = None) -> Any:
+def plot_tolerances(report: Tolerances, *, ax: Any = None, path: Any = None, outputs: Any = None) -> Axes | list[Axes]:
     """Draw the contributions to the error of each output: bars at one position, stacked areas along a motion.
 
     Parameters

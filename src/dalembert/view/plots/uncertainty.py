@@ -10,19 +10,18 @@ from ...errors import ModelError
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...studies import ParameterFit, Uncertainty
 
 __all__ = ["plot_regions", "plot_uncertainty"]
 
 
-def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> Any:
+def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> tuple[Axes, Axes]:
     """Plot a histogram of an output with its quantiles, beside shares of its variance; return both axes."""
     if output not in found.mean or np.ndim(found.mean[output]):
         raise ModelError("plot", "output", output, "give one that is a single number: reduce it over time")
-    style.matplotlib()
-    with style.styled():
-        picture = style.figure(7.2, 3.2, shown=path is None)
-        left, right = picture.subplots(1, 2, width_ratios=(3, 2))
+    with style.panels(path, 7.2, 3.2, 1, 2, width_ratios=(3, 2)) as (left, right):
         values = found.data[output].values
         left.hist(values[np.isfinite(values)], bins=30, color=style.tint(style.PALETTE[0], 0.4))
         for q, percent in ((0.05, "5 %"), (0.5, "50 %"), (0.95, "95 %")):
@@ -45,13 +44,11 @@ def plot_uncertainty(found: Uncertainty, output: str, *, path: Any = None) -> An
         right.set_xlabel("part of variance")
         if shown:
             style.legend_beside(right)
-        picture.subplots_adjust(wspace=0.6)
-        if path is not None:
-            style.save(picture, path)
+        left.figure.subplots_adjust(wspace=0.6)
     return left, right
 
 
-def plot_regions(found: ParameterFit, first: str, second: str, *, ax: Any = None, path: Any = None) -> Any:
+def plot_regions(found: ParameterFit, first: str, second: str, *, ax: Any = None, path: Any = None) -> Axes:
     """Draw the confidence ellipses (68 and 95 percent) of two estimates, and return the axes."""
     with style.panel(ax, path, 4.6, 3.8) as axes:
         for share, wide in ((0.6827, 1.6), (0.95, 1.0)):

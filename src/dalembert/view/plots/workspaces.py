@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import ModelError
 from .. import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...motion import Workspace
 
 __all__ = ["plot_workspace"]
 
-Array = NDArray[np.float64]
 
 _WIDTH, _HEIGHT = 5.2, 4.2  # inches
 MAX_CONDITION = 100.0  # larger condition numbers have the same colour
@@ -24,7 +24,7 @@ MAX_CONDITION = 100.0  # larger condition numbers have the same colour
 
 def plot_workspace(
     found: Workspace, what: str = "reachable", *, mode: Sequence[int] | None = None, ax: Any = None, path: Any = None
-) -> Any:
+) -> Axes:
     """Plot a workspace with its boundary, and return the axes.
 
     Parameters

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...model import Model
 from .projection import Placement, node_frames
 from .solids import of_body
 
 __all__ = ["Attachment", "AttachmentMidpoint", "anchor"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +49,7 @@ class Attachment:
 
     def direction(self, placement: Placement, local: Array) -> Array:
         """Return a direction (3,), given in marker axes, in the world."""
-        result: Array = placement.marker(self.number, self.marker)[0] @ local
-        return result
+        return placement.marker(self.number, self.marker)[0] @ local
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +66,7 @@ class AttachmentMidpoint:
 
     def point(self, placement: Placement) -> Array:
         """Return the position in the world, (3,) m."""
-        result: Array = np.mean([end.point(placement) for end in self.ends], axis=0)
-        return result
+        return np.asarray(np.mean([end.point(placement) for end in self.ends], axis=0))
 
 
 def anchor(first: Marker, second: Marker, axis: Array, rest: float) -> Marker:

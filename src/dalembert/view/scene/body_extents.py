@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .solids import of_body, turned_z
 
 __all__ = ["axis_of", "covered", "extent", "thickness"]
-
-Array = NDArray[np.float64]
 
 
 def thickness(first: Any, second: Any, axis: Any) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.cams import CamFollower, PointOnCurve
 from ...rotation import unit_vector
 from .body_extents import covered
@@ -16,7 +16,6 @@ from .figures import CurveFigure, PatchFigure
 
 __all__ = ["add_constraint", "add_limits"]
 
-Array = NDArray[np.float64]
 
 N_PIECE_POINTS = 5  # points of each piece of a curve
 MAX_OUTLINE_POINTS = 160  # of the outline of a cam

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.couplings import Coupling
 from ...provenance import constructor_call
 from ...rotation import unit_vector
@@ -18,11 +18,9 @@ from .solids import turned_z
 
 __all__ = ["add_coupling", "tie"]
 
-Array = NDArray[np.float64]
-
 
 def add_coupling(sketch: FigureBuilder, coupling: Any) -> None:
-    joints = [joint for joint, _ in coupling.places]
+    joints = [joint for joint, _ in coupling.joint_coordinates]
     before = len(sketch.patches)
     if isinstance(coupling.element, Coupling) and len(joints) == 2:
         _wheels(sketch, coupling, joints)
@@ -133,5 +131,4 @@ def _toothed(radius: float, teeth: int) -> Array:
     one = np.column_stack([r * np.cos(angles), r * np.sin(angles)])
     turns = np.arange(teeth) * step
     c, s = np.cos(turns), np.sin(turns)
-    result: Array = np.einsum("nij,kj->nki", np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0), one).reshape(-1, 2)
-    return result
+    return np.asarray(np.einsum("nij,kj->nki", np.moveaxis(np.array([[c, -s], [s, c]]), 2, 0), one).reshape(-1, 2))

@@ -46,7 +46,7 @@ _BRAKES = {"CoulombFriction", "StribeckFriction", "LuGreFriction", "JointFrictio
 def add_force(sketch: FigureBuilder, force: ForceConnection) -> None:
     element, name = force.element, force.name
     kind, numbers = element.kind, getattr(element, "parameters", {})
-    if force.places:
+    if force.joint_coordinates:
         _at_joints(sketch, force)
     elif isinstance(element, Load):
         for what, laws in (("force", element.force), ("moment", element.moment)):
@@ -114,7 +114,7 @@ def _at_joints(sketch: FigureBuilder, force: ForceConnection) -> None:
     element, kind = force.element, force.element.kind
     if isinstance(element, SignalBlock):
         return
-    for joint, coordinate in force.places:
+    for joint, coordinate in force.joint_coordinates:
         axis, turning = axis_of(joint.element, coordinate)
         if kind == "Limits":
             sketch.stops(force.name, joint, coordinate, element.lower, element.upper)  # type: ignore[attr-defined]
@@ -144,7 +144,7 @@ def _zero(law: Any) -> bool:
 def _line_look(force: ForceConnection) -> str:
     """Return the line symbol of an element between markers."""
     element = force.element
-    look = LINES.get(element.kind, "spring" if force.places else "line")
+    look = LINES.get(element.kind, "spring" if force.joint_coordinates else "line")
     if element.kind not in ("SpringDamper", "JointSpring", "TorsionSpring"):
         return look
     stiffness, damping = element.stiffness, element.damping  # type: ignore[attr-defined]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...model import Model
 from ...rotation import unit_vector
@@ -15,8 +14,6 @@ from .figures import ArrowFigure, CurveFigure, LineFigure, PatchFigure
 from .solids import turned_z
 
 __all__ = ["FigureBuilder"]
-
-Array = NDArray[np.float64]
 
 
 class FigureBuilder:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .attachments import Attachment, AttachmentMidpoint
 from .projection import Placement
 
 __all__ = ["ARROW_LENGTH", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
 
-Array = NDArray[np.float64]
 
 ARROW_LENGTH = 0.16  # of the largest load, of the size of the picture
 
@@ -28,14 +27,14 @@ class LineFigure:
     Attributes
     ----------
     name : str
-    look : str
+    symbol : str
         ``"spring"``, ``"damper"``, ``"both"``, ``"series"``, ``"bumper"``, ``"cylinder"``, ``"cable"``, ``"muscle"``,
         ``"bar"``, ``"beam"``, ``"line"`` or, for what acts from afar, ``"link"``.
     first, second : End or Middle
     """
 
     name: str
-    look: str
+    symbol: str
     first: Attachment | AttachmentMidpoint
     second: Attachment | AttachmentMidpoint
 
@@ -47,7 +46,7 @@ class PatchFigure:
     Attributes
     ----------
     name : str
-    look : str
+    symbol : str
     end : End
     axes : (3, 3)
         In the body that carries it; z is the axis or normal.
@@ -62,7 +61,7 @@ class PatchFigure:
     """
 
     name: str
-    look: str
+    symbol: str
     end: Attachment
     axes: Array
     size: tuple[float, float] = (0.0, 0.0)
@@ -93,11 +92,9 @@ class ArrowFigure:
     def vector(self, t: float) -> Array:
         """Return the load (3,) at a time, in axes of the world, or of its body if it turns with the body."""
         local = np.array([law(t)[0] for law in self.laws], dtype=float)
-        result: Array = self.end.marker.rotation @ local if self.turning else local
-        return result
+        return self.end.marker.rotation @ local if self.turning else local
 
     def seen(self, placement: Placement) -> Array:
         """Return the load (3,) at the time of a placement, in axes of the world."""
         vector = self.vector(placement.t)
-        result: Array = placement.rotation[self.end.number] @ vector if self.turning else vector
-        return result
+        return placement.rotation[self.end.number] @ vector if self.turning else vector

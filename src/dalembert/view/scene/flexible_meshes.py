@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.flexible_body import FlexibleBody
 from ...structures.beam_elements import Beams
 from ...structures.plate_elements import PlateElements
@@ -16,7 +17,6 @@ from ...structures.solid_elements import SolidElements
 
 __all__ = ["NodeMesh", "mesh_of"]
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
@@ -121,8 +121,7 @@ def _surface(elements: SolidElements) -> Numbers:
     outer[inward] = outer[inward, ::-1]
     if outer.shape[1] == 3:
         outer = outer[:, [0, 1, 2, 2]]
-    numbers: Numbers = np.asarray(elements.basis.nodal_dofs[0], dtype=np.int64)[outer]
-    return numbers
+    return np.asarray(elements.basis.nodal_dofs[0][outer], dtype=np.int64)
 
 
 def _in_a_row(nodes: Array) -> Numbers | None:
@@ -131,5 +130,4 @@ def _in_a_row(nodes: Array) -> Numbers | None:
     _, sizes, axes = np.linalg.svd(off, full_matrices=False)
     if len(nodes) < 2 or sizes[0] == 0 or sizes[1:].max(initial=0.0) > 1e-6 * sizes[0]:
         return None
-    order: Numbers = np.argsort(off @ axes[0])
-    return order
+    return np.argsort(off @ axes[0])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..style import INK
 from . import symbols
 from .solids import turned_z
@@ -12,7 +12,6 @@ from .symbol_shapes import COLORS
 
 __all__ = ["color_of", "in_plane", "in_space"]
 
-Array = NDArray[np.float64]
 
 _WIDE = {"bar": 0.35, "beam": 0.5, "cylinder": 1.0, "bumper": 1.1, "muscle": 1.1}
 

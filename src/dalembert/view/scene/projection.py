@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...bodies.flexible_body import FlexibleBody
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...bodies.nodal_matrices import carried
 from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Model
 from ...model.cache import cached_per_model
+from ...numerics.rank import ROW_RANK_TOL
 
 __all__ = [
     "PLANES",
@@ -29,7 +29,6 @@ __all__ = [
     "plane_normal",
 ]
 
-Array = NDArray[np.float64]
 
 PLANES = ("xy", "xz", "yz", "yx", "zx", "zy")
 PARALLEL_TOL = 1e-6  # sine between axes: far above rounding of an assembled loop, far below an intended tilt
@@ -41,7 +40,7 @@ def node_frames(model: Model) -> dict[str, int]:
     first, found = model.nb + 1, {}
     for name in model.flexible_names:
         found[name] = first
-        first += _flexible(model, name).n
+        first += model.system.bodies[name].require_flexible().n
     return found
 
 
@@ -71,8 +70,7 @@ class ModeExaggeration:
 
     def shapes(self, shapes: Array, places: Array) -> Array:
         """Return shapes (k, 6, nm) as drawn at places (k, 3) m."""
-        result: Array = self.factor * shapes - (self.factor - 1) * _rigid_shapes(self.rigid, places)
-        return result
+        return self.factor * shapes - (self.factor - 1) * _rigid_shapes(self.rigid, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +122,7 @@ class Placement:
             nodes = model._point_poses(model.nodes(name), drawn)
             turned, moved = nodes[:, :9].reshape(-1, 3, 3), nodes[:, 9:]
             if number in growth:
-                body, eta, R = _flexible(model, name), etas[number], pose.rotation[number - 1]
+                body, eta, R = model.system.bodies[name].require_flexible(), etas[number], pose.rotation[number - 1]
                 grown = growth[number].shapes(body.shapes, body.nodes)
                 turned = R @ _turns(grown[:, :3] @ eta)
                 moved = moved + (grown - body.shapes)[:, 3:] @ eta @ R.T
@@ -134,7 +132,7 @@ class Placement:
         if exaggerate != 1 and bodies:
             still = pose if held else model.poses(exaggerated(model, q, 0.0))
             for number, name in bodies.items():
-                nodes = _flexible(model, name).nodes
+                nodes = model.system.bodies[name].require_flexible().nodes
                 if number in held:
                     nodes = nodes + _rigid_shapes(held[number], nodes)[:, 3:] @ etas[number]
                 reference[number] = nodes @ still.rotation[number - 1].T + still.position[number - 1]
@@ -154,13 +152,11 @@ class Placement:
 
     def points(self, number: int, local: Array) -> Array:
         """Return points (k, 3) or (3,) given in a body's axes in the world."""
-        result: Array = local @ self.rotation[number].T + self.position[number]
-        return result
+        return np.asarray(local @ self.rotation[number].T + self.position[number])
 
     def direction(self, number: int, local: Array) -> Array:
         """Return a direction given in a body's axes in the world."""
-        result: Array = self.rotation[number] @ local
-        return result
+        return np.asarray(self.rotation[number] @ local)
 
 
 @dataclass(frozen=True)
@@ -191,13 +187,11 @@ class View:
     @property
     def towards(self) -> Array:
         """Direction (3,) from the plane to the reader."""
-        result: Array = np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
-        return result
+        return np.cross(np.eye(3)[self.right], np.eye(3)[self.up])
 
     def project(self, points: Array) -> Array:
         """Project points (..., 3) m onto the plane, (..., 2)."""
-        result: Array = points[..., [self.right, self.up]]
-        return result
+        return points[..., [self.right, self.up]]
 
 
 def choose_view(model: Model, placement: Placement, view: str = "auto") -> View:
@@ -261,17 +255,11 @@ def _joints(model: Model) -> Iterator[tuple[Joint, Marker]]:
 def _bends_across(model: Model, placement: Placement, normal: int) -> bool:
     """Return whether a flexible body is bent visibly out of the plane with that normal."""
     for name, first in node_frames(model).items():
-        body, number = _flexible(model, name), model.forest.number[name]
+        body, number = model.system.bodies[name].require_flexible(), model.forest.number[name]
         moved = np.abs(placement.position[first : first + body.n] - placement.points(number, body.nodes)).max(axis=0)
         if moved[normal] > max(MAX_OUT_OF_PLANE * float(moved.max()), 1e-9 * float(np.ptp(body.nodes, axis=0).max())):
             return True
     return False
-
-
-def _flexible(model: Model, name: str) -> FlexibleBody:
-    body = model.system.bodies[name].flexible
-    assert body is not None
-    return body
 
 
 @cached_per_model
@@ -279,7 +267,9 @@ def held_motions(model: Model) -> dict[int, Array]:
     """Return the rigid motion (6, nm) of the joints of each flexible body by its modes, by body number."""
     ends = [marker for c in model.system.connections.values() for marker in (c.first, c.second)]
     return {
-        model.forest.number[name]: _mean_motion([m for m in ends if m.body.name == name], _flexible(model, name).nm)
+        model.forest.number[name]: _mean_motion(
+            [m for m in ends if m.body.name == name], model.system.bodies[name].require_flexible().nm
+        )
         for name in model.flexible_names
     }
 
@@ -294,7 +284,7 @@ def _mean_motion(markers: list[Marker], nm: int) -> Array:
     middle = places.mean(axis=0)
     turns = np.cross(np.eye(3)[None], (places - middle)[:, None]).swapaxes(1, 2)  # displacement by unit rotations
     rows = np.concatenate([turns, np.broadcast_to(np.eye(3), turns.shape)], axis=2).reshape(-1, 6)
-    motion: Array = np.linalg.lstsq(rows, shapes[:, 3:].reshape(len(rows), -1), rcond=1e-9)[0]
+    motion: Array = np.linalg.lstsq(rows, shapes[:, 3:].reshape(len(rows), -1), rcond=ROW_RANK_TOL)[0]
     return carried(motion, -middle)
 
 
@@ -309,5 +299,4 @@ def _turns(vectors: Array) -> Array:
     """Return the rotations (..., 3, 3) by rotation vectors (..., 3) rad."""
     from scipy.spatial.transform import Rotation
 
-    result: Array = Rotation.from_rotvec(vectors).as_matrix()
-    return result
+    return np.asarray(Rotation.from_rotvec(vectors).as_matrix())

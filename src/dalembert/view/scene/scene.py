@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.colors import color_text
 from ...bodies.flexible_body import FlexibleBody
@@ -36,7 +36,6 @@ from .solids import Solid
 
 __all__ = ["BodyFigure", "JointFigure", "Scene", "connection_figures", "find_marker"]
 
-Array = NDArray[np.float64]
 
 # connections with their own symbols
 LOOKS = frozenset(
@@ -241,7 +240,7 @@ class Scene:
         """Return the ends (3,) m of sliding joints, unless they are farther away than twice the size of the rest."""
         found = []
         for patch in self.patches:
-            if patch.look == "ends":
+            if patch.symbol == "ends":
                 axis = placement.direction(patch.end.number, patch.axes[:, 2])
                 at = placement.points(patch.end.number, patch.end.marker.position)
                 found += [at + s * axis for s in patch.span if abs(s) <= 2 * reach]
@@ -320,7 +319,7 @@ class Scene:
         named = [marker.position for marker in body.markers.values()]
         points += [x for x in named if points and not any(np.allclose(x, p, rtol=0, atol=1e-9) for p in points)]
         if (
-            any(patch.end.number == number and patch.look in _BODY_PATCHES for patch in self.patches)
+            any(patch.end.number == number and patch.symbol in _BODY_PATCHES for patch in self.patches)
             and len(points) < 2
         ):
             return figure  # its wheel, cam or ball is drawn
@@ -375,8 +374,7 @@ def _from_points(figure: BodyFigure, body: Body, points: list[Array], slides: bo
 def _foot(point: Array, start: Array, end: Array) -> Array:
     """Return the point of a segment that is nearest to `point`."""
     along = end - start
-    result: Array = start + along * np.clip((point - start) @ along / (along @ along), 0.0, 1.0)
-    return result
+    return start + along * np.clip((point - start) @ along / (along @ along), 0.0, 1.0)
 
 
 def _on_one_line(points: list[Array]) -> tuple[Array, Array] | None:
@@ -404,8 +402,7 @@ def _near_box(point: Array, pieces: list[solids.Solid]) -> bool:
 def _carried(placement: Placement, curve: CurveFigure) -> Array:
     """Return the points (k, 3) m of a curve in the world."""
     R, p = placement.rotation[curve.end.frame], placement.position[curve.end.frame]
-    result: Array = curve.points @ R.T + p
-    return result
+    return np.asarray(curve.points @ R.T + p)
 
 
 def find_marker(system: System, spec: Any, *, item: str, field: str) -> Marker:

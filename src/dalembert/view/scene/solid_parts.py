@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..style import INK
 from . import solids
 from .scene import BodyFigure, JointFigure, Scene
@@ -16,7 +17,6 @@ from .symbol_shapes import PATCHES, SIZED, symbol_shape
 
 __all__ = ["STANDING", "SolidPart", "joint_radius", "parts_of"]
 
-Array = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 # joints that have a foot on ground
@@ -237,24 +237,24 @@ def stroke(points: Array, radius: float) -> solids.Solid:
 
 def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> Iterator[SolidPart]:
     for patch in scene.patches:
-        look, (color, opacity) = symbol_shape(patch, radius, reach), PATCHES[patch.look]
+        look, (color, opacity) = symbol_shape(patch, radius, reach), PATCHES[patch.symbol]
         at, axis = patch.end.offset, patch.axes[:, 2]
-        if patch.look == "plane" and patch.end.number == 0:  # it extends below all bodies, regardless of its marker
+        if patch.symbol == "plane" and patch.end.number == 0:  # it extends below all bodies, regardless of its marker
             at = middle + ((at - middle) @ axis) * axis
-        elif patch.look == "rail" and patch.end.number == 0:
+        elif patch.symbol == "rail" and patch.end.number == 0:
             at = at + ((middle - at) @ axis) * axis
         elif (
             patch.end.number
             and not scene.bodies[patch.end.number - 1].solids
-            and patch.look in ("disc", "wheel", "cam")
+            and patch.symbol in ("disc", "wheel", "cam")
         ):
             color = scene.bodies[patch.end.number - 1].color
         pieces = [solid.moved(patch.axes, at) for solid in look.solids]
         pieces += [stroke(line @ patch.axes.T + at, STROKE_RADIUS * radius) for line in look.strokes]
         for solid in pieces:
             frames = np.full(len(solid.corners), patch.end.frame)
-            drawn_last = patch.look not in SIZED
-            yield SolidPart(patch.name, frames, solid, color, opacity, "element", drawn_last, patch.look == "plane")
+            drawn_last = patch.symbol not in SIZED
+            yield SolidPart(patch.name, frames, solid, color, opacity, "element", drawn_last, patch.symbol == "plane")
     for curve in scene.curves:
         solid = stroke(curve.points, STROKE_RADIUS * radius)
         yield SolidPart(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

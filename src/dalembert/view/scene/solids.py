@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...bodies.body import Body
 from ...bodies.colors import Color
 from ...bodies.visuals import Visual, surface_of, visual_of_shape
 from ...errors import ModelError
+from ...numerics.contours import convex_hull
 
 __all__ = [
     "MAX_TRIANGLES",
@@ -29,7 +31,6 @@ __all__ = [
     "wheel",
 ]
 
-Array = NDArray[np.float64]
 
 N_AROUND = 20  # corners of a circle
 MAX_TRIANGLES = 2400  # of a mesh in a drawing
@@ -56,7 +57,7 @@ class Solid:
 
     corners: Array
     faces: NDArray[np.int64]
-    edged: NDArray[np.bool_]
+    edged: BoolArray
     round_about: Array | None = None
     outline: Array | None = None
     color: Color | None = None
@@ -163,12 +164,17 @@ def tube(
     return Solid(corners, faces, np.zeros(len(faces), dtype=bool)), owners
 
 
-def prism(outline: Array, thickness: float) -> Solid:
-    """Return a plate with corners (k, 2) m in the plane z = 0, counterclockwise."""
+def _extruded(outline: Array, thickness: float) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Return the corners (k, 3) below and above the plane z = 0, and the faces (k, 4) between them."""
     k = len(outline)
     low, high = (np.column_stack([outline, np.full(k, z)]) for z in (-thickness / 2, thickness / 2))
     here, on = np.arange(k), (np.arange(k) + 1) % k
-    walls = np.column_stack([here, on, k + on, k + here])
+    return low, high, np.column_stack([here, on, k + on, k + here])
+
+
+def prism(outline: Array, thickness: float) -> Solid:
+    """Return a plate with corners (k, 2) m in the plane z = 0, counterclockwise."""
+    k, low, high, walls = len(outline), *_extruded(outline, thickness)
     cap = _triangles(outline)
     top = np.column_stack([cap, cap[:, 2:]]) + k
     bottom = np.column_stack([cap[:, ::-1], cap[:, :1]])
@@ -178,11 +184,9 @@ def prism(outline: Array, thickness: float) -> Solid:
 
 def wheel(outline: Array, thickness: float) -> Solid:
     """Return a plate whose outline (k, 2) m is star-shaped about the origin, such as a gear wheel."""
-    k = len(outline)
-    low, high = (np.column_stack([outline, np.full(k, z)]) for z in (-thickness / 2, thickness / 2))
+    k, low, high, walls = len(outline), *_extruded(outline, thickness)
     middles = np.array([[0, 0, -thickness / 2], [0, 0, thickness / 2]])
     here, on = np.arange(k), (np.arange(k) + 1) % k
-    walls = np.column_stack([here, on, k + on, k + here])
     top = np.column_stack([k + here, k + on, np.full((k, 2), 2 * k + 1)])
     bottom = np.column_stack([on, here, np.full((k, 2), 2 * k)])
     faces = np.concatenate([walls, top, bottom])
@@ -216,10 +220,7 @@ def _triangles(outline: Array) -> NDArray[np.int64]:
 
 def _twice(a: Array, b: Array, c: Array) -> Array:
     """Return twice the area of triangles, positive if counterclockwise."""
-    result: Array = (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (
-        c[..., 0] - a[..., 0]
-    )
-    return result
+    return (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
 
 
 def turned_z(direction: Array) -> Array:
@@ -310,19 +311,5 @@ def _along_axis(solid: Solid, size: dict[str, float]) -> Solid:
 
 def silhouette(points: Array) -> NDArray[np.int64]:
     """Return the numbers of the points (k, 2) on the convex outline, in order."""
-    order = np.lexsort((points[:, 1], points[:, 0]))
     reach = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    slack = 1e-12 * reach * reach
-
-    def half(numbers: NDArray[np.int64]) -> list[int]:
-        chain: list[int] = []
-        for n in numbers:
-            while len(chain) > 1:
-                (ax, ay), (bx, by), (cx, cy) = points[chain[-2]], points[chain[-1]], points[n]
-                if (bx - ax) * (cy - ay) - (by - ay) * (cx - ax) > slack:
-                    break
-                chain.pop()
-            chain.append(int(n))
-        return chain[:-1]
-
-    return np.array(half(order) + half(order[::-1]), dtype=np.int64)
+    return convex_hull(points, 1e-12 * reach * reach)

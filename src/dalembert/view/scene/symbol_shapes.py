@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from . import solids
 from .figures import PatchFigure
 
 __all__ = ["COLORS", "MARKS", "PATCHES", "SIZED", "SymbolShape", "symbol_shape"]
 
-Array = NDArray[np.float64]
 
 PLANE_SIZE = 1.3  # of the size of the picture
 _TURN = np.linspace(0.0, 2 * np.pi, 37)
@@ -77,26 +76,26 @@ def symbol_shape(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
 
 def _look_of(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
     radius, length = patch.size
-    make = _SOLIDS.get(patch.look)
+    make = _SOLIDS.get(patch.symbol)
     if make is not None:
         return SymbolShape([make(radius or 2.2 * r, length, r)])
     if patch.outline is not None:
         return SymbolShape(
-            [solids.wheel(patch.outline, 1.2 * r) if patch.look == "wheel" else solids.prism(patch.outline, r)]
+            [solids.wheel(patch.outline, 1.2 * r) if patch.symbol == "wheel" else solids.prism(patch.outline, r)]
         )
-    if patch.look == "plane":
+    if patch.symbol == "plane":
         return SymbolShape([solids.sheet(PLANE_SIZE * reach)])
-    if patch.look == "rail":
+    if patch.symbol == "rail":
         return SymbolShape(strokes=[np.array([[0, 0, -0.5], [0, 0, 0.5]]) * PLANE_SIZE * reach])
-    if patch.look == "stops":
+    if patch.symbol == "stops":
         return SymbolShape(strokes=_stops(*patch.span, 3.4 * r))
-    if patch.look == "ends":
+    if patch.symbol == "ends":
         return SymbolShape(strokes=[_CROSS * 3 * r + [0, 0, s] for s in patch.span if np.isfinite(s)])
-    if patch.look == "stream":
+    if patch.symbol == "stream":
         return SymbolShape(strokes=[max(r, 0.4 * radius) * stroke for stroke in _STROKES["stream"]])
-    if patch.look == "pitch":
+    if patch.symbol == "pitch":
         return SymbolShape(strokes=[radius * _CIRCLE])
-    return SymbolShape(strokes=[r * stroke for stroke in _STROKES[patch.look]])
+    return SymbolShape(strokes=[r * stroke for stroke in _STROKES[patch.symbol]])
 
 
 _SOLIDS = {

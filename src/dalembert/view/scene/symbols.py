@@ -10,13 +10,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .solids import turned_z
 
 __all__ = ["center_of_mass", "dashpot", "frame_block", "ground_pivot", "hatching", "helix", "pyramid", "zigzag"]
 
-Array = NDArray[np.float64]
 
 N_COILS = 6  # of a spring
 LEAD_LENGTH = 0.18  # straight part at either end, of the length of a spring
@@ -46,8 +45,7 @@ def dashpot(start: Array, end: Array, width: float) -> list[Array]:
     across = np.array([-along[1], along[0]]) / length if length else np.array([0.0, 1.0])
 
     def at(share: float, side: float) -> Array:
-        result: Array = start + share * along + side * width / 2 * across
-        return result
+        return start + share * along + side * width / 2 * across
 
     return [
         np.array([at(0, 0), at(0.5, 0)]),
@@ -75,8 +73,7 @@ def frame_block(center: Array, along: Array, length: float, width: float) -> Arr
     """Return the corners (4, 2) of a slider block, or of a pin seen from the side."""
     across = np.array([-along[1], along[0]])
     corners = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) / 2
-    result: Array = center + corners[:, :1] * length * along + corners[:, 1:] * width * across
-    return result
+    return np.asarray(center + corners[:, :1] * length * along + corners[:, 1:] * width * across)
 
 
 def hatching(start: Array, end: Array, side: Array, step: float) -> list[Array]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import MissingPackageError
 from ..drawing.animation_files import write_gif, write_mp4
 
@@ -43,7 +44,7 @@ class _SceneFilm:
     times : (n,) s
     """
 
-    def __init__(self, shown: Any, times: NDArray[np.float64]) -> None:
+    def __init__(self, shown: Any, times: Array) -> None:
         self._shown, self.times = shown, times
 
     def prepare(self) -> None:
@@ -53,8 +54,7 @@ class _SceneFilm:
     def picture(self, k: int) -> bytes:
         """Return frame k as a PNG."""
         self._shown.evaluate(f"viewer.shoot({float(self.times[k])!r})")
-        data: bytes = self._shown.screenshot()
-        return data
+        return self._shown.screenshot()
 
     def pixels(self, k: int) -> NDArray[np.uint32]:
         """Return frame k, (height, width): red in the lowest byte, then green and blue."""
@@ -64,7 +64,7 @@ class _SceneFilm:
             return np.ascontiguousarray(np.asarray(image.convert("RGBA"))).view("<u4")[..., 0]
 
 
-def write_scene(name: Path, page: str, times: NDArray[np.float64], fps: float) -> None:
+def write_scene(name: Path, page: str, times: Array, fps: float) -> None:
     """Write a page at times (n,) s as ``.gif`` or ``.mp4``, or at the last of them as ``.png``.
 
     Raises

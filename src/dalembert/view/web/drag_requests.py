@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
@@ -17,7 +17,6 @@ from .scene_document import SceneBuilder
 
 __all__ = ["DragSession", "frame_of", "slider_ranges"]
 
-Array = NDArray[np.float64]
 
 MAX_LIVE_DOFS = 150  # degrees of freedom: with more, the balance is shown when the pointer is released
 BALANCE_TOL = 1e-6  # rad/s2 or m/s2: smaller accelerations count as equilibrium
@@ -28,26 +27,26 @@ class DragSession:
 
     Parameters
     ----------
-    puppet : Puppet
-    stage : Stage
+    solver : DragSolver
+    builder : SceneBuilder
     parameters : dict of str to (low, high)
-        Numbers that have sliders.
-    restage : callable
-        From a model with other numbers and a configuration to its stage and its scene.
+        Parameters with sliders.
+    rebuild : callable
+        From a model with other parameters and a configuration to its builder and its scene.
     """
 
     def __init__(
         self,
-        puppet: DragSolver,
-        stage: SceneBuilder,
+        solver: DragSolver,
+        builder: SceneBuilder,
         parameters: Mapping[str, tuple[float, float]],
-        restage: Callable[[Model, Array], tuple[SceneBuilder, dict[str, Any]]],
+        rebuild: Callable[[Model, Array], tuple[SceneBuilder, dict[str, Any]]],
     ) -> None:
-        self.puppet, self.stage, self._restage = puppet, stage, restage
-        self.described = puppet.model
-        self.parameters = slider_ranges(puppet.model, parameters, "view")
-        self.numbers = {name: float(puppet.model.system.parameters[name].value) for name in self.parameters}
-        self._names = [each["name"] for each in puppet.coordinates(stage.reach)]
+        self.solver, self.builder, self._rebuild = solver, builder, rebuild
+        self.described = solver.model
+        self.parameters = slider_ranges(solver.model, parameters, "view")
+        self.numbers = {name: float(solver.model.system.parameters[name].value) for name in self.parameters}
+        self._names = [each["name"] for each in solver.coordinates(builder.reach)]
 
     def controls(self) -> dict[str, Any]:
         """Return the controls of the page."""
@@ -56,59 +55,59 @@ class DragSession:
             for name, (low, high) in self.parameters.items()
         ]
         more = {"parameters": rows} if rows else {}
-        return {"pull": True, "coordinates": self.puppet.coordinates(self.stage.reach), "facts": self.facts()} | more
+        return {"pull": True, "coordinates": self.solver.coordinates(self.builder.reach), "facts": self.facts()} | more
 
-    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
-        puppet, kind, message = self.puppet, question.get("kind"), ""
-        name = str(question.get("name"))
+    def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
+        solver, kind, message = self.solver, request.get("kind"), ""
+        name = str(request.get("name"))
         more: dict[str, Any] = {}
         if kind == "pull":
-            body = puppet.model.body_names[frame_of(question.get("frame"), puppet.model.nb) - 1]
-            puppet.pull(body, question.get("local"), question.get("target"))  # type: ignore[arg-type]
+            body = solver.model.body_names[frame_of(request.get("frame"), solver.model.nb) - 1]
+            solver.pull(body, request.get("local"), request.get("target"))  # type: ignore[arg-type]
         elif kind == "set" and name in self.parameters:
-            message, more = self._renew(name, question.get("value"))
+            message, more = self._set_parameter(name, request.get("value"))
         elif kind == "set":
-            if not puppet.set(name, question.get("value")):  # type: ignore[arg-type]
+            if not solver.set(name, request.get("value")):  # type: ignore[arg-type]
                 message = f"{name} cannot go farther: the loops do not close beyond"
         elif kind == "reset":
-            puppet.reset()
+            solver.reset()
         elif kind == "rest":
-            message = self._rest()
+            message = self._settle()
         elif kind != "release":
-            raise ModelError("view", "question", kind, "a page asks to pull, set, rest, release or reset")
-        puppet = self.puppet
-        values = [float(puppet.q[puppet.model.coordinate_names.index(name)]) for name in self._names]
-        if puppet.model.nv <= MAX_LIVE_DOFS or kind != "pull":
+            raise ModelError("view", "request", kind, "use pull, set, rest, release or reset")
+        solver = self.solver
+        values = [float(solver.q[solver.model.coordinate_names.index(name)]) for name in self._names]
+        if solver.model.nv <= MAX_LIVE_DOFS or kind != "pull":
             more["facts"] = self.facts()
-        return {"say": message, "values": values, **more, **self.stage.poses(puppet.q)}
+        return {"say": message, "values": values, **more, **self.builder.poses(solver.q)}
 
-    def _renew(self, name: str, value: Any) -> tuple[str, dict[str, Any]]:
+    def _set_parameter(self, name: str, value: Any) -> tuple[str, dict[str, Any]]:
         """Set a parameter; the mechanism is unchanged if its loops do not close with the new value."""
         low, high = self.parameters[name]
-        wanted = self.numbers | {name: float(np.clip(finite_number(value, item="view", field=name), low, high))}
+        values = self.numbers | {name: float(np.clip(finite_number(value, item="view", field=name), low, high))}
         try:
-            model = self.described.with_parameters(wanted)
-            puppet = DragSolver(model, self.puppet.q)
+            model = self.described.with_parameters(values)
+            solver = DragSolver(model, self.solver.q)
         except DalembertError as error:
-            return f"{name} = {wanted[name]:.4g} is not possible: {error}", {}
-        self.numbers, self.puppet = wanted, puppet
-        self.stage, scene = self._restage(model, puppet.q)
+            return f"{name} = {values[name]:.4g} is not possible: {error}", {}
+        self.numbers, self.solver = values, solver
+        self.builder, scene = self._rebuild(model, solver.q)
         return "", {"scene": scene}
 
-    def _rest(self) -> str:
+    def _settle(self) -> str:
         """Move to an equilibrium near the present configuration."""
-        model, q = self.puppet.model, self.puppet.q
+        model, q = self.solver.model, self.solver.q
         try:
             found = equilibrium(model, state=State(q=q, v=np.zeros(model.nv)))
         except DalembertError as error:
             return f"no equilibrium is found from here: {error}"
-        self.puppet.q = np.array(found.q)
+        self.solver.q = np.array(found.q)
         return "in equilibrium"
 
     def facts(self) -> str:
         """Return a text on degrees of freedom, energy and balance of the configuration."""
-        model, q = self.puppet.model, self.puppet.q
-        basis, rank = self.puppet.motions()
+        model, q = self.solver.model, self.solver.q
+        basis, rank = self.solver.motions()
         dofs = basis.shape[1]
         lines = [f"{dofs} DOF"]
         if model.nc > rank:
@@ -116,15 +115,15 @@ class DragSession:
         v = np.zeros(model.nv)
         try:
             energy = float(np.sum(model.energy(q, v).potential))
-            begins = np.asarray(model.forward_dynamics(q, v))
+            a = np.asarray(model.forward_dynamics(q, v))
         except DalembertError:
             return lines[0]
         lines.append(f"potential energy {energy:.5g} J")
-        most = int(np.abs(begins).argmax()) if len(begins) else 0
-        if not len(begins) or abs(begins[most]) <= BALANCE_TOL:
+        largest = int(np.abs(a).argmax()) if len(a) else 0
+        if not len(a) or abs(a[largest]) <= BALANCE_TOL:
             lines.append("in equilibrium")
         else:
-            lines.append(f"let go, {model.speed_names[most]} gains {begins[most]:.3g} a second")
+            lines.append(f"let go, {model.speed_names[largest]} gains {a[largest]:.3g} a second")
         return "\n".join(lines)
 
 

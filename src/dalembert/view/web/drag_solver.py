@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, BoolArray
 from ...checks import finite_array, finite_number
 from ...closure.assembly import assemble
 from ...closure.driven.driven_state import start_positions
+from ...closure.loop_equations import LoopEquations
 from ...closure.loop_solver import LoopSolver
 from ...errors import ModelError
 from ...model import Model
@@ -17,7 +19,6 @@ from ...numerics.rank import STEP_RANK_TOL, null_space
 
 __all__ = ["DragSolver"]
 
-Array = NDArray[np.float64]
 
 CLOSURE_TOL = 1e-11  # scaled residual of the loops: a hundredth of the guaranteed one
 MAX_ITERATIONS = 30  # of Newton's method
@@ -54,7 +55,7 @@ class DragSolver:
 
     def __init__(self, model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> None:
         self.model = model
-        self._closure = LoopSolver(model, CLOSURE_TOL, MAX_ITERATIONS, t=t)
+        self._closure = LoopSolver(LoopEquations.of(model, t=t), CLOSURE_TOL, MAX_ITERATIONS)
         self.start: Array = start_positions(model, t) if q is None else assemble(model, q=q, t=t).q
         self.q: Array = self.start.copy()
         self._all = np.ones(model.nv, dtype=bool)
@@ -111,7 +112,7 @@ class DragSolver:
             if not stopped.any():
                 break
             free &= ~stopped
-        share = min(1.0, 0.5 / max(float(np.abs(step / self._closure.scales.columns).max(initial=0.0)), 1e-300))
+        share = min(1.0, 0.5 / max(float(np.abs(step / self._closure.loops.column_scales).max(initial=0.0)), 1e-300))
         for _ in range(5):
             found = self._closure.iterate(model.integrate(self.q, share * step), free)
             if found.closed and self._within(found.q):
@@ -119,11 +120,11 @@ class DragSolver:
             share *= 0.3
         return None
 
-    def _step(self, J: Array, gap: Array, free: NDArray[np.bool_]) -> Array:
-        columns = self._closure.scales.columns[free]
+    def _step(self, J: Array, gap: Array, free: BoolArray) -> Array:
+        columns = self._closure.loops.column_scales[free]
         basis = np.eye(len(columns))
         if self.model.nc:
-            basis = null_space(self._closure.jacobian(self.q, free), STEP_RANK_TOL, 0.0)
+            basis = null_space(self._closure.jacobian(self.q)[:, free], STEP_RANK_TOL, 0.0)
         G = J[:, free] * columns @ basis
         slack = REGULARIZATION * float(np.abs(G).max(initial=0.0)) + 1e-300
         y = np.linalg.lstsq(np.vstack([G, slack * np.eye(G.shape[1])]), np.r_[gap, np.zeros(G.shape[1])])[0]
@@ -131,7 +132,7 @@ class DragSolver:
         step[free] = columns * (basis @ y)
         return step
 
-    def _leaving(self, step: Array) -> NDArray[np.bool_]:
+    def _leaving(self, step: Array) -> BoolArray:
         """Return which velocities violate limits that have been reached."""
         values = self._values(self.q)
         slack = 1e-9 * (1 + np.abs(values))
@@ -153,10 +154,10 @@ class DragSolver:
 
     def motions(self) -> tuple[Array, int]:
         """Return small motions (nv, DOF) that keep the loops closed, and how many rows are independent."""
-        columns = self._closure.scales.columns
+        columns = self._closure.loops.column_scales
         if not self.model.nc:
             return np.diag(columns), 0
-        N = null_space(self._closure.jacobian(self.q, self._all), STEP_RANK_TOL, 0.0)
+        N = null_space(self._closure.jacobian(self.q), STEP_RANK_TOL, 0.0)
         return columns[:, None] * N, len(N) - N.shape[1]
 
     # ---- by a coordinate
@@ -177,7 +178,7 @@ class DragSolver:
         wanted = float(np.clip(finite_number(value, item="set", field=coordinate), self.low[speed], self.high[speed]))
         free = self._all.copy()
         free[speed] = False
-        longest = 0.35 * float(self._closure.scales.columns[speed])
+        longest = 0.35 * float(self._closure.loops.column_scales[speed])
         here = float(self.q[place])
         if abs(wanted - here) > MAX_SET_STEPS * longest:
             remedy = f"it is at {here:.6g}: give a value at most {MAX_SET_STEPS * longest:.3g} from there"
@@ -191,7 +192,7 @@ class DragSolver:
             found = self._closure.iterate(trial, free)
             if found.closed:
                 self.q = found.q
-            elif longest > 1e-4 * float(self._closure.scales.columns[speed]):
+            elif longest > 1e-4 * float(self._closure.loops.column_scales[speed]):
                 longest *= 0.25
             else:
                 return False

@@ -10,13 +10,12 @@ import struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..scene import solids, symbols
 
 __all__ = ["gltf_of"]
 
-Array = NDArray[np.float64]
 
 _FLOAT, _UNSIGNED = 5126, 5125
 _VERTICES, _INDICES = 34962, 34963
@@ -225,8 +224,7 @@ def _stretched(look: str) -> solids.Solid:
 def _path(description: dict[str, Any], place: dict[str, Any]) -> Array:
     """Return the position (n, 3) m of a point, or of the middle of several, at all times."""
     if "middle" in place:
-        middle: Array = np.mean([_path(description, each) for each in place["middle"]], axis=0)
-        return middle
+        return np.asarray(np.mean([_path(description, each) for each in place["middle"]], axis=0))
     motion = description["motion"]
     poses, local = np.asarray(motion["poses"]), np.asarray(place["at"], dtype=float)
     points = np.repeat(local[None], len(poses), axis=0)
@@ -238,8 +236,7 @@ def _path(description: dict[str, Any], place: dict[str, Any]) -> Array:
     pose = poses[:, place["frame"] - 1]
     axis, w = pose[:, 3:6], pose[:, 6:]
     across = 2 * np.cross(axis, points)
-    result: Array = pose[:, :3] + points + w * across + np.cross(axis, across)
-    return result
+    return np.asarray(pose[:, :3] + points + w * across + np.cross(axis, across))
 
 
 def _between(start: Array, end: Array, width: float) -> dict[str, Array]:
@@ -263,8 +260,7 @@ def _steady(turns: Array) -> Array:
     """Return quaternions (n, 4), scalar last, with continuous signs for interpolation."""
     turns = turns / np.linalg.norm(turns, axis=1, keepdims=True)
     signs = np.sign((turns[1:] * turns[:-1]).sum(axis=1))
-    steady: Array = turns * np.concatenate([[1.0], np.cumprod(np.where(signs == 0, 1.0, signs))])[:, None]
-    return steady
+    return np.asarray(turns * np.concatenate([[1.0], np.cumprod(np.where(signs == 0, 1.0, signs))])[:, None])
 
 
 def _linear(share: float) -> float:

@@ -7,45 +7,14 @@ import gzip
 import html
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from ...errors import MissingPackageError
 
 __all__ = ["code", "served_page", "standing_page"]
 
-# only scripts of the page may run, and no data leave the machine
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'"
-)
-
-_HEAD = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>html, body, #viewer {{ margin: 0; height: 100%; }}</style>
-</head>
-<body>
-<div id="viewer"{live}></div>
-"""
-
-_START = """\
-<script>
-(async () => {
-  const bytes = Uint8Array.from(atob(document.getElementById("code").textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const script = document.createElement("script");
-  script.textContent = await new Response(stream).text();
-  document.body.append(script);
-})().catch((error) => {
-  document.getElementById("viewer").textContent = "This browser cannot show the page: " + error;
-});
-</script>
-</body>
-</html>
-"""
+# its policy: only scripts of the page may run, and no data leave the machine
+_TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def code(name: str) -> str:
@@ -71,12 +40,17 @@ def _packed_code() -> str:
 def standing_page(title: str, scene: bytes) -> str:
     """Return a page with program and scene, which plays offline."""
     data = base64.b64encode(gzip.compress(scene, 6, mtime=0)).decode("ascii")
-    head = _HEAD.format(policy=_POLICY, title=html.escape(title), live="")
-    parts = f'<script type="text/plain" id="scene">{data}</script>\n'
-    return head + parts + f'<script type="text/plain" id="code">{_packed_code()}</script>\n' + _START
+    return _page(title, scene=f'<script type="text/plain" id="scene">{data}</script>\n')
 
 
 def served_page(title: str, *, live: bool = False) -> str:
     """Return a page that loads the scene from its server."""
-    head = _HEAD.format(policy=_POLICY, title=html.escape(title), live=' data-live="1"' if live else "")
-    return head + f'<script type="text/plain" id="code">{_packed_code()}</script>\n' + _START
+    return _page(title, live=' data-live="1"' if live else "")
+
+
+def _page(title: str, *, live: str = "", scene: str = "") -> str:
+    page = _TEMPLATE.read_text(encoding="utf-8")
+    fields = {"LIVE": live, "SCENE": scene, "CODE": _packed_code(), "TITLE": html.escape(title)}
+    for field, value in fields.items():  # the title, which may contain anything, last
+        page = page.replace(f"%{field}%", value)
+    return page

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number
 from ...errors import DalembertError, ModelError
 from ...model import Model, State
@@ -18,7 +18,6 @@ from .drag_requests import frame_of, slider_ranges
 
 __all__ = ["RealTimePlayer"]
 
-Array = NDArray[np.float64]
 
 FRAME_RATE = 30.0  # 1/s
 RESPONSE_TIME = 0.25  # s, in which a pulled system follows the pointer
@@ -30,32 +29,32 @@ class RealTimePlayer:
     Parameters
     ----------
     model : Model
-    stage : Stage
-        Gives the poses that are shown.
+    builder : SceneBuilder
+        Computes the poses that are shown.
     inputs : dict of str to (low, high)
-        Numbers that may be set, with their ranges.
+        Parameters that may be set, with their ranges.
     keys : dict of str to (str, str)
         Keys that hold an input at its lowest and its highest value while they are pressed.
     speed : float
         Seconds of motion in a second.
-    more
+    options
         Further arguments of `Live`.
     """
 
     def __init__(
         self,
         model: Model,
-        stage: Any,
+        builder: Any,
         inputs: Mapping[str, tuple[float, float]],
         speed: float,
         *,
         keys: Mapping[str, tuple[str, str]] | None = None,
-        **more: Any,
+        **options: Any,
     ) -> None:
-        self.model, self.stage, self.speed = model, stage, speed
+        self.model, self.builder, self.speed = model, builder, speed
         self.inputs = slider_ranges(model, inputs, "play")
         self.keys = _checked_keys(keys or {}, self.inputs)
-        self._more = more
+        self._options = options
         mass = sum(body.mass for body in model.system.bodies.values()) or 1.0
         self._spring = (
             mass / RESPONSE_TIME**2,
@@ -63,13 +62,13 @@ class RealTimePlayer:
         )  # N/m, N s/m: near critical
         self._grip: tuple[Any, Array] | None = None
         self._changes: list[tuple[str, float]] = []
-        self._said = ""
-        self._fresh = threading.Condition()
+        self._message = ""
+        self._frame_ready = threading.Condition()
         self._count = 0
         self._closed = False
-        self._live = self._new()
+        self._live = self._new_run()
         self._state = self._live.state  # copy for pages: the run belongs to its thread
-        self._thread = threading.Thread(target=self._go, name="live", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="live", daemon=True)
 
     def start(self) -> None:
         """Start the run."""
@@ -78,8 +77,8 @@ class RealTimePlayer:
     def close(self) -> None:
         """End the run."""
         self._closed = True
-        with self._fresh:
-            self._fresh.notify_all()
+        with self._frame_ready:
+            self._frame_ready.notify_all()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -93,8 +92,8 @@ class RealTimePlayer:
         ]
         return {"pull": True, "inputs": rows}
 
-    def _new(self) -> Live:
-        return Live(self.model, control=self._pulled, **self._more)
+    def _new_run(self) -> Live:
+        return Live(self.model, control=self._pulled, **self._options)
 
     def _pulled(self, state: State) -> Array:
         """Return the joint forces of the spring between the pointer and the dragged body."""
@@ -105,59 +104,58 @@ class RealTimePlayer:
         J = self.model.jacobian(marker, state.q)[3:]
         stiffness, damping = self._spring
         force = stiffness * (target - self.model.pose(marker, state.q).position) - damping * J @ state.v
-        result: Array = J.T @ force
-        return result
+        return J.T @ force
 
     # ---- requests of the page
 
-    def __call__(self, question: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, request: dict[str, Any]) -> dict[str, Any]:
         """Store a request; it is handled before the next step."""
-        kind = question.get("kind")
+        kind = request.get("kind")
         if kind == "pull":
-            frame = frame_of(question.get("frame"), self.model.nb)
-            local = finite_array(question.get("local"), (3,), item="play", field="local")
-            target = finite_array(question.get("target"), (3,), item="play", field="target")
+            frame = frame_of(request.get("frame"), self.model.nb)
+            local = finite_array(request.get("local"), (3,), item="play", field="local")
+            target = finite_array(request.get("target"), (3,), item="play", field="target")
             self._next_grip = (self.model.system.bodies[self.model.body_names[frame - 1]].at(*local), target)
         elif kind == "release":
             self._next_grip = None
         elif kind == "set":
-            name = str(question.get("name"))
+            name = str(request.get("name"))
             if name not in self.inputs:
                 raise ModelError("play", "input", name, f"there are {', '.join(map(repr, self.inputs))}")
             low, high = self.inputs[name]
-            value = finite_number(question.get("value"), item="play", field=name)
+            value = finite_number(request.get("value"), item="play", field=name)
             self._changes.append((name, float(np.clip(value, low, high))))
         elif kind == "reset":
             self._changes.append(("", 0.0))
         else:
-            raise ModelError("play", "question", kind, "a page asks to pull, set, release or reset")
-        return {"say": self._said}
+            raise ModelError("play", "request", kind, "use pull, set, release or reset")
+        return {"say": self._message}
 
     _next_grip: tuple[Any, Array] | None = None
 
     # ---- the run
 
-    def _go(self) -> None:
+    def _run(self) -> None:
         step = self.speed / FRAME_RATE
         begin, shown = time.monotonic(), 0
         while not self._closed:
             try:
-                self._obey()
+                self._handle_requests()
                 self._live.advance(step)
             except DalembertError as error:
-                self._said = f"the run has ended: {error}"
-                self._tell()
+                self._message = f"the run has ended: {error}"
+                self._publish()
                 return
-            self._tell()
+            self._publish()
             shown += 1
             late = time.monotonic() - begin - shown / FRAME_RATE
             if late < 0:
                 time.sleep(-late)
             elif late > 1.0:  # too slow: restart the clock and report it
-                self._said = f"slower than requested: {shown / (shown + late * FRAME_RATE):.2g} of it"
+                self._message = f"slower than requested: {shown / (shown + late * FRAME_RATE):.2g} of it"
                 begin, shown = time.monotonic(), 0
 
-    def _obey(self) -> None:
+    def _handle_requests(self) -> None:
         """Handle the requests since the last step."""
         self._grip = self._next_grip
         while self._changes:
@@ -165,22 +163,22 @@ class RealTimePlayer:
             if name:
                 self._live.set(name, value)
             else:
-                self._live = self._new()
+                self._live = self._new_run()
 
-    def _tell(self) -> None:
-        with self._fresh:
+    def _publish(self) -> None:
+        with self._frame_ready:
             self._state = self._live.state
             self._count += 1
-            self._fresh.notify_all()
+            self._frame_ready.notify_all()
 
     def frames(self) -> Iterator[dict[str, Any]]:
         """Yield the poses of the run while it proceeds."""
         seen = -1
         while not self._closed:
-            with self._fresh:
-                self._fresh.wait_for(lambda last=seen: self._closed or self._count != last, timeout=1.0)  # type: ignore[misc]
+            with self._frame_ready:
+                self._frame_ready.wait_for(lambda last=seen: self._closed or self._count != last, timeout=1.0)  # type: ignore[misc]
                 seen, state = self._count, self._state
-            yield {"say": self._said or f"t = {state.t:.1f} s", **self.stage.poses(state.q)}
+            yield {"say": self._message or f"t = {state.t:.1f} s", **self.builder.poses(state.q)}
 
 
 def _checked_keys(keys: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, list[str]]:

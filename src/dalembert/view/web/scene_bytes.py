@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import FileError
+from ...errors import DalembertError, FileError
 
-__all__ = ["pack", "unpack"]
+__all__ = ["answered", "pack", "unpack"]
 
 _MAGIC = b"dalscene"
 _TYPES = {"float32": "<f4", "uint32": "<u4"}
@@ -83,3 +84,11 @@ def _array(data: bytes, start: int, block: dict[str, Any]) -> ArrayLike:
     shape = tuple(block["shape"])
     count = int(np.prod(shape))
     return np.frombuffer(data, _TYPES[block["type"]], count, start + block["block"]).reshape(shape)
+
+
+def answered(answer: Callable[[dict[str, Any]], dict[str, Any]], request: Any) -> bytes:
+    """Return the packed answer to a request of the page; errors of this package become its message."""
+    try:
+        return pack(answer(request))
+    except DalembertError as error:
+        return pack({"say": str(error)})

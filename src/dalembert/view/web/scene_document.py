@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...bodies.flexible_body import FlexibleBody
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...model import Model
@@ -25,7 +24,6 @@ from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
 
 __all__ = ["SceneBuilder"]
 
-Array = NDArray[np.float64]
 
 MAX_TRIANGLES = 8000  # of a mesh
 MAX_FITTED = 60  # configurations that determine the limits
@@ -79,7 +77,7 @@ class SceneBuilder:
             number = model.forest.number[name]
             self._etas[number], self._nodes[number] = start, nodes
             start += model.q_slice(name).stop - model.q_slice(name).start
-            nodes += len(self._flexible_body(name).nodes)
+            nodes += len(self.model.system.bodies[name].require_flexible().nodes)
         self.modes = start
 
     # ---- parts
@@ -101,7 +99,7 @@ class SceneBuilder:
             "flexible": flexible,
             "joints": self._joints(),
             "lines": [
-                {"name": f.name, "look": f.look, "ends": [self._end(e.markers) for e in (f.first, f.second)]}
+                {"name": f.name, "look": f.symbol, "ends": [self._end(e.markers) for e in (f.first, f.second)]}
                 for f in self.scene.lines
             ],
         }
@@ -182,18 +180,13 @@ class SceneBuilder:
         """Return a flexible part: corners in axes of its body, and displacements by each mode, (modes, k, 3) m."""
         starts = node_frames(self.model)
         name = max((n for n in starts if starts[n] <= part.frames.min()), key=lambda n: starts[n])
-        body = self._flexible_body(name)
+        body = self.model.system.bodies[name].require_flexible()
         number, nodes = self.model.forest.number[name], part.frames - starts[name]
         shapes, offsets = self._grown(number, body.shapes, body.nodes)[nodes], part.solid.corners
         moved = shapes[:, 3:] + np.cross(shapes[:, :3], offsets[:, :, None], axis=1)
         mesh = _mesh(part, body.nodes[nodes] + offsets)
         found = mesh | {"frame": number, "eta": self._etas[number], "modes": np.moveaxis(moved, 2, 0)}
         return found | ({"nodes": self._nodes[number] + nodes} if self.colors else {})
-
-    def _flexible_body(self, name: str) -> FlexibleBody:
-        body = self.model.system.bodies[name].flexible
-        assert body is not None
-        return body
 
     # ---- motion
 
@@ -206,7 +199,7 @@ class SceneBuilder:
         """Return the values (n, nodes) that colour the nodes of flexible bodies, at configurations (n, nq)."""
         values = []
         for name in self.model.flexible_names:
-            body, eta = self._flexible_body(name), q[:, self.model.q_slice(name)]
+            body, eta = self.model.system.bodies[name].require_flexible(), q[:, self.model.q_slice(name)]
             if self.colors == "stress":
                 values.append(nodal_mises(body, eta))
             else:

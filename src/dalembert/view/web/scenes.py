@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...model import Model, as_model
@@ -22,7 +22,6 @@ from .scene_document import SceneBuilder
 
 __all__ = ["SceneOptions", "scene_of_modes", "scene_of_result", "scene_of_system"]
 
-Array = NDArray[np.float64]
 
 N_PHASES = 32  # of a mode
 MAX_TRACKS = 24  # coordinates that the page can plot in addition to the requested outputs
@@ -62,8 +61,8 @@ def scene_of_result(result: Any, options: SceneOptions | None = None) -> dict[st
     q = np.atleast_2d(shown.q)
     stage = _stage(options, model, q)
     overlays = [
-        {"name": name, "color": PALETTE[(k + 1) % len(PALETTE)], "motion": _beside(stage, other, times)}
-        for k, (name, other) in enumerate((options.beside or {}).items())
+        {"name": name, "color": PALETTE[(k + 1) % len(PALETTE)], "motion": _compared_motion(stage, other, times)}
+        for k, (name, other) in enumerate((options.compare or {}).items())
     ]
     return stage.description() | {
         "motion": stage.motion(shown.t, q),
@@ -93,13 +92,13 @@ def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, optio
     }
 
 
-def _beside(stage: SceneBuilder, other: Any, times: Array) -> dict[str, Any]:
+def _compared_motion(stage: SceneBuilder, other: Any, times: Array) -> dict[str, Any]:
     """Return the motion of another result at the same times, constant beyond its end."""
     if not hasattr(other, "at") or getattr(other, "model", None) is None:
-        raise ModelError("view", "beside", other, "give results by name: {'stiffer': result}")
+        raise ModelError("view", "compare", other, "give results by name: {'stiffer': result}")
     if other.model.body_names != stage.model.body_names or other.model.coordinate_names != stage.model.coordinate_names:
         remedy = "the systems of both results need the same bodies and joints"
-        raise ModelError("view", "beside", other.model.system.name, remedy)
+        raise ModelError("view", "compare", other.model.system.name, remedy)
     within = np.clip(times, other.t[0], other.t[-1])
     return stage.motion(times, np.atleast_2d(other.at(within).q))
 

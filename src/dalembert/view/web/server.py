@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from ...errors import DalembertError, ModelError
+from ...errors import ModelError
 from .page import served_page
-from .scene_bytes import pack
+from .scene_bytes import answered, pack
 
 __all__ = ["Viewer"]
 
@@ -172,12 +172,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.shown.answer is None or not isinstance(question, dict):
             self._send(400, "text/plain", b"This is no question.")
             return
-        try:
-            with self.shown.lock:
-                answer = self.shown.answer(question)
-        except DalembertError as error:
-            answer = {"say": str(error)}
-        self._send(200, "application/octet-stream", pack(answer))
+        with self.shown.lock:
+            answer = answered(self.shown.answer, question)
+        self._send(200, "application/octet-stream", answer)
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)

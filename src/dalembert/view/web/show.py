@@ -5,7 +5,7 @@ from __future__ import annotations
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,13 +24,18 @@ from .scene_bytes import pack
 from .scenes import SceneOptions, scene_of_modes, scene_of_result, scene_of_system
 from .server import Viewer
 
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
+
 __all__ = ["export", "play_system", "view_modes", "view_result", "view_system"]
 
 MAX_MODES = 12  # shown if none are selected
 _PICTURES = (".gif", ".mp4", ".png")
 
 
-def view_result(result: Any, options: SceneOptions, *, open_browser: bool | None = None, port: int = 0) -> Any:
+def view_result(
+    result: Any, options: SceneOptions, *, open_browser: bool | None = None, port: int = 0
+) -> Viewer | AnyWidget:
     """Show a motion; return the `Viewer`, or in a notebook the widget."""
     description = scene_of_result(result, options)
     return _shown(result.model.system.name, description, None, open_browser, port)
@@ -45,7 +50,7 @@ def view_modes(
     path: Any = None,
     open_browser: bool | None = None,
     port: int = 0,
-) -> Any:
+) -> Viewer | AnyWidget | Path:
     """Show modes of vibration, or write them to a page; return the `Viewer`, the widget or the path."""
     numbers = list(range(min(len(modes), MAX_MODES))) if which is None else [int(k) for k in np.atleast_1d(which)]
     if not numbers:
@@ -54,11 +59,8 @@ def view_modes(
     title = f"modes of {modes.space.model.system.name}"
     if path is None:
         return _shown(title, description, None, open_browser, port)
-
-    def write(name: Path) -> None:
-        name.write_text(standing_page(title, pack(description)), encoding="utf-8")
-
-    return written(path, (".html",), "export", write)
+    page = standing_page(title, pack(description))
+    return written(path, (".html",), "export", lambda name: name.write_text(page, encoding="utf-8"))
 
 
 def view_system(
@@ -69,14 +71,16 @@ def view_system(
     parameters: Mapping[str, tuple[float, float]] | None = None,
     open_browser: bool | None = None,
     port: int = 0,
-) -> Any:
+) -> Viewer | AnyWidget:
     """Show a system whose bodies can be dragged; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
-    puppet = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
-    stage, description = scene_of_system(model, puppet.q, options=options)
-    hand = DragSession(puppet, stage, parameters or {}, lambda other, at: scene_of_system(other, at, options=options))
-    description["controls"] = hand.controls()
-    return _shown(model.system.name, description, hand, open_browser, port)
+    solver = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
+    builder, description = scene_of_system(model, solver.q, options=options)
+    session = DragSession(
+        solver, builder, parameters or {}, lambda other, at: scene_of_system(other, at, options=options)
+    )
+    description["controls"] = session.controls()
+    return _shown(model.system.name, description, session, open_browser, port)
 
 
 def play_system(
@@ -91,8 +95,8 @@ def play_system(
 ) -> Viewer:
     """Simulate a system in real time in a browser; return the `Viewer`, whose `close` ends the run."""
     model = as_model(system)
-    stage, description = scene_of_system(model, options=options)
-    player = RealTimePlayer(model, stage, inputs, options.speed, keys=keys or {}, **run)
+    builder, description = scene_of_system(model, options=options)
+    player = RealTimePlayer(model, builder, inputs, options.speed, keys=keys or {}, **run)
     description["controls"] = player.controls()
     viewer = Viewer(model.system.name, pack(description), answer=player, frames=player.frames, port=port)
     viewer.at_close(player.close)
@@ -100,7 +104,9 @@ def play_system(
     return _opened(viewer, open_browser)
 
 
-def _shown(title: str, description: dict[str, Any], answer: Any, open_browser: bool | None, port: int) -> Any:
+def _shown(
+    title: str, description: dict[str, Any], answer: Any, open_browser: bool | None, port: int
+) -> Viewer | AnyWidget:
     scene = pack(description)
     if open_browser is None and in_notebook():
         from .widget import widget
@@ -110,8 +116,7 @@ def _shown(title: str, description: dict[str, Any], answer: Any, open_browser: b
 
 
 def _opened(viewer: Viewer, open_browser: bool | None) -> Viewer:
-    opened = webbrowser.open(viewer.address) if open_browser is not False else True
-    if not opened:
+    if open_browser is not False and not webbrowser.open(viewer.address):
         print(f"No browser could be opened. The scene is at {viewer.address}")
     return viewer
 
@@ -129,35 +134,28 @@ def in_notebook() -> bool:
 def export(result: Any, path: Any, options: SceneOptions, by: str = "auto") -> Path:
     """Write a motion to a file: ``.html``, a page that plays offline, ``.glb``, or pictures of scene or drawing."""
     suffix = Path(str(path)).suffix.lower()
-    extra = [name for name in ("plots", "arrows", "beside", "colors") if getattr(options, name)]
+    extra = [name for name in ("plots", "arrows", "compare", "colors") if getattr(options, name)]
     one_of("export", "by", by, ("auto", "scene", "drawing"))
-    if suffix in _PICTURES and (by == "scene" or (by == "auto" and extra)):
-        description = scene_of_result(result, options)
-        page = standing_page(result.model.system.name, pack(description))
-        times = np.asarray(description["motion"]["times"], dtype=float)
-        return written(path, _PICTURES, "export", lambda name: write_scene(name, page, times, options.fps))
-    if suffix in _PICTURES:
+    if suffix in _PICTURES and (by == "drawing" or (by == "auto" and not extra)):
         if extra:
             remedy = f"a drawing does not show it: leave it out, write .html, or {suffix} by='scene'"
             raise ModelError("export", extra[0], getattr(options, extra[0]), remedy)
-        look = {
-            "view": options.view,
-            "trace": options.trace,
-            "inertia": options.inertia,
-            "exaggerate": options.exaggerate,
-        }
+        look = {name: getattr(options, name) for name in ("view", "trace", "inertia", "exaggerate")}
         if suffix == ".png":
             result.draw(path=path, **look)
-            return Path(str(path))
-        film: Path = result.animate(path, fps=options.fps, speed=options.speed, **look)
-        return film
+        else:
+            result.animate(path, fps=options.fps, speed=options.speed, **look)
+        return Path(str(path))
     description = scene_of_result(result, options)
-    title = result.model.system.name
 
     def write(name: Path) -> None:
-        if name.suffix.lower() == ".glb":
+        if suffix == ".glb":
             name.write_bytes(gltf_of(description))
+            return
+        page = standing_page(result.model.system.name, pack(description))
+        if suffix == ".html":
+            name.write_text(page, encoding="utf-8")
         else:
-            name.write_text(standing_page(title, pack(description)), encoding="utf-8")
+            write_scene(name, page, np.asarray(description["motion"]["times"], dtype=float), options.fps)
 
     return written(path, (".html", ".glb", *_PICTURES), "export", write)

@@ -6,18 +6,21 @@ import html
 import importlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...errors import DalembertError, MissingPackageError
+from ...errors import MissingPackageError
 from .page import code, standing_page
-from .scene_bytes import pack
+from .scene_bytes import answered
+
+if TYPE_CHECKING:
+    from anywidget import AnyWidget
 
 __all__ = ["widget"]
 
 _HEIGHT = 480  # pixels
 
 
-def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]] | None) -> Any:
+def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str, Any]] | None) -> AnyWidget:
     """Return a widget that shows a scene and handles its messages.
 
     Saved notebooks keep a copy that plays without a kernel.
@@ -30,8 +33,9 @@ def widget(title: str, scene: bytes, answer: Callable[[dict[str, Any]], dict[str
     shown = _widget_class()(scene=scene, height=_HEIGHT)
     shown.still = standing_frame(title, scene)
     if answer is not None:
-        shown.on_msg(lambda _, question, __: shown.send({"kind": "answer"}, [_answered(answer, question)]))
-    return shown
+        shown.on_msg(lambda _, question, __: shown.send({"kind": "answer"}, [answered(answer, question)]))
+    scene_widget: AnyWidget = shown
+    return scene_widget
 
 
 def standing_frame(title: str, scene: bytes) -> str:
@@ -39,13 +43,6 @@ def standing_frame(title: str, scene: bytes) -> str:
     page = html.escape(standing_page(title, scene), quote=True)
     look = f'style="width: 100%; height: {_HEIGHT}px; border: 0"'
     return f'<div><iframe srcdoc="{page}" {look} sandbox="allow-scripts"></iframe></div>'
-
-
-def _answered(answer: Callable[[dict[str, Any]], dict[str, Any]], question: Any) -> bytes:
-    try:
-        return pack(answer(question))
-    except DalembertError as error:
-        return pack({"say": str(error)})
 
 
 @cache

@@ -20,8 +20,9 @@ erratum: Sol (2.2.13) has W^T - w..w^T; the entries W_ij = dw_j / d phi_i of (3)
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, one_of, stacked
 from ..errors import ModelError, SingularityError
 
@@ -37,7 +38,6 @@ __all__ = [
     "skew",
 ]
 
-Array = NDArray[np.float64]
 
 GIMBAL_LOCK_TOL = (
     1e-7  # |det w| below which first and third angle are not distinguished; R is then met to this number only
@@ -55,7 +55,7 @@ def skew(x: ArrayLike) -> Array:
 
 
 def axial(S: ArrayLike) -> Array:
-    """Return the axial vectors (..., 3) of matrices (..., 3, 3): of their skew parts; the inverse of `skew`.
+    """Return the axial vectors (..., 3) of the skew parts of matrices (..., 3, 3); inverse of `skew`.
 
     Of R' R^T it is the angular velocity.
     """
@@ -160,7 +160,9 @@ def euler_velocity(angles: ArrayLike, rates: ArrayLike, convention: str = "ZXZ",
 
 @checked("axes")
 def euler_rates(angles: ArrayLike, omega: ArrayLike, convention: str = "ZXZ", *, axes: str = "fixed") -> Array:
-    """Return the angle rates (..., 3), rad/s, of angular velocities (..., 3) at angles (..., 3); inverse of (2).
+    """Return the angle rates (..., 3), rad/s, of angular velocities (..., 3); inverse of (2).
+
+    Angles (..., 3) are in rad, angular velocities in rad/s.
 
     Raises
     ------

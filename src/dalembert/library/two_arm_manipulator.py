@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..bodies.body import Body
-from ..checks import checked
+from ..checks import checked, one_of
 from ..connections.joints import CustomJoint, Fixed, Free, Revolute, Spherical
-from ..errors import ModelError
 from ..system import System
 from ..units import si
 
@@ -13,8 +12,6 @@ __all__ = ["POUND", "space_manipulator"]
 
 POUND = 12.0
 """One pound-force in the units of the paper, slug in/s2: 1 lb s = 12 slug in/s."""
-
-_UNITS = ("SI", "slug in")
 
 
 @checked("angles", "units")
@@ -69,8 +66,7 @@ def space_manipulator(*, angles: bool = False, units: str = "SI") -> System:
           └─ elbow_b: Revolute → lower_b
              └─ grip_2: Fixed → disk_2
     """
-    if units not in _UNITS:
-        raise ModelError("space_manipulator", "units", units, "use 'SI' or 'slug in'")
+    one_of("space_manipulator", "units", units, ("SI", "slug in"))
     mass, length = (1.0, 1.0) if units == "slug in" else (float(si(1.0, "slug")), float(si(1.0, "in")))
     inertia = mass * length**2
     system = System("space manipulator", gravity=(0.0, 0.0, 0.0))

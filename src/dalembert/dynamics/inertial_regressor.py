@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer
+from ..arrays import Array, IndexArray
 from ..checks import checked
 from ..errors import ModelError
 from ..model import Model, as_model
@@ -30,15 +31,15 @@ from ..system import System
 
 __all__ = ["BaseParameters", "base_parameters", "inertial_parameter_names", "inertial_parameters", "regressor"]
 
-Array = NDArray[np.float64]
 
 _LABELS = ("mass", "moment.x", "moment.y", "moment.z", "J.xx", "J.xy", "J.xz", "J.yy", "J.yz", "J.zz")
 
 
 def inertial_parameter_names(model: Model | System) -> tuple[str, ...]:
-    """Return the names of the inertial parameters, ten of each body: ``"crank.mass"``, ``"crank.moment.x"``, ...
+    """Return the names of the inertial parameters, ten of each body: ``"crank.mass"``, ...
 
-    ``moment`` is mass times centre of mass, kg m; ``J`` the inertia about the origin of the body's frame, kg m2.
+    ``moment`` (``"crank.moment.x"``) is mass times centre of mass, kg m; ``J`` the inertia about the origin of the
+    body's frame, kg m2.
     """
     return tuple(f"{body}.{label}" for body in as_model(model).body_names for label in _LABELS)
 
@@ -59,7 +60,7 @@ def inertial_parameters(model: Model | System) -> Array:
 def regressor(
     system: System | Model, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, t: float = 0.0, reduced: bool | None = None
 ) -> Array:
-    """Return Y with Y pi the joint forces of a motion, linear in the inertial parameters pi of all bodies.
+    """Return Y of joint forces Y pi, which are linear in the inertial parameters pi of all bodies.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ class BaseParameters(ArrayAnswer):
     """
 
     names: tuple[str, ...]
-    independent: NDArray[np.intp]
+    independent: IndexArray
     combinations: Array
     unidentifiable: tuple[str, ...]
 

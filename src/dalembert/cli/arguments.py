@@ -7,9 +7,9 @@ import re
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import __version__
+from ..arrays import Array
 from ..checks import did_you_mean
 
 __all__ = ["parser"]
@@ -302,7 +302,7 @@ def _names(text: str) -> list[str]:
     return names
 
 
-def _times(text: str) -> NDArray[np.float64]:
+def _times(text: str) -> Array:
     try:
         if ":" in text:
             start, end, step = (float(part) for part in text.split(":"))

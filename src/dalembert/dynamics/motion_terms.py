@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..checks import checked, finite_array
 from ..model import Model, as_model
 from ..model.interpolation import attitudes
@@ -28,8 +29,6 @@ from ..system import System
 __all__ = ["ForceTerms", "coriolis_forces", "coriolis_matrix", "force_terms", "gravity_forces"]
 
 _TERMS = ("total", "inertia", "coriolis", "gravity", "elastic", "damping", "friction", "elements")
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +63,9 @@ class ForceTerms(ArrayAnswer):
 
 
 def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
-    """Return g of (1): joint forces that balance gravity at q (nq,) or (n, nq), (nv,) or (n, nv) N m or N.
+    """Return g of (1), (nv,) or (n, nv) N m or N: joint forces that balance gravity at q.
+
+    q is (nq,) or (n, nq), rad or m.
 
     Examples
     --------
@@ -76,8 +77,7 @@ def gravity_forces(system: System | Model, q: ArrayLike) -> Array:
     """
     model = as_model(system)
     rows = model.centroidal_momentum_matrix(q)[..., 3:, :]
-    held: Array = -np.einsum("...iv,i->...v", rows, np.asarray(model.system.gravity, dtype=float))
-    return held
+    return -np.einsum("...iv,i->...v", rows, np.asarray(model.system.gravity, dtype=float))
 
 
 @checked("v")
@@ -93,8 +93,7 @@ def coriolis_forces(system: System | Model, q: ArrayLike, v: ArrayLike) -> Array
     model = as_model(system)
     v = np.asarray(v, dtype=float)
     ahead, back = model.bias_forces(q, v, bare=True), model.bias_forces(q, -v, bare=True)
-    found: Array = 0.5 * (ahead + back) - model.bias_forces(q, np.zeros_like(v), bare=True)
-    return found
+    return 0.5 * (ahead + back) - model.bias_forces(q, np.zeros_like(v), bare=True)
 
 
 @checked("q", "v")
@@ -173,10 +172,12 @@ def force_terms(
     v = np.asarray(v, dtype=float)
     a = np.zeros_like(v) if a is None else np.asarray(a, dtype=float)
     more: dict[str, Any] = {"t": t, "x": x}
-    bare = model._supplied(q, v, a, bare=True)
-    total = model._supplied(q, v, a, **more)
+    bare = model._required_forces(q, v, a, bare=True)
+    total = model._required_forces(q, v, a, **more)
     coriolis, gravity = coriolis_forces(model, q, v), gravity_forces(model, q)
-    inertia = model._supplied(q, np.zeros_like(v), a, bare=True) - model.bias_forces(q, np.zeros_like(v), bare=True)
+    inertia = model._required_forces(q, np.zeros_like(v), a, bare=True) - model.bias_forces(
+        q, np.zeros_like(v), bare=True
+    )
     without = {end: _without(model, q, v, a, end, total, more) for end in ("damping", "friction")}
     damping, friction = total - without["damping"], total - without["friction"]
     elastic = bare - inertia - coriolis - gravity
@@ -194,4 +195,4 @@ def _without(model: Model, q: ArrayLike, v: Array, a: Array, end: str, total: Ar
     }
     if not off:
         return total
-    return model._supplied(q, v, a, conditions=model.conditions(off), **more)
+    return model._required_forces(q, v, a, conditions=model.conditions(off), **more)

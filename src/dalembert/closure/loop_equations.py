@@ -1,0 +1,140 @@
+"""Scaled equations of the loop constraints of a model, at one time or at a time for each state of a batch.
+
+Every decision on closed loops (closure, rank) uses
+
+    r = S (Phi - target),   J = S P D,   v = D x                                                                   (1)
+
+with S = 1/L at rows in metres and D = L at velocities in m/s, 1 elsewhere, and L a length of the system. It is
+therefore independent of the units of the description. Rows keep their indices in the model. A row that is released, or
+not considered, has S = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import Array, BoolArray
+from ..compile.loop_constraints import characteristic_lengths
+from ..model import Model
+from ..model.cache import cached_per_model
+
+__all__ = ["LoopEquations"]
+
+
+MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid
+
+
+@dataclass(frozen=True, eq=False)
+class LoopEquations:
+    """Equations (1), a `ScaledRows`; rows on velocities only are included.
+
+    Attributes
+    ----------
+    model : Model
+    length : float, m
+        Mean over the bodies of the distance between the connected markers of a body.
+    row_scales : (nc,) 1/m or 1
+        S of (1).
+    column_scales : (nv,) m or 1
+        D of (1).
+    units : tuple of str, (nc,)
+        ``"m"`` or ``"rad"``.
+    floor : float
+        Scaled residual due to rounding alone.
+    targets : (3, nc) or (3, n, nc) m or rad, per s, per s2
+        Target values of residuals and their first and second rates: zero, except for driven rows.
+    t : float or (n,), s
+        Time, for rows with explicit time dependence; n times for batches of n states.
+    """
+
+    model: Model
+    length: float
+    row_scales: Array
+    column_scales: Array
+    units: tuple[str, ...]
+    floor: float
+    targets: Array
+    t: float | Array = 0.0
+
+    @classmethod
+    def of(
+        cls, model: Model, *, positions_only: bool = False, t: float | Array = 0.0, prescribed: bool = True
+    ) -> LoopEquations:
+        """Return the equations of a model at time t; unless `prescribed`, without targets.
+
+        With `positions_only`, rows on velocities only have zero scale.
+        """
+        loops = cls(model, *_constants(model), _targets(model, t) if prescribed else np.zeros((3, model.nc)), t)
+        return loops.of_positions() if positions_only else loops
+
+    def of_positions(self) -> LoopEquations:
+        """Return the same equations with zero scale for rows on velocities only."""
+        return replace(self, row_scales=np.where(self.model.holonomic, self.row_scales, 0.0))
+
+    def without(self, rows: BoolArray) -> LoopEquations:
+        """Return the same equations with zero scale for masked rows (nc,)."""
+        return replace(self, row_scales=np.where(rows, 0.0, self.row_scales))
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities."""
+        return self.model.nv
+
+    # ---- equations
+
+    def gaps(self, q: Array) -> Array:
+        """Return Phi - target (..., nc), m or rad, at q (..., nq)."""
+        return self.model.apart(self.model.constraint_residual(q, t=self.t), self.targets[0])
+
+    def residual(self, q: Array) -> Array:
+        """Return r (..., nc) of (1)."""
+        return self.row_scales * self.gaps(q)
+
+    def jacobian(self, q: Array) -> Array:
+        """Return J (..., nc, nv) of (1)."""
+        J: Array = self.row_scales[:, None] * self.model.constraint_jacobian(q, t=self.t) * self.column_scales
+        return J
+
+    def velocity_terms(self, q: Array) -> Array:
+        """Return the target of P v (..., nc), m/s or rad/s."""
+        b: Array = self.targets[1] - self.model.constraint_drift(q, t=self.t)
+        return b
+
+    def acceleration_terms(self, q: Array, v: Array) -> Array:
+        """Return the target of P a (..., nc), m/s2 or rad/s2."""
+        c: Array = self.targets[2] - self.model.constraint_bias(q, v, t=self.t)
+        return c
+
+    # ---- manifold
+
+    def retract(self, q: Array, x: Array) -> Array:
+        """Return the configuration after scaled steps x (..., nv)."""
+        moved: Array = self.model.integrate(q, x * self.column_scales)
+        return moved
+
+    def difference(self, q0: Array, q1: Array) -> Array:
+        """Return the scaled steps (..., nv) from q0 to q1."""
+        steps: Array = self.model.difference(q0, q1) / self.column_scales
+        return steps
+
+
+def _targets(model: Model, t: float | Array) -> Array:
+    """Return residual, rate and second rate (3, nc), or (3, n, nc), that drives of constraints prescribe."""
+    if np.ndim(t) == 0:
+        targets: Array = model.constraint_targets(float(t))
+        return targets
+    if all(drive.of_joint for drive in model.drives):
+        return np.zeros((3, np.size(t), model.nc))
+    return np.array([model.constraint_targets(float(one)) for one in np.asarray(t)]).swapaxes(0, 1)
+
+
+@cached_per_model
+def _constants(model: Model) -> tuple[float, Array, Array, tuple[str, ...], float]:
+    """Return length, row scales, column scales, units and floor of a model."""
+    tables = model.compiled.tables
+    reach = characteristic_lengths(model.forest)[1]
+    floor = 16 * np.finfo(float).eps * (1.0 + reach / model.length) * max(1.0, model.nb**0.5)
+    floor = floor if floor < MAX_ROUNDOFF_GAP else MAX_ROUNDOFF_GAP
+    return model.length, tables["row_scale"], tables["column_scale"], model.compiled.names.row_units, floor
