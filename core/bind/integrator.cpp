@@ -216,7 +216,8 @@ public:
       throw nb::value_error("the control sequences do not fit the runs");
     SignalCheck signals(flag);
     const CallbackFlag callback_flag(scope, flag);
-    PythonControl control(m, scope, batched_control, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.callback, signals);
+    PythonControl control(m, scope, batched_control, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.callback,
+                          signals);
     const BatchedControl batched = control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
@@ -480,10 +481,9 @@ void add_integrator(nb::module_ &module) {
       .def("run_batch", Exclusive<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),
            nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
            nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
-           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(),
-           nb::arg("sequences") = nb::none())
-      .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
-           nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
+           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(), nb::arg("sequences") = nb::none())
+      .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"), nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
            nb::arg("mapped_parameters").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
            nb::arg("threads"), nb::arg("flag") = nb::none())
       .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)

@@ -36,8 +36,7 @@ void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion
       if (m.inputs[i].source == Source::law) {
         const int part = m.inputs[i].part;
         const bool given = inputs && inputs[part] == inputs[part];
-        work.inputs[part] =
-            given ? inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.callback_laws).value;
+        work.inputs[part] = given ? inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.callback_laws).value;
       }
   }
   const double *pushed = c.callbacks && c.callbacks->gives_forces ? motion.system.loads : nullptr;

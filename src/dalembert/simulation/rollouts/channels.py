@@ -132,7 +132,7 @@ def _numbers(value: Any, field: str) -> Array:
     """Return an array of numbers; NaN is allowed, it ends the run."""
     try:
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ModelError("rollout", field, value, "give an array of numbers") from None
 
 
@@ -141,17 +141,16 @@ def _targets(model: Model, name: Any) -> list[str]:
 
     An input that was given as a number, ``inputs={"u": 0.0}``, is a parameter.
     """
+    if not isinstance(name, str):
+        raise ModelError("rollout", "control", name, "give the name of a velocity, joint, input or parameter")
     laws = model.compiled.elements.inputs_by_law
-    label = name.removesuffix(".value") if isinstance(name, str) and name not in laws else name
+    label = name if name in laws else name.removesuffix(".value")
     if label in laws:
         return [label]
-    spans = model.compiled.names.v
+    spans, count = model.compiled.names.v, model.n_element_parameters
     if name in model.speed_names:
-        found = [str(name)]
-    elif (
-        isinstance(name, str)
-        and model.parameter_names.get(name, model.n_element_parameters) < model.n_element_parameters
-    ):
+        found = [name]
+    elif model.parameter_names.get(name, count) < count:
         expression = model.family.compiled.numbers.follows.get(model.parameter_names[name])
         if expression is not None:
             raise ModelError("rollout", "control", name, f"it is {expression}: it follows from other parameters")
@@ -159,13 +158,13 @@ def _targets(model: Model, name: Any) -> list[str]:
     elif name in spans:
         found = list(model.speed_names[spans[name]])
     else:
-        of_elements = [key for key, k in model.parameter_names.items() if k < model.n_element_parameters]
+        of_elements = [key for key, k in model.parameter_names.items() if k < count]
         known = [*model.speed_names, *model.input_names, *of_elements]
         cut = name in model.compiled.names.cut_v
         remedy = (
             "it closes a loop: connect an element with an input there, as da.Element('joint', 'u', inputs={'u': 0})"
         )
-        near = did_you_mean(str(name), known) or f"known are: {', '.join(map(repr, known[:12])) or 'none'}"
+        near = did_you_mean(name, known) or f"known are: {', '.join(map(repr, known[:12])) or 'none'}"
         raise ModelError("rollout", "control", name, remedy if cut else near)
     driven = {model.speed_names[dof] for drive in model.joint_drives for dof in model.driven_dof(drive)} & set(found)
     if driven:

@@ -36,7 +36,7 @@ __all__ = ["rollout"]
 METHODS = ("rk4", "dop853")  # fixed steps, and step control; both in SIMD batches
 
 
-@checked("outputs", "method", "substeps", "threads", "friction", "stops", "hold")
+@checked("inputs", "outputs", "method", "substeps", "threads", "friction", "stops", "hold")
 def rollout(
     system: System | Model,
     state: State | Mapping[str, Any] | None,
