@@ -136,11 +136,13 @@ def main() -> None:
         for settings in (fixed, adaptive):
             title, how, reached = coarsest(settings, model, *few, exact, goal)
             found.append((title, lambda how=how: da.rollout(model, state, u, DT, **how), reached))
-        r = found[0][1]()
+        title, how, _ = coarsest(fixed, model, *few, exact, goal)
+        r = da.rollout(model, *few, DT, **how)
         seed = np.zeros(r.q.shape[1:])
         seed[-1] = 1.0
-        found.append((f"gradients of {found[0][0].partition(', ')[2]}", lambda r=r, seed=seed: r.vjp(q=seed), 0.0))
         counts = {title: RUNS for title, _, _ in found}
+        found.append((f"gradients of {title.partition(', ')[2]}", lambda r=r, seed=seed: r.vjp(q=seed), 0.0))
+        counts[found[-1][0]] = SEARCHED
         if mujoco is not None:
             found.append(theirs(system, *few, exact, goal))
             counts[found[-1][0]] = SEARCHED
