@@ -93,6 +93,18 @@ bool PythonControl::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, co
   return false;
 }
 
+void PythonControl::start(std::size_t run) {
+  const Acquired acquired;
+  if (!host.is_valid())
+    return;
+  try {
+    nb::setattr(host, "place", nb::int_(run));
+  } catch (nb::python_error &error) {
+    error.restore();
+    scope.keep_error();
+  }
+}
+
 void PythonControl::take_error(std::size_t run) {
   const Acquired acquired;
   if (nb::object error = scope.take_error(); error.is_valid())

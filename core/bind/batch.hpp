@@ -33,12 +33,15 @@ private:
 // control(t, q, v, x, runs, tau) in Python, of many states at once: fills tau, returns errors by row
 class PythonControl {
 public:
-  PythonControl(const ModelData &m, Scope &scope, nb::handle function, SignalCheck &signals)
-      : scope(scope), function(function), signals(signals), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)),
+  // host: the callbacks of runs by themselves, may be none
+  PythonControl(const ModelData &m, Scope &scope, nb::handle function, nb::handle host, SignalCheck &signals)
+      : scope(scope), function(function), host(host), signals(signals), nq(std::size_t(m.nq)), nv(std::size_t(m.nv)),
         nx(std::size_t(m.nx)) {}
   BatchedControl plain() {
     return {this, [](void *self, auto... given) { return static_cast<PythonControl *>(self)->evaluate(given...); }};
   }
+  // tells the callbacks which run they serve
+  void start(std::size_t run);
   // the error of a callback that has ended a run
   void take_error(std::size_t run);
 
@@ -49,7 +52,7 @@ private:
                 const double *x, double *tau, unsigned char *failed);
 
   Scope &scope;
-  const nb::handle function;
+  const nb::handle function, host;
   SignalCheck &signals;
   const std::size_t nq, nv, nx;
 };

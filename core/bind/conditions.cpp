@@ -239,7 +239,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
           const std::vector<std::int32_t> &locked, const std::vector<bool> &active, nb::object callback,
           bool gives_forces, double damping, double stiffness, nb::object sampled_forces,
           const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &fixed_functions,
-          const std::vector<double> &fixed_branches) {
+          const std::vector<double> &fixed_branches, nb::object sequence) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -281,7 +281,35 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->sampled_forces = sampled_forces;
     self->plain.sampled_forces = &forces.plain;
   }
+  if (!sequence.is_none()) {
+    const BoundSequence &control = nb::cast<const BoundSequence &>(sequence);
+    if (control.force.size() != std::size_t(m.data.nv) || control.input.size() != std::size_t(m.data.input_count) ||
+        control.parameter.size() != std::size_t(m.data.parameter_count))
+      throw nb::value_error("the control sequence does not fit the model");
+    self->sequence = sequence;
+    self->plain.sequence = &control.plain;
+  }
   self->update_plain();
+}
+
+void make_sequence(BoundSequence *self, const Doubles &times, bool linear, const std::vector<std::int32_t> &force,
+                   const std::vector<std::int32_t> &input, const std::vector<std::int32_t> &parameter,
+                   const Doubles &values) {
+  const std::size_t count = times.size() ? times.size() - 1 : 0, channels = values.ndim() == 2 ? values.shape(1) : 0;
+  const auto known = [&](std::int32_t channel) { return channel >= -1 && channel < std::int32_t(channels); };
+  if (!count || values.ndim() != 2 || values.shape(0) != count + (linear ? 1 : 0) ||
+      !std::is_sorted(times.data(), times.data() + times.size()) || !std::all_of(force.begin(), force.end(), known) ||
+      !std::all_of(input.begin(), input.end(), known) || !std::all_of(parameter.begin(), parameter.end(), known))
+    throw nb::value_error("the values of a control sequence do not fit its times and channels");
+  new (self) BoundSequence{{times.data(), times.data() + times.size()},
+                           {values.data(), values.data() + values.size()},
+                           force,
+                           input,
+                           parameter};
+  const bool sets_parameters = std::any_of(parameter.begin(), parameter.end(), [](std::int32_t k) { return k >= 0; });
+  self->plain = {self->times.data(),     std::ptrdiff_t(count), linear,
+                 std::int32_t(channels), self->force.data(),    self->input.data(),
+                 self->parameter.data(), sets_parameters,       self->values.data()};
 }
 
 } // namespace
@@ -289,6 +317,9 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
 PyTypeObject *conditions_type() { return bound_conditions_type; }
 
 void add_conditions(nb::module_ &module) {
+  nb::class_<BoundSequence>(module, "ControlSequence")
+      .def("__init__", &make_sequence, nb::arg("times"), nb::arg("linear"), nb::arg("force"), nb::arg("input"),
+           nb::arg("parameter"), nb::arg("values"));
   nb::class_<BoundSampledForces>(module, "SampledForces")
       .def(
           "__init__",
@@ -315,7 +346,8 @@ void add_conditions(nb::module_ &module) {
       .def("__init__", &make, nb::arg("model"), nb::arg("parameters").none(), nb::arg("locked"), nb::arg("active"),
            nb::arg("callback").none(), nb::arg("gives_forces"), nb::arg("damping"), nb::arg("stiffness"),
            nb::arg("sampled_forces").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
-           nb::arg("fixed_functions") = std::vector<std::int32_t>{}, nb::arg("fixed_branches") = std::vector<double>{})
+           nb::arg("fixed_functions") = std::vector<std::int32_t>{}, nb::arg("fixed_branches") = std::vector<double>{},
+           nb::arg("sequence") = nb::none())
       .def_prop_ro("acceleration_prescribed",
                    [](const BoundConditions &c) { return mask(c, c.prescribed.acceleration); })
       .def_prop_ro("velocity_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.velocity); })

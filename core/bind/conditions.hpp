@@ -49,12 +49,20 @@ struct BoundSampledForces {
   }
 };
 
+// a control sequence that owns its numbers
+struct BoundSequence {
+  std::vector<double> times, values;
+  std::vector<std::int32_t> force, input, parameter;
+  ControlSequence plain{};
+};
+
 struct BoundConditions {
   std::vector<double> parameters;
   PrescribedDofs prescribed;
   std::vector<unsigned char> active; // empty: all
   PythonCallbacks code;
   nb::object sampled_forces; // a BoundSampledForces, or none
+  nb::object sequence;       // a BoundSequence, or none
   // of switching functions: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
   std::vector<double> sides;
   double stabilization[2] = {0.0, 0.0};

@@ -2,6 +2,7 @@
 #include "bind/batch.hpp"
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
+#include "runs/gradients.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -201,7 +202,7 @@ public:
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
                   std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag,
-                  nb::object batched_control) {
+                  nb::object batched_control, std::optional<Doubles> sequences) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -211,9 +212,14 @@ public:
       throw nb::value_error("the mapped parameters do not fit the runs");
     if (breaks && !(spans && spans->size() == n + 1 && std::size_t(spans->data()[n]) == breaks->size()))
       throw nb::value_error("the discontinuity times do not fit the runs");
+    const ControlSequence *control_shape = run.conditions.sequence;
+    if (sequences && !(control_shape && sequences->size() == n * std::size_t(control_shape->rows()) *
+                                                                 std::size_t(control_shape->channels)))
+      throw nb::value_error("the control sequences do not fit the runs");
     SignalCheck signals(flag);
     const CallbackFlag callback_flag(scope, flag);
-    PythonControl control(m, scope, batched_control, signals);
+    PythonControl control(m, scope, batched_control, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.callback,
+                          signals);
     const BatchedControl batched = control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
@@ -226,10 +232,12 @@ public:
     request.numbers = numbers ? numbers->data() : nullptr;
     request.discontinuities = breaks ? breaks->data() : nullptr;
     request.spans = spans ? spans->data() : nullptr;
+    request.sequences = sequences ? sequences->data() : nullptr;
     request.threads = threads;
     request.control = batched_control.is_none() ? nullptr : &batched;
     request.stop = signals.stop();
     request.self = &control;
+    request.starting = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->start(run); };
     request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
     const BatchArrays made(m, n, times.size());
     const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
@@ -243,6 +251,58 @@ public:
     for (auto &[number, error] : control.errors)
       errors[nb::int_(number)] = error;
     return made.take();
+  }
+
+  // Gradients of an output of each of many runs with fixed steps: (outcomes, by q, v and x at the begin, by the values
+  // of the control, by parameters). q, v, x: states at times; q_bar, v_bar, x_bar: derivatives of the output by them,
+  // those by q along `integrate`. Directions of parameters: see runs/gradients.hpp, the last `wanted` are results.
+  nb::tuple gradients(const Doubles &times, const Doubles &q, const Doubles &v, const Doubles &x, const Doubles &q_bar,
+                      const Doubles &v_bar, const Doubles &x_bar, std::optional<Doubles> parameters,
+                      std::optional<Doubles> numbers, const Doubles &sequences, const Doubles &directions, int wanted,
+                      int threads, const Flag *flag) {
+    const ModelData &m = model->data;
+    const std::size_t samples = times.size(), rows = samples && m.nq ? q.size() / std::size_t(m.nq) : 0,
+                      n = samples ? rows / samples : 0, width = std::size_t(m.parameter_count + m.parameter_maps.count);
+    const ControlSequence *control = run.conditions.sequence;
+    const std::size_t channels = control ? std::size_t(control->rows()) * std::size_t(control->channels) : 0;
+    check(q, v, x, n * samples);
+    if (q_bar.size() != v.size() || v_bar.size() != v.size() || x_bar.size() != x.size() ||
+        sequences.size() != n * channels || (width && directions.size() % width))
+      throw nb::value_error("the arrays do not fit the runs");
+    GradientRequest request{.count = n,
+                            .samples = {times.data(), std::ptrdiff_t(samples), 0},
+                            .q = q.data(),
+                            .v = v.data(),
+                            .x = x.data(),
+                            .q_bar = q_bar.data(),
+                            .v_bar = v_bar.data(),
+                            .x_bar = x_bar.data()};
+    request.parameters = parameters ? parameters->data() : nullptr;
+    request.numbers = numbers ? numbers->data() : nullptr;
+    request.sequences = sequences.data();
+    request.directions = {directions.data(), int(width ? directions.size() / width : 0)};
+    request.threads = threads;
+    SignalCheck signals(flag);
+    request.stop = signals.stop();
+    const auto zeros = [](std::size_t rows, std::size_t columns) { return std::vector<double>(rows * columns, 0.0); };
+    const std::size_t nv = std::size_t(m.nv), nx = std::size_t(m.nx);
+    std::vector<double> outcomes = zeros(n, 1), by_q = zeros(n, nv), by_v = zeros(n, nv), by_x = zeros(n, nx),
+                        by_control = zeros(n, channels), by_parameters = zeros(n, std::size_t(wanted));
+    const GradientResults results{outcomes.data(),   by_q.data(),          by_v.data(),        by_x.data(),
+                                  by_control.data(), by_parameters.data(), std::size_t(wanted)};
+    const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
+    guarded([&] {
+      run_gradients(best_adjoints(), m, described, run, request, results);
+      return Outcome::reached;
+    });
+    if (signals.raise())
+      throw nb::python_error();
+    const npy_intp count = npy_intp(n);
+    return nb::make_tuple(doubles(outcomes.data(), {count}), doubles(by_q.data(), {count, m.nv}),
+                          doubles(by_v.data(), {count, m.nv}), doubles(by_x.data(), {count, m.nx}),
+                          doubles(by_control.data(), {count, npy_intp(control ? control->rows() : 0),
+                                                      npy_intp(control ? control->channels : 0)}),
+                          doubles(by_parameters.data(), {count, wanted}));
   }
 
   // errors of the control in the last batch, by run
@@ -449,7 +509,11 @@ void add_integrator(nb::module_ &module) {
       .def("run_batch", Exclusive<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),
            nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
            nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
-           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none())
+           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(), nb::arg("sequences") = nb::none())
+      .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"), nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
+           nb::arg("mapped_parameters").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
+           nb::arg("threads"), nb::arg("flag") = nb::none())
       .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
       .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
       .def("set_friction", Exclusive<&Integrator::set_friction>::call, nb::arg("given"))

@@ -35,13 +35,30 @@ inline int piece_of(const LawData &law, const double *ends, double t) {
   return low;
 }
 
-template <class T> inline LawValue<T> table(const LawData &law, const double *ends, const T &t) {
+// own: coefficients in place of those that follow the ends
+template <class T, class S> inline LawValue<T> table(const LawData &law, const double *ends, const S *own, const T &t) {
   const int piece = piece_of(law, ends, value_of(t));
   if (piece < 0) {
     const T none(std::numeric_limits<double>::quiet_NaN());
     return {none, none, none};
   }
-  return polynomial(ends + law.count + 1 + piece * (law.degree + 1), law.degree + 1, t - ends[piece]);
+  return polynomial(own + piece * (law.degree + 1), law.degree + 1, t - ends[piece]);
+}
+
+// the same with coefficients of one lane
+template <class P>
+inline LawValue<double> table_of_lane(const LawData &law, const double *ends, const P *own, int lane, double t) {
+  const int piece = piece_of(law, ends, t);
+  if (piece < 0)
+    return table(law, ends, ends, t);
+  LawValue<double> s{0.0, 0.0, 0.0};
+  for (int k = law.degree; k >= 0; --k) {
+    const double from = t - ends[piece];
+    s.second = s.second * from + 2.0 * s.rate;
+    s.rate = s.rate * from + s.value;
+    s.value = s.value * from + own[piece * (law.degree + 1) + k][lane];
+  }
+  return s;
 }
 
 // x - sin x, without loss of digits where both are nearly the same
@@ -95,8 +112,10 @@ template <class T> inline LawValue<T> law_at(const ModelData &m, int number, con
   if constexpr (requires { t[0]; })
     if (law.kind == LawKind::table) { // each lane in a piece of its own
       LawValue<T> all;
+      const T *own = m.varied ? parameters_of<T>(m)->law_values + law.first + law.count + 1 : nullptr;
       for (int lane = 0; lane < T::lanes; ++lane) {
-        const LawValue<double> one = table(law, c, t[lane]);
+        const LawValue<double> one =
+            own ? table_of_lane(law, c, own, lane, t[lane]) : table(law, c, c + law.count + 1, t[lane]);
         all.value.set(lane, one.value), all.rate.set(lane, one.rate), all.second.set(lane, one.second);
       }
       return all;
@@ -111,8 +130,12 @@ template <class T> inline LawValue<T> law_at(const ModelData &m, int number, con
         return formula(law, parameters_of<T>(m)->law_values + law.first, t);
     return formula(law, c, t);
   case LawKind::table:
-    if constexpr (!requires { t[0]; })
-      return table(law, c, t);
+    if constexpr (!requires { t[0]; }) {
+      if constexpr (varies<T>)
+        if (m.varied)
+          return table(law, c, parameters_of<T>(m)->law_values + law.first + law.count + 1, t);
+      return table(law, c, c + law.count + 1, t);
+    }
     break;
   case LawKind::callback: {
     const double *h = callback_laws + 3 * law.first;

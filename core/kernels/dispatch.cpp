@@ -11,6 +11,7 @@ namespace portable {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
+extern const AdjointSet adjoints;
 } // namespace portable
 #endif
 #ifdef DALEMBERT_WITH_avx2
@@ -18,6 +19,7 @@ namespace avx2 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
+extern const AdjointSet adjoints;
 } // namespace avx2
 #endif
 #ifdef DALEMBERT_WITH_avx512
@@ -25,6 +27,7 @@ namespace avx512 {
 extern const KernelSet kernels;
 extern const IntegratorSet integrators;
 extern const VariationSet variations;
+extern const AdjointSet adjoints;
 } // namespace avx512
 #endif
 
@@ -34,6 +37,7 @@ struct Choice {
   const KernelSet *kernels;
   const IntegratorSet *integrators;
   const VariationSet *variations;
+  const AdjointSet *adjoints;
 };
 
 Choice choose() {
@@ -46,16 +50,16 @@ Choice choose() {
 #ifdef DALEMBERT_WITH_avx512
   if (wanted("avx512") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
-    return {&avx512::kernels, &avx512::integrators, &avx512::variations};
+    return {&avx512::kernels, &avx512::integrators, &avx512::variations, &avx512::adjoints};
 #endif
 #ifdef DALEMBERT_WITH_avx2
   if (wanted("avx2") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return {&avx2::kernels, &avx2::integrators, &avx2::variations};
+    return {&avx2::kernels, &avx2::integrators, &avx2::variations, &avx2::adjoints};
 #endif
 #ifdef DALEMBERT_WITH_portable
-  return {&portable::kernels, &portable::integrators, &portable::variations};
+  return {&portable::kernels, &portable::integrators, &portable::variations, &portable::adjoints};
 #else
-  return {nullptr, nullptr, nullptr};
+  return {nullptr, nullptr, nullptr, nullptr};
 #endif
 }
 
@@ -70,5 +74,6 @@ bool processor_is_served() { return chosen().kernels; }
 const KernelSet &best_kernels() { return *chosen().kernels; }
 const IntegratorSet &best_integrators() { return *chosen().integrators; }
 const VariationSet &best_variations() { return *chosen().variations; }
+const AdjointSet &best_adjoints() { return *chosen().adjoints; }
 
 } // namespace dalembert

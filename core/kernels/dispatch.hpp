@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/kernels.hpp"
+#include "steppers/adjoint.hpp"
 #include "steppers/run.hpp"
 #include "steppers/variational.hpp"
 

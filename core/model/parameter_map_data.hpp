@@ -39,8 +39,19 @@ struct PoseMap {
   PoseTarget target;
   std::int32_t row; // of that table
 };
-// factor times one mapped parameter, or times two
-enum class ScalarTarget : std::int32_t { pitch, armature, constraint, coupled, law, offset, elastic, joint, gravity };
+// factor times one mapped parameter, or times two; law_term: added to what the entry of a law is already
+enum class ScalarTarget : std::int32_t {
+  pitch,
+  armature,
+  constraint,
+  coupled,
+  law,
+  offset,
+  elastic,
+  joint,
+  gravity,
+  law_term
+};
 struct ScalarMap {
   double factor;
   std::int32_t number, second; // second: -1 if there is none

@@ -195,6 +195,7 @@ template <class S> inline S &scalar_place(const ScalarMap &map, ParameterTables<
   case ScalarTarget::coupled:
     return n.support_factor[map.row];
   case ScalarTarget::law:
+  case ScalarTarget::law_term:
     return n.law_values[map.row];
   case ScalarTarget::offset:
     return n.offsets[map.row];
@@ -230,8 +231,10 @@ template <class S> inline void apply_parameter_maps(const ModelData &m, const S 
   }
   for (int k = 0; k < all.scalars; ++k) {
     const ScalarMap &map = all.scalar[k];
-    const S value = map.factor * p[map.number];
-    scalar_place(map, n) = map.second < 0 ? value : value * p[map.second];
+    const S value =
+        map.second < 0 ? map.factor * p[map.number] : map.factor * p[map.number] * p[map.second];
+    S &place = scalar_place(map, n);
+    place = map.target == ScalarTarget::law_term ? place + value : value;
   }
 }
 

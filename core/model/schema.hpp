@@ -258,7 +258,7 @@ inline std::vector<Enumeration> enumerations() {
       {"scalar_target",
        {named("pitch", N::pitch), named("armature", N::armature), named("loop_constraint", N::constraint),
         named("coupled", N::coupled), named("law", N::law), named("offset", N::offset), named("elastic", N::elastic),
-        named("joint", N::joint), named("gravity", N::gravity)}},
+        named("joint", N::joint), named("gravity", N::gravity), named("law_term", N::law_term)}},
       {"limit",
        {{"inputs", max_law_inputs},
         {"outputs", max_law_outputs},

@@ -1,6 +1,6 @@
 #include "runs/batch.hpp"
-#include "model/tables.hpp"
 #include "runs/memory_pool.hpp"
+#include "runs/run_variant.hpp"
 #include "runs/thread_pool.hpp"
 #include <algorithm>
 #include <atomic>
@@ -24,15 +24,6 @@ constexpr std::size_t max_bytes = std::size_t(64) << 20;
 constexpr std::int64_t steps_between_checks = 4096; // of stagnation
 
 const double *row_of(const double *array, std::size_t row, std::size_t width) { return array + row * width; }
-
-// a model with other parameters, for a run
-struct RunVariant {
-  VariantTables tables;
-  ModelData data;
-  const ModelData &made(const ModelData &described, const double *numbers) {
-    return data = with_parameters(described, numbers, tables);
-  }
-};
 
 // a run by itself
 struct ScalarRun {
@@ -60,6 +51,9 @@ public:
 
 private:
   void run_simd();
+  void run_fixed_steps();
+  bool has_common_steps() const;
+  const double *sequence_of(std::size_t k) const;
   void run_with_batched_control();
   void run_sequentially(const std::vector<std::size_t> &which);
   void run_scalar(Block &work, std::size_t k);
@@ -132,6 +126,14 @@ DiscontinuityTimes Batch::discontinuities_of(std::size_t k) const {
   return {request.discontinuities + span[0], std::ptrdiff_t(span[1] - span[0])};
 }
 
+// values of the control of a run
+const double *Batch::sequence_of(std::size_t k) const {
+  const ControlSequence *control = run.conditions.sequence;
+  if (!control || !request.sequences)
+    return control ? control->values : nullptr;
+  return row_of(request.sequences, k, std::size_t(control->rows()) * std::size_t(control->channels));
+}
+
 std::vector<std::unique_ptr<Block>> Batch::blocks(int count, std::size_t bytes) const {
   std::vector<std::unique_ptr<Block>> all;
   for (int k = 0; k < count; ++k)
@@ -151,13 +153,17 @@ void Batch::make() {
   const bool controlled = run.conditions.callbacks, batched = request.control;
   const bool simd = !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
                     integrators.supports_simd_batch(m, run, request.numbers);
-  if (simd && batched)
+  const bool fixed = n && !std::strcmp(integrators.name(run.method), "rk4") && has_common_steps() &&
+                     integrators.supports_fixed_steps(m, run, request.numbers);
+  if (fixed)
+    run_fixed_steps();
+  else if (simd && batched)
     run_with_batched_control();
   else if (simd)
     run_simd();
   std::vector<std::size_t> alone;
   for (std::size_t k = 0; k < n; ++k)
-    if (!simd || to.outcomes[k] == double(Outcome::stiff))
+    if (!(simd || fixed) || to.outcomes[k] == double(Outcome::stiff))
       alone.push_back(k);
   if (!alone.empty())
     run_sequentially(alone);
@@ -181,10 +187,14 @@ RunQueue Batch::Queue::plain() {
     const std::size_t numbers = std::size_t(all.m.parameter_maps.count),
                       parameters = std::size_t(all.m.parameter_count);
     one.variant = request.numbers ? &queue.own.made(all.described, row_of(request.numbers, k, numbers)) : nullptr;
-    one.parameters = request.parameters ? row_of(request.parameters, k, parameters) : nullptr;
+    const ControlSequence *control = all.run.conditions.sequence;
+    one.parameters = request.parameters                    ? row_of(request.parameters, k, parameters)
+                     : control && control->sets_parameters ? all.run.conditions.parameters
+                                                           : nullptr;
     one.samples_q = all.to.q + samples * all.nq;
     one.samples_v = all.to.v + samples * all.nv;
     one.samples_x = all.to.x + samples * all.nx;
+    one.control = all.sequence_of(k);
     one.discontinuities = all.discontinuities_of(k);
     return true;
   };
@@ -204,6 +214,36 @@ void Batch::run_simd() {
     Queue queue{*this, next, n};
     integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples,
                                queue.plain(), 1, nullptr);
+  };
+  ThreadPool::run(parts, part, request.stop);
+}
+
+// rk4: whether all samples are discontinuities, common to all runs, so that steps end there
+bool Batch::has_common_steps() const {
+  const DiscontinuityTimes first = discontinuities_of(0);
+  for (std::size_t k = 1; request.discontinuities && k < n; ++k) {
+    const DiscontinuityTimes other = discontinuities_of(k);
+    if (!std::equal(first.times, first.times + first.count, other.times, other.times + other.count))
+      return false;
+  }
+  const double *samples = request.samples.times;
+  return std::all_of(samples, samples + request.samples.count, [&](double t) {
+    return t == request.begin || t == request.until || std::binary_search(first.times, first.times + first.count, t);
+  });
+}
+
+// every thread has a register full of runs, which take the same steps
+void Batch::run_fixed_steps() {
+  const std::size_t width = std::size_t(integrators.lanes);
+  const int parts = workers((n + width - 1) / width);
+  const auto memory = blocks(parts, integrators.fixed_step_bytes(m));
+  std::atomic<std::size_t> next{0};
+  Run common = run;
+  common.discontinuities = discontinuities_of(0);
+  const auto part = [&](int worker) {
+    Queue queue{*this, next, n};
+    integrators.run_fixed_steps(m, common, memory[std::size_t(worker)]->data, request.begin, request.until,
+                                request.samples, queue.plain());
   };
   ThreadPool::run(parts, part, request.stop);
 }
@@ -280,11 +320,19 @@ void Batch::run_scalar(Block &work, std::size_t k) {
   one.run.started = 0;
   one.run.counts = Counts{};
   one.run.discontinuities = discontinuities_of(k);
+  ControlSequence sequence;
+  if (run.conditions.sequence) {
+    sequence = *run.conditions.sequence;
+    sequence.values = sequence_of(k);
+    one.run.conditions.sequence = &sequence;
+  }
   if (request.parameters)
     one.run.conditions.parameters = row_of(request.parameters, k, std::size_t(m.parameter_count));
   clear(k);
   if (request.stop()) // samples of a SIMD batch, if there are any, are kept
     return report(k, Outcome::stopped, std::max(to.reached[k], request.begin), one.run.counts);
+  if (run.conditions.callbacks && request.starting)
+    request.starting(request.self, k);
   work.open();
   std::memset(work.data, 0, work.size);
   Outcome outcome = integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq),

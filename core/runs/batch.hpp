@@ -22,9 +22,11 @@ struct BatchRequest {
   const double *discontinuities = nullptr; // of one run after another; null: all have those of the run,
   const std::int64_t *spans = nullptr;     // where those of each begin, and the last end
   int threads = 1;
+  const double *sequences = nullptr; // values of the control sequence of the conditions, of each run; null: of all
   const BatchedControl *control = nullptr; // joint forces of many states in one call; null: none
   Stop stop{};
   void *self = nullptr;
+  void (*starting)(void *self, std::size_t run) = nullptr; // a run begins by itself, with callbacks; null: not reported
   void (*failed)(void *self, std::size_t run) = nullptr; // a callback has failed in a run; null: not reported
 };
 

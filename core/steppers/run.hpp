@@ -165,6 +165,7 @@ struct SimdRunInput {
   const ModelData *variant = nullptr;
   // of its elements, where runs differ in them; null: those of the conditions
   const double *parameters = nullptr;
+  const double *control = nullptr; // values of the control sequence of the conditions; null: there is none
   double *samples_q = nullptr, *samples_v = nullptr, *samples_x = nullptr;
   DiscontinuityTimes discontinuities{};
 };
@@ -210,6 +211,12 @@ struct IntegratorSet {
   std::size_t (*simd_batch_bytes)(const ModelData &, int packs);
   void (*run_simd_batch)(const ModelData &, const Run &, std::byte *memory, double begin, double until, const Samples &,
                          const RunQueue &, int packs, const BatchedControl *control);
+  // The same by rk4 with fixed steps: all lanes of the register take the same ones. Samples are ends of steps, and
+  // discontinuities are those of the Run (steppers/simd_fixed_steps.hpp).
+  bool (*supports_fixed_steps)(const ModelData &, const Run &, bool own);
+  std::size_t (*fixed_step_bytes)(const ModelData &);
+  void (*run_fixed_steps)(const ModelData &, const Run &, std::byte *memory, double begin, double until,
+                          const Samples &, const RunQueue &);
 };
 
 const IntegratorSet &best_integrators();

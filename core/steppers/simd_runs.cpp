@@ -1,4 +1,5 @@
 #include "steppers/simd_runs.hpp"
+#include "steppers/lane_state.hpp"
 #include "steppers/methods/runge_kutta.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
@@ -23,10 +24,11 @@ std::size_t lay_out_pack(const ModelData &m, std::byte *base, SimdRunWorkspace &
   const std::size_t nq = std::size_t(m.nq), nv = std::size_t(m.nv), nx = std::size_t(m.nx);
   for (P **each : {&work.q, &work.q1, &work.qs})
     *each = arena.take<P>(nq);
-  for (P **each : {&work.v, &work.v1, &work.vs, &work.a, &work.change})
+  for (P **each : {&work.v, &work.v1, &work.vs, &work.a, &work.change, &work.control})
     *each = arena.take<P>(nv);
   for (P **each : {&work.x, &work.x1, &work.xs, &work.dx})
     *each = arena.take<P>(nx);
+  work.inputs = arena.take<P>(std::size_t(m.input_count));
   const std::size_t n = 2 * nv + nx;
   work.z = arena.take<P>(n);
   work.e = arena.take<P>(n);
@@ -64,9 +66,24 @@ void SimdRuns::request(RunRequest what, unsigned lanes, const P &time, const P *
 void SimdRuns::evaluate(const P *control) {
   SystemState<P> state{clamped(at_t), at_q, at_v, at_x};
   state.control = control;
+  if (run.conditions.sequence)
+    set_control(state);
   alone |= requested & solve_accelerations(m, run.conditions, work.system, state, to_a, to_dx);
   if (m.switching_count)
     check_branches(request_now == RunRequest::entering ? requested & ~fresh : requested);
+}
+
+// joint forces and inputs of the control sequences of all lanes, each at its own time
+void SimdRuns::set_control(SystemState<P> &state) {
+  const ControlSequence &control = *run.conditions.sequence;
+  for (int lane = 0; lane < W; ++lane) {
+    if (!control.linear && control.is_in(control_row[lane], state.t[lane]))
+      continue;
+    const ControlValues now(control, runs[lane].control, state.t[lane]);
+    control_row[lane] = now.interval;
+    set_lane_control(m, now, lane, work.control, work.inputs, work.parameters);
+  }
+  state.control = work.control, state.inputs = work.inputs;
 }
 
 void SimdRuns::continue_run() {
@@ -105,24 +122,10 @@ void SimdRuns::end_lane(int lane, Outcome outcome) {
 
 void SimdRuns::set_lane(int lane) {
   const SimdRunInput &mine = runs[lane];
-  for (int k = 0; k < m.nq; ++k)
-    work.q[k].set(lane, mine.q[k]);
-  for (int f = 0; f < m.nv; ++f)
-    work.v[f].set(lane, mine.v[f]);
-  for (int k = 0; k < m.nx; ++k)
-    work.x[k].set(lane, mine.x[k]);
-  if (mine.parameters) {
-    std::copy_n(mine.parameters, m.parameter_count, work.parameters + std::ptrdiff_t(lane) * m.parameter_count);
-    run.conditions.parameters = work.parameters;
-    run.conditions.parameter_stride = m.parameter_count;
-  }
-  if (mine.variant) {
-    start_numbers(*mine.variant, work.one);
-    set_lane_parameters(m, work.one, lane, work.own);
-    m.varied = &work.own;
-  }
+  LaneState{work.q, work.v, work.x, work.parameters, work.own, work.one}.take(mine, lane, m, run.conditions);
   broken |= mine.discontinuities.count > 0;
   interval[lane] = SmoothInterval::around(mine.discontinuities, from);
+  control_row[lane] = -1;
   t[lane] = from, h[lane] = 0.0, old_error[lane] = 1e-4, rejected[lane] = accepted[lane] = false, next[lane] = 0;
   stiffness[lane] = {};
   stagnation[lane] = StagnationMonitor{0, from};

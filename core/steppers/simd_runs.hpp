@@ -27,6 +27,7 @@ struct SimdRunWorkspace {
   P *q, *q1, *qs, *v, *v1, *vs, *x, *x1, *xs, *a, *dx; // a state, where a step leads, a stage
   P *z, *e, *K, *D;                                    // increments, error, rates of stages, dense output
   P *change;                                           // nv
+  P *control, *inputs;                                 // nv, input_count: of a control sequence
   P *switching_values;                                 // switching_count: where the runs begin
   // monitor_inputs: what switching functions take at both ends of a step
   P *begin_y, *begin_rate, *end_y, *end_rate;
@@ -77,6 +78,7 @@ private:
   void choose_lengths();
   unsigned load_run();
   void set_lane(int lane);
+  void set_control(SystemState<P> &state);
   void enter(unsigned lanes, unsigned fresh);
   void start_evaluated();
   void probe();
@@ -128,6 +130,7 @@ private:
   StiffnessCounter stiffness[W];
   double usual_min_pivot[W];
   SmoothInterval interval[W];
+  std::ptrdiff_t control_row[W]; // interval of the control sequence whose values stand in the workspace; -1: none
   StagnationMonitor stagnation[W];
   Counts counts[W];
   bool broken = false;              // there are breaks

@@ -6,6 +6,7 @@
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"
 #include "steppers/simd_batch.hpp"
+#include "steppers/simd_fixed_steps.hpp"
 #include "steppers/switching/monitor.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "tree/chart.hpp"
@@ -598,7 +599,19 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
 } // namespace
 
 extern const IntegratorSet integrators;
-const IntegratorSet integrators{
-    name, bytes, start, set_friction, advance, state, dense, W, supports_simd_batch, simd_batch_bytes, run_simd_batch};
+const IntegratorSet integrators{name,
+                                bytes,
+                                start,
+                                set_friction,
+                                advance,
+                                state,
+                                dense,
+                                W,
+                                supports_simd_batch,
+                                simd_batch_bytes,
+                                run_simd_batch,
+                                supports_fixed_steps,
+                                fixed_step_bytes,
+                                run_fixed_steps};
 
 } // namespace dalembert::DALEMBERT_ISA

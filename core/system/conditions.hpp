@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/model_data.hpp"
+#include "system/control_sequence.hpp"
 #include <cstdint>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct Conditions {
   const unsigned char *cut_velocity_locked = nullptr; // velocities of cut joints that are held; null: none
   const Callbacks *callbacks = nullptr;
   const SampledForces *sampled_forces = nullptr;
+  // of single states and runs; SIMD batches of runs set control and inputs of their states from it
+  const ControlSequence *sequence = nullptr;
   // of switching functions: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null:
   // none
   const double *law_branches = nullptr;

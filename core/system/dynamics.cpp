@@ -16,6 +16,8 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Syst
   const std::size_t nv = std::size_t(m.nv);
   for (T **each : {&work.tau, &work.efforts, &work.control, &work.passed})
     *each = arena.take<T>(nv);
+  work.inputs = arena.take<T>(std::size_t(m.input_count));
+  work.parameters = arena.take<double>(std::size_t(m.parameter_count));
   work.requested_effort = arena.take<T>(std::size_t(m.actuator_count));
   work.cut = arena.take<T>(std::size_t(m.cut_nv));
   work.targets = arena.take<T>(3 * std::size_t(m.nc));
@@ -47,6 +49,8 @@ bool evaluate_callbacks(const ModelData &m, const Conditions &c, SystemWorkspace
     for (int f = 0; row >= 0 && f < m.nv; ++f)
       work.efforts[f] += c.sampled_forces->tau[row * m.nv + f];
   }
+  if (c.sequence)
+    apply_control(m, *c.sequence, s.t, c.parameters, work.efforts, work.inputs, work.parameters);
   for (int f = 0; f < m.nv; ++f)
     work.control[f] = work.efforts[f];
   for (int f = 0; s.tau && f < m.nv; ++f)

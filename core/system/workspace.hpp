@@ -12,6 +12,8 @@ template <class T> struct SystemWorkspace {
   T *tau;                // nv: all joint forces but those of drives
   T *efforts;            // nv: those of them that no element gives
   T *control;            // nv: those of them that actuators give
+  T *inputs;             // input_count: set by a control sequence, if there is one
+  double *parameters;    // parameter_count: numbers of the elements, if there is a control sequence
   T *requested_effort;   // actuator_count: demands on actuators
   T *cut;                // cut_nv: efforts at cut joints
   T *targets;            // 3 x nc: residual, rate and second rate that drives demand of the rows
@@ -42,6 +44,11 @@ template <class T> inline EvaluationContext<T> evaluation_context(const Conditio
   at.signals = work.signals;
   at.feedback = work.feedback;
   at.inputs = s.inputs;
+  if constexpr (std::is_same_v<T, double>)
+    if (c.sequence) {
+      at.inputs = s.inputs ? s.inputs : work.inputs;
+      at.parameters = work.parameters;
+    }
   if constexpr (std::is_same_v<T, Pack>) // SIMD batches have no callbacks
     at.control = s.control;
   else

@@ -360,7 +360,10 @@ from .simulation import (
     Event as Event,
     EventContext as EventContext,
     Live as Live,
+    Rollout as Rollout,
+    RolloutGradient as RolloutGradient,
     StartState as StartState,
+    rollout as rollout,
     simulate as simulate,
     start_state as start_state,
 )

@@ -39,6 +39,7 @@ class Conditions:
         sliding: Sequence[int] = (),
         fixed_functions: Sequence[int] = (),
         fixed_branches: Sequence[float] = (),
+        sequence: ControlSequence | None = None,
     ) -> None: ...
     @property
     def acceleration_prescribed(self) -> NDArray[np.bool_]: ...
@@ -53,6 +54,17 @@ class Points:
 class Flag:
     set: bool
     def __init__(self) -> None: ...
+
+class ControlSequence:
+    def __init__(
+        self,
+        times: Array,
+        linear: bool,
+        force: Sequence[int],
+        input: Sequence[int],
+        parameter: Sequence[int],
+        values: Array,
+    ) -> None: ...
 
 class SampledForces:
     def __init__(self, nv: int) -> None: ...
@@ -107,6 +119,24 @@ class Integrator:
         discontinuity_offsets: NDArray[np.int64] | None = None,
         flag: Flag | None = None,
         batched_control: Callable[..., dict[int, Any]] | None = None,
+        sequences: Array | None = None,
+    ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
+    def gradients(
+        self,
+        times: Array,
+        q: Array,
+        v: Array,
+        x: Array,
+        q_bar: Array,
+        v_bar: Array,
+        x_bar: Array,
+        parameters: Array | None,
+        mapped_parameters: Array | None,
+        sequences: Array,
+        directions: Array,
+        wanted: int,
+        threads: int,
+        flag: Flag | None = None,
     ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
     def take_errors(self) -> dict[int, Exception]: ...
     def checkpoint(self) -> bytes: ...

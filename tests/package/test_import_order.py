@@ -65,6 +65,7 @@ SHORT_WAYS = {
     ("rotation.configuration_chart", "view"): "Chart.plot",
     ("result.display", "view"): "Result.plot, Result.animate and the like",
     ("simulation.ensemble.ensemble", "view"): "Ensemble.plot",
+    ("simulation.rollouts.rollout_result", "view"): "Rollout.plot",
     ("motion.geometry.kinematic_result", "view"): "plots of what is read off a motion",
     ("motion.circuit", "view"): "Circuits.plot",
     ("motion.workspaces.reachable_workspace", "view"): "Workspace.plot",

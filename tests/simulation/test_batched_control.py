@@ -381,3 +381,34 @@ def test_what_a_control_raises_to_leave_is_raised() -> None:
     model = chain(2, axes="y").compile()
     with pytest.raises(SystemExit):
         da.simulate(model, 1.0, state=model.random_state(0, size=5), control=leave)
+
+
+@pytest.mark.parametrize("how", [TIGHT, {"method": "dopri5", **TIGHT}, {"control_period": 0.05, **TIGHT}])
+def test_a_control_is_told_which_run_it_serves(how: dict[str, Any]) -> None:
+    model, torques = chain(2, axes="y").compile(), np.array([1.0, -2.0, 3.0, 0.5, 7.0])
+
+    def push(state: da.State) -> dict[str, Any]:
+        return {"joint_1": torques[state.run]}
+
+    state = da.State(q=np.zeros((5, 2)), v=np.zeros((5, 2)))
+    runs = da.simulate(model, 0.2, state=state, times=[0.1, 0.2], control=push, **how)
+    assert isinstance(runs, da.Ensemble)
+    for k, torque in enumerate(torques):
+        one = da.simulate(model, 0.2, times=[0.1, 0.2], control=lambda state, torque=torque: [torque, 0.0], **how)
+        np.testing.assert_allclose(runs.q[k], one.q, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(runs["joint_1.acceleration"][k], one["joint_1.acceleration"], rtol=1e-6)
+        np.testing.assert_allclose(runs[k].at(0.15).q, one.at(0.15).q, rtol=0, atol=ALIKE)
+
+
+def test_a_control_is_told_its_run_where_parameters_differ() -> None:
+    s = chain(2, axes="y")
+    torques = np.array([1.0, -2.0, 3.0])
+
+    def push(state: da.State) -> list[Any]:
+        return [torques[state.run], 0.0]
+
+    runs = da.simulate(s, 0.2, times=[0.2], parameters={"link_1.mass": [1.0, 2.0, 3.0]}, control=push)
+    for k in range(3):
+        own = {"link_1.mass": k + 1.0}
+        one = da.simulate(s, 0.2, times=[0.2], parameters=own, control=lambda state, k=k: [torques[k], 0.0])
+        np.testing.assert_allclose(runs.q[k], one.q, rtol=0, atol=1e-9)

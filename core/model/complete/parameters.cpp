@@ -37,6 +37,7 @@ static std::int64_t rows_of(const ModelData &m, ScalarTarget target) {
   case ScalarTarget::coupled:
     return m.support_count;
   case ScalarTarget::law:
+  case ScalarTarget::law_term:
     return m.law_value_count;
   case ScalarTarget::offset:
     return m.drive_count;

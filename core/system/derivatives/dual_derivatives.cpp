@@ -24,19 +24,19 @@ void hold_state(const ModelData &m, const Conditions &c, MotionWorkspace &motion
   for (int i = 0; i < m.nc; ++i)
     work.lambda[i] = lambda[i];
   for (int k = 0; k < m.parameter_count; ++k)
-    work.parameters[k] = c.parameters[k];
+    work.parameters[k] = c.sequence ? motion.system.parameters[k] : c.parameters[k];
   if (work.along.count && m.parameter_maps.count)
     work.varied = m;
-  for (int k = 0; s.inputs && k < m.input_count; ++k)
-    work.settings[k] = s.inputs[k];
+  const double *inputs = s.inputs ? s.inputs : c.sequence ? motion.system.inputs : nullptr;
+  for (int k = 0; inputs && k < m.input_count; ++k)
+    work.settings[k] = inputs[k];
   for (int k = 0; k < m.element_count; ++k) { // inputs by their laws, unless they are set
     const ElementData &e = m.elements[k];
     for (int i = e.input; i < e.input + e.inputs; ++i)
       if (m.inputs[i].source == Source::law) {
         const int part = m.inputs[i].part;
-        const bool given = s.inputs && s.inputs[part] == s.inputs[part];
-        work.inputs[part] =
-            given ? s.inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.callback_laws).value;
+        const bool given = inputs && inputs[part] == inputs[part];
+        work.inputs[part] = given ? inputs[part] : law_at(m, m.inputs[i].place, s.t, motion.system.callback_laws).value;
       }
   }
   const double *pushed = c.callbacks && c.callbacks->gives_forces ? motion.system.loads : nullptr;
@@ -137,7 +137,7 @@ SystemState<Dual> varied_state(const Conditions &c, DerivativesWorkspace &work, 
     state.loads = work.body_loads;
   if (direction == Direction::time)
     state.t.slope.set(0, 1.0);
-  if (direction == Direction::input || s.inputs)
+  if (direction == Direction::input || s.inputs || c.sequence)
     state.inputs = direction == Direction::input ? work.inputs : work.settings;
   return state;
 }
@@ -146,6 +146,8 @@ EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motio
                                      const SystemState<Dual> &state, Direction direction) {
   EvaluationContext<Dual> at = evaluation_context(c, work.duals, state, work.dx);
   at.numbers = motion.system.numbers;
+  if (c.sequence)
+    at.parameters = motion.system.parameters;
   if (direction == Direction::parameter)
     at.varied = work.parameters;
   return at;

@@ -33,7 +33,8 @@ from ..connections.constraints.geometric import (
 from ..connections.constraints.ropes import Rope
 from ..connections.drives import Drive
 from ..connections.joints import Joint, Screw
-from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp
+from ..connections.laws import Constant, Harmonic, Law, Polynomial, Ramp, Spline
+from ..connections.piecewise_laws import LinearInterpolation, ZeroOrderHold
 from ..parameters import Expression, Parameter, expressions_of
 from ..rotation import rotation_vectors
 from ..system.topology import Forest
@@ -43,7 +44,7 @@ from .frames import FrameMap, row_axes
 from .names import Names, full_names
 from .schema import number, table
 
-__all__ = ["ParameterGroup", "ParameterMap", "collect_parameters", "law_fields"]
+__all__ = ["TABLES", "ParameterGroup", "ParameterMap", "collect_parameters", "law_fields"]
 
 
 _PLACE = ("x", "y", "z", "rx", "ry", "rz")
@@ -136,6 +137,11 @@ class ParameterMap:
         return self.groups[int(np.searchsorted(self.firsts, place, side="right")) - 1]
 
 
+TABLES = (ZeroOrderHold, LinearInterpolation, Spline)  # laws whose coefficients are linear in their values
+MAX_TABLE_VALUES = 200  # of a zero-order hold or linear interpolation: values of longer ones are no parameters
+MAX_SPLINE_VALUES = 40  # of a spline, whose coefficients all depend on each value
+
+
 def law_fields(law: Any) -> tuple[str, ...]:
     """Return the names of a law's parameters in the order of the core; empty if none can be changed."""
     match law:
@@ -147,12 +153,18 @@ def law_fields(law: Any) -> tuple[str, ...]:
             return ("amplitude", "frequency", "phase", "offset")
         case Ramp():
             return ("start", "end", "duration", "begin")
+        case ZeroOrderHold() | LinearInterpolation() if np.size(law.values) <= MAX_TABLE_VALUES:
+            return tuple(f"values[{k}]" for k in range(np.size(law.values)))
+        case Spline() if np.size(law.values) <= MAX_SPLINE_VALUES:
+            return tuple(f"values[{k}]" for k in range(np.size(law.values)))
     return ()
 
 
 def _law_values(law: Any) -> tuple[float, ...]:
     if isinstance(law, Polynomial):
         return law.coefficients
+    if isinstance(law, TABLES):
+        return tuple(np.asarray(law.values).tolist())
     return tuple(getattr(law, field) for field in law_fields(law))
 
 
@@ -166,7 +178,33 @@ def _law_units(law: Any, unit: str) -> tuple[str, ...]:
             return (unit, "rad/s", "rad", unit)
         case Ramp():
             return (unit, unit, "s", "s")
+        case Spline() | ZeroOrderHold() | LinearInterpolation():
+            return (unit,) * len(law_fields(law))
     return (unit,)
+
+
+def _table_map(law: Any) -> list[tuple[int, int, float]]:
+    """Return which numbers of a table in the core follow from its values: (number, value, factor), by number.
+
+    Coefficients of the pieces are linear in the values.
+    """
+    count = np.size(law.values)
+    if isinstance(law, Spline):
+        from scipy.interpolate import PPoly, make_interp_spline
+
+        unit = make_interp_spline(np.asarray(law.times), np.eye(count), k=law.degree)
+        curves = [PPoly.from_spline((unit.t, column, unit.k)) for column in unit.c.T]
+        whole = np.flatnonzero(np.diff(curves[0].x) > 0)
+        slopes = np.stack([curve.c[::-1, whole].T for curve in curves], axis=-1)  # (pieces, degree + 1, values)
+    elif isinstance(law, ZeroOrderHold):
+        slopes = np.eye(count)[:, None]
+    else:
+        slopes = np.stack([type(law)(law.times, row).pieces()[1] for row in np.eye(count)], axis=-1)
+    pieces = slopes.reshape(-1, count)
+    first = len(law.pieces()[0])  # the ends of the pieces come before
+    rows, columns = np.nonzero(np.abs(pieces) > 1e-14 * np.abs(pieces).max(axis=1, keepdims=True))
+    factors = pieces[rows, columns]
+    return list(zip((first + rows).tolist(), columns.tolist(), factors.tolist(), strict=True))
 
 
 class _Collector:
@@ -425,6 +463,12 @@ class _Collector:
             names = [f"{prefix}.{field}" for field in fields]
             follow = _at(fields, expressions_of(law))
             known[prefix] = self.add("law", key, names, _law_units(law, unit), _law_values(law), follow)
+        if isinstance(law, TABLES):
+            set_numbers: set[int] = set()
+            for entry, value, factor in _table_map(law):
+                self.scalar("law_term" if entry in set_numbers else "law", row + entry, known[prefix] + value, factor)
+                set_numbers.add(entry)
+            return
         for k in range(len(fields)):
             self.scalar("law", row + k, known[prefix] + k)
 

@@ -19,7 +19,7 @@ from ..connections.laws import Polynomial, Ramp
 from ..errors import ModelError
 from ..parameters import Parameter
 from ..rotation import from_rotation_vector
-from .parameter_map import ParameterGroup, ParameterMap, law_fields
+from .parameter_map import TABLES, ParameterGroup, ParameterMap, law_fields
 
 if TYPE_CHECKING:
     from ..system import System
@@ -110,6 +110,8 @@ def _renewed(law: Any, values: Array) -> Any:
     numbers = [float(x) for x in values]
     if isinstance(law, Polynomial):
         return Polynomial(tuple(numbers))
+    if isinstance(law, TABLES):
+        return replace(law, values=np.array(numbers))
     return replace(law, **dict(zip(law_fields(law), numbers, strict=True)))
 
 

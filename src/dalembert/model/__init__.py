@@ -2,6 +2,7 @@
 
 from .conditions import Conditions
 from .connection_loads import ConnectionLoads, SelfStress
+from .control_sequence import ControlSequence
 from .history import History
 from .kernel_results import Derivatives, Dynamics, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
@@ -13,6 +14,7 @@ from .thread_count import set_threads, threads
 __all__ = [
     "Conditions",
     "ConnectionLoads",
+    "ControlSequence",
     "Derivatives",
     "Dynamics",
     "DynamicsDerivatives",

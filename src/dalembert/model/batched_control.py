@@ -30,12 +30,18 @@ class BatchedControl:
     ----------
     host : CallbackHost
         Host of the control.
+
+    Attributes
+    ----------
+    numbers : (k,)
+        Number in the ensemble of each run of a batch.
     """
 
     def __init__(self, host: CallbackHost) -> None:
         assert host.control is not None
         self.host, self.model, self.control = host, host.model, host.control
         self._calls, self._next = 0, 1
+        self.numbers: IndexArray = np.array(host.numbers, dtype=np.intp)
 
     def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: IndexArray, tau: Array) -> dict[int, Any]:
         """Fill joint forces tau (B, nv) at states (B, ...); return errors by row.
@@ -47,37 +53,40 @@ class BatchedControl:
         UserFunctionError
             If it supports a batch of states, but not a single one.
         """
-        for part in (t, q, v, x):
+        numbers = self.numbers[runs]
+        for part in (t, q, v, x, numbers):
             part.flags.writeable = False  # they are passed again
         try:
-            tau[:] = joint_forces_of_many(self.model, self.control, State(q=q, v=v, t=t, x=x))  # type: ignore[arg-type]
+            batch = State(q=q, v=v, t=t, x=x, run=numbers)  # type: ignore[arg-type]
+            tau[:] = joint_forces_of_many(self.model, self.control, batch)
         except UserFunctionError as error:
-            errors = self._each(range(len(t)), t, q, v, x, tau)
+            errors = self._each(range(len(t)), t, q, v, x, numbers, tau)
             if not errors:
                 raise ControlNotBatchable(str(error)) from error
             return errors
         errors = {}
         if not np.vdot(tau, tau) < np.inf:  # a product is faster than a test of each entry
-            errors = self._each(np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist(), t, q, v, x, tau)
+            errors = self._each(np.flatnonzero(~np.isfinite(tau).all(axis=1)).tolist(), t, q, v, x, numbers, tau)
         self._calls += 1
         if self._calls >= self._next:
             rows = {0, len(t) // 2, len(t) - 1} if self._calls == 1 else {7919 * self._calls % len(t)}
             for row in sorted(rows - errors.keys()):
-                self._check(State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy()), tau[row], tau)
+                self._check(_row(t, q, v, x, numbers, row), tau[row], tau)
             self._next = self._calls + self._calls // 2 + 1
         if self.host.bounded:
             for time, row in zip(t.tolist(), tau, strict=True):
                 record_effort_excess(self.model, time, row, self.host.excess_efforts)
         return errors
 
-    def _each(self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, tau: Array) -> dict[int, Any]:
+    def _each(
+        self, rows: Iterable[int], t: Array, q: Array, v: Array, x: Array, numbers: IndexArray, tau: Array
+    ) -> dict[int, Any]:
         """Call the control for one state at a time; return errors by row."""
         errors: dict[int, Any] = {}
         for row in rows:
             tau[row] = 0.0
             try:
-                one = State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy())
-                tau[row] = joint_forces(self.model, self.control, one)
+                tau[row] = joint_forces(self.model, self.control, _row(t, q, v, x, numbers, row))
             except UserFunctionError as error:
                 errors[row] = error
         return errors
@@ -85,9 +94,8 @@ class BatchedControl:
     def _check(self, state: State, among: Array, every: Array) -> None:
         """Call the control for one state."""
         try:
-            alone = joint_forces(
-                self.model, self.control, State(state.q.copy(), state.v.copy(), state.t, state.x.copy())
-            )
+            again = State(state.q.copy(), state.v.copy(), state.t, state.x.copy(), run=state.run)
+            alone = joint_forces(self.model, self.control, again)
         except UserFunctionError as error:
             raise UserFunctionError(
                 f"{error}, called with one state; with a batch of states it succeeds. It must support both: write "
@@ -102,6 +110,12 @@ class BatchedControl:
                 f"the same state alone {alone[f]:.6g}"
             )
         self.host.answered.append((state, alone))
+
+
+def _row(t: Array, q: Array, v: Array, x: Array, numbers: IndexArray, row: int) -> State:
+    """Return one state of a batch."""
+    run = int(numbers[row])
+    return State(q=q[row].copy(), v=v[row].copy(), t=float(t[row]), x=x[row].copy(), run=run)
 
 
 def joint_forces_of_many(model: Model, control: Callable[..., Any], state: State) -> Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -129,9 +130,13 @@ class CallbackHost:
         From a `State` to joint forces (nv,), or a dict of them by name of joint or velocity.
     history : History
         States of the run, for delayed inputs.
+    run : int
+        Number of the run in its ensemble.
 
     Attributes
     ----------
+    numbers : sequence of int
+        Numbers of the runs that the core executes one after the other; `place`: index of the present one.
     depends_on_state : bool
         Whether laws depend on the state, not on time only.
     excess_efforts : dict of int to (float, float)
@@ -141,12 +146,29 @@ class CallbackHost:
         the state.
     """
 
-    def __init__(self, model: Model, control: Callable[..., Any] | None = None, history: History | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        control: Callable[..., Any] | None = None,
+        history: History | None = None,
+        run: int = 0,
+    ) -> None:
         self.model, self.control, self.history = model, control, history
+        self.numbers: Sequence[int] = (run,)
+        self.place = 0
         self.excess_efforts: dict[int, tuple[float, float]] = {}
         self.answered: deque[tuple[State, Array]] = deque(maxlen=CONTROL_CACHE_SIZE)
         self._calls, self._next = 0, 1
         self.depends_on_state = any(isinstance(law, OutputInput) for law in model.compiled.callback_laws)
+
+    @contextmanager
+    def serving(self, numbers: Sequence[int]) -> Iterator[None]:
+        """Serve runs of the core with these numbers, one after the other."""
+        kept, self.numbers = self.numbers, numbers
+        try:
+            yield
+        finally:
+            self.numbers, self.place = kept, 0
 
     @cached_property
     def bounded(self) -> bool:
@@ -160,11 +182,12 @@ class CallbackHost:
             for k, law in enumerate(self.model.callback_laws):
                 laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, OutputInputCallback) else law(t)
         if self.control is not None:
-            tau[:] = joint_forces(self.model, self.control, State(q=q, v=v, t=t, x=x))
+            run = int(self.numbers[self.place])
+            tau[:] = joint_forces(self.model, self.control, State(q=q, v=v, t=t, x=x, run=run))
             self._calls += 1
             if self._calls >= self._next:
                 self._next = self._calls + self._calls // 2 + 1
-                self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy()), tau.copy()))
+                self.answered.append((State(q=q.copy(), v=v.copy(), t=t, x=x.copy(), run=run), tau.copy()))
             if self.bounded:
                 record_effort_excess(self.model, t, tau, self.excess_efforts)
 

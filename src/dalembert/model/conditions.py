@@ -17,6 +17,7 @@ from ..connections.constraints.geometric import AxisAngle
 from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .callbacks import CallbackHost
+from .control_sequence import ControlSequence
 from .history import History
 from .sampled_control import SampledControl, SampledForces
 from .variants import make_variant
@@ -48,6 +49,10 @@ class Conditions(_core.Conditions):
         Results of a sampled control, in a run.
     history : History or None
         States of a run, for delayed inputs.
+    sequence : ControlSequence or None
+        Joint forces and inputs of elements over time.
+    run : int
+        Number of the run in its ensemble, which a control is told.
     sliding : frozenset of int
         Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float
@@ -83,6 +88,8 @@ class Conditions(_core.Conditions):
         sampled_forces: SampledForces | None = None,
         sliding: frozenset[int] = frozenset(),
         branches: Mapping[int, float] | None = None,
+        sequence: ControlSequence | None = None,
+        run: int = 0,
     ) -> None:
         parameters = np.atleast_1d(np.ascontiguousarray(parameters, dtype=float))
         count = model.n_element_parameters
@@ -98,7 +105,7 @@ class Conditions(_core.Conditions):
         function = None if isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
         callback = (
-            CallbackHost(model, function, history) if function is not None or model.family.callback_laws else None
+            CallbackHost(model, function, history, run) if function is not None or model.family.callback_laws else None
         )
         super().__init__(
             model,
@@ -112,6 +119,7 @@ class Conditions(_core.Conditions):
             sorted(sliding),
             list(branches or ()),
             list((branches or {}).values()),
+            sequence,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.sampled_forces = (
@@ -121,10 +129,11 @@ class Conditions(_core.Conditions):
             sampled_forces,
         )
         self.callback, self.sliding, self.branches = callback, sliding, dict(branches or {})
+        self.sequence, self.run = sequence, run
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "sampled_forces", "sliding", "branches")
+        names = ("control", "history", "stabilization", "sampled_forces", "sliding", "branches", "sequence", "run")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:
@@ -158,6 +167,7 @@ class Conditions(_core.Conditions):
         """True if the conditions are those of the description."""
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
+        plain = plain and self.sequence is None
         return plain and np.array_equal(self.parameters, self.model.family.parameters)
 
     def changed_parameters(

@@ -23,9 +23,12 @@ class State:
     v : (..., nv) rad/s or m/s
     x : (..., nx)
         States of active elements and of elements with memory.
+    run : int
+        Number of the run of an ensemble, in states passed to a control; (B,) in a batch.
     """
 
     q: Array
     v: Array
     t: float = 0.0
     x: Array = field(default_factory=lambda: np.zeros(0))
+    run: int = field(default=0, kw_only=True, repr=False, compare=False)

@@ -3,7 +3,21 @@
 from .ensemble.ensemble import Ensemble
 from .events.events import Event, EventContext
 from .live import Live
+from .rollouts.gradients import RolloutGradient
+from .rollouts.rollout import rollout
+from .rollouts.rollout_result import Rollout
 from .simulation import simulate
 from .start import StartState, start_state
 
-__all__ = ["Ensemble", "Event", "EventContext", "Live", "StartState", "simulate", "start_state"]
+__all__ = [
+    "Ensemble",
+    "Event",
+    "EventContext",
+    "Live",
+    "Rollout",
+    "RolloutGradient",
+    "StartState",
+    "rollout",
+    "simulate",
+    "start_state",
+]

@@ -83,7 +83,7 @@ def missed_discontinuities(
     if len(t) < 2 or find_stateful_control([conditions]):
         return []
     rows = np.unique(np.linspace(0, len(t) - 1, MAX_CONTROL_ROWS, dtype=int))
-    states = [State(q=q[k], v=v[k], t=float(t[k]), x=x[k]) for k in rows]
+    states = [State(q=q[k], v=v[k], t=float(t[k]), x=x[k], run=conditions.run) for k in rows]
     try:
         tau = np.array([joint_forces(model, control, state) for state in states])
         change = np.abs(np.diff(tau, axis=0))
@@ -112,7 +112,7 @@ def _narrowed(model: Model, control: Callable[..., Any], states: list[State], en
     for _ in range(N_NARROWINGS):
         middle = 0.5 * (low + high)
         v, x = one.v + middle * (other.v - one.v), one.x + middle * (other.x - one.x)
-        at = State(q=model.integrate(one.q, middle * away), v=v, t=one.t + middle * (other.t - one.t), x=x)
+        at = State(q=model.integrate(one.q, middle * away), v=v, t=one.t + middle * (other.t - one.t), x=x, run=one.run)
         value = joint_forces(model, control, at)[place]
         if abs(value - ends[0]) < abs(ends[1] - value):
             low, ends[0] = middle, value
@@ -211,7 +211,8 @@ class NeighbourSample:
         model, t0, control = self.model, self.state.t, self.conditions.control
         _, q, v, x = self._states(pair)
         if control is not None and not isinstance(control, SampledControl):
-            taus = [joint_forces(model, control, State(q=q[k], v=v[k], t=t0, x=x[k])) for k in (0, 1)]
+            states = [State(q=q[k], v=v[k], t=t0, x=x[k], run=self.conditions.run) for k in (0, 1)]
+            taus = [joint_forces(model, control, state) for state in states]
             k = int(np.abs(taus[1] - taus[0]).argmax())
             if abs(taus[1][k] - taus[0][k]) > MIN_DIFFERENCE * (abs(taus[0][k]) + abs(taus[1][k])):
                 return (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-__all__ = ["Ensemble"]
+__all__ = ["Ensemble", "run_messages", "run_status"]
 
 
 _REASONS = {
@@ -48,6 +48,19 @@ _REASONS = {
     "stagnated": "its steps became too short to reach the end: a force may jump to and fro",
 }
 _STATUS = {"reached": "finished", "stopped": "interrupted", "event": "event"}
+
+
+def run_status(ends: Sequence[str]) -> tuple[str, ...]:
+    """Return the status of runs by outcomes of the core, or messages: ``"finished"``, ``"failed"``, ..."""
+    return tuple(_STATUS.get(end, "failed") for end in ends)
+
+
+def run_messages(ends: Sequence[str], reached: Array) -> list[str]:
+    """Return why and when, s, each run ended; empty for those that finished."""
+    return [
+        "" if end == "reached" else f"{_REASONS[end]} at t = {t:.6g} s" if end in _REASONS else end
+        for end, t in zip(ends, reached, strict=True)
+    ]
 
 
 class Ensemble(Answer):
@@ -85,12 +98,9 @@ class Ensemble(Answer):
         self.model, self.t, self.stats = conditions.model.family, t, stats
         self.q, self.v, self.x = states
         self.reached = reached
-        self.status = tuple(_STATUS.get(end, "failed") for end in ends)
+        self.status = run_status(ends)
         self._ends = list(ends)
-        self._messages = [
-            "" if end == "reached" else f"{_REASONS[end]} at t = {t:.6g} s" if end in _REASONS else end
-            for end, t in zip(ends, reached, strict=True)
-        ]
+        self._messages = run_messages(ends, reached)
         self._conditions, self._parameters, self._runs, self._taken = conditions, parameters, runs, taken
 
     def __len__(self) -> int:
@@ -309,7 +319,7 @@ class Ensemble(Answer):
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
         def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
-            if self._parameters is None:
+            if self._parameters is None and self._conditions.control is None:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
 

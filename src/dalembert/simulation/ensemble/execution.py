@@ -29,7 +29,7 @@ from .ensemble import Ensemble
 from .groups import EnsembleGroups
 from .simd_runs import BatchOutcome, EnsembleRunner
 
-__all__ = ["execute_ensemble"]
+__all__ = ["execute_ensemble", "run_alone", "runs_separately"]
 
 States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
 RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
@@ -58,17 +58,21 @@ def execute_ensemble(request: SimulationRequest, count: int, parameters: Mapping
     times = np.linspace(request.t_start, request.t_end, N_DEFAULT_TIMES) if request.times is None else request.times
     runs = EnsembleGroups.of(request.conditions, parameters, count)
     interrupt = Interrupt()
-    conditions, model = request.conditions, request.model
-    separate = request.friction is not None or conditions.history is not None or bool(request.events.events)
-    separate = separate or bool(compound_nodes(model)) or isinstance(conditions.control, SampledControl)
-    execute = _execute_separately if separate else _execute_batches
+    execute = _execute_separately if runs_separately(request) else _execute_batches
     ensemble = execute(request, runs, times, interrupt)
     if request.on_error != "return":
         defer_interrupt(interrupt)
     return ensemble
 
 
-def _run_alone(
+def runs_separately(request: SimulationRequest) -> bool:
+    """Return whether runs are integrated one after the other, because Python is needed between their steps."""
+    conditions = request.conditions
+    separate = request.friction is not None or conditions.history is not None or bool(request.events.events)
+    return separate or bool(compound_nodes(request.model)) or isinstance(conditions.control, SampledControl)
+
+
+def run_alone(
     request: SimulationRequest, conditions: Conditions, start: State, times: Array, interrupt: Interrupt
 ) -> Result:
     """Execute one run of an ensemble by itself, with its own memory of control, delays, friction and events."""
@@ -118,7 +122,7 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
 
     def run_one(k: int) -> Result:
         start = State(q=q[k], v=v[k], t=request.t_start, x=x[k])
-        return _run_alone(request, runs[k], start, times, single_interrupt)
+        return run_alone(request, runs[k], start, times, single_interrupt)
 
     if not interrupt.pressed:
         _find_wraps(request.model, runs, times, made, run_one)
@@ -224,7 +228,7 @@ def _execute_separately(
     for k in range(count):
         if interrupt.pressed:
             break
-        result = _run_alone(request, runs[k], State(q=q[k], v=v[k], t=t_start, x=x[k]), times, interrupt)
+        result = run_alone(request, runs[k], State(q=q[k], v=v[k], t=t_start, x=x[k]), times, interrupt)
         for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
             part[k, : len(rows)] = rows
         results.append(result)

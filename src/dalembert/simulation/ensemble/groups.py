@@ -64,10 +64,14 @@ class EnsembleGroups:
     count : int
     numbers : (count, n) or None
         All parameters of each run, if any were given.
+    sequences : (count, k, m) or None
+        Control values of each run, if the conditions have a control sequence.
     """
 
-    def __init__(self, conditions: Conditions, count: int, numbers: Array | None) -> None:
-        self.conditions, self.count, self.numbers = conditions, count, numbers
+    def __init__(
+        self, conditions: Conditions, count: int, numbers: Array | None, sequences: Array | None = None
+    ) -> None:
+        self.conditions, self.count, self.numbers, self.sequences = conditions, count, numbers, sequences
 
     @classmethod
     def of(cls, conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> EnsembleGroups:
@@ -76,7 +80,12 @@ class EnsembleGroups:
 
     def __getitem__(self, run: int) -> Conditions:
         """The conditions of one run."""
-        return self.conditions if self.numbers is None else self.conditions.changed(parameters=self.numbers[run])
+        changes: dict[str, Any] = {} if self.numbers is None else {"parameters": self.numbers[run]}
+        if self.sequences is not None and self.conditions.sequence is not None:
+            changes["sequence"] = self.conditions.sequence.with_values(self.sequences[run])
+        if self.conditions.control is not None and run:
+            changes["run"] = int(run)
+        return self.conditions.changed(**changes) if changes else self.conditions
 
     @cached_property
     def kinds(self) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,23 +114,26 @@ class EnsembleRunner:
                 group, *self.span, self.options, self.discontinuity_times
             )
             q_0, v_0, x_0 = (np.ascontiguousarray(part[group.rows]) for part in self.start)
-            stepper = self.options.integrator(group.conditions)
-            parts.append(
-                stepper.run_batch(
-                    *self.span,
-                    self.times,
-                    q_0,
-                    v_0,
-                    x_0,
-                    group.elements,
-                    group.own,
-                    threads=_core.threads(),
-                    discontinuities=all_times,
-                    discontinuity_offsets=spans,
-                    flag=self.interrupt.flag,
-                    batched_control=control,
+            stepper, host = self.options.integrator(group.conditions), group.conditions.callback
+            if control is not None:
+                control.numbers = group.rows
+            with nullcontext() if host is None else host.serving(group.rows.tolist()):
+                parts.append(
+                    stepper.run_batch(
+                        *self.span,
+                        self.times,
+                        q_0,
+                        v_0,
+                        x_0,
+                        group.elements,
+                        group.own,
+                        threads=_core.threads(),
+                        discontinuities=all_times,
+                        discontinuity_offsets=spans,
+                        flag=self.interrupt.flag,
+                        batched_control=control,
+                    )
                 )
-            )
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
         if len(self.groups) == 1:  # all runs in order
             outcomes, reached, counts, q, v, x = parts[0]

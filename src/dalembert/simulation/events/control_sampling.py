@@ -27,6 +27,7 @@ class ControlSampler:
         control, sampled_forces = conditions.control, conditions.sampled_forces
         assert isinstance(control, SampledControl) and sampled_forces is not None
         self.control, self.sampled_forces, self.model = control, sampled_forces, conditions.model
+        self.run = conditions.run
 
     @property
     def next(self) -> float:
@@ -39,6 +40,8 @@ class ControlSampler:
             self.sampled_forces.begin = state.t
         while state.t >= self.next:
             number = len(self.sampled_forces)
-            tau = joint_forces(self.model, self.control.control, self.control.measured(self.model, state, number))
+            measured = self.control.measured(self.model, state, number)
+            measured.run = self.run
+            tau = joint_forces(self.model, self.control.control, measured)
             record_effort_excess(self.model, state.t, tau, self.sampled_forces.excess_efforts)
             self.sampled_forces.add(self.control.acts(self.sampled_forces.begin, number), tau)

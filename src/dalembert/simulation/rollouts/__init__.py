@@ -1,0 +1,1 @@
+"""Rollouts: many runs with a control sequence each, and their gradients."""
