@@ -1,7 +1,7 @@
 // Rows between coordinates s of joints, each with its velocity s':
 //
-//     constant        sum of coefficient times s = offset                                                             (1)
-//     by programs     phi(s, t), or coefficients of rates that bind velocities alone: g . s' + drift = 0                  (2)
+//     constant        sum of coefficient times s = offset                                                           (1)
+//     by programs     phi(s, t), or coefficients of rates that bind velocities alone: g . s' + drift = 0            (2)
 //
 // One program takes s, t; it gives the residual, g, the drift (phi' = g . s' + drift). The next takes s' besides, and
 // gives what is left of the second rate while the velocities do not change.

@@ -1,6 +1,7 @@
 // Rows that users wrote, as programs of the pose of B in A and of time (Sol 1983, (3.3.4)-(3.3.10)):
 //
-//     holonomic       phi(p, R, t)                             g, drift: coefficients of phi' = g_w . omega + g_v . v + drift
+//     holonomic       phi(p, R, t)                             g, drift: coefficients of phi' = g_w . omega + g_v . v +
+//                     drift
 //     nonholonomic    g_w . omega + g_v . v + drift = 0        its own coefficients, functions of p, R and t
 //     bias            what is left of the second rate while omega and v keep their components in A
 //

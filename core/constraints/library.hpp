@@ -1,24 +1,27 @@
 // The library of constraints: equations between two frames that are no joint's, one struct each.
 //
 //     distance         phi = |p| - length                 g_v = p / |p|
-//     rope             no rows: a coordinate |p|, as the face of a cut joint (constraints/loop_constraints.cpp), that stops hold
+//     rope             no rows: a coordinate |p|, as the face of a cut joint (constraints/loop_constraints.cpp), that
+//                      stops hold
 //     rolling          the point of B at u from its origin, which touches the plane z = 0 of A, has no velocity:
 //                      g_v = e     g_w = u x e     bias = e . (omega x u'); along z this is the rate of the height,
 //                      along x and y it has no residual (nonholonomic)
-//     skate            no velocity along the y axis r of B: g_v = r     bias = (omega x r) . v    (nonholonomic)      (2)
+//     skate            no velocity along the y axis r of B: g_v = r     bias = (omega x r) . v    (nonholonomic)    (2)
 //
 // Curves and cam profiles c(u), fixed in A, touch at a point u that follows from R and p (constraints/curves.hpp). With
 // d = p - c and n(u) normal to the curve, and what makes u move, c' . d = 0 or r . c' = 0, differentiated:
 //
-//     u' = c' . v / K     u'' = (c' . a + 2 u' c'' . v + u'^2 (c''' . d - 3 c' . c'')) / K     K = c' . c' - c'' . d     (3)
+//     u' = c' . v / K     u'' = (c' . a + 2 u' c'' . v + u'^2 (c''' . d - 3 c' . c'')) / K     K = c' . c' - c'' . d
+//                         (3)
 //
 //     point on curve   phi = n . d              g_v = n + (n' . d) c' / K
 //                      bias = 2 u' n' . v + u'' n' . d + u'^2 (n'' . d + n . c''), with u'' at a = 0
 //     roller on cam    phi = n . d - radius     the same with n in the plane of the cam, where n' . d = 0
-//     rolling on cam   and the point of the roller that touches has no velocity along the cam's heading t (nonholonomic):
+//     rolling on cam   and the point of the roller that touches has no velocity along the cam's heading t
+//                      (nonholonomic):
 //                      g_v = t     g_w = radius z     bias = t' . v, since the normal of the roller follows the heading
 //     flat face on cam phi = r . d, r the y axis of B     g_w = r x d     g_v = r
-//                      bias = (omega x (omega x r)) . d + 2 (omega x r) . v + ((omega x r) . c')^2 / (r . c'')            (4)
+//                      bias = (omega x (omega x r)) . d + 2 (omega x r) . v + ((omega x r) . c')^2 / (r . c'')      (4)
 #pragma once
 
 #include "constraints/curves.hpp"
@@ -80,7 +83,7 @@ struct AxisAngle {
 // the y axis r of B has turned about z of A by psi from x, whole turns apart
 //
 //     phi = psi - angle     g_w = (z - r_z r) / s^2     s^2 = 1 - r_z^2
-//     bias = (z . (r x w) (w . r) + 2 psi' r_z r_z') / s^2                                                             (5)
+//     bias = (z . (r x w) (w . r) + 2 psi' r_z r_z') / s^2                                                          (5)
 struct AxisTurn {
   static constexpr const char *name = "turn";
   template <class T> static void rows(const ModelData &model, const LoopConstraintData &constraint,

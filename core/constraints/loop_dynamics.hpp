@@ -10,12 +10,12 @@
 // of the model has chosen to keep the envelope narrow; few rows fill it, many loops in a row stay in a narrow band and
 // cost in proportion.
 //
-// Rows that always repeat others are left out beforehand (ModelData::independent_rows). A row whose Jacobian vanishes beside
-// its lever arms demands nothing that the joints of the tree do not demand already, and is left out too. Where the
-// others come near to depending on each other, D, in which their angles stand squared, is not good enough. With L d L^T
-// = M the factors of the trees, the rows of P L^-T d^-1/2 are then made orthogonal one after the other, the one with
-// the largest part left first (Gram and Schmidt, twice, with pivoting), until what is left is round-off or less than
-// the loops are open:
+// Rows that always repeat others are left out beforehand (ModelData::independent_rows). A row whose Jacobian vanishes
+// beside its lever arms demands nothing that the joints of the tree do not demand already, and is left out too. Where
+// the others come near to depending on each other, D, in which their angles stand squared, is not good enough. With L d
+// L^T = M the factors of the trees, the rows of P L^-T d^-1/2 are then made orthogonal one after the other, the one
+// with the largest part left first (Gram and Schmidt, twice, with pivoting), until what is left is round-off or less
+// than the loops are open:
 //
 //     P L^-T d^-1/2 = R^T Q      z = -R^-T (P a + gamma)      a += L^-T d^-1/2 Q^T z      lambda += R^-1 z         (2)
 //
@@ -24,7 +24,8 @@
 //
 // Degrees of freedom may have no inertia but that which loops bring (massless links): M of the open trees is singular,
 // the equations of the closed system are not. With a little inertia E added to these degrees of freedom
-// (ModelData::regularizing_inertia), and S x the accelerations that joint forces x call forth by (1) or (2) while the rows hold,
+// (ModelData::regularizing_inertia), and S x the accelerations that joint forces x call forth by (1) or (2) while the
+// rows hold,
 //
 //     a = a_E + S E a_E + (S E)^2 a_E + ...                                                                        (3)
 //

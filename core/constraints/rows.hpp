@@ -7,7 +7,8 @@
 //
 //     along e          phi = e . p                        g_v = e
 //     tilt about       phi = e . r, r a column of R       g_w = r x e         bias = e . (omega x (omega x r))
-//     attitude         phi = 2 sgn(q0) vec q              g_w = q0 e + vec q x e      bias = e . (q0' omega + omega x vec q')
+//     attitude         phi = 2 sgn(q0) vec q              g_w = q0 e + vec q x e      bias = e . (q0' omega + omega x
+//                      vec q')
 #pragma once
 
 #include "joints/quaternion.hpp"

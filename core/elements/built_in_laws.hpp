@@ -1,15 +1,15 @@
 // Laws that the core knows by name, for one measure s with rate s'; dry friction also for several:
 //
-//     linear      f = -k (s - rest) - c s'                                      E = 1/2 k (s - rest)^2               (1)
-//     limits      f = max(0, k (lower - s) - c s') below, min(0, k (upper - s) - c s') above, E = 1/2 k depth^2      (2)
-//     given       f = inputs                                                    E = 0                                (3)
-//     dry         |f_i / F_i| <= 1, F_i = friction_i + coefficient load_i       E = 0                                (4)
+//     linear      f = -k (s - rest) - c s'                                      E = 1/2 k (s - rest)^2              (1)
+//     limits      f = max(0, k (lower - s) - c s') below, min(0, k (upper - s) - c s') above, E = 1/2 k depth^2     (2)
+//     inputs      f = inputs                                                    E = 0                               (3)
+//     dry friction  |f_i / F_i| <= 1, F_i = friction_i + coefficient load_i     E = 0                               (4)
 //       of one measure    f = -F m, m the mode where it is -1, 0 or 1, else the sign of s'
-//       of several        f_i = -F_i p_i / |p|, p_i = F_i (s'_i + m_i): against the motion, of all that fit the one that takes
-//                         the most power (equal F: a ball). The modes m, a small velocity, give the direction in which it starts from rest; all
-//                         zero: it sticks. From m_0 = 1.5 on there are none.
+//       of several        f_i = -F_i p_i / |p|, p_i = F_i (s'_i + m_i): against the motion, with the largest power of
+//                         all admissible ones (equal F: a ball). The modes m, a small velocity, give the direction in
+//                         which slip starts from rest; all zero: stick. From m_0 = 1.5 on there are none.
 //       where a slip is given, tanh(velocity / slip) in place of the jump
-//     bushing     f = -k_p p - c_p p',  m = -(g + phi x g / 2 + a phi x (phi x g)) - c_r w, g = k_r phi               (5)
+//     bushing     f = -k_p p - c_p p',  m = -(g + phi x g / 2 + a phi x (phi x g)) - c_r w, g = k_r phi             (5)
 //                 E = 1/2 (p . k_p p + phi . g); a as in tree/chart.hpp, so that m . w = -g . phi' (Bushing in Python)
 //
 // Inputs in the order of ElementData: t, s, s', parameters (or further inputs).

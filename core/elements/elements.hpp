@@ -38,8 +38,8 @@ struct ElementRecords {
 void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals,
                      const double *q, const double *v, double *tau, double *cut, const ElementRecords &records);
 
-// What the laws of monitored elements take (ModelData::monitored), one element after the other, of those that are active
-// (null: all); signals are found on the way.
+// What the laws of monitored elements take (ModelData::monitored), one element after the other, of those that are
+// active (null: all); signals are found on the way.
 template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
                                        const unsigned char *active, const T *q, const T *v, T *y);
 

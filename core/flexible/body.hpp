@@ -3,8 +3,10 @@
 // A body of nm modes with coordinates eta takes these places in the list of bodies:
 //
 //     carrier  massless, at the end of the body's joint: the node d that the joint holds, turned to the joint's axes
-//     modal    frame B, with all the mass; its degrees of freedom are eta, its pose in the carrier is the inverse of that of node d
-//     nodes    massless frames of the other nodes that something attaches to, children of B; no degrees of freedom of their own
+//     modal    frame B, with all the mass; its degrees of freedom are eta, its pose in the carrier is the inverse of
+//              that of node d
+//     nodes    massless frames of the other nodes that something attaches to, children of B; no degrees of freedom of
+//              their own
 //
 // so that joints, markers, loop constraints, elements and loads see plain bodies, and each elimination is that of Jain
 // & Rodriguez 1990, (7.9): first the modes, then the joint (erratum: (7.6) has the two exchanged), 6 x 6 between

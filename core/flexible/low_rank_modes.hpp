@@ -3,13 +3,14 @@
 // With modes that are orthogonal in mass, what is to be eliminated is a diagonal and, for each node that carries
 // something, six rows (and twelve more where the frame of the body moves with the modes):
 //
-//     D = diag(g) + W C W^T,    W (n, r): the motion of these nodes per modal velocity,  C (r, r): inertias that they carry   (1)
+//     D = diag(g) + W C W^T,    W (n, r): the motion of these nodes per modal velocity,  C (r, r): inertias that they
+//                               carry   (1)
 //
 // Jain & Rodriguez 1990, (7.7), invert this by the formula of Woodbury, for their model of order zero, with an inverse
 // of C that never exists (erratum). The block of the modes has no part that follows the deformation, so that (1) holds
 // for all orders; and its factors are of the same form, L_rk = w_r . z_k for r > k, by
 //
-//     z_k = C_k w_k / d_k,   d_k = g_k + w_k . C_k w_k,   C_k+1 = C_k - d_k z_k z_k^T                                  (2)
+//     z_k = C_k w_k / d_k,   d_k = g_k + w_k . C_k w_k,   C_k+1 = C_k - d_k z_k z_k^T                               (2)
 //
 // which need no inverse. Cost n r^2 to factor, n r to solve, in place of n^3 / 6 and n^2.
 //

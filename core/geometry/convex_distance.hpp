@@ -4,7 +4,7 @@
 // segment with one. The difference of two solids is searched for its point v nearest to the origin: its support w in
 // the direction -v joins a simplex whose point nearest to the origin is the next v, until
 //
-//     |v|^2 - v . w  <=  e |v|^2                                                                                        (1)
+//     |v|^2 - v . w  <=  e |v|^2                                                                                    (1)
 //
 // bounds what is missing. The nearest point of a simplex is found among all its faces, so that none has to be trusted.
 #pragma once

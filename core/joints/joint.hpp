@@ -6,13 +6,15 @@
 //     position(b, q)      pose X of F in the parent, and the columns of H, in axes of F
 //     bias(v, r, H)       what remains of the rate of H v, seen from J, when v' = 0
 //     rows(parameter, m)  where it closes a loop: the equations between frames A and B (constraints/rows.hpp)
-//     joint_motion(parameter, m)  where it closes a loop: its coordinates, and velocities and efforts by the motion of B
+//     joint_motion(parameter, m)  where it closes a loop: its coordinates, and velocities and efforts by the motion of
+//                                 B
 //
-// A joint must not depend on other joints, on names, on loads or on time. Walked from its second end it is the same joint
-// in frames that the compiler of the model has turned, or, where that does not do, a second struct with `reversed`.
+// A joint must not depend on other joints, on names, on loads or on time. Walked from its second end it is the same
+// joint in frames that the compiler of the model has turned, or, where that does not do, a second struct with
+// `reversed`.
 //
-// Motion of a cut joint: with D_k the load that does the work of velocity k alone, D_k . S_j = 1 if j = k and else 0 for the
-// motion map S,
+// Motion of a cut joint: with D_k the load that does the work of velocity k alone, D_k . S_j = 1 if j = k and else 0
+// for the motion map S,
 //
 //     v_k = D_k . V          a_k = D_k . (A - bias)          load of efforts tau: sum of tau_k D_k                  (1)
 //

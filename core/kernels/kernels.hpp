@@ -66,8 +66,10 @@ enum class ReportPart {
   requested_effort, switching_functions, count
 };
 constexpr const char *report_names[] = {
-  "a", "dx", "tau", "lam", "loads", "unique", "cut_q", "cut_v", "cut_a", "cut_effort", "constraint_effort", "residual", "residual_rate",
-  "measures", "rates", "forces", "energies", "losses", "gains", "port_loads", "body_loads", "signals", "law_inputs", "applied", "energy", "requested_effort", "switching_functions"
+  "a", "dx", "tau", "lam", "loads", "unique", "cut_q",
+  "cut_v", "cut_a", "cut_effort", "constraint_effort", "residual", "residual_rate", "measures",
+  "rates", "forces", "energies", "losses", "gains", "port_loads", "body_loads",
+  "signals", "law_inputs", "applied", "energy", "requested_effort", "switching_functions"
 };
 // clang-format on
 static_assert(sizeof report_names / sizeof *report_names == std::size_t(ReportPart::count));

@@ -1,12 +1,12 @@
 // Targets of markers, with loops closed and coordinates within limits: rows of an inverse kinematics problem, and
 // descents to their zeros, many at once.
 //
-//     r(q) = [closures; limits at cut joints; targets],  dimensionless,     dq = D x                                   (1)
+//     r(q) = [closures; limits at cut joints; targets],  dimensionless,     dq = D x                                (1)
 //
-//     position    r = p - p*                                        J = J_v                                            (2)
-//     rotation    r = log(R R*^T), the turn that is too much        J = J_w                                            (3)
-//     angles      r = angles - angles*, each within half a turn     J = E^(-1) J_w,  w = E (angles)'                   (4)
-//     direction   r = -phi n, by which a = R axis misses d          J = (1 - a a^T) J_w,  n = a x d / |a x d|          (5)
+//     position    r = p - p*                                        J = J_v                                         (2)
+//     rotation    r = log(R R*^T), the turn that is too much        J = J_w                                         (3)
+//     angles      r = angles - angles*, each within half a turn     J = E^(-1) J_w,  w = E (angles)'                (4)
+//     direction   r = -phi n, by which a = R axis misses d          J = (1 - a a^T) J_w,  n = a x d / |a x d|       (5)
 //
 // in axes of the frame that a target refers to. J^T r is the gradient of |r|^2 / 2 however large r is. A limit at a
 // joint where a loop was cut is a row that counts where it is positive; limits of joints of the trees bound x.

@@ -1,6 +1,6 @@
 // Gauss's elimination with full pivoting of a tall matrix whose rows may depend on each other.
 //
-//     P A Q = L U                                                                                                      (1)
+//     P A Q = L U                                                                                                   (1)
 //
 // Full pivoting finds as many independent rows and columns as there are, and so the rank; the other rows are left to
 // those that were chosen (Garcia de Jalon and Bayo 1994, 3.5 and (3.43)-(3.46)). Along a motion the choice hardly

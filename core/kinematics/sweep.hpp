@@ -3,15 +3,15 @@
 //
 // The closure equations Phi(q, t) = 0 of any form of coordinates, J = Phi_q, are solved level by level with one matrix:
 //
-//     J dq = -Phi        J v = b        J a = c        J j = d                                                         (1)
+//     J dq = -Phi        J v = b        J a = c        J j = d                                                      (1)
 //
 // (Garcia de Jalon and Bayo 1994, (3.4)-(3.8), the last as corrected; Sol 1983, section 8.3). From one time to the next
 //
-//     q_p = q (+) (h v + h^2/2 a)                                                                                      (2)
+//     q_p = q (+) (h v + h^2/2 a)                                                                                   (2)
 //
 // predicts, Newton corrects, and the way is judged by Hermite's formula, which two points of one smooth branch obey:
 //
-//     e = q_1 (-) q_0 - h/2 (v_0 + v_1) - h^2/12 (a_0 - a_1)                                                           (3)
+//     e = q_1 (-) q_0 - h/2 (v_0 + v_1) - h^2/12 (a_0 - a_1)                                                        (3)
 //
 // Where Newton does not converge, corrects by more than a part of the way, or (3) is more than a part of it, the way is
 // taken in halves; so it is where a pivot of J changes its sign: it would have to vanish in between, as it does on the

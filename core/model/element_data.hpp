@@ -50,12 +50,13 @@ struct FeedbackData {
 // how the law of an element is given
 enum class LawForm : std::int32_t {
   program,
-  function,     // outside
-  linear,       // parameters stiffness, damping, rest: -k (s - rest) - c s'
-  limits,       // parameters lower, upper, stiffness, damping: beyond them, never pulling
-  inputs,       // forces are the inputs
-  dry_friction, // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
-  bushing,      // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
+  function, // outside
+  linear,   // parameters stiffness, damping, rest: -k (s - rest) - c s'
+  limits,   // parameters lower, upper, stiffness, damping: beyond them, never pulling
+  inputs,   // forces are the inputs
+  // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
+  dry_friction,
+  bushing, // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
 };
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs,

@@ -4,8 +4,8 @@
 // Frame F of a body k is where the marker M_k is that its joint carries, turned by constant axes Z_k. With X_M the pose
 // of a marker in the user's frame B of its body,
 //
-//     X_FB = (X_M Z)^-1        any marker seen from F: X_FB X_M Z                                                     (1)
-//     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                      (2)
+//     X_FB = (X_M Z)^-1        any marker seen from F: X_FB X_M Z                                                   (1)
+//     c_F = X_FB c             h = m c_F           J = R_FB I R_FB^T + m (c_F.c_F 1 - c_F c_F^T)                    (2)
 //
 // Run on numbers these fill the tables of a model with other mapped parameters; run on dual numbers they stand in place
 // of its tables (ModelData::varied), so that what kernels give has exact slopes by mapped parameters. Tables of several

@@ -4,7 +4,7 @@
 // nothing is copied on the way to an operation. Instructions stand in parts, which may be run one after the other, each
 // on results of its own and of those before it:
 //
-//     known        depends on no unknown                                                                             (1)
+//     known        depends on no unknown                                                                            (1)
 //     residuals    of the unknowns                                                                                  (2)
 //     slopes       derivatives of the residuals by the unknowns                                                     (3)
 //     answers      forces, rates of states, signals                                                                 (4)

@@ -11,7 +11,7 @@
 //
 // Terms, with A = X[i] - X[j] and B = X[k] - X[l] vectors of two or three numbers, E = X[m] - X[n]:
 //
-//   constant k       linear k X[i]       dot k A.B       cross k (A x B)_c       triple k E.(A x B)       cosine, sine k cos X[i]
+//   constant k     linear k X[i]     dot k A.B     cross k (A x B)_c     triple k E.(A x B)     cosine, sine k cos X[i]
 //
 // Without angles and triple products, J is affine in X and (4) loses its last part. Garcia de Jalon and Bayo 1994,
 // (3.5)-(3.8); erratum: (3.8) prints 2 Phi_q' q' for 2 Phi_q' q''. Cost: one pass over the terms each.

@@ -10,7 +10,8 @@
 // (`request_now`), the caller has them evaluated (`evaluate`), and `continue_run` proceeds to the next request. So many
 // registers can advance side by side, and one call of a control receives the states of all of them.
 //
-//     entering -> probe -> stage 1 ... 11 -> end [-> closed] [-> dense 13 ... 15] -> stage 1 ... or entering, or nothing
+//     entering -> probe -> stage 1 ... 11 -> end [-> closed] [-> dense 13 ... 15] -> stage 1 ... or entering, or
+//     nothing
 #pragma once
 
 #include "model/parameter_maps.hpp"

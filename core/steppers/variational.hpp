@@ -3,16 +3,16 @@
 // Matrices are known at s places of each block of time, the same fractions of it (Gauss's), and in between by the
 // polynomials through these, with Lagrange's L_j:
 //
-//     A(t) = sum L_j(t) A_j          B(t) = sum L_j(t) B_j                                                           (1)
+//     A(t) = sum L_j(t) A_j          B(t) = sum L_j(t) B_j                                                          (1)
 //
 // Steps of dop853 lie within blocks; the solution of (1) costs products only. Backwards the same steps are transposed
 // (Sandu 2006), so that both ways give the same derivatives to rounding. With K_i the rates of stage i and their
 // adjoints k_i:
 //
-//     Y_i = y + h sum_{j<i} a_ij K_j       K_i = A_i Y_i + B_i dp       y1 = y + h sum b_i K_i                       (2)
-//     k_i = h (b_i l1 + sum_{j>i} a_ji A_j^T k_j)       l = l1 + sum A_i^T k_i       dJ/dp = sum B_i^T k_i           (3)
+//     Y_i = y + h sum_{j<i} a_ij K_j       K_i = A_i Y_i + B_i dp       y1 = y + h sum b_i K_i                      (2)
+//     k_i = h (b_i l1 + sum_{j>i} a_ji A_j^T k_j)       l = l1 + sum A_i^T k_i       dJ/dp = sum B_i^T k_i          (3)
 //
-// B is not needed backwards: dJ/dp = sum over all places of B_j^T w_j, w_j = sum L_j(t_i) k_i.                       (4)
+// B is not needed backwards: dJ/dp = sum over all places of B_j^T w_j, w_j = sum L_j(t_i) k_i.                      (4)
 #pragma once
 
 #include <cstddef>

@@ -64,8 +64,8 @@ template <class T> inline Turning<T> after(const Turning<T> &a, const Turning<T>
 // Coordinates, velocities and accelerations of a joint whose attitude, and place, laws prescribe: with p a quaternion
 // of any length, and place c in axes of the first marker,
 //
-//     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                          (1)
-//     u = C^T c'                      u' = C^T c'' - omega x u                                                          (2)
+//     omega = 2 Im(p* p') / |p|^2     omega' = 2 Im(p* p'') / |p|^2 - 2 (p . p') / |p|^2 omega                      (1)
+//     u = C^T c'                      u' = C^T c'' - omega x u                                                      (2)
 template <class T> struct DrivenJoint { T q[7], v[6], a[6]; };
 template <class T> inline DrivenJoint<T> driven_joint(const ModelData &m, const DriveData &drive, const T &t,
                                                       const double *callback_laws) {

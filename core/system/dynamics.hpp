@@ -1,7 +1,8 @@
 // The equations of motion of the system as described: accelerations and rates of element states at a state, with
 // elements, drives, locks, loops and whatever is evaluated outside.
 //
-//     M a + b = tau + P^T lambda     P a + gamma = what drives demand     a = what drives demand where degrees of freedom are given
+//     M a + b = tau + P^T lambda     P a + gamma = what drives demand     a = what drives demand where degrees of
+//                                    freedom are given
 //
 // tau and b hold what elements do to joints and bodies. Loads that connections transmit may be inputs of elements: the
 // workspace holds those that an evaluation takes (SystemWorkspace::feedback); system/load_feedback.hpp finds the ones
@@ -45,8 +46,8 @@ template <class T> Load<T> loop_constraint_load(const ModelData &m, Workspace<T>
                                                 const LoopConstraintData &constraint, const T *lambda, T *seconds);
 
 // Load of each loop constraint's rows on its second frame B at its origin, world axes, [moment; force], after
-// `motion_residuals`: of the multipliers, and of efforts at its own coordinates. Zero for couplings and loop constraints that do
-// not hold.
+// `motion_residuals`: of the multipliers, and of efforts at its own coordinates. Zero for couplings and loop
+// constraints that do not hold.
 template <class T>
 void loop_constraint_loads(const ModelData &m, const Conditions &c, SystemWorkspace<T> &work, const T *lambda, T *out);
 

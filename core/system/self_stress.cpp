@@ -128,8 +128,8 @@ static void load_state(const ModelData &m, SystemWorkspace<double> &system, Self
 
 // ---- states
 
-// the weights of independent rows (count of them, on n degrees of freedom) in another row of their loop constraint: least
-// squares by Cholesky
+// the weights of independent rows (count of them, on n degrees of freedom) in another row of their loop constraint:
+// least squares by Cholesky
 static void weights_of(const double *P, int n, const int *independent, int count, int spare, double *weight) {
   const auto product_of = [&](int i, int j) {
     double sum = 0.0;

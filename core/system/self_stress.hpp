@@ -10,9 +10,10 @@
 // is least, moments about the second markers, L the characteristic length of the system. So they depend neither on
 // where loops were cut nor on units.
 //
-// States: rows that repeat others of their loop constraint in every configuration (ModelData::independent_rows) make one each,
-// with these others. Where more rows depend on each other, P with rows and columns scaled by L is made orthogonal row
-// by row, the one with the largest part left first, and every row of which nothing is left makes a state.
+// States: rows that repeat others of their loop constraint in every configuration (ModelData::independent_rows) make
+// one each, with these others. Where more rows depend on each other, P with rows and columns scaled by L is made
+// orthogonal row by row, the one with the largest part left first, and every row of which nothing is left makes a
+// state.
 #pragma once
 
 #include "system/workspace.hpp"

@@ -23,8 +23,8 @@ static double largest(std::initializer_list<std::pair<const double *, int>> all)
   return most;
 }
 
-void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
-                  const SystemState<double> &s, const double *a, const double *dx, double *rates) {
+void switching_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
+                     const SystemState<double> &s, const double *a, const double *dx, double *rates) {
   // a time in which the state moves by a small part of its size
   const double size = 1.0 + largest({{s.q, m.nq}, {s.v, m.nv}, {s.x, m.nx}}),
                pace = largest({{s.v, m.nv}, {a, m.nv}, {dx, m.nx}});

@@ -1,10 +1,10 @@
 // Motion along surfaces at which laws change branches (Filippov 1988, section 2.4; Utkin 1992, chapter 2).
 //
-// On both sides of such a surface, margin = 0, forces drive the motion back to it. It stays there with a mixture of
-// what the law gives on the two sides, part (1 - s)/2 of one and (1 + s)/2 of the other, such that the rate of the
-// margin is zero. Rates of switching_values are affine in the mixtures s of all surfaces together, as far as laws do not take
-// signals of others that slide: one small linear system, from one evaluation more than there are surfaces; a few rounds
-// where they are not affine. The motion leaves where a mixture leaves [-1, 1].
+// On both sides of such a surface, switching function = 0, forces drive the motion back to it. It stays there with a
+// mixture of what the law gives on the two sides, part (1 - s)/2 of one and (1 + s)/2 of the other, such that the rate
+// of the switching function is zero. Rates of these are affine in the mixtures s of all surfaces together, as far as
+// laws do not take signals of others that slide: one small linear system, from one evaluation more than there are
+// surfaces; a few rounds where they are not affine. The motion leaves where a mixture leaves [-1, 1].
 #pragma once
 
 #include "scalar/arena.hpp"
@@ -36,10 +36,10 @@ inline bool slides(const ModelData &m, const Conditions &c) {
   return false;
 }
 
-// Rates of all switching_values (switching_count) for rates a and dx of the state, by differences; the workspace is left as by
-// evaluate_switching_functions.
-void margin_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
-                  const SystemState<double> &s, const double *a, const double *dx, double *rates);
+// Rates of all switching functions (switching_count) for rates a and dx of the state, by differences; the workspace is
+// left as by evaluate_switching_functions.
+void switching_rates(const ModelData &m, const Conditions &c, SystemWorkspace<double> &system, SlidingWorkspace &work,
+                     const SystemState<double> &s, const double *a, const double *dx, double *rates);
 
 // Finds the mixtures of all surfaces along which the motion slides, in system.sides, and the motion that goes with
 // them. motion(a, dx): the equations of motion for the branches that stand in the workspace. Where no mixtures keep it
@@ -57,7 +57,7 @@ template <class Motion> void slide(const ModelData &m, const Conditions &c, Syst
   std::int32_t exchange[max_sliding];
   const auto rates = [&](double *out) {
     motion(a, dx);
-    margin_rates(m, c, system, work, s, a, dx, work.above);
+    switching_rates(m, c, system, work, s, a, dx, work.above);
     for (int i = 0; i < n; ++i)
       out[i] = work.above[which[i]];
   };

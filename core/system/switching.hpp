@@ -5,7 +5,7 @@
 // it there. What elements take moves as smoothly as the system does: between two points of a step it is held by the
 // four control points of the cubic through its values and rates (Hermite's, in Bernstein's form),
 //
-//     y0,  y0 + h y0'/3,  y1 - h y1'/3,  y1                                                                          (1)
+//     y0,  y0 + h y0'/3,  y1 - h y1'/3,  y1                                                                         (1)
 //
 // widened by what the cubic misses at a point between. However fast the law itself varies, intervals see it.
 #pragma once
@@ -70,8 +70,8 @@ template <class T, class Clamp> bool look_with_rates(const ModelData &m, const C
   return true;
 }
 
-// Switching functions (switching_count) for what monitored elements take, on branches that are held; values: space for a
-// program, signals: of all elements. active: as above.
+// Switching functions (switching_count) for what monitored elements take, on branches that are held; values: space for
+// a program, signals: of all elements. active: as above.
 template <class T> void switching_function_values(const ModelData &m, const double *sides, const unsigned char *active,
                                                   const T *y, T *values, T *signals, T *found);
 

@@ -52,8 +52,8 @@ template <class T> struct Workspace {
   T *joint_q;                // nv: coordinates of custom joints, for their bias                position
   T t;                       // time, s: for rows that depend on it
   const unsigned char *held; // of each velocity of cut joints: it is held; null if none is
-  const double *
-      regularizing_inertia; // of each degree of freedom: inertia that stands in its pivot for a while; null if there is none
+  // of each degree of freedom: inertia that is added to its pivot for a while; null: none
+  const double *regularizing_inertia;
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
   // inertia of the modes among themselves with all the body carries; the factor of what is left to eliminate
   Load<T> *modal_own, *modal_load;

@@ -19,8 +19,9 @@ from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import Array
 from .errors import ModelError
 from .parameters import Expression, keep_expression, plain_value
 
@@ -45,7 +46,6 @@ __all__ = [
     "whole_number",
 ]
 
-Matrix = NDArray[np.float64]
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 NO_EXPRESSION = "an expression of parameters is not allowed here"  # how the remedy of such an error begins
 
 
-def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+def finite_array(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Array:
     """Return `value` as a new float64 array of the given shape; raise an error otherwise."""
     if _plainly_finite(value, shape):
         return np.array(value, dtype=np.float64)
@@ -111,7 +111,7 @@ def _in_si(value: Any) -> Any:
     return value
 
 
-def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Matrix:
+def stacked(value: Any, shape: tuple[int, ...], *, item: str, field: str) -> Array:
     """Return `value` as a float64 array whose last axes have the given shape; raise an error otherwise."""
     remedy = f"give {' by '.join(map(str, shape))} real numbers, or rows of them"
     if not _is_array(value):

@@ -22,8 +22,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import Array
 from .checks import checked, positive
 from .errors import ModelError
 
@@ -40,7 +41,6 @@ __all__ = [
     "reduced_radius",
 ]
 
-Array = NDArray[np.float64]
 
 # Gauss's rule for the mean over the contact, x = sin(angle) of the half width
 _POINTS, _SHARES = np.polynomial.legendre.leggauss(10)

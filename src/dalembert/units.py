@@ -12,8 +12,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .arrays import Array
 from .checks import checked
 from .errors import ModelError
 
@@ -138,7 +139,7 @@ def _known(unit: str, item: str = "units") -> Quantity:
     return found
 
 
-def _numbers(value: ArrayLike) -> NDArray[np.float64]:
+def _numbers(value: ArrayLike) -> Array:
     return np.asarray(value, dtype=float)
 
 

@@ -5,12 +5,16 @@
 // it (system/switching.hpp). Mostly both ends and the rates there do. If not, parts of the step are looked at on its
 // dense output, halved until bounds keep away from the end of a branch, or one is found beyond it:
 //
-//   - parts are so short that frames turn by less than `max_turn`: a shaft may make many turns in a step, whose ends and
+//   - parts are so short that frames turn by less than `max_turn`: a shaft may make many turns in a step, whose ends
+//     and
 //     middle would look alike;
-//   - what lies within the step is known by points that are looked at: the ranges between them are those of cubics, widened by
+//   - what lies within the step is known by points that are looked at: the ranges between them are those of cubics,
+//     widened by
 //     what these miss in the middle;
-//   - a part in which the function itself, as a cubic through values and rates, stays away from the end of its branch, is passed
-//     where bounds are of no use: next to a crossing that the step begins at, where bounds are infinite, and after `max_parts`.
+//   - a part in which the function itself, as a cubic through values and rates, stays away from the end of its branch,
+//     is passed
+//     where bounds are of no use: next to a crossing that the step begins at, where bounds are infinite, and after
+//     `max_parts`.
 //
 // Steps in which the inputs of switching functions do not move cost a look at their end.
 #pragma once

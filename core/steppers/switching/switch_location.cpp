@@ -548,8 +548,8 @@ bool rate_on(const RunContext &i, int k, double side, double &rate) {
   work.branches[k] = side;
   if (!evaluate(i))
     return false;
-  margin_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding,
-               {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a, work.dx, work.motion.sliding.above);
+  switching_rates(i.m, i.run.conditions, work.motion.system, work.motion.sliding,
+                  {i.run.interval.clamp(i.run.t), work.q, work.v, work.x}, work.a, work.dx, work.motion.sliding.above);
   rate = work.motion.sliding.above[k];
   work.branches[k] = kept;
   return true;

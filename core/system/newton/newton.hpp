@@ -3,25 +3,25 @@
 // An implicit step ties variations of velocities and accelerations to those dq of the degrees of freedom (along their
 // motion),
 //
-//     dv = g1 dq + v0          da = g2 dq + a0                                                                       (1)
+//     dv = g1 dq + v0          da = g2 dq + a0                                                                      (1)
 //
 // and solves for the dq with which the equations of motion, R(q, v, a, x) - P^T lambda = 0, the rows of the loops and
 // the rates of element states hold to first order. Motions of body i are varied by its displacement xi and by the first
 // and second rates nu, alpha of xi, both seen from the ground. These pass through bodies without mixing, X a
 // translation (axes of the world, origins of the bodies):
 //
-//     y = [alpha; nu; xi]     y_i = X3 y_p + s_i dq_i     s = s_q + g1 s_v + g2 s_a                                  (2)
-//     s_q = [alpha_q; nu_q; H]     s_v = [alpha_v; H; 0]     s_a = [H; 0; 0]                                         (3)
+//     y = [alpha; nu; xi]     y_i = X3 y_p + s_i dq_i     s = s_q + g1 s_v + g2 s_a                                 (2)
+//     s_q = [alpha_q; nu_q; H]     s_v = [alpha_v; H; 0]     s_a = [H; 0; 0]                                        (3)
 //
 // V = nu of velocities in axes of the body, and accelerations of its origin, vary by [alpha_w - w x nu_w; alpha_v - 2 u
 // x nu_w]. Loads F that joints pass on, in axes of the bodies, and joint forces:
 //
-//     dF_i = G_i y_i + sum of X_c^T (dF_c + (H_c dq_c) x* F_c)     dtau_i = H^T dF_i + (H_q dq)^T F_i                (4)
+//     dF_i = G_i y_i + sum of X_c^T (dF_c + (H_c dq_c) x* F_c)     dtau_i = H^T dF_i + (H_q dq)^T F_i               (4)
 //
 // A front at each body (model/elimination_plan.hpp) holds dF by y of the body and by the unknowns x that are still open
 // in its subtree, and the rows of these unknowns:
 //
-//     dF = G y + B x - h          P y + E x = rho                                                                    (5)
+//     dF = G y + B x - h          P y + E x = rho                                                                   (5)
 //
 // Children hand theirs on; the joint adds its column G s, its row H^T [G B]; unknowns that are complete leave (LU with
 // exchanges among them). What acts between distant bodies has open unknowns of its own: the variation dW of the load
@@ -72,9 +72,9 @@ bool use_frontal_solver(const ModelData &m, const Conditions &c, bool kept);
 // which rows loop constraints have
 enum class LoopConstraintRate { position, second };
 
-// Fills the workspace at a state with its accelerations and multipliers, after `evaluate_callbacks` and, for loop constraints,
-// after evaluate_loop_constraints has left leverage and opening in the workspace of the loops. states: they follow
-// their rates; else they stand still.
+// Fills the workspace at a state with its accelerations and multipliers, after `evaluate_callbacks` and, for loop
+// constraints, after evaluate_loop_constraints has left leverage and opening in the workspace of the loops. states:
+// they follow their rates; else they stand still.
 void linearize(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &derivatives,
                NewtonWorkspace &work, const SystemState<double> &s, const double *a, const double *lambda,
                LoopConstraintRate loop_constraints, bool states);

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, finite_number, shape_of, valid_name
 from ..errors import ModelError
 from ..parameters import Expression, plain_value, split
@@ -96,7 +97,7 @@ class Body:
         self.mass = 0.0 if mass is None else finite_number(mass, item=item, field="mass")
         self.com = np.zeros(3) if com is None else finite_array(com, (3,), item=item, field="com")
         matrix = np.zeros((3, 3)) if inertia is None else inertia_matrix(inertia, item=item)
-        self.inertia: NDArray[np.float64] = matrix
+        self.inertia: Array = matrix
         if inertia_axes is not None:
             axes = as_rotation_matrix(inertia_axes, item=item, field="inertia_axes")
             self.inertia = axes @ matrix @ axes.T
@@ -242,7 +243,7 @@ class Body:
         return f"<Body {self.name!r}: {self.mass:.6g} kg{modes}>"
 
 
-def inertia_error(mass: float, inertia: NDArray[np.float64]) -> str:
+def inertia_error(mass: float, inertia: Array) -> str:
     """Return the reason why an inertia (3, 3) is impossible for a mass, with principal moments; else ""."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     a, b, c = np.linalg.eigvalsh(inertia).tolist() if xy or xz or yz else sorted((xx, yy, zz))
@@ -297,7 +298,7 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
     )
 
 
-def inertia_matrix(inertia: ArrayLike | str, *, item: str) -> NDArray[np.float64]:
+def inertia_matrix(inertia: ArrayLike | str, *, item: str) -> Array:
     """Return a (3, 3) inertia, kg m2, from three moments, six numbers, a matrix or a dyadic.
 
     Six numbers are xx, yy, zz, xy, xz, yz.

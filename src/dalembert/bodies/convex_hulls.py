@@ -6,17 +6,15 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core import Solid
+from ..arrays import Array
 from ..errors import ModelError
 from .body import Body
 from .shapes import Shape
 from .visuals import Visual, surface_of, visual_of_shape
 
 __all__ = ["Convex", "convex_parts"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

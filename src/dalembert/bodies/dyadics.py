@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 
 __all__ = ["dyadic", "inertia_of_dyadic"]
 
-Array = NDArray[np.float64]
 
 _VECTOR = r"(?:n(?P<{0}>\d*[123])|(?P<{0}_axis>[xyz]))"
 _DYAD = re.compile(_VECTOR.format("a") + r"\s*" + _VECTOR.format("b"))

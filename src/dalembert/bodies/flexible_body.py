@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number, set_fields, shape_of
 from ..errors import ModelError, listed
 from .geometric_stiffening import Stiffening
@@ -31,7 +32,6 @@ from .nodal_matrices import (
 
 __all__ = ["FlexibleBody"]
 
-Array = NDArray[np.float64]
 
 ITEM = "flexible body"
 

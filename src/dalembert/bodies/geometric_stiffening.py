@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite_array, set_fields, shape_of
 
 __all__ = ["SecondOrderLine", "Stiffening"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

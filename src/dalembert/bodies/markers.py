@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array
 from ..parameters import Expression, split
 from .nodal_matrices import carried
@@ -44,11 +44,11 @@ class Marker:
     """
 
     body: Body
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
+    position: Array
+    rotation: Array
     label: str | None = None
-    shape: NDArray[np.float64] | None = None
-    arm: NDArray[np.float64] | None = None
+    shape: Array | None = None
+    arm: Array | None = None
     expressions: dict[str, Expression] = field(default_factory=dict)
 
     @property
@@ -62,12 +62,12 @@ class Marker:
         return f"{self.body.name}.at({x}, {y}, {z})"
 
     @property
-    def foot(self) -> NDArray[np.float64]:
+    def foot(self) -> Array:
         """Position (3,) m, in the undeformed body, of the material point that carries the marker."""
         return self.position if self.arm is None else self.position - self.arm
 
     @property
-    def motion(self) -> NDArray[np.float64] | None:
+    def motion(self) -> Array | None:
         """First-order rotation and translation (6, nm) of the marker, at the end of its arm."""
         return self.shape if self.shape is None or self.arm is None else carried(self.shape, self.arm)
 

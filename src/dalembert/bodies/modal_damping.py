@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, finite_number, shape_of
 from ..errors import ModelError
 
 __all__ = ["Rayleigh", "modal_damping_matrix"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

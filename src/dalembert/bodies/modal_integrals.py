@@ -34,15 +34,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..rotation import skew
 from .flexible_body import FlexibleBody
 from .nodal_matrices import rigid_motions
 
 __all__ = ["ModalIntegrals", "SourceIntegrals", "modal_integrals", "source_integrals"]
 
-Array = NDArray[np.float64]
 
 _LEVI_CIVITA = np.zeros((3, 3, 3))
 for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):

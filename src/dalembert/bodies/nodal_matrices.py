@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 
@@ -23,7 +24,6 @@ __all__ = [
     "size_of",
 ]
 
-Array = NDArray[np.float64]
 
 # matrices from files are rounded: asymmetry and negative eigenvalues below this fraction of the largest are noise
 _SYMMETRY_TOLERANCE = 1e-8

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number, one_of, shape_of
 from ..errors import ModelError
 from ..parameters import Expression, plain_value, split
@@ -66,9 +67,9 @@ class Shape:
     kind: str
     size: dict[str, float]
     mass: float | None
-    com: NDArray[np.float64]
-    inertia: NDArray[np.float64]
-    outline: NDArray[np.float64] | None = None
+    com: Array
+    inertia: Array
+    outline: Array | None = None
     expressions: dict[str, Expression] = field(default_factory=dict)
     surface: Surface | None = None
     file: str | None = None
@@ -275,7 +276,7 @@ def mesh(
     return replace(solid, surface=given, file=file)
 
 
-def _moments(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def _moments(a: Array, b: Array) -> Array:
     """Return 24 times the integral of x x^T over triangles (origin, a, b), per twice their areas, (k, 2, 2)."""
     aa, bb = (np.einsum("ki,kj->kij", p, p) for p in (a, b))
     ab = np.einsum("ki,kj->kij", a, b)
@@ -324,7 +325,7 @@ def _mass(kind: str, mass: float | None, density: float | HasDensity | None, vol
     return number if mass is not None else number * volume
 
 
-def _axial(k: int, along: float, across: float) -> NDArray[np.float64]:
+def _axial(k: int, along: float, across: float) -> Array:
     moments = np.full(3, across)
     moments[k] = along
     return np.diag(moments)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 
 __all__ = ["MAX_TRIANGLES", "Surface"]
 
-Array = NDArray[np.float64]
 
 MAX_TRIANGLES = 5_000_000
 FLAT_VOLUME_TOL = 1e-9  # of the volume of the bounding box: less is round-off of a flat surface

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from .mesh_files import read_surface
 from .shapes import Shape
@@ -48,13 +48,13 @@ class Visual:
 
     kind: str
     size: dict[str, float]
-    position: NDArray[np.float64]
-    rotation: NDArray[np.float64]
+    position: Array
+    rotation: Array
     file: str | None = None
     collision: bool = False
     color: tuple[float, float, float, float] | None = None
     name: str | None = None
-    outline: NDArray[np.float64] | None = None
+    outline: Array | None = None
     path: str | None = None
     surface: Surface | None = None
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..errors import ModelError
 from ..numerics.rank import null_space
 from .branch_search import all_closed_configurations
@@ -12,8 +12,6 @@ from .loop_solver import LoopSolver, SolverOutcome
 
 __all__ = ["all_branches"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 ISOLATED_RANK_TOL = 1e-7  # of the largest singular value; a smaller one means mobility or a nearby fold
 
 

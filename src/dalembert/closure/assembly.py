@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array, random_generator
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
@@ -31,7 +32,6 @@ from .velocity_projection import consistent_velocities
 
 __all__ = ["Assembly", "assemble", "close_loops"]
 
-Array = NDArray[np.float64]
 
 MAX_PREFERENCE_STARTS = 8  # starting points for meeting preferences exactly, unless the preferences outnumber the DOF
 
@@ -253,7 +253,7 @@ def close_loops(
 def _close_meeting_preferences(
     closure: LoopSolver,
     guess: Array,
-    held: NDArray[np.bool_],
+    held: BoolArray,
     hopes: SoftTargets,
     random: np.random.Generator,
     starts: int,
@@ -274,7 +274,7 @@ def _values(names: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
     return dict(names) if isinstance(names, Mapping) else dict.fromkeys(as_name_list(names))
 
 
-def _hold(model: Model, values: Mapping[str, Any]) -> tuple[NDArray[np.bool_], list[CoordinateTarget]]:
+def _hold(model: Model, values: Mapping[str, Any]) -> tuple[BoolArray, list[CoordinateTarget]]:
     """Return the locked tree velocities and the loop constraint targets, for names with values (None: the guess)."""
     marks, loop_constraints = np.zeros(model.nv, dtype=bool), []
     for name, value in values.items():
@@ -308,7 +308,7 @@ def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -
 # ---- failure messages
 
 
-def _failure(closure: LoopSolver, outcome: SolverOutcome, held: NDArray[np.bool_]) -> AssemblyError:
+def _failure(closure: LoopSolver, outcome: SolverOutcome, held: BoolArray) -> AssemblyError:
     """Return the error for loops that stay open: residuals, cause and remedies."""
     model, q = closure.model, outcome.q
     residual = np.abs(closure.loops.gaps(q))

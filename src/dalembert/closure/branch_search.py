@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..numerics.least_squares import levenberg_marquardt
 from .equations import ScaledRows
 
@@ -32,9 +32,6 @@ __all__ = [
     "spread_starts",
 ]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 DUPLICATE_TOL = (
     1e-6  # scaled distance: the same root from two starts agrees to the square root of rounding, also a double one

@@ -17,15 +17,13 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..model import Model
 from ..numerics.least_squares import LeastSquaresProblem
 from .loop_equations import LoopEquations
 
 __all__ = ["Equations", "RelativeEquations", "ScaledRows"]
-
-Array = NDArray[np.float64]
 
 
 class Equations(Protocol):
@@ -82,7 +80,7 @@ class ScaledRows(LeastSquaresProblem, Protocol):
     """
 
     @property
-    def groups(self) -> Sequence[NDArray[np.intp]]:
+    def groups(self) -> Sequence[IndexArray]:
         """Rows of each connection."""
         ...
 
@@ -119,7 +117,7 @@ class RelativeEquations:
         held = np.where(self._levels == 0, 1.0 / loops.column_scales[self._places], 0.0)
         self.row_scales = np.concatenate([np.where(let_go, 0.0, loops.row_scales), held])
 
-    def _driven_rows(self) -> NDArray[np.bool_]:
+    def _driven_rows(self) -> BoolArray:
         model = self.model
         rows = np.zeros(model.nc, dtype=bool)
         rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.cache import cached_per_model
 
 __all__ = ["axis_reversal_mask", "loop_constraints_with_axes", "periodic_angles", "reversed_axes", "turning_angles"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
-
 
 @cached_per_model
-def periodic_angles(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def periodic_angles(model: Model) -> tuple[IndexArray, IndexArray]:
     """Return the indices in q and in v of the tree angles with a period of one turn.
 
     Angles in couplings are not periodic: a turn of a wheel is part of a turn of the other.
@@ -87,7 +83,7 @@ def axis_reversal_mask(model: Model, q: Array) -> BoolArray:
 
 
 @cached_per_model
-def _loop_constraint_axes(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Array]:
+def _loop_constraint_axes(model: Model) -> tuple[tuple[str, ...], IndexArray, Array]:
     """Return names (k), and for both ends of such constraints the bodies (2, k) and the axes in body axes (2, k, 3)."""
     names, bodies, axes = [], [], []
     for loop_constraint in model.forest.loop_constraints:

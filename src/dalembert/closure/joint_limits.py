@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 from .named_velocities import named_velocities
 
 __all__ = ["Bounds"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

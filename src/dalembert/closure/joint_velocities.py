@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.joints import Joint
 from ..model import Model
 from .named_velocities import NamedVelocities
 from .relative_pose import joint_speeds
 
 __all__ = ["cut_speeds_of_twist", "speed_rows"]
-
-Array = NDArray[np.float64]
 
 
 def speed_rows(dofs: NamedVelocities, q: Array) -> Array:

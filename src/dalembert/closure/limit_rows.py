@@ -14,16 +14,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..model import Model
 from ..model.cache import cached_per_model
 from .equations import RelativeEquations
 from .scaled_equations import CoordinateMeasure, measures_of
 
 __all__ = ["HeldLimits", "hold_limits"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

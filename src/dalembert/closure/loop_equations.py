@@ -14,15 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
 from ..model.cache import cached_per_model
 
 __all__ = ["LoopEquations"]
 
-Array = NDArray[np.float64]
 
 MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid
 
@@ -74,7 +73,7 @@ class LoopEquations:
         """Return the same equations with zero scale for rows on velocities only."""
         return replace(self, row_scales=np.where(self.model.holonomic, self.row_scales, 0.0))
 
-    def without(self, rows: NDArray[np.bool_]) -> LoopEquations:
+    def without(self, rows: BoolArray) -> LoopEquations:
         """Return the same equations with zero scale for masked rows (nc,)."""
         return replace(self, row_scales=np.where(rows, 0.0, self.row_scales))
 

@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..connections.constraints.chains import KinematicChain
 from ..errors import ModelError
 from ..model import Model
@@ -38,8 +39,6 @@ __all__ = [
     "SolverOutcome",
 ]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 PREFERENCE_WEIGHT = 0.1  # factor by which a preferred coordinate moves less
 MIN_USEFUL_STEP = 1e-6  # rad, or characteristic lengths: a smaller step gains its square, which is rounding
@@ -175,7 +174,7 @@ class LoopSolver:
         return self.loops.difference(q0, self.unwrap_angles(q1, q0, np.zeros(self.nv, dtype=bool)))
 
     @property
-    def groups(self) -> list[NDArray[np.intp]]:
+    def groups(self) -> list[IndexArray]:
         """Rows of each connection, then those of each target."""
         owners = np.array(self.model.constraint_connections)
         sizes = np.cumsum([len(owners), *(len(target.turns) for target in self.extra)])

@@ -15,9 +15,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text
+from ..arrays import Array
 from ..checks import checked, finite_number
 from ..model import Model, as_model
 from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
@@ -34,8 +35,6 @@ from .ungrounded_parts import find_ungrounded_parts
 
 __all__ = ["Mobility", "mobility"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 NEARLY_TOL = 1e-4
 """Scaled singular values below this that are not zero (see `CLOSED_RANK_TOL`) are reported as nearly singular. Closing

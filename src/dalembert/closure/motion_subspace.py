@@ -19,9 +19,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array, IndexArray
 from ..checks import checked, finite_array, one_of, positive
 from ..errors import ModelError, SingularityError
 from ..model import as_model
@@ -34,7 +35,6 @@ from .position_solver import start_of
 
 __all__ = ["MotionSpace", "equations_of", "motion_space"]
 
-Array = NDArray[np.float64]
 
 METHODS = ("gauss", "qr", "svd", "gram-schmidt")
 
@@ -70,7 +70,7 @@ class MotionSpace(ArrayAnswer):
     method: str
     B: Array
     R: Array
-    rows: NDArray[np.intp]
+    rows: IndexArray
     condition: float
     refreshed: bool = False
     columns: tuple[int, ...] | None = None
@@ -284,7 +284,7 @@ def motion_space(
     return _space(equations, at, t, v, method, B, columns, every, rows)
 
 
-def _independent(equations: Equations, J: Array) -> NDArray[np.intp]:
+def _independent(equations: Equations, J: Array) -> IndexArray:
     """Return the indices of independent rows of J."""
     return independent_rows(speed_scales(equations, J)[:, None] * J * equations.column_scales)
 
@@ -336,7 +336,7 @@ def _space(
     B: Array,
     columns: tuple[int, ...] | None,
     J: Array,
-    rows: NDArray[np.intp],
+    rows: IndexArray,
 ) -> MotionSpace:
     """Return the space with given B, from all rows of J and the independent ones, with one factorisation."""
     from scipy.linalg import lu_solve

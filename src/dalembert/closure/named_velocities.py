@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..compile.names import full_names
 from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 
 __all__ = ["NamedVelocities", "as_name_list", "named_velocities"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +46,7 @@ class NamedVelocities:
         return [self.model.speed_names[k] for k in self.columns] + [_cut_names(self.model)[k] for k in self.cut]
 
     @property
-    def mask(self) -> NDArray[np.bool_]:
+    def mask(self) -> BoolArray:
         """Mask (nv,) of the tree velocities among them."""
         marks = np.zeros(self.model.nv, dtype=bool)
         marks[self.columns] = True

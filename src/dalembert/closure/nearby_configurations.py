@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..numerics.rank import null_space, numerical_rank, singular_values
 from .loop_equations import LoopEquations
 from .loop_solver import LoopSolver
 
 __all__ = ["closed_neighbours", "general_mobility"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 N_NEIGHBOURS = 5
 

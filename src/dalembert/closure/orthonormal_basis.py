@@ -8,13 +8,11 @@ Garcia de Jalon and Bayo 1994, (3.47)-(3.52), after Liang and Lance 1985.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from .equations import Equations
 
 __all__ = ["gram_schmidt", "jacobian_rate"]
-
-Array = NDArray[np.float64]
 
 
 def gram_schmidt(P: Array, Pd: Array | None = None) -> tuple[Array, Array]:

@@ -8,8 +8,8 @@ with f the planar degrees of freedom of a connection between two bodies; a coupl
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..model import Model
@@ -20,8 +20,6 @@ from .nearby_configurations import closed_neighbours
 
 __all__ = ["planar_count"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 ROUNDOFF_TOL = 1e-9
 

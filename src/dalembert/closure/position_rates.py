@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text, range_text
+from ..arrays import Array
 from ..checks import checked
 from ..errors import ModelError, SingularityError
 from ..numerics.factorization import Factors, factor
@@ -22,8 +23,6 @@ from .equations import Equations
 from .position_solver import start_of
 
 __all__ = ["RateResult", "find_rates", "jerk_terms", "speed_scales"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

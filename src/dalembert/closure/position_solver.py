@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer
+from ..arrays import Array
 from ..checks import checked, finite_array, one_of, positive
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..numerics.factorization import SOLVERS, Factors, factor
@@ -24,7 +25,6 @@ from .equations import Equations
 
 __all__ = ["PositionResult", "find_position", "start_of"]
 
-Array = NDArray[np.float64]
 
 STEP_FRACTIONS = (1.0, 1 / 2, 1 / 3, 1 / 6, 1 / 12, 1 / 24, 1 / 100, 1 / 1000)
 

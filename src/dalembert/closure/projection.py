@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..numerics.least_squares import LeastSquaresProblem
 from ..numerics.rank import ROW_RANK_TOL, pseudo_inverse
 
 __all__ = ["CLOSED_TOL", "PATH_CLOSED_TOL", "STALLED_TOL", "Projection", "project", "project_batch"]
 
-Array = NDArray[np.float64]
 
 # largest scaled residuals of configurations that count as closed
 CLOSED_TOL = 1e-12  # regular positions: a hundred roundings of loops of some ten links
@@ -36,7 +35,7 @@ class Projection(NamedTuple):
 def project(
     equations: LeastSquaresProblem,
     q: Array,
-    free: NDArray[np.bool_],
+    free: BoolArray,
     *,
     tolerance: float = CLOSED_TOL,
     accepted: float = STALLED_TOL,

@@ -9,8 +9,8 @@ contradict each other.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import listed
 from ..model import Model
 from ..model.connection_loads import weightless_loads
@@ -25,7 +25,6 @@ __all__ = [
     "nearly_conflicting_constraints",
 ]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_FACTOR = 8.0  # times the rounding error
 RANK_GAP = (1e-13, 1e-8)  # singular values, of the largest: zero below, and clearly not zero above

@@ -14,15 +14,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..connections.joints import Joint
 from ..model import Model
 
 __all__ = ["RelativeMotion", "joint_pose_error", "joint_speeds", "relative"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

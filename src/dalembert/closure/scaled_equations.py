@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import finite_number
 from ..compile.names import full_names
 from ..connections.constraints.ropes import Rope
@@ -33,8 +33,6 @@ __all__ = [
     "ropes_of",
 ]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 TWO_PI = 2 * np.pi
 
@@ -199,7 +197,7 @@ class ScaledEquations:
         equations: Equations,
         held: Mapping[CoordinateMeasure, float] | None = None,
         t: float = 0.0,
-        clocks: NDArray[np.bool_] | None = None,
+        clocks: BoolArray | None = None,
     ) -> None:
         self.equations, self.t, self.held = equations, t, dict(held or {})
         self.nv, self.nq = equations.nv, equations.nq
@@ -276,7 +274,7 @@ class ScaledEquations:
         x[..., turns] -= TWO_PI * np.round(x[..., turns] / TWO_PI)
         return np.asarray(x)
 
-    def genuine(self, q: Array, rows: IndexArray | None = None) -> NDArray[np.bool_]:
+    def genuine(self, q: Array, rows: IndexArray | None = None) -> BoolArray:
         """Return the mask of configurations (..., nq) without opposed axes, which close for the joints too.
 
         With `rows`, only joints that these belong to are checked.

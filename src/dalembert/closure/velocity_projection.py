@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array
 from ..errors import AssemblyError, SingularityError, listed
 from ..model import Model, as_model
@@ -27,7 +28,6 @@ from .starts.chain_targets import ChainRateTarget
 
 __all__ = ["consistent_accelerations", "consistent_velocities", "preferred_velocities"]
 
-Array = NDArray[np.float64]
 Fixed = str | Iterable[str] | Mapping[str, ArrayLike]
 
 MIN_PARTICIPATION = 1e-6  # share of a motion; a velocity below it does not take part
@@ -236,7 +236,7 @@ def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array,
     return target
 
 
-def _root_of_inertia(model: Model, q: Array, loops: LoopEquations, free: NDArray[np.bool_]) -> Array:
+def _root_of_inertia(model: Model, q: Array, loops: LoopEquations, free: BoolArray) -> Array:
     """Return L of M = L L^T in scaled free velocities.
 
     DOF without inertia get a small one, so that they follow.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["BodyLayout", "BodySlot", "ModalTables", "modes_of", "refuse_flexible", "second_order"]
-
-Array = NDArray[np.float64]
 
 
 def modes_of(body: Body) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..errors import ModelError
 from ..system.topology import Forest, TreeJoint
 from .body_layout import BodySlot
@@ -18,7 +19,6 @@ from .schema import Rows, number, table
 
 __all__ = ["flatten_bodies", "joint_markers"]
 
-Array = NDArray[np.float64]
 
 _LOWER = [0, 1, 2, 4, 5, 8]  # of a symmetric 3 x 3: xx xy xz yy yz zz
 

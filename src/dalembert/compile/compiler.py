@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..connections.constraints.chain_reach import reach_of
 from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.ropes import Rope
@@ -30,8 +31,6 @@ from .program_tables import ConnectionProgramTables
 from .time_laws import LawTables, flatten_drives
 
 __all__ = ["Compiled", "compile_system", "random_coordinates"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class Compiled:
     elements: ElementTables
     callback_laws: tuple[Any, ...]
     drives: tuple[Drive, ...]
-    independent: NDArray[np.bool_]
+    independent: BoolArray
     numbers: ParameterMap
 
 
@@ -182,7 +181,7 @@ def random_coordinates(forest: Forest, names: Names, rng: np.random.Generator, s
 
 def _row_elimination_order(
     skeleton: _Skeleton, forest: Forest, names: Names
-) -> tuple[dict[str, NDArray[np.int32]], NDArray[np.bool_]]:
+) -> tuple[dict[str, NDArray[np.int32]], BoolArray]:
     """Return the elimination order of constraint rows, and the mask of rows that are always needed."""
     starts = np.cumsum([0] + [len(rows_of(c)) for c in names.closures])
     order = np.concatenate([np.arange(starts[k], starts[k + 1]) for k in loop_constraint_order(forest)]).astype(
@@ -197,7 +196,7 @@ def _row_elimination_order(
     return {"all_rows": order, "independent_rows": order[independent[order]]}, independent
 
 
-def _holonomic(names: Names, drives: Iterable[Drive]) -> NDArray[np.bool_]:
+def _holonomic(names: Names, drives: Iterable[Drive]) -> BoolArray:
     """Return the mask of rows that constrain positions; rows driven by velocity or acceleration are excluded."""
     bound = names.holonomic.copy()
     for drive in drives:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.connection import Connection
 from ..connections.constraints.geometric import AxisAngle
 from ..connections.joints import Joint
@@ -20,7 +20,6 @@ from ..system import System
 
 __all__ = ["replace_driven_angles"]
 
-Array = NDArray[np.float64]
 
 PARALLEL_TOL = 1e-9  # components of unit vectors
 

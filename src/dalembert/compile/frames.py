@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..connections.constraints.geometric import Constraint
 from ..connections.elements.signals import Sensor
@@ -21,8 +21,6 @@ from ..system.topology import Forest
 from .body_layout import BodyLayout, modes_of
 
 __all__ = ["FrameMap", "row_axes"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

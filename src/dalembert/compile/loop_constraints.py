@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.constraints.ropes import Rope
@@ -21,8 +22,6 @@ from .program_tables import ConnectionProgramTables
 from .schema import Rows, number
 
 __all__ = ["characteristic_lengths", "flatten_loop_constraints", "loop_constraint_order", "nonredundant_rows", "scales"]
-
-Array = NDArray[np.float64]
 
 
 def flatten_loop_constraints(
@@ -87,7 +86,7 @@ def _kind(element: Joint | Constraint) -> dict[str, Any]:
 # ---- selection and order of rows
 
 
-def nonredundant_rows(pivots: Array, names: Names) -> NDArray[np.bool_]:
+def nonredundant_rows(pivots: Array, names: Names) -> BoolArray:
     """Return the mask (nc,) of rows that are not redundant within their loop constraint everywhere.
 
     A planar loop of spatial joints has three such rows. They depend on the others in every configuration, closed or

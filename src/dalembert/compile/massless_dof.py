@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray, IndexArray
 from ..connections.drives import Drive
 from ..connections.joints import CustomJoint, Joint
 from ..errors import ModelError
@@ -25,7 +25,6 @@ __all__ = [
     "regularizing_inertia",
 ]
 
-Array = NDArray[np.float64]
 
 ZERO_INERTIA_TOL = (
     1e-13  # of the largest inertia that a degree of freedom could have with the same bodies: round-off of an exact zero
@@ -41,7 +40,7 @@ def massless_dof(
     names: Names,
     q: Array,
     *,
-    held: NDArray[np.bool_] | None = None,
+    held: BoolArray | None = None,
     rows: Array | None = None,
 ) -> list[str]:
     """Return the names of velocities without inertia at q (nq,): null directions of the mass matrix.
@@ -124,7 +123,7 @@ def _carried(forest: Forest, names: Names, k: int) -> list[str]:
     return found
 
 
-def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
+def _turns(forest: Forest, names: Names) -> BoolArray:
     """Return the mask (nv,) of velocities that are angular rates."""
     turns = np.zeros(len(names.speeds), dtype=bool)
     for joint in forest.joints:
@@ -132,7 +131,7 @@ def _turns(forest: Forest, names: Names) -> NDArray[np.bool_]:
     return turns
 
 
-def _idle(M: Array, scale: Array, some: NDArray[np.intp], prefer: Array, rows: Array | None) -> set[int]:
+def _idle(M: Array, scale: Array, some: IndexArray, prefer: Array, rows: Array | None) -> set[int]:
     """Return a minimal set of DOF to remove so that no permitted motion is without inertia.
 
     As few as possible, one for each independent motion of this kind; first those with a large `prefer` (nv,).
@@ -209,7 +208,7 @@ class _PointBodies:
                 mass[parent] = both
         return sizes
 
-    def idle_dofs(self, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None) -> set[int]:
+    def idle_dofs(self, forest: Forest, names: Names, q: Array, held: BoolArray | None) -> set[int]:
         """Return the DOF of rigid bodies without inertia, judged by the terms of their pivots.
 
         Articulated inertias P, from the tips inward, and N, the size of all terms whose rounding is in P:
@@ -314,7 +313,7 @@ def has_modes(forest: Forest) -> bool:
     return any(body.flexible is not None for body in forest.system.bodies.values())
 
 
-def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> NDArray[np.bool_]:
+def needs_no_inertia(forest: Forest, names: Names, drives: tuple[Drive, ...]) -> BoolArray:
     """Return the mask (nv,) of DOF that need no inertia: driven, given by time, and massless joints.
 
     Joints that carry no mass at all have poses; kernels that need their accelerations raise an error.
@@ -358,7 +357,7 @@ def regularizing_inertia(model: _core.Model, forest: Forest, names: Names, q: Ar
 
 
 def check_massless_dof(
-    skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: NDArray[np.bool_] | None = None
+    skeleton: _core.Model, forest: Forest, names: Names, q: Array, held: BoolArray | None = None
 ) -> None:
     """Raise an error for DOF without inertia, except `held` (nv,), at a generic configuration q."""
     weak = massless_dof(skeleton, forest, names, q, held=held)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import BoolArray
 from ..checks import set_fields
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
@@ -88,8 +88,8 @@ class Names:
     cut_nv: int = field(init=False)
     rows: tuple[str, ...] = field(init=False)
     row_connections: tuple[str, ...] = field(init=False)
-    holonomic: NDArray[np.bool_] = field(init=False)
-    closing: NDArray[np.bool_] = field(init=False)
+    holonomic: BoolArray = field(init=False)
+    closing: BoolArray = field(init=False)
     connections: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:

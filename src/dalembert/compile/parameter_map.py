@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.constraints.cams import CamFollower
@@ -44,7 +45,6 @@ from .schema import number, table
 
 __all__ = ["ParameterGroup", "ParameterMap", "collect_parameters", "law_fields"]
 
-Array = NDArray[np.float64]
 
 _PLACE = ("x", "y", "z", "rx", "ry", "rz")
 _PLACE_UNITS = ("m", "m", "m", "rad", "rad", "rad")
@@ -127,7 +127,7 @@ class ParameterMap:
         return tuple(unit for group in self.groups for unit in group.units)
 
     @cached_property
-    def firsts(self) -> NDArray[np.intp]:
+    def firsts(self) -> IndexArray:
         """First index of each group."""
         return np.array([group.first for group in self.groups], dtype=np.intp)
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..checks import set_fields
 from ..connections.constraints.chains import KinematicChain
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["check_values", "substitute_parameters"]
-
-Array = NDArray[np.float64]
 
 
 def substitute_parameters(system: System, numbers: ParameterMap, values: Array, *, physical: bool = True) -> System:

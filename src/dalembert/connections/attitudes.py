@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError
 from ..provenance import record_makers
@@ -34,8 +35,6 @@ __all__ = [
     "attitude_start",
     "with_attitude",
 ]
-
-Array = NDArray[np.float64]
 
 
 class Attitude:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..rotation import quaternion
 from .attitudes import Attitude
 from .joints import Joint
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .constraints.couplings import CoordinateConnection
 
 __all__ = ["Drive", "PoseDrive"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number, positive, positive_number, set_fields, set_finite, shape_of
 from ..errors import ModelError
 from ..parameters import Expression, split
@@ -188,7 +189,7 @@ class Ramp:
             rise * 2 * math.pi / self.duration**2 * math.sin(turn),
         )
 
-    def discontinuity_times(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return the start and end times within an interval, s."""
         ends = np.array([self.begin, self.begin + self.duration])
         return ends[(ends >= t_start) & (ends <= t_end)]
@@ -260,7 +261,7 @@ class Spline:
         table = finite_array(values, shape, item="Spline.columns", field="values")
         return tuple(cls(times, column, degree) for column in table.T)
 
-    def pieces(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def pieces(self) -> tuple[Array, Array]:
         """Return the ends of its polynomial pieces (n + 1,), s, and their coefficients (n, degree + 1).
 
         Coefficients run from the constant upwards, each piece in the time since it began.
@@ -271,7 +272,7 @@ class Spline:
         whole = np.flatnonzero(np.diff(curve.x) > 0)
         return np.append(curve.x[whole], curve.x[-1]), np.ascontiguousarray(curve.c[::-1, whole].T)
 
-    def discontinuity_times(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return the times in an interval at which its polynomials change noticeably, s.
 
         At a knot the highest derivative jumps. For a finely sampled table the jump is negligible.
@@ -279,7 +280,7 @@ class Spline:
         ends, pieces = self.pieces()
         width = np.maximum(np.diff(ends)[1:], np.diff(ends)[:-1])
         change = np.abs(np.diff(pieces[:, -1])) * width**self.degree
-        knots: NDArray[np.float64] = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
+        knots: Array = ends[1:-1][change > 1e-9 * np.ptp(np.asarray(self.values))]
         return np.asarray(knots[(knots >= t_start) & (knots <= t_end)])
 
     def __call__(self, t: float) -> Triple:
@@ -378,7 +379,7 @@ class Integral:
         own = getattr(self.law, "integral", None)
         return self.start + (own(t) if own else quadrature(lambda s: self.law(s)[0], t)), value, rate
 
-    def discontinuity_times(self, t_start: float, t_end: float) -> NDArray[np.float64]:
+    def discontinuity_times(self, t_start: float, t_end: float) -> Array:
         """Return the discontinuity times of the integrand in an interval, s."""
         return discontinuity_times_of(self.law, t_start, t_end)
 
@@ -512,7 +513,7 @@ def _times(value: Any, factor: float) -> Any:
 
 
 @checked("t_start", "t_end")
-def discontinuity_times_of(law: Any, t_start: float, t_end: float) -> NDArray[np.float64]:
+def discontinuity_times_of(law: Any, t_start: float, t_end: float) -> Array:
     """Return the discontinuity times of a law in an interval, s; empty if it declares none."""
     declared = getattr(law, "discontinuity_times", ())
     times = np.asarray(declared(t_start, t_end) if callable(declared) else declared, dtype=float).ravel()

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, positive, set_fields, set_finite, shape_of
 from ..errors import ModelError
 
 __all__ = ["LinearInterpolation", "MonotoneSpline", "Piecewise", "Pulse", "Step", "ZeroOrderHold"]
 
-Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
 OUTER_TIME = 1e300  # s: outer ends of the first and last piece of a law that is extended outside

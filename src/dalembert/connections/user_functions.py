@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_array, shape_of
 from ..errors import ModelError, UserFunctionError
 
@@ -27,7 +28,7 @@ __all__ = [
 N_SAMPLES = 400  # times of a run at which functions are sampled for jumps
 
 
-def check_discontinuity_times(given: Any, *, item: str) -> NDArray[np.float64]:
+def check_discontinuity_times(given: Any, *, item: str) -> Array:
     """Return discontinuity times, as given."""
     if isinstance(given, tuple) and not given:
         return np.zeros(0)

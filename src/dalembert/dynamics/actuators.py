@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array
 from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
 from ..connections.elements import HillMuscle
@@ -17,7 +17,6 @@ from ..model import Model
 
 __all__ = ["Actuators", "StateSamples"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = 1e-6  # finite difference, relative to the magnitude of an input or a state
 

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, count_text, list_text, model_axes
+from ..arrays import Array
 from ..closure.relative_pose import joint_speeds, relative
 from ..errors import ModelError
 from ..model import ConnectionLoads, Model
@@ -18,7 +18,6 @@ from .actuators import StateSamples
 
 __all__ = ["InverseDynamicsResult"]
 
-Array = NDArray[np.float64]
 
 MAX_LISTED = 30  # lines of a table
 

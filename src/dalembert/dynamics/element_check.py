@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import Answer, count_text
+from ..arrays import Array, BoolArray
 from ..checks import checked, finite_number, random_generator
 from ..connections.elements.element import MEASURES, Element
 from ..errors import DalembertError, ModelError
@@ -16,8 +16,6 @@ from ..numerics.rank import STEP_RANK_TOL, numerical_rank, singular_values
 from .element_test_systems import Trial
 
 __all__ = ["ElementReport", "check_element"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -265,7 +263,7 @@ class _Check:
         step[column] = h
         return (self._raw(inputs + step) - self._raw(inputs - step)) / (2 * h)
 
-    def _slopes(self) -> tuple[float, NDArray[np.bool_], Array]:
+    def _slopes(self) -> tuple[float, BoolArray, Array]:
         """Return the largest difference of slopes by two steps, the mask of rough points, and the slopes of forces.
 
         Slopes are (points, measures, 2 measures): with respect to measures and to rates.
@@ -374,7 +372,7 @@ class _Check:
             self.notes.append(f"its forces are dependent: {rank} directions of {m}")
         return rank, idle
 
-    def _in_the_core(self, smooth: NDArray[np.bool_]) -> tuple[float, float]:
+    def _in_the_core(self, smooth: BoolArray) -> tuple[float, float]:
         """Return the errors of derivatives and of objectivity, on a few points where the law is smooth."""
         if self.element.sources:
             self.notes.append(f"not tested in the core: it uses outputs of others, {', '.join(self.element.sources)}")

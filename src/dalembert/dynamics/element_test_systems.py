@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.elements.element import Element
 from ..connections.joints import Prismatic
 from ..rotation import axis_angle, quaternion_from_matrix
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..model import Model
 
 __all__ = ["Trial"]
-
-Array = NDArray[np.float64]
 
 
 class Trial:

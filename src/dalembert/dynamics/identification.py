@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..checks import checked, finite_array, positive
 from ..errors import ModelError
 from ..numerics.rank import base_columns
 
 __all__ = ["IdentifiedParameters", "identify"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "identify"
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer
+from ..arrays import Array, IndexArray
 from ..checks import checked
 from ..errors import ModelError
 from ..model import Model, as_model
@@ -30,7 +31,6 @@ from ..system import System
 
 __all__ = ["BaseParameters", "base_parameters", "inertial_parameter_names", "inertial_parameters", "regressor"]
 
-Array = NDArray[np.float64]
 
 _LABELS = ("mass", "moment.x", "moment.y", "moment.z", "J.xx", "J.xy", "J.xz", "J.yy", "J.yz", "J.zz")
 
@@ -163,7 +163,7 @@ class BaseParameters(ArrayAnswer):
     """
 
     names: tuple[str, ...]
-    independent: NDArray[np.intp]
+    independent: IndexArray
     combinations: Array
     unidentifiable: tuple[str, ...]
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_number, one_of
 from ..errors import ModelError, SingularityError, listed
 from ..model import Model, as_model
@@ -39,7 +40,6 @@ from .single_state import efforts_by_cut_joint, efforts_of_state
 
 __all__ = ["inverse_dynamics"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "inverse_dynamics"
 MAX_MISSING_FORCE = 1e-8  # part of the needed force that may be missing

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text, list_text, range_text
+from ..arrays import Array
 from ..checks import checked, finite_array
 from ..closure.named_velocities import as_name_list
 from ..errors import ModelError, SingularityError
@@ -21,7 +22,6 @@ from .loop_multipliers import LoopProjection
 
 __all__ = ["MomentArms", "moment_arms"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "moment_arms"
 

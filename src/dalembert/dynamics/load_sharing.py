@@ -17,11 +17,11 @@ least squares.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 __all__ = ["share_efforts"]
 
-Array = NDArray[np.float64]
 
 REGULARIZATION = 1e-11  # e of (2), in scaled equations
 MAX_ITERATIONS = 80  # interior-point steps

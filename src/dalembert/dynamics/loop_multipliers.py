@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..closure.loop_equations import LoopEquations
 from ..errors import ModelError
 from ..numerics.rank import ROW_RANK_TOL, significant
 from .actuators import Actuators, StateSamples
 
 __all__ = ["LoopProjection", "check_closed"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +50,9 @@ class LoopProjection:
         return self.loops.column_scales
 
     @property
-    def dofs(self) -> NDArray[np.intp]:
+    def dofs(self) -> IndexArray:
         """Number of motions that the loops allow, (n,)."""
-        left: NDArray[np.intp] = len(self.columns) - (self.inverse > 0).sum(axis=1)
+        left: IndexArray = len(self.columns) - (self.inverse > 0).sum(axis=1)
         return left
 
     @property

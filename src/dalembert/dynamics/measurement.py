@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..closure.loop_equations import LoopEquations
 from ..closure.projection import STALLED_TOL, project_batch
 from ..errors import ModelError
@@ -34,7 +35,6 @@ from .smoothing_splines import Smoothing, times_of
 
 __all__ = ["measured_motion"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
 _FORCES = ("tau", "lam", "loads", "constraint_effort", "unique", "energy")

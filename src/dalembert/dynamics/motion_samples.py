@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections.laws import as_law
 from ..errors import ModelError
 from ..model import Model
@@ -18,7 +18,6 @@ from .smoothing_splines import Smoothing
 
 __all__ = ["MotionSamples"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "measured_motion"
 NOISE_RATIO = 1.5  # ratio of third to second differences; 1.83 for white noise

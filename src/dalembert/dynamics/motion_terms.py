@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..checks import checked, finite_array
 from ..model import Model, as_model
 from ..model.interpolation import attitudes
@@ -28,8 +29,6 @@ from ..system import System
 __all__ = ["ForceTerms", "coriolis_forces", "coriolis_matrix", "force_terms", "gravity_forces"]
 
 _TERMS = ("total", "inertia", "coriolis", "gravity", "elastic", "damping", "friction", "elements")
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

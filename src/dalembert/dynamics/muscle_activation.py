@@ -13,14 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from .actuators import Actuators
 
 __all__ = ["ActivationLimits"]
 
-Array = NDArray[np.float64]
 
 MIN_ACTIVATION = 0.01  # activation stays positive, so that its rate is defined
 

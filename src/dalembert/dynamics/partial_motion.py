@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.driven.driven_state import driven_positions
 from ..closure.driven.prescribed_velocities import Prescribed
 from ..closure.loop_equations import LoopEquations
@@ -19,8 +19,6 @@ from ..result import Result
 from ..simulation import simulate
 
 __all__ = ["driven_motion_of"]
-
-Array = NDArray[np.float64]
 
 
 def driven_motion_of(

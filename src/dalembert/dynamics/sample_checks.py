@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array
 from ..errors import ModelError
 from ..model import Model
@@ -14,8 +14,6 @@ from ..result import Result
 from .actuators import StateSamples
 
 __all__ = ["samples_of"]
-
-Array = NDArray[np.float64]
 
 
 def samples_of(

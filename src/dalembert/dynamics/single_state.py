@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..closure.loop_equations import LoopEquations
 from ..errors import DalembertError
 from ..model import Model
@@ -22,8 +22,6 @@ from .actuators import Actuators, StateSamples
 from .effort_result import InverseDynamicsResult
 
 __all__ = ["efforts_by_cut_joint", "efforts_of_state"]
-
-Array = NDArray[np.float64]
 
 MAX_KNOWN = 64  # sets of actuators remembered per model
 

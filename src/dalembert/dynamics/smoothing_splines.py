@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..checks import finite_array, not_negative, positive
 from ..errors import ModelError
 
 __all__ = ["Smoothing", "times_of"]
 
-Array = NDArray[np.float64]
 
 _DEGREE = 5
 MIN_SAMPLES = 8  # samples for a spline of degree five with a penalty
@@ -85,10 +84,10 @@ class Smoothing:
         off = float(np.sqrt(np.mean((basis.at(times, c, 0) - samples) ** 2)))
         return basis.at(t, c, 0), basis.at(t, c, 1), basis.at(t, c, 2), off
 
-    def _known(self, name: str, t: Array, values: Array, item: str) -> NDArray[np.bool_]:
+    def _known(self, name: str, t: Array, values: Array, item: str) -> BoolArray:
         """Return the mask of known samples; raise an error for gaps that are too long."""
         what = f"samples of {name!r}"
-        known: NDArray[np.bool_] = np.asarray(~np.isnan(values).any(axis=1))
+        known: BoolArray = np.asarray(~np.isnan(values).any(axis=1))
         if np.isinf(values).any():
             raise ModelError(item, what, np.inf, "every number must be finite, or NaN for a missing sample")
         if known.sum() < MIN_SAMPLES:

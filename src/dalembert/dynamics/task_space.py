@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
 from ..answer import ArrayAnswer, range_text
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array
@@ -32,7 +33,6 @@ from ..system import System
 
 __all__ = ["Ellipsoid", "Manipulability", "OperationalSpace", "manipulability", "operational_space"]
 
-Array = NDArray[np.float64]
 
 _ROWS = {"pose": slice(0, 6), "rotation": slice(0, 3), "position": slice(3, 6)}
 RANK_TOL = 1e-10  # of the largest eigenvalue of J M^-1 J^T, which is a square; smaller ones are immovable directions

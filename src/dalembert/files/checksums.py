@@ -12,20 +12,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 __all__ = ["block_checksum", "check_checksum", "with_checksum"]
 
 _KEY = "seal"
 
 
-def with_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> str:
+def with_checksum(note: Mapping[str, Any], arrays: Mapping[str, Array] | None = None) -> str:
     """Return a note as JSON, with the checksum of it and of its arrays (any shape)."""
     plain = json.loads(json.dumps(note))
     return json.dumps({**plain, _KEY: _digest(plain, arrays or {})})
 
 
-def check_checksum(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]] | None = None) -> None:
+def check_checksum(note: Mapping[str, Any], arrays: Mapping[str, Array] | None = None) -> None:
     """Raise ValueError unless a note, as read back, and its arrays match its checksum."""
     plain = {key: value for key, value in note.items() if key != _KEY}
     if _digest(plain, arrays or {}) != note.get(_KEY):
@@ -37,7 +38,7 @@ def block_checksum(block: bytes, start: int) -> bytes:
     return hashlib.blake2b(block, digest_size=8, salt=start.to_bytes(16, "little")).digest()
 
 
-def _digest(note: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]) -> str:
+def _digest(note: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
     found = hashlib.sha256(json.dumps(note, sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name], dtype="<f8")

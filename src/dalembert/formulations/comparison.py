@@ -8,7 +8,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text
 from ..checks import checked
@@ -21,7 +21,6 @@ from .setting import setting
 
 __all__ = ["ComparedFormulation", "Comparison", "compare", "deviations"]
 
-Array = NDArray[np.float64]
 
 AGREEMENT_TOL = (
     1e-6  # relative to the largest acceleration: above the errors of eighth-order differences and redundant rows

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import SingularityError
 from ..numerics.rank import numerical_rank
 from .setting import RANK_TOL
 
 __all__ = ["constrained"]
 
-Array = NDArray[np.float64]
 
 SINGULAR_TOL = 1e-12  # inertia along the null space of the rows, relative to the largest
 

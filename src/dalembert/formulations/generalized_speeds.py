@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of
 from ..connections.formulas.differentiation import Rate
 from ..connections.formulas.expressions import Program
@@ -20,7 +20,6 @@ from .setting import ModelAtState
 
 __all__ = ["Speeds", "chosen_speeds"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "Kane's speeds"
 _PARTS = {"angular_velocity": 0, "velocity": 3}

@@ -25,16 +25,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked
 from ..model import Model, State
 from ..system import System
 from .kane_equations import KaneEquations, kane
 
 __all__ = ["GibbsAppell", "gibbs_appell"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

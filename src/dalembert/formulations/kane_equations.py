@@ -24,8 +24,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, IndexArray
 from ..checks import checked
 from ..errors import SingularityError
 from ..model import Model, State
@@ -35,8 +36,6 @@ from .generalized_speeds import Speeds, chosen_speeds
 from .setting import RANK_TOL, ModelAtState, setting
 
 __all__ = ["KaneEquations", "kane"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +207,7 @@ def kane(
     return KaneEquations(here, chosen.names, chosen.Y, chosen.z, chosen.bias, inverse[:, r:], gamma, beta)
 
 
-def _independent(S: Array) -> NDArray[np.intp]:
+def _independent(S: Array) -> IndexArray:
     """Return indices of independent rows of S, by pivoted QR of scaled rows."""
     if not len(S):
         return np.zeros(0, dtype=np.intp)

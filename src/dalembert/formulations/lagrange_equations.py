@@ -25,8 +25,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import ModelError
 from ..model import Model, State
@@ -36,7 +37,6 @@ from .setting import ModelAtState, setting
 
 __all__ = ["Lagrange", "lagrange"]
 
-Array = NDArray[np.float64]
 
 # eighth-order differences: offsets in steps, and weights
 _STENCIL = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))

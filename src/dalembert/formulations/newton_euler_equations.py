@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..checks import checked
 from ..connections.connection import Connection
@@ -35,8 +36,6 @@ from .constrained_solution import constrained
 from .setting import ModelAtState, setting
 
 __all__ = ["NewtonEuler", "newton_euler"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

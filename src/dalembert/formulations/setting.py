@@ -16,8 +16,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, IndexArray
 from ..checks import finite_array
 from ..compile.names import holds_of
 from ..errors import ModelError
@@ -28,7 +29,6 @@ from ..system import System
 
 __all__ = ["ModelAtState", "setting"]
 
-Array = NDArray[np.float64]
 
 RANK_TOL = 1e-9  # relative to the largest singular value of the scaled rows
 """Singular values below this share of the largest belong to redundant rows."""
@@ -85,7 +85,7 @@ class ModelAtState:
         return Q
 
     @cached_property
-    def closures(self) -> NDArray[np.intp]:
+    def closures(self) -> IndexArray:
         """Indices of permanent loop rows; the others are active only while joints stick."""
         model = self.model
         holds = {
@@ -96,7 +96,7 @@ class ModelAtState:
         return np.array([k for k, name in enumerate(model.constraint_names) if name not in holds], dtype=np.intp)
 
     @cached_property
-    def driven(self) -> NDArray[np.intp]:
+    def driven(self) -> IndexArray:
         """Indices of driven velocities."""
         return np.flatnonzero(~np.isnan(self.model.drive_targets(self.t)[1]))
 

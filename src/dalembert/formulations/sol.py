@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite_array
 from ..compile.body_layout import refuse_flexible
 from ..model import Model, State, as_model
@@ -32,8 +33,6 @@ from ..system import System
 from .setting import RANK_TOL, setting
 
 __all__ = ["SolArrays", "partial_velocities", "sol_arrays"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_number, set_fields
@@ -32,7 +32,6 @@ from ..rotation import unit_vector
 
 __all__ = ["Contact", "ContactOutcome", "collide"]
 
-Array = NDArray[np.float64]
 
 MAX_SUCCESSIVE_IMPACTS = 200  # successive impacts before the rest are plastic
 MIN_APPROACH_RATIO = 1e-9  # of the first approach speed: slower impacts are plastic

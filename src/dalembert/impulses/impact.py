@@ -17,9 +17,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text, range_text
+from ..arrays import Array
 from ..checks import checked, finite_number
 from ..connections.connection import Connection
 from ..errors import ModelError
@@ -32,7 +33,6 @@ from .impulse_request import ImpulseRequest, find_applied, find_closing, find_co
 
 __all__ = ["Impact", "impulse"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "impulse"
 

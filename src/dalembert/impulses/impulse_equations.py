@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..closure.relative_pose import RelativeMotion, joint_pose_error, joint_speeds, relative
 from ..connections.connection import Connection
@@ -23,7 +23,6 @@ from .velocity_jump_solver import VelocityJumpSolver
 
 __all__ = ["ImpulseState", "TransmittedLoad"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "impulse"
 CLOSURE_TOL = 1e-6  # scaled residual up to which a configuration counts as closed

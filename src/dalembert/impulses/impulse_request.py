@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import finite_array, set_fields
@@ -30,7 +31,6 @@ __all__ = [
     "find_states",
 ]
 
-Array = NDArray[np.float64]
 
 _ITEM = "impulse"
 
@@ -63,7 +63,7 @@ class ImpulseRequest:
     closing: list[Connection]
     contacts: list[Contact]
     t: float
-    given: NDArray[np.bool_] = field(init=False)
+    given: BoolArray = field(init=False)
     speeds: Array = field(init=False)
     loops: LoopEquations = field(init=False)
 

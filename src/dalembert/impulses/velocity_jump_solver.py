@@ -13,8 +13,8 @@ If rows are redundant, B has no full rank: y is the same for all solutions Lam.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..closure.loop_equations import LoopEquations
 from ..errors import SingularityError
 from ..model import Model
@@ -22,7 +22,6 @@ from ..numerics.rank import truncated_svd
 
 __all__ = ["VelocityJumpSolver"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-13  # of scaled entries of rows: smaller ones are zero
 WEAK_INERTIA = 1e-10  # pivot relative to the inertia of a DOF: with less, jumps are rounding of the geometry
@@ -45,9 +44,7 @@ class VelocityJumpSolver:
         Add inertia to motions with hardly any, so that rounding does not cause large jumps of them.
     """
 
-    def __init__(
-        self, model: Model, q: Array, held: NDArray[np.bool_], rows: Array, *, regularize: bool = False
-    ) -> None:
+    def __init__(self, model: Model, q: Array, held: BoolArray, rows: Array, *, regularize: bool = False) -> None:
         from scipy.linalg import cholesky
 
         self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..connections import joints as j
 from ..connections.connection import Connection
 from ..connections.joints import Free, Joint
@@ -22,8 +22,6 @@ from ..system import System
 from ..system.topology import TreeJoint
 
 __all__ = ["ElementaryJoint", "elementary_joints", "outward_joints"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

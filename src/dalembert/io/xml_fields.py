@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import did_you_mean
 from ..errors import ModelError
 from ..rotation import quaternion
@@ -17,7 +17,6 @@ from .xml_files import line_of
 __all__ = ["child_of", "name_of", "number_of", "numbers_in", "numbers_of", "origin_of", "renamed", "suggestion"]
 
 Vector = tuple[float, float, float]
-Matrix = NDArray[np.float64]
 
 
 def name_of(element: Element, attribute: str = "name") -> str:
@@ -38,7 +37,7 @@ def _content(element: Element) -> list[tuple[str, int, dict[str, str]]]:
     return [(part.tag, len(part), part.attrib) for part in element.iter()]
 
 
-def origin_of(element: Element, *, item: str) -> tuple[Vector, Matrix | None]:
+def origin_of(element: Element, *, item: str) -> tuple[Vector, Array | None]:
     """Return the position (m) and rotation of an <origin>; None where there is no rotation."""
     origin = child_of(element, "origin", item=item)
     if origin is None:
@@ -56,7 +55,7 @@ def origin_of(element: Element, *, item: str) -> tuple[Vector, Matrix | None]:
     return (x, y, z), _turn(*rpy) if any(rpy) else None
 
 
-def _turn(roll: float, pitch: float, yaw: float) -> Matrix:
+def _turn(roll: float, pitch: float, yaw: float) -> Array:
     """Return ``euler((roll, pitch, yaw), "xyz")``, expanded for speed: a large robot has thousands of them."""
     cr, sr, cp, sp, cy, sy = (f(angle) for angle in (roll, pitch, yaw) for f in (math.cos, math.sin))
     return np.array(

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from ..numerics.taylor_series import (
     Series,
@@ -27,7 +27,6 @@ from .follower_laws import FollowerMotion
 
 __all__ = ["CamGeometry", "ProfilePiece"]
 
-Array = NDArray[np.float64]
 
 DIFFERENCE_STEP = math.radians(0.75)
 

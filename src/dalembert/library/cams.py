@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.shapes import box, cylinder, prism, rod
 from ..checks import one_of, positive, set_fields, set_finite
 from ..connections.constraints.cams import CamFollower
@@ -24,8 +24,6 @@ from .cam_geometry import CamGeometry
 from .follower_laws import FollowerMotion
 
 __all__ = ["Cam", "cam_drive"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

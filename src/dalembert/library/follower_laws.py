@@ -8,14 +8,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_number, positive_number
 from ..errors import ModelError
 
 __all__ = ["FOLLOWER_LAWS", "FollowerMotion"]
 
-Array = NDArray[np.float64]
 
 _PI = math.pi
 

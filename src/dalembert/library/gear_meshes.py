@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite_number, positive, set_fields, whole_number
 from ..connections.constraints.couplings import Coupling, gear, rack_and_pinion
 from ..errors import ModelError
 from .gears import Gear, involute, involute_angle
 
 __all__ = ["GearPair", "Rack", "ToothForces", "ring_for"]
-
-Array = NDArray[np.float64]
 
 
 class ToothForces(NamedTuple):

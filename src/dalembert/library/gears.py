@@ -15,14 +15,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import LARGEST_SIZE, checked, positive, set_finite, whole_number
 from ..errors import ModelError
 
 __all__ = ["Gear", "involute", "involute_angle"]
 
-Array = NDArray[np.float64]
 
 N_FLANK_POINTS = 9  # points on the flank of a tooth
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import tribology
+from ..arrays import Array
 from ..checks import checked, finite_number
 from ..connections.constraints.cams import CamFollower, RollingCam
 from ..connections.constraints.curves import Arc, Curve, Line
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..result import Result
 
 __all__ = ["PumpData", "PumpFilms", "fuel_injection_pump", "pump_films"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

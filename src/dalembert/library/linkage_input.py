@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_array, shape_of, valid_name
 from ..connections.joints import Joint
 from ..errors import ModelError
 
 __all__ = ["Drawing"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "linkage"
 DUPLICATE_TOL = 1e-9  # relative to the drawing's size: closer points coincide

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_number
@@ -22,7 +23,6 @@ from .sketch_solver import closed_drawing
 
 __all__ = ["linkage"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "linkage"
 

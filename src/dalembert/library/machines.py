@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.shapes import cylinder, prism, rod
 from ..checks import LARGEST_SIZE, checked, finite, positive, whole_number
@@ -17,8 +18,6 @@ from ..rotation import axis_angle
 from ..system import System
 from .linkages import linkage
 from .sketch_solver import meet, turned
-
-Array = NDArray[np.float64]
 
 __all__ = [
     "cardan_shaft",

@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.shapes import rod
 from ..checks import LARGEST_SIZE, checked, finite_array, finite_number
@@ -35,7 +36,6 @@ __all__ = [
     "windows",
 ]
 
-Array = NDArray[np.float64]
 
 _DOWN = (0.0, -9.81, 0.0)
 

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import LARGEST_SIZE, checked, finite, finite_array, one_of, positive, shape_of
 from ..connections.joints import Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
@@ -18,7 +19,6 @@ from .sketch_solver import meet, turned
 
 __all__ = ["delta", "delta_angles", "five_bar", "stewart", "stewart_lengths", "three_rrr", "three_rrr_angles"]
 
-Array = NDArray[np.float64]
 
 _THIRD = 2 * math.pi / 3
 

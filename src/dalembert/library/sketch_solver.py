@@ -8,15 +8,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import positive_number
 from ..errors import ModelError
 from ..numerics.least_squares import VectorProblem, descend
 
 __all__ = ["closed_drawing", "meet", "turned"]
 
-Array = NDArray[np.float64]
 
 MAX_ITERATIONS = 200  # steps
 MAX_STEP = 0.2  # of the drawing's size

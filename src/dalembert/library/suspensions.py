@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite, finite_array, positive
 from ..connections.joints import Joint, Revolute, Spherical, Universal
 from ..errors import ModelError
@@ -21,7 +22,6 @@ from .sketch_solver import meet, turned
 
 __all__ = ["ackermann", "ackermann_lean", "double_wishbone", "macpherson", "rack_steering"]
 
-Array = NDArray[np.float64]
 
 _WISHBONES = {
     "LF": (0.20, 0.35, 0.20), "LR": (-0.20, 0.35, 0.20), "LB": (0.00, 0.70, 0.18),

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite, positive, whole_number
 from ..errors import ModelError
 from ..system import System
@@ -17,7 +17,6 @@ from .sketch_solver import meet, turned
 
 __all__ = ["jansen", "klann"]
 
-Array = NDArray[np.float64]
 
 _JANSEN = {
     "a": 38.0, "b": 41.5, "c": 39.3, "d": 40.1, "e": 55.8, "f": 39.4, "g": 36.7,

@@ -28,8 +28,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import checked
 from ..closure.nearby_configurations import general_mobility
 from ..closure.projection import project
@@ -41,9 +42,6 @@ from .state_constraints import StateConstraints
 
 __all__ = ["Tangent", "tangent_space"]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 CLOSED_SINGULAR_TOL = (
     2e-6  # of scaled rows: with loops closed to 1e-12, a zero singular value may appear as large as this

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..errors import DalembertError, UserFunctionError
 from .callbacks import CallbackHost, callback_name, joint_forces, record_effort_excess
 from .model import Model
@@ -15,7 +15,6 @@ from .state import State
 
 __all__ = ["BatchedControl", "ControlNotBatchable", "joint_forces_of_many"]
 
-Array = NDArray[np.float64]
 
 CONTROL_TOL = 1e-9  # of the largest force: rounding difference between a single state and the same state in a batch
 
@@ -38,7 +37,7 @@ class BatchedControl:
         self.host, self.model, self.control = host, host.model, host.control
         self._calls, self._next = 0, 1
 
-    def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: NDArray[np.intp], tau: Array) -> dict[int, Any]:
+    def __call__(self, t: Array, q: Array, v: Array, x: Array, runs: IndexArray, tau: Array) -> dict[int, Any]:
         """Fill joint forces tau (B, nv) at states (B, ...); return errors by row.
 
         Raises

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError, TopologyError, UserFunctionError
 from .cache import cached_per_model
@@ -30,7 +30,6 @@ __all__ = [
     "record_effort_excess",
 ]
 
-Array = NDArray[np.float64]
 
 CONTROL_CACHE_SIZE = 8  # results of a control
 

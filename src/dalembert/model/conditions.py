@@ -8,9 +8,10 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..checks import finite_array, finite_number
 from ..connections.constraints.geometric import AxisAngle
 from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Conditions"]
 
 _NOT_NEGATIVE = ("stiffness", "damping", "length", "friction", "coefficient", "radius", "collar", "half_length")
-
-Array = NDArray[np.float64]
 
 
 class Conditions(_core.Conditions):
@@ -182,7 +181,7 @@ class Conditions(_core.Conditions):
             if name in places and self.parameters[k] != numbers[places[name]] and places[name] not in follows
         }
 
-    def active_rows(self) -> NDArray[np.bool_]:
+    def active_rows(self) -> BoolArray:
         """Return which constraint rows are active, (nc,)."""
         return np.array([name not in self.off for name in self.model.constraint_connections], dtype=bool)
 

@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text, list_text
+from ..arrays import Array, BoolArray
 from ..checks import one_of
 from ..errors import ModelError
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectionLoads", "SelfStress", "weightless_loads"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-7  # of the largest load of a state: smaller loads are zero
 
@@ -56,7 +56,7 @@ class SelfStress:
         self.multipliers: Array = multipliers
         self.loads: Array = loads
 
-    def varies(self, rotations: Array | None = None) -> NDArray[np.bool_]:
+    def varies(self, rotations: Array | None = None) -> BoolArray:
         """Return which components of the loads are not unique, (connections, 6).
 
         Parameters
@@ -170,7 +170,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
         return self._stress.shared
 
     @cached_property
-    def determined(self) -> dict[str, NDArray[np.bool_]]:
+    def determined(self) -> dict[str, BoolArray]:
         """Mask of load components that the motion determines, (6,) by name; in the same axes as the loads."""
         marks = ~self._stress.varies(self._rotations if self.axes == "marker" else None)
         return dict(zip(self._loads, marks, strict=True))

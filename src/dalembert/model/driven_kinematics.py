@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from .cache import cached_per_model
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_STEPS", "KinematicSweep", "rates_at", "sweep_kinematics"]
 
-Array = NDArray[np.float64]
 
 MAX_STEPS = 100_000  # from one time to the next: some thousand revolutions
 STATUS = ("finished", "ended", "open", "undetermined", "contradicted", "callback_failed", "far", "stopped")

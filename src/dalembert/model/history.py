@@ -6,8 +6,8 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from .interpolation import Piece, attitudes
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["History"]
 
-Array = NDArray[np.float64]
 Row = tuple[Array, Array, Array, Array, Array]  # q, v, x, a, dx
 
 

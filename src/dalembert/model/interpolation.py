@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from math import factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..rotation import quaternion_product
 
 __all__ = ["Piece", "QuaternionIndices", "Quintic", "attitudes", "coefficients", "hermite", "interpolate"]
 
-Array = NDArray[np.float64]
 
 LOOP_ROUNDOFF_FACTOR = 1e3  # rounding units: errors of loop closure over its lever arm
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import _core
+from ..arrays import Array
 
 __all__ = ["Derivatives", "Dynamics", "DynamicsDerivatives", "Energy", "ForceEnergy", "Pose"]
-
-Array = NDArray[np.float64]
 
 
 class Pose(NamedTuple):

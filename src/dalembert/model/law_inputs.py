@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..connections.elements.element import Element
 from ..connections.elements.signals import Reaction
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["gives_numbers", "law_inputs", "laws_that_fail"]
 
-Array = NDArray[np.float64]
 
 _PARTS = ("measures", "rates", "law_inputs")
 
@@ -77,7 +76,7 @@ def laws_that_fail(model: Model, t: Array, q: Array, v: Array, x: Array, conditi
 
 def gives_numbers(
     model: Model, name: str, element: Element, inputs: Array, states: tuple[Array, ...], conditions: Conditions | None
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Return at which states (n,) all results of a law are finite.
 
     The core solves for the unknowns of a law: a failing search in Python takes seconds for a large compound.

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array
 from ..errors import ModelError
 
 if TYPE_CHECKING:
     from .model import Model
 
 __all__ = ["Factor"]
-
-Array = NDArray[np.float64]
 
 
 class Factor:

@@ -9,9 +9,10 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array, finite_number, shape_of
@@ -33,8 +34,6 @@ from .sampled_control import SampledControl
 from .variants import make_variant
 
 __all__ = ["Model", "as_model"]
-
-Array = NDArray[np.float64]
 
 
 @checked("description")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from weakref import ref
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, did_you_mean, random_generator, shape_of
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from .model import Model
 
 __all__ = ["NamedModel"]
-
-Array = NDArray[np.float64]
 
 
 class NamedModel(_core.Model):
@@ -274,7 +273,7 @@ class NamedModel(_core.Model):
         start = self.v_slice(drive.connection.name).start
         return [start + k for k in drive.dofs]
 
-    def driven_speeds(self, level: int = 2) -> NDArray[np.bool_]:
+    def driven_speeds(self, level: int = 2) -> BoolArray:
         """Return a mask (nv,) of velocities driven by position (level 0), also by velocity (1), or all (2)."""
         marks = np.zeros(self.nv, dtype=bool)
         for drive in self.joint_drives:
@@ -310,7 +309,7 @@ class NamedModel(_core.Model):
             )
             raise ModelError(f"model of {self.system.name!r}", "joint", joint, remedy) from None
 
-    def _marks(self, given: Any) -> NDArray[np.bool_]:
+    def _marks(self, given: Any) -> BoolArray:
         names = [given] if isinstance(given, str) else given
         if isinstance(names, (list, tuple)) and names and all(isinstance(n, str) for n in names):
             marks = np.zeros(self.nv, dtype=bool)

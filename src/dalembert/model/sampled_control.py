@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..checks import finite_number
 from ..errors import ModelError
 from .state import State
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .model import Model
 
 __all__ = ["SampledControl", "SampledForces"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

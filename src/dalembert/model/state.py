@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 __all__ = ["State"]
 
@@ -24,7 +25,7 @@ class State:
         States of active elements and of elements with memory.
     """
 
-    q: NDArray[np.float64]
-    v: NDArray[np.float64]
+    q: Array
+    v: Array
     t: float = 0.0
-    x: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    x: Array = field(default_factory=lambda: np.zeros(0))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..numerics.rank import numerical_rank
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["undetermined_efforts", "undetermined_multipliers"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 RANK_TOL = 1e-9  # of the largest singular value; smaller ones are round-off
 

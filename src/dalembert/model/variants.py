@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 from ..bodies.body import inertia_error
 from ..compile import compile_system
 from ..compile.compiler import random_coordinates
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DERIVED", "check_numbers", "complete_variant", "make_variant"]
 
-Array = NDArray[np.float64]
 
 DERIVED = frozenset({"compiled", "system", "forest", "frames", "drives", "joint_drives", "callback_laws"})
 _OWN = DERIVED | {"_points", "parameters", "mapped_parameters", "_zero", CACHE_ATTRIBUTE}
@@ -109,7 +108,7 @@ def check_numbers(family: Model, parameters: Array, item: str) -> None:
 
 
 @cached_per_model
-def _pivots(model: Model) -> tuple[Array, NDArray[np.bool_]] | None:
+def _pivots(model: Model) -> tuple[Array, BoolArray] | None:
     """Return a generic configuration (nq,), and a mask of independent rows (nc,) there."""
     rng = np.random.default_rng(2)
     q = model.integrate(random_coordinates(model.forest, model.compiled.names, rng), np.zeros(model.nv))

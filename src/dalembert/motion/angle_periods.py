@@ -11,15 +11,14 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.continuation.arclength import PathTracer
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations
 from ..model import Model
 
 __all__ = ["GearCycle", "cycle_of"]
 
-Array = NDArray[np.float64]
 
 _MAX_DENOMINATOR = 5000  # denominator of a ratio that counts as a fraction: teeth of wheels, multiplied
 EXACT_TOL = 1e-9  # of a ratio

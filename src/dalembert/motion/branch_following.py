@@ -18,9 +18,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
+from ..arrays import Array
 from ..checks import checked, finite_array, shape_of
 from ..closure.equations import Equations
 from ..closure.position_rates import RateResult, find_rates, speed_scales
@@ -33,7 +34,6 @@ from .kinematic_failure import step_too_long_message
 
 __all__ = ["FollowedMotion", "follow_branch", "predict_position"]
 
-Array = NDArray[np.float64]
 
 MAX_PREDICTION_ERROR = 0.25  # of the length of a step; error of the predictions from either end
 _SHORT = 0.01  # of a length; shorter steps need no accurate prediction if Newton's method converges

@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text, list_text
+from ..arrays import Array
 from ..checks import finite_array, finite_number
 from ..closure.branch_search import distinct_configurations
 from ..closure.continuation.arclength import PathTracer
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Circuit", "Circuits"]
 
-Array = NDArray[np.float64]
 
 STILL_TOL = 1e-9  # scaled rates below this are rounding
 

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_number, random_generator
 from ..closure.assembly import assemble
 from ..closure.branch_search import all_closed_configurations, distinct_configurations
@@ -33,7 +34,6 @@ from .special_configurations import Bifurcation
 
 __all__ = ["circuits"]
 
-Array = NDArray[np.float64]
 
 _N_SCAN_VALUES = 24  # values of one coordinate at which all assemblies are searched
 N_STARTS = 240

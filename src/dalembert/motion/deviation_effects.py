@@ -18,8 +18,8 @@ systems that are assembled again agree to first order.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..closure.joint_velocities import cut_speeds_of_twist, speed_rows
 from ..closure.loop_equations import LoopEquations
@@ -31,8 +31,6 @@ from ..numerics.rank import significant
 from .deviations import Deviation
 
 __all__ = ["Displacements", "solve"]
-
-Array = NDArray[np.float64]
 
 
 class Displacements:

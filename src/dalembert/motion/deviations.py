@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
@@ -31,7 +31,6 @@ from ..system import System
 
 __all__ = ["Deviation", "deviated", "find_deviation"]
 
-Array = NDArray[np.float64]
 
 _PARTS = ("rx", "ry", "rz", "x", "y", "z")
 

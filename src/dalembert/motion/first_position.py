@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.assembly import assemble
 from ..closure.driven.drive_path import leads_positions, led_model
 from ..closure.driven.driven_state import driven_positions
@@ -27,7 +27,6 @@ from .kinematic_request import KinematicRequest
 
 __all__ = ["Follow", "approached"]
 
-Array = NDArray[np.float64]
 Follow = Callable[[KinematicRequest, Array], KinematicSweep]
 """Function that follows the motion of a request from a first position (nq,)."""
 

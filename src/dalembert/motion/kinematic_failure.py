@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.driven.drive_limits import limit_reached
 from ..closure.driven.driven_state import drives_at
 from ..closure.driven.driving_coordinates import best_driving_coordinates
@@ -19,7 +19,6 @@ from .kinematic_request import KinematicRequest
 
 __all__ = ["explain_end", "step_too_long_message"]
 
-Array = NDArray[np.float64]
 
 CLOSED_TOL = 1e-9  # scaled residual of closed loops
 SINGULAR_TOL = 1e-4  # singular values at a closed singular position; the root of rounding

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, one_of
 from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
@@ -25,7 +26,6 @@ from .rolling_motion import rolled
 
 __all__ = ["kinematics"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
 _ROWS = ("t", "q", "v", "a", "slack")

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_number
 from ..closure.driven.driven_state import drive_unit, driven_positions
 from ..closure.starts.start_values import StartValues
@@ -24,7 +25,6 @@ from ..system import System
 
 __all__ = ["KinematicRequest", "axis_of_one", "in_order", "law_of_one", "laws_of_several", "make_request", "renamed"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
 _MAX_DRIVE_VALUE = 1e12  # rad, m or s; the spacing of numbers is 1e-4 there

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..closure.loop_equations import LoopEquations
 from ..closure.projection import project
 from ..errors import SingularityError
@@ -18,8 +18,6 @@ from ..model import Conditions, Model
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep, rates_at
 
 __all__ = ["rolled"]
-
-Array = NDArray[np.float64]
 
 
 class _Stop(Exception):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
+from ..arrays import Array
 
 __all__ = ["Bifurcation", "DeadPoint", "Singularity"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import count_text, list_text
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number
 from ..closure.assembly import assemble
 from ..closure.joint_velocities import speed_rows
@@ -25,8 +26,6 @@ from .deviations import Deviation, deviated, find_deviation
 from .geometry.kinematic_result import KinematicResult
 
 __all__ = ["Samples", "Tolerances", "tolerances"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

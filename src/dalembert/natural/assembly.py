@@ -25,9 +25,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
+from ..arrays import Array
 from ..checks import finite_array, one_of
 from ..closure import PositionResult, find_position
 from ..closure.branch_search import all_closed_configurations
@@ -49,9 +50,6 @@ MAX_ROUNDS = 8  # of that search; it ends with the first round that finds nothin
 DUPLICATE_TOL = 1e-6  # of the scaled coordinates: closer positions are one
 CLOSED_TOL = 1e-9  # scaled residual of a position that the search accepts
 MIN_STEP = 1e-6  # of the path: shorter steps end a continuation
-
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 
 
 class _PositionRows(ScaledEquations):

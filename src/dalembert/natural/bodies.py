@@ -27,8 +27,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from .terms import Direction, Row, component_of, constant, dot
 
@@ -37,7 +37,6 @@ __all__ = [
     *("rigid_rows", "unit_row"),
 ]
 
-Array = NDArray[np.float64]
 
 APART_TOL = 1e-9  # of the body's size; members closer than this to the span of others are dependent
 AXES = "xyz"

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..closure import RelativeEquations, assemble
 from ..connections.constraints.couplings import Coupling
 from ..connections.constraints.geometric import Distance
@@ -45,7 +46,6 @@ from .motion import NaturalMotion
 
 __all__ = ["NaturalModel", "natural_model"]
 
-Array = NDArray[np.float64]
 _DRY = "dry friction needs da.simulate(system): here, leave it out or use smooth damping="
 _NO_FORM = {
     "friction": _DRY,

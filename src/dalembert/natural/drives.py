@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import one_of
 from ..connections.laws import Law, as_law, third_rate
 from ..errors import ModelError
@@ -19,7 +19,6 @@ from .wheels import Wheels
 
 __all__ = ["Drives"]
 
-Array = NDArray[np.float64]
 
 DRIVEN = " (t)"  # ending of the name of a coordinate that follows a law and leads another one by a row
 

@@ -21,8 +21,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, one_of, shape_of
 from ..closure import find_position
 from ..closure.position_rates import speed_scales
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NaturalDynamics"]
 
-Array = NDArray[np.float64]
 
 PENALTY = 1e4  # alpha, relative to the inertia of a row; an iteration reduces the error by about this factor
 MAX_ITERATIONS = 100  # of the augmented Lagrangian

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._core import NaturalRows
+from ..arrays import Array, IndexArray
 from ..closure.position_rates import speed_scales
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
 from ..numerics.factorization import factor
@@ -19,7 +19,6 @@ from .terms import KINDS, Place, Row
 
 __all__ = ["Coordinate", "KnownCoordinates", "NaturalEquations", "SpeedRows"]
 
-Array = NDArray[np.float64]
 AXES = "xyz"
 
 
@@ -190,7 +189,7 @@ class NaturalEquations:
     def _spot(self, place: Place) -> int:
         return len(self._base) if place is None else self.place(*place)
 
-    def _places_of(self, names: Sequence[str]) -> NDArray[np.intp]:
+    def _places_of(self, names: Sequence[str]) -> IndexArray:
         sizes = {c.name: len(c.value) for c in self.coordinates}
         return np.array([self.place(name, k) for name in names for k in range(sizes[name])], dtype=np.intp)
 
@@ -214,7 +213,7 @@ class NaturalEquations:
         return rows
 
     @cached_property
-    def pattern(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    def pattern(self) -> tuple[IndexArray, IndexArray] | None:
         """Rows and columns of the structural nonzeros of J; None with wheels."""
         if self._speed_rows:
             return None
@@ -353,10 +352,10 @@ class NaturalEquations:
 
     # -- wheels
 
-    def _wheels(self) -> list[tuple[SpeedRows, NDArray[np.intp]]]:
+    def _wheels(self) -> list[tuple[SpeedRows, IndexArray]]:
         return list(zip(self._speed_rows, self._wheel_places, strict=True))
 
-    def _spread(self, J: Array, places: NDArray[np.intp]) -> Array:
+    def _spread(self, J: Array, places: IndexArray) -> Array:
         """Return J (rows, N) for all coordinates; a coordinate may occur more than once."""
         whole = np.zeros((len(J), len(self._base)))
         for k, place in enumerate(places):

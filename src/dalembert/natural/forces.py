@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_number, not_negative
 from ..connections.laws import Law, as_law
 from ..errors import ModelError
@@ -19,8 +19,6 @@ from .drives import Drives
 from .equations import NaturalEquations
 
 __all__ = ["Forces", "PointForce"]
-
-Array = NDArray[np.float64]
 
 
 class PointForce(Protocol):

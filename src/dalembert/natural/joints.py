@@ -16,8 +16,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import finite_number, one_of, positive
 from ..errors import ModelError
 from .bodies import NaturalBody
@@ -26,7 +26,6 @@ from .terms import Direction, Row, Term, component_of, constant, cosine, cross, 
 
 __all__ = ["Joints"]
 
-Array = NDArray[np.float64]
 DirectionLike = str | tuple[str, str]
 
 

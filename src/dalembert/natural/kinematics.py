@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..closure.driven.driving_coordinates import best_driving_coordinates
 from ..errors import DalembertError, ModelError
 from ..motion import FollowedMotion, follow_branch
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["kinematics"]
 
-Array = NDArray[np.float64]
 
 _ITEM = "kinematics"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, not_negative, positive, valid_name
 from ..closure import PositionResult, RateResult, find_position, find_rates
 from ..errors import DalembertError, ModelError
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["Count", "Mechanism"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

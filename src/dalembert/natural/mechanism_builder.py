@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
@@ -39,7 +39,6 @@ from .mechanism import Mechanism
 
 __all__ = ["MechanismBuilder", "SharedPoints", "plane_of"]
 
-Array = NDArray[np.float64]
 
 GROUND = "ground"
 DUPLICATE_TOL = 1e-9  # of the length of the model: closer points of a body are one

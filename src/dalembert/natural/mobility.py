@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import Answer
+from ..arrays import Array
 from ..checks import finite_array
 from ..closure import find_position
 from ..errors import AssemblyError, ModelError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NaturalMobility", "gruebler", "natural_mobility"]
 
-Array = NDArray[np.float64]
 
 GROUND = "ground"
 NEARBY_STEP = 1e-3  # of the characteristic length: distance of the positions that give the general mobility

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array, BoolArray
 from ..checks import finite_number
 from ..closure import find_position
 from ..errors import ModelError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UNITS", "NaturalMotion"]
 
-Array = NDArray[np.float64]
 
 UNITS = {"point": "m", "distance": "m", "angle": "rad", "vector": "1"}
 
@@ -116,7 +116,7 @@ class NaturalMotion(Result):
         """Return unit, shape and meaning of an output on one line."""
         return find_output(self, name).describe()
 
-    def is_determined(self, name: str) -> NDArray[np.bool_]:
+    def is_determined(self, name: str) -> BoolArray:
         """Return at which times the motion determines an output: at all."""
         return np.ones(np.shape(self.output(name)), dtype=bool)
 

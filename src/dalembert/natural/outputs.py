@@ -13,8 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ModelError
 from ..result import Output
 from ..rotation import axial
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["find_output", "output_names"]
 
-Array = NDArray[np.float64]
 
 _VECTOR = ("position", "velocity", "acceleration", "jerk")
 _NUMBER = ("position", "speed", "acceleration", "jerk")

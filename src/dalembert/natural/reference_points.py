@@ -17,8 +17,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..closure.assembly import assemble
 from ..connections.connection import Connection
@@ -35,7 +36,6 @@ from .mechanism_builder import plane_of
 
 __all__ = ["ReferenceEquations", "reference_equations"]
 
-Array = NDArray[np.float64]
 Frame = tuple[Array, Array]  # Taylor series of the reference point (4, B, d), and of the axes (4, B, d, d)
 
 GROUND = "ground"

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 __all__ = ["KINDS", "Direction", "Row", "Term", "constant", "cosine", "cross", "dot", "linear", "sine", "triple"]
 
-Array = NDArray[np.float64]
 Place = tuple[str, int] | None  # a coordinate and its component; None for zero
 
 KINDS = ("constant", "linear", "dot", "cross", "triple", "cosine", "sine")  # in the order of the core

@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import finite_array, positive, set_fields
 from ..errors import ModelError
 
 __all__ = ["Circle", "Curve", "Cylinder", "Line", "Plane", "Sphere", "Surface", "Track"]
-
-Array = NDArray[np.float64]
 
 
 class Track(Protocol):

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import positive
 from ..errors import ModelError
 from ..rotation import skew
@@ -35,7 +35,6 @@ from .tracks import Circle, SurfaceLike, Track
 
 __all__ = ["PlaneWheel", "RodWheel", "SpaceWheel", "WheelRows", "Wheels", "equivalent_centre"]
 
-Array = NDArray[np.float64]
 
 STEP = 1e-2  # of the time in which the wheel moves by its radius: step of the difference formulas
 FLAT_TOL = 1e-9  # sine of the angle between the axis and the surface normal

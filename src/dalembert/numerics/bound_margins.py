@@ -10,12 +10,11 @@ written |lam_g / f_g|^2 / (1 + r) <= 1 + r, which is convex and smooth. Solved b
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array, BoolArray
 
 __all__ = ["MAX_NARROWING", "minimal_widening"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 MAX_NARROWING = 0.9  # of `wide`; largest narrowing of bounds, a smaller r has no use
 DUALITY_GAP_TOL = 1e-12  # of 1 + |r|; gap between r and its dual at a solution

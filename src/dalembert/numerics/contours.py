@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array, BoolArray, IndexArray
 
 __all__ = ["convex_hull", "outline"]
 
-Array = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
 Key = tuple[int, int]
 
 
-def outline(
-    grid: tuple[Array, ...], marked: NDArray[np.bool_], part: Callable[[IndexArray, IndexArray], Array]
-) -> list[Array]:
+def outline(grid: tuple[Array, ...], marked: BoolArray, part: Callable[[IndexArray, IndexArray], Array]) -> list[Array]:
     """Return curves (k, 2) around masked grid points; the last point of a closed one is its first.
 
     In three dimensions, one array (k, 3) of points between masked points and others.
@@ -55,7 +52,7 @@ def outline(
     return _linked(marked, dict(zip(pairs, crossings, strict=True)))
 
 
-def _linked(marked: NDArray[np.bool_], crossings: dict[Key, Array]) -> list[Array]:
+def _linked(marked: BoolArray, crossings: dict[Key, Array]) -> list[Array]:
     """Return the crossings on the sides of squares as curves."""
     ny = marked.shape[1]
     neighbours: dict[Key, list[Key]] = {key: [] for key in crossings}

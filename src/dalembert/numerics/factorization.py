@@ -16,16 +16,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..checks import one_of
 from ..errors import SingularityError
 from .rank import STEP_RANK_TOL, numerical_rank
 
 __all__ = ["SOLVERS", "Factors", "factor"]
 
-Array = NDArray[np.float64]
-Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
+Pattern = tuple[IndexArray, IndexArray]
 
 SOLVERS = ("auto", "qr", "normal", "elimination", "sparse")
 MIN_SPARSE_COLUMNS = 200  # columns from which sparse matrices are faster, if few entries are nonzero
@@ -47,7 +46,7 @@ class Factors:
 
     solve: Callable[[Array], Array]
     rank: int
-    rows: NDArray[np.intp]
+    rows: IndexArray
 
 
 def factor(J: Array, solver: str = "auto", pattern: Pattern | None = None) -> Factors:

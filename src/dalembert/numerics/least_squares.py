@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from .rank import STEP_RANK_TOL, truncated_svd
 
 __all__ = [
@@ -34,9 +34,6 @@ __all__ = [
     "solve_small_systems",
 ]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 DIFFERENCE_STEP = 1e-6  # of scaled unknowns: central differences with relative errors of about 1e-10
 MAX_DENSE_SIZE = 60  # rows and columns above which sparse factorizations are faster than singular values
@@ -153,7 +150,7 @@ def levenberg_marquardt(
     return q, worst
 
 
-def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _marquardt(J: Array, r: Array, mu: Array, norm: Array) -> tuple[Array, Array, BoolArray]:
     """Return the steps (B, n) of (1), the predicted norms (B,) of r, and the mask where the gradient vanishes."""
     n = J.shape[2]
     Jt = J.transpose(0, 2, 1)

@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import SingularityError
 
 __all__ = [
@@ -34,7 +34,6 @@ __all__ = [
     "within_ellipsoid",
 ]
 
-Array = NDArray[np.float64]
 
 DEPENDENT_PIVOT_TOL = 1e-10  # relative to the diagonal entry; a row with a smaller pivot depends on the free ones
 ROUNDOFF_TOL = 1e-13  # relative to the sum of the terms of w; smaller values are rounding

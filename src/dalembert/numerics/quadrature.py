@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 __all__ = ["over_intervals"]
 
-Array = NDArray[np.float64]
 
 _NODES = np.array([-np.sqrt(2 / 3), -1 / np.sqrt(5), 0.0, 1 / np.sqrt(5), np.sqrt(2 / 3)])
 _WEIGHTS = np.array([77, 432, 625, 672, 625, 432, 77]) / 1470

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray, IndexArray
 from ..errors import ModelError
 
 __all__ = [
@@ -36,8 +37,6 @@ __all__ = [
     "truncated_svd",
 ]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 CLOSED_RANK_TOL = 1e-8  # scaled rows at a closed configuration; closing to 1e-12 leaves such noise in their rank
 ROW_RANK_TOL = 1e-9  # rows at a given configuration; rounding only, but entries of several magnitudes
@@ -109,7 +108,7 @@ def pseudo_inverse(A: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0
 
 def pivoted_columns(
     J: Array, tolerance: float = ROW_RANK_TOL, floor: float = 1.0
-) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+) -> tuple[IndexArray, IndexArray, Array]:
     """Return independent columns of J (m, n), the dependent ones, and the pivots (min(m, n),), by pivoted QR."""
     from scipy.linalg import qr
 
@@ -121,7 +120,7 @@ def pivoted_columns(
     return order[:rank].astype(np.intp), order[rank:].astype(np.intp), pivots
 
 
-def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> NDArray[np.intp]:
+def independent_rows(J: Array, tolerance: float = ROW_RANK_TOL) -> IndexArray:
     """Return indices of independent rows of J (m, n) that span all of them, ascending."""
     return np.sort(pivoted_columns(J.T, tolerance, 0.0)[0])
 
@@ -172,7 +171,7 @@ class BaseColumns(NamedTuple):
         Norms of the independent columns.
     """
 
-    order: NDArray[np.intp]
+    order: IndexArray
     rank: int
     combinations: Array
     Q: Array

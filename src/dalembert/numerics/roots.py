@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array, BoolArray
 
 __all__ = ["bisect", "illinois_root"]
 
-Array = NDArray[np.float64]
 
 MAX_BISECTIONS = 60  # reduces a bracket to rounding; fewer if its ends become adjacent numbers
 
 
 def bisect(
-    before: Callable[[Array], NDArray[np.bool_] | bool],
+    before: Callable[[Array], BoolArray | bool],
     low: Array | float,
     high: Array | float,
     iterations: int = MAX_BISECTIONS,

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from ..arrays import Array
+
 __all__ = ["block_diagonal", "consecutive", "identity", "operator", "resolvent", "transport"]
 
-Array = NDArray[np.float64]
 _Apply = Callable[[Array], Array]
 
 

@@ -28,8 +28,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..bodies.modal_integrals import ModalIntegrals, modal_integrals, source_integrals
 from ..checks import finite_array
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["FlexibleOperators", "NodeMotion", "Precomputed", "body_inertia", "node_motion", "turned"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass

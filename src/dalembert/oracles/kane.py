@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import finite_array
 from ..compile.body_layout import modes_of
 from ..errors import SingularityError
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Kane", "motion_rate"]
 
-Array = NDArray[np.float64]
 
 # smallest eigenvalue of the mass matrix, scaled to unit diagonal, above round-off
 SINGULAR_TOL = 1e-13

@@ -12,8 +12,9 @@ their orders follow from values at as many multiples of the deformation as there
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.modal_integrals import modal_integrals, source_integrals
 from ..errors import ModelError
@@ -21,7 +22,6 @@ from .operators import phi
 
 __all__ = ["bias_by_order", "mass_by_order", "nodal_bias", "nodal_mass_matrix"]
 
-Array = NDArray[np.float64]
 
 _SCALES = np.arange(4.0)
 

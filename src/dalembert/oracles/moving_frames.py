@@ -20,15 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.markers import Marker
 from ..connections.joints import Free, Joint, Spherical
 from .flexible_operators import NodeMotion, node_motion
 
 __all__ = ["MovingFrame", "Relative", "motion_rate", "node_relative"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,9 +37,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 
+from ..arrays import Array, BoolArray
 from ..checks import finite_array
 from ..compile.body_layout import refuse_flexible
 from ..errors import SingularityError
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JointMotion", "Operators", "dense", "joint_motion"]
 
-Array = NDArray[np.float64]
 
 # articulated inertia relative to the composite one below which it is round-off
 SINGULAR_TOL = 1e-13
@@ -475,7 +475,7 @@ class Operators:
         bodies: list[_Articulated],
         tau: ArrayLike | None,
         given_v_dot: Array,
-        given: NDArray[np.bool_],
+        given: BoolArray,
         loads: ArrayLike | None,
     ) -> Array:
         """Return all of v' by the residual sweep (7.2) and the acceleration sweep (7.3)."""
@@ -522,7 +522,7 @@ class Operators:
     def _psi(self) -> list[Array]:
         return [phi @ body.tau_bar for phi, body in zip(self._phi, self._innovations, strict=True)]
 
-    def _eliminate(self, given: NDArray[np.bool_]) -> list[_Articulated]:
+    def _eliminate(self, given: BoolArray) -> list[_Articulated]:
         """Return the articulated-body quantities (6.1) with the degrees of freedom in `given` prescribed."""
         bodies: list[_Articulated] = []
         P_all = [M.copy() for M in self._M]

@@ -12,8 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number, shape_of, stacked
 from ..errors import ModelError
 from .angle_sequences import (
@@ -57,7 +58,6 @@ __all__ = [
     "unit_vector",
 ]
 
-Matrix = NDArray[np.float64]
 
 _AXES = {
     sign + letter: np.sign(int(sign + "1")) * np.eye(3)[i] for i, letter in enumerate("xyz") for sign in ("", "+", "-")
@@ -67,7 +67,7 @@ _NO_TURN = np.eye(3)
 _UNIT = 8 * float(np.finfo(float).eps)  # tolerance of the squared length of a unit vector against rounding
 
 
-def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Matrix:
+def unit_vector(axis: str | ArrayLike, *, item: str, field: str = "axis") -> Array:
     """Return a unit vector from a letter (``"x"``, ``"-z"``) or three numbers.
 
     Parameters
@@ -102,7 +102,7 @@ def _is_formula(number: Any) -> bool:
     return hasattr(number, "arctan2")
 
 
-def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
+def axis_angle(axis: str | ArrayLike, angle: float) -> Array:
     """Return the (3, 3) matrix of a rotation by `angle` (rad) about `axis`.
 
     Examples
@@ -120,7 +120,7 @@ def axis_angle(axis: str | ArrayLike, angle: float) -> Matrix:
     return np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
 
 
-def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
+def quaternion(w: float, x: float, y: float, z: float) -> Array:
     """Return the (3, 3) matrix of the unit quaternion (w, x, y, z), scalar first.
 
     The four numbers are normalised; q and -q are the same orientation.
@@ -144,7 +144,7 @@ def quaternion(w: float, x: float, y: float, z: float) -> Matrix:
     )
 
 
-def euler(angles: ArrayLike, convention: str = "ZXZ") -> Matrix:
+def euler(angles: ArrayLike, convention: str = "ZXZ") -> Array:
     """Return the matrix (..., 3, 3) of three successive rotations (rad) about the axes in `convention`.
 
     Parameters
@@ -157,7 +157,7 @@ def euler(angles: ArrayLike, convention: str = "ZXZ") -> Matrix:
     return euler_matrices(angles, convention)
 
 
-def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
+def bryant(angle_1: float, angle_2: float, angle_3: float) -> Array:
     """Return R1(angle_1) R2(angle_2) R3(angle_3), the Bryant (Cardan, 1-2-3) rotation; rad.
 
     Sol 1983, section 2.2. erratum: the matrix printed there as (2.2.18) is the transpose.
@@ -165,7 +165,7 @@ def bryant(angle_1: float, angle_2: float, angle_3: float) -> Matrix:
     return euler((angle_1, angle_2, angle_3), "XYZ")
 
 
-def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
+def to_euler(rotation: Any, convention: str = "ZXZ") -> Array:
     """Return the angles (..., 3), rad, of `rotation` (..., 3, 3) in a convention (see `euler`).
 
     Where the first and third axes coincide only their sum is determined; the last angle is then zero.
@@ -174,18 +174,18 @@ def to_euler(rotation: Any, convention: str = "ZXZ") -> Matrix:
     return euler_angles(rotation if many else as_rotation_matrix(rotation), convention)
 
 
-def to_bryant(rotation: Any) -> Matrix:
+def to_bryant(rotation: Any) -> Array:
     """Return the Bryant angles (..., 3), rad, of `rotation` (..., 3, 3); the second within +-90°."""
     return to_euler(rotation, "XYZ")
 
 
 @checked("rotations")
-def bryant_angles(rotations: ArrayLike) -> Matrix:
+def bryant_angles(rotations: ArrayLike) -> Array:
     """Return the Bryant angles (..., 3) rad of rotations (..., 3, 3), as `to_bryant` does."""
     return euler_angles(rotations, "XYZ")
 
 
-def to_quaternion(rotation: Any) -> Matrix:
+def to_quaternion(rotation: Any) -> Array:
     """Return the unit quaternion (w, x, y, z) of a rotation in any accepted form, with w >= 0."""
     R = as_rotation_matrix(rotation)
     # the largest of the four squared components is at least 1/4: divide by that one
@@ -206,21 +206,21 @@ def to_quaternion(rotation: Any) -> Matrix:
 quaternion_from_matrix = to_quaternion
 
 
-def quaternion_product(p: Matrix, q: Matrix) -> Matrix:
+def quaternion_product(p: Array, q: Array) -> Array:
     """Return the products p o q (..., 4) of quaternions (..., 4), scalar first."""
     a, x, b, y = p[..., :1], p[..., 1:], q[..., :1], q[..., 1:]
     scalar = a * b - (x * y).sum(axis=-1, keepdims=True)
     return np.concatenate([scalar, a * y + b * x + np.cross(x, y)], axis=-1)
 
 
-def quaternion_rate(q: Matrix, w: Matrix) -> Matrix:
+def quaternion_rate(q: Array, w: Array) -> Array:
     """Return q' = q o (0, w) / 2 (4,), w (3,) in axes of the rotated frame, rad/s."""
     q = finite_array(q, (4,), item="quaternion_rate", field="q")
     w = finite_array(w, (3,), item="quaternion_rate", field="w")
     return 0.5 * quaternion_product(q, np.concatenate([[0.0], w]))
 
 
-def quaternion_matrices(quaternions: ArrayLike) -> Matrix:
+def quaternion_matrices(quaternions: ArrayLike) -> Array:
     """Return the matrices (..., 3, 3) of unit quaternions (..., 4), scalar first; they are normalised."""
     q = stacked(quaternions, (4,), item="quaternion_matrices", field="quaternions")
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
@@ -228,14 +228,14 @@ def quaternion_matrices(quaternions: ArrayLike) -> Matrix:
     return identity + 2 * q[..., :1, None] * S + 2 * S @ S
 
 
-def _rotations(value: ArrayLike, item: str, field: str) -> Matrix:
+def _rotations(value: ArrayLike, item: str, field: str) -> Array:
     R = stacked(value, (3, 3), item=item, field=field)
     if R.ndim != 3:
         raise ModelError(item, field, value, "give rotations (n, 3, 3)")
     return R
 
 
-def quaternions(rotations: Matrix) -> Matrix:
+def quaternions(rotations: Array) -> Array:
     """Return the unit quaternions (n, 4), scalar first and not negative, of rotations (n, 3, 3)."""
     R = _rotations(rotations, "quaternions", "rotations")
     xx, yy, zz = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
@@ -249,13 +249,13 @@ def quaternions(rotations: Matrix) -> Matrix:
         K[:, 0, k] = K[:, k, 0] = R[:, a, b] - R[:, b, a]
         K[:, i, j] = K[:, j, i] = R[:, a, b] + R[:, b, a]
     best = np.argmax(K[:, range(4), range(4)], axis=1)
-    q: Matrix = K[np.arange(len(R)), best]
+    q: Array = K[np.arange(len(R)), best]
     q /= np.sqrt((q * q).sum(axis=1, keepdims=True))
     q[q[:, 0] < 0] *= -1
     return q
 
 
-def rotation_vectors(R: Matrix) -> Matrix:
+def rotation_vectors(R: Array) -> Array:
     """Return the rotation vectors (b, 3), rad, up to pi, of rotations (b, 3, 3)."""
     R = _rotations(R, "rotation_vectors", "R")
     r = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
@@ -271,7 +271,7 @@ def rotation_vectors(R: Matrix) -> Matrix:
     return np.asarray(r)
 
 
-def from_rotation_vector(r: ArrayLike) -> Matrix:
+def from_rotation_vector(r: ArrayLike) -> Array:
     """Return the rotation (3, 3) by |r| rad about r (3,)."""
     x, y, z = stacked(r, (3,), item="from_rotation_vector", field="r").tolist()
     angle = math.sqrt(x * x + y * y + z * z)
@@ -280,7 +280,7 @@ def from_rotation_vector(r: ArrayLike) -> Matrix:
     return np.asarray(np.eye(3) + a * K + half * half / 2 * K @ K)
 
 
-def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "rotation") -> Matrix:
+def as_rotation_matrix(rotation: Any, *, item: str = "rotation", field: str = "rotation") -> Array:
     """Return a rotation matrix from any accepted form.
 
     Accepted: None (no rotation), a (3, 3) matrix, a quaternion of four numbers (scalar first),

@@ -20,8 +20,9 @@ erratum: Sol (2.2.13) has W^T - w..w^T; the entries W_ij = dw_j / d phi_i of (3)
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked, one_of, stacked
 from ..errors import ModelError, SingularityError
 
@@ -37,7 +38,6 @@ __all__ = [
     "skew",
 ]
 
-Array = NDArray[np.float64]
 
 GIMBAL_LOCK_TOL = (
     1e-7  # |det w| below which first and third angle are not distinguished; R is then met to this number only

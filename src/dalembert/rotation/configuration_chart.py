@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import ModelError
 from .angle_sequences import sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chart", "chart"]
 
-Array = NDArray[np.float64]
 
 # left and right dot of the inclined line of a rotation about each axis: it climbs for the first and the third
 INCLINED = ((2, 1), (0, 2), (1, 0))

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, IndexArray
 from ..errors import ModelError
 from ..model import Model
 from ..model.cache import cached_per_model
 
 __all__ = ["DEFAULT_ATOL", "Tolerance", "of_states", "tolerances"]
 
-Array = NDArray[np.float64]
 Tolerance = float | Mapping[str, float]
 
 DEFAULT_ATOL = 1e-10
@@ -41,7 +40,7 @@ def tolerances(model: Model, given: Tolerance) -> tuple[float | dict[str, float]
             raise ModelError("simulate", "atol", given, remedy)
         return float(given), np.full(2 * model.nv + model.nx, float(given))
     numbers: dict[str, float] = {}
-    places: list[tuple[int, NDArray[np.intp], float]] = []
+    places: list[tuple[int, IndexArray, float]] = []
     for key, value in given.items():
         if not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
             raise ModelError("simulate", f"atol[{key!r}]", value, "use a number above zero")
@@ -64,7 +63,7 @@ def of_states(model: Model, atol: Array) -> Array:
     return np.concatenate([positions, atol[model.nv :]])
 
 
-def _find(model: Model, key: str) -> tuple[int, NDArray[np.intp]]:
+def _find(model: Model, key: str) -> tuple[int, IndexArray]:
     """Return the precedence of a key, and the indices of its variables."""
     if not isinstance(key, str):
         raise ModelError("simulate", "atol", key, "name variables by strings: {'position': 1e-9}")
@@ -85,7 +84,7 @@ def _find(model: Model, key: str) -> tuple[int, NDArray[np.intp]]:
     raise ModelError("simulate", "atol", key, _remedy(model, name))
 
 
-def _meanings(model: Model, name: str) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
+def _meanings(model: Model, name: str) -> Iterator[tuple[int, IndexArray, IndexArray]]:
     """Yield the precedence of a name, and the indices of its degrees of freedom and element states."""
     names, nothing = model.compiled.names, np.zeros(0, dtype=np.intp)
     units, kinds = np.array(names.speed_units, dtype=str), np.array(names.speed_kinds, dtype=str)

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array, BoolArray
 
 if TYPE_CHECKING:
     from ..model import Model
 
 __all__ = ["BranchLog", "owner_of"]
-
-Array = NDArray[np.float64]
 
 
 def owner_of(model: Model, function: int) -> str:
@@ -46,7 +44,7 @@ class BranchLog:
         Owners of switching functions whose sliding mode has a note.
     """
 
-    whole: NDArray[np.bool_]
+    whole: BoolArray
     parts: list[tuple[Array, Array]] = field(default_factory=list)
     noted: set[str] = field(default_factory=set)
 

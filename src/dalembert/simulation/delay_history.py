@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..arrays import Array
 
 if TYPE_CHECKING:
     from ..model import History, State
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["record_jump", "record_step"]
 
-Array = NDArray[np.float64]
 
 MAX_PIECES = 32  # polynomials for one step
 ORDER = 6  # of the interpolation error in the length of a piece

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..model import Conditions, Model, SampledControl, State
 from ..model.interpolation import interpolate
@@ -46,7 +47,6 @@ from .start import start_state
 
 __all__ = ["run_external_solver"]
 
-Array = NDArray[np.float64]
 
 SCIPY = ("RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA")
 UNCONTROLLED_TOL = 1e30  # of multipliers, which IDA excludes from error control by it
@@ -203,7 +203,7 @@ class Residual:
         )
 
 
-def _independent(model: Model, q: Array, t: float, free: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _independent(model: Model, q: Array, t: float, free: BoolArray) -> NDArray[np.int64]:
     """Return an independent set of constraint rows for the free velocities at q."""
     return independent_rows(model.constraint_jacobian(q, t=t)[:, free] / np.sqrt(model.composite_inertias(q)[free]))
 

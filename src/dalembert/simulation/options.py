@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model
@@ -16,7 +16,6 @@ from .absolute_tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "is_external_method", "make_options"]
 
-Array = NDArray[np.float64]
 
 FIXED_STEP_METHODS = ("rk4", "euler")
 SUNDIALS_METHODS = ("cvode", "ida")
@@ -53,7 +52,7 @@ class Options:
     spectral_radius: float
     project: bool
     detect_stiffness: bool
-    tolerances: NDArray[np.float64] = field(compare=False, repr=False)
+    tolerances: Array = field(compare=False, repr=False)
 
     def integrator(self, conditions: Conditions, discontinuity_times: Array | None = None) -> _core.Integrator:
         """Return an integrator of the model under conditions, whose steps end at discontinuity times (n,), s."""

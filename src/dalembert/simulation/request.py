@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..closure.starts.named_start_values import named_count
 from ..errors import ModelError
 from ..model import Conditions, History, Model, SampledControl, State
@@ -22,7 +23,6 @@ from .options import Options
 
 __all__ = ["NO_TIMES", "SimulationRequest", "as_control", "output_times", "run_count", "start_conditions"]
 
-Array = NDArray[np.float64]
 
 NO_TIMES: Array = np.zeros(0)
 

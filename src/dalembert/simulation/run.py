@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import Array
 from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, SampledControl, State
 from ..result import EventRecord
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Run"]
 
-Array = NDArray[np.float64]
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
 REACHED, PAUSED, STIFF, STOPPED = (_core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped"))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text, list_text
+from ..arrays import Array, BoolArray, IndexArray
 from ..checks import checked, finite_array, finite_number
 from ..closure.driven.driven_state import driven_motion, driven_state_from
 from ..closure.redundancy import nearly_conflicting_constraints
@@ -48,7 +49,6 @@ __all__ = [
     "start_time",
 ]
 
-Array = NDArray[np.float64]
 
 MAX_NOTES = 20  # on start values of an ensemble
 QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
@@ -400,7 +400,7 @@ def start_states(
     count: int,
     *,
     limits: bool = True,
-    runs: NDArray[np.intp] | None = None,
+    runs: IndexArray | None = None,
     model_of: Callable[[int], Model] | None = None,
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start states q (count, nq), v (count, nv), x (count, nx) of many runs, and notes on changes.
@@ -453,7 +453,7 @@ def start_states(
 
 
 def _named_states(
-    model: Model, values: Mapping[str, Any], t: float, runs: NDArray[np.intp], limits: bool
+    model: Model, values: Mapping[str, Any], t: float, runs: IndexArray, limits: bool
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start states of many runs from start values by name, and notes on unmet values by run."""
     found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in runs.tolist()]
@@ -466,7 +466,7 @@ def _named_states(
     return q, v, x, notes
 
 
-def _satisfied(model: Model, q: Array, v: Array, t: float) -> NDArray[np.bool_]:
+def _satisfied(model: Model, q: Array, v: Array, t: float) -> BoolArray:
     """Return which states satisfy loops and drives, (count,)."""
     times = np.full(len(q), t)
     q_given, v_given, _ = model.drive_targets(t)

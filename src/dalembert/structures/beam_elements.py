@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from .finite_element import assembled, nodal_dofs
 from .sections import Material, Section
 
 __all__ = ["Beams"]
 
-Array = NDArray[np.float64]
 
 _GAUSS = tuple(np.polynomial.legendre.leggauss(4))
 

@@ -17,8 +17,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.geometric_stiffening import SecondOrderLine, Stiffening
 from ..checks import checked, finite_array
@@ -29,7 +30,6 @@ from .sections import Material, Section
 
 __all__ = ["beam_segment"]
 
-Array = NDArray[np.float64]
 
 SHEAR_RIGID_FACTOR = 1e12  # factor of the shear stiffness that keeps sections normal to the line
 _CROSS = np.array([[np.cross(a, b) for b in np.eye(3)] for a in np.eye(3)])  # e_i x e_j = sum over k of [i, j, k] e_k

@@ -22,8 +22,9 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
 from ..checks import checked, finite_number, positive_number, shape_of, whole_number
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from ..system import System
 
 __all__ = ["SlenderBody", "cable"]
-
-Array = NDArray[np.float64]
 
 
 @checked("system", "section", "segments", "shapes", "bending", "torsion", "stretching")

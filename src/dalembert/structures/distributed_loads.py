@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array, finite_number, one_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SpreadLoad", "line_load", "pressure_load"]
 
-Array = NDArray[np.float64]
 
 _POINTS = np.array([-1.0, 1.0]) / np.sqrt(3)
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Elements", "StressElements", "assembled", "averaged", "nodal_dofs"]
+from ..arrays import Array
 
-Array = NDArray[np.float64]
+__all__ = ["Elements", "StressElements", "assembled", "averaged", "nodal_dofs"]
 
 
 class Elements(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..checks import checked, finite_array, finite_number, one_of, shape_of, whole_number
 from ..errors import ModelError
@@ -19,8 +20,6 @@ from .sections import Material, Section, check_material
 from .structure import Structure
 
 __all__ = ["Member", "frame", "frame_structure", "line_corners"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.geometric_stiffening import Stiffening
 from ..errors import ModelError
 from .supported_structure import SupportedStructure, inertia_relief
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["spin_loads", "stiffening_of"]
 
-Array = NDArray[np.float64]
 
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 

@@ -15,8 +15,6 @@ from .structure import Structure
 
 __all__ = ["read_structure"]
 
-Array = NDArray[np.float64]
-
 
 @checked("dofs", "numbering")
 def read_structure(

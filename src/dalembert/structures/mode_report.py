@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..answer import ArrayAnswer, list_text
+from ..arrays import Array
 from ..bodies.nodal_matrices import modal_frequencies
 from .supported_structure import SupportedStructure, free_modes, inertia_relief, without_rigid_motion
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .structure import Structure
 
 __all__ = ["ModeReport", "report_of"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..bodies.nodal_matrices import modal_frequencies, rigid_motions
 from ..checks import finite_array, one_of, shape_of, whole_number
 from ..errors import ModelError
@@ -20,8 +21,6 @@ from .structure import Structure
 from .supported_structure import SupportedStructure, free_modes, without_rigid_motion
 
 __all__ = ["BuiltModes", "CantileverModes", "CraigBampton", "FreeModes", "GivenModes", "Guyan", "ModeSet"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,7 +305,7 @@ def _with_rotations(structure: Structure, modes: Array) -> Array:
     return found.reshape(modes.shape)
 
 
-def _clamp(structure: Structure, nodes: list[int], item: str) -> NDArray[np.bool_]:
+def _clamp(structure: Structure, nodes: list[int], item: str) -> BoolArray:
     fixed = structure.fixed_at(nodes)
     if not structure.active[fixed].all():
         raise ModelError(

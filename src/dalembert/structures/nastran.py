@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import ModelError
 from .beam_elements import Beams
@@ -22,7 +22,6 @@ from .structure import Structure
 
 __all__ = ["read_nastran"]
 
-Array = NDArray[np.float64]
 
 # shear factor of a bar whose property names none: in Nastran it has no shear deformation
 SHEAR_RIGID_FACTOR = 1e6

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array, BoolArray
 from ..bodies.nodal_matrices import rigid_motions
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from .structure import Structure
 
 __all__ = ["mean_region", "rigid_region"]
-
-Array = NDArray[np.float64]
 
 
 def rigid_region(structure: Structure, nodes: ArrayLike, at: Any = None) -> Structure:
@@ -96,7 +95,7 @@ def _with_node(structure: Structure, place: Array) -> tuple[Structure, int]:
     return grown, len(structure.nodes)
 
 
-def _follow(structure: Structure, nodes: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _follow(structure: Structure, nodes: NDArray[np.int64]) -> BoolArray:
     """Return the nodes that follow others."""
     if structure.expansion is None:
         return np.zeros(len(nodes), dtype=bool)

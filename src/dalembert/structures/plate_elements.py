@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import LARGEST_SIZE, checked, positive_number
 from ..errors import ModelError
 from ..provenance import record_call
@@ -24,7 +25,6 @@ from .structure import Structure
 
 __all__ = ["PlateElements", "plate_structure"]
 
-Array = NDArray[np.float64]
 
 _CORNERS = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 # powers of x and y in the deflection

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked, finite_array, finite_number, not_negative, positive, positive_number, set_fields, shape_of
 from ..errors import ModelError
 
 __all__ = ["Material", "Section", "check_material"]
-
-Array = NDArray[np.float64]
 
 
 @checked("G")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import checked
 from ..errors import MissingPackageError, ModelError
 from .sections import Material, check_material
@@ -21,7 +22,6 @@ from .structure import Structure
 
 __all__ = ["SolidElements", "solid_structure"]
 
-Array = NDArray[np.float64]
 
 # weight of points other than the centre of linear elements: determines slopes that the centres leave open
 _OPEN_SLOPES = 1e-6

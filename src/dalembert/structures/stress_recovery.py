@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..checks import checked
 from ..errors import ModelError
@@ -16,8 +17,6 @@ from .finite_element import StressElements
 from .structure import Structure
 
 __all__ = ["BeamStresses", "NodalStresses", "beam_stresses", "nodal_mises", "nodal_stresses", "section_forces"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

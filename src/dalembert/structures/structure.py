@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array, BoolArray
 from ..bodies.body import inertia_matrix
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.nodal_matrices import check_total_mass, checked_matrix, lumped_mass_matrix, rigid_motions
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Structure"]
 
-Array = NDArray[np.float64]
 
 ITEM = "structure"
 
@@ -79,7 +79,7 @@ class Structure:
     expansion: Any = None
     full_mass: Any = None
 
-    active: NDArray[np.bool_] = field(init=False)
+    active: BoolArray = field(init=False)
     rigid: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,7 +124,7 @@ class Structure:
         """Return the mass of the undeformed structure (6, 6) [rotation; translation] about the frame's origin."""
         return self.rigid.T @ (self.mass @ self.rigid)
 
-    def support(self) -> NDArray[np.bool_]:
+    def support(self) -> BoolArray:
         """Return six degrees of freedom (6 n,) bool that support the structure without strain."""
         from scipy.linalg import qr
 
@@ -142,7 +142,7 @@ class Structure:
         held[order[:6]] = True
         return held
 
-    def fixed_at(self, nodes: ArrayLike) -> NDArray[np.bool_]:
+    def fixed_at(self, nodes: ArrayLike) -> BoolArray:
         """Return the degrees of freedom (6 n,) bool of nodes."""
         held = np.zeros((len(self.nodes), 6), dtype=bool)
         held[np.asarray(nodes, dtype=np.int64)] = True

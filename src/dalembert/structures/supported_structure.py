@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array, BoolArray
 from ..errors import ModelError
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SupportedStructure", "free_modes", "inertia_relief", "without_rigid_motion"]
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # up to this many degrees of freedom, dense matrices; above, sparse factors and Lanczos
 DENSE = 300
@@ -33,7 +31,7 @@ class SupportedStructure:
     fixed : (6 n,) bool
     """
 
-    def __init__(self, structure: Structure, fixed: Mask) -> None:
+    def __init__(self, structure: Structure, fixed: BoolArray) -> None:
         self.structure = structure
         self.free = np.flatnonzero(structure.active & ~fixed)
         self._K = structure.stiffness[self.free][:, self.free]

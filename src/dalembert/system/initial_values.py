@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..checks import finite_array, finite_number, one_of, shape_of
 from ..connections.attitudes import attitude_start, with_attitude
@@ -32,12 +33,12 @@ class Initial:
     guess: the position is only an initial guess.
     """
 
-    position: NDArray[np.float64] | None = None
-    speed: NDArray[np.float64] | None = None
+    position: Array | None = None
+    speed: Array | None = None
     guess: bool = False
 
     @property
-    def target(self) -> NDArray[np.float64] | None:
+    def target(self) -> Array | None:
         """Position, unless it is only a guess."""
         return None if self.guess else self.position
 
@@ -46,10 +47,10 @@ class Initial:
 class BodyPlacement:
     """Start pose and velocity of a body: position (3,), rotation (3, 3), rates (3,); None where not given."""
 
-    position: NDArray[np.float64] | None = None
-    rotation: NDArray[np.float64] | None = None
-    velocity: NDArray[np.float64] | None = None
-    angular_velocity: NDArray[np.float64] | None = None
+    position: Array | None = None
+    rotation: Array | None = None
+    velocity: Array | None = None
+    angular_velocity: Array | None = None
 
 
 class AttitudeInput(NamedTuple):
@@ -139,7 +140,7 @@ def set_body_start(
         )
     angular_velocity = angular_velocity if turning is None else turning
 
-    def vector(value: ArrayLike | None, field: str, before: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+    def vector(value: ArrayLike | None, field: str, before: Array | None) -> Array | None:
         return before if value is None else finite_array(value, (3,), item=item, field=field)
 
     system.placements[found.name] = BodyPlacement(
@@ -150,7 +151,7 @@ def set_body_start(
     )
 
 
-def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> NDArray[np.float64] | None:
+def _numbers_of(joint: Joint, value: Any, size: int, item: str, field: str) -> Array | None:
     """Return positions or velocities of a joint as given; the time of a joint with a clock is optional."""
     clocked = isinstance(joint, CustomJoint) and joint.clock is not None
     if value is None:

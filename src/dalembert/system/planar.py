@@ -19,8 +19,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
 from ..checks import set_fields
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PlaneNormals", "check_gravity", "closing_in_plane", "free_joint"]
 
-Array = NDArray[np.float64]
 
 ALIGNED_TOL = 1e-6  # directions closer than this are equal: users give rounded numbers
 _KEPT: dict[type[Joint], tuple[str, ...]] = {

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 from uuid import uuid4
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.colors import as_color
 from ..bodies.flexible_body import FlexibleBody
@@ -102,7 +102,7 @@ class System(SystemDisplay):
     # ---- building
 
     @property
-    def gravity(self) -> NDArray[np.float64]:
+    def gravity(self) -> Array:
         """Acceleration of free fall, world axes, (3,) m/s2; its components may be expressions of parameters."""
         return self._gravity
 
@@ -112,7 +112,7 @@ class System(SystemDisplay):
         self._gravity = finite_array(plain, (3,), item=f"system {self.name!r}", field="gravity")
 
     @property
-    def planar(self) -> NDArray[np.float64] | None:
+    def planar(self) -> Array | None:
         """Normal (3,) of the plane in which everything moves, world axes; None: the system moves in space."""
         return self._planar
 

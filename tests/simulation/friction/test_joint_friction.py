@@ -122,11 +122,11 @@ def test_a_chain_comes_to_rest_where_friction_holds_it():
     assert abs(result["energy.balance"]).max() < 1e-6
     model = result.model
     held = model.report(
-        ["held"], 15.0, result.q[-1], result.v[-1], conditions=result.conditions(np.array([15.0]))[0][1]
+        ["constraint_effort"], 15.0, result.q[-1], result.v[-1], conditions=result.conditions(np.array([15.0]))[0][1]
     )
-    assert (np.abs(held["held"]) <= 0.3 * (1 + 1e-8)).all()
+    assert (np.abs(held["constraint_effort"]) <= 0.3 * (1 + 1e-8)).all()
     weight = model.inverse_dynamics(result.q[-1], np.zeros(3), np.zeros(3))
-    assert held["held"] == pytest.approx(weight, abs=1e-9)
+    assert held["constraint_effort"] == pytest.approx(weight, abs=1e-9)
 
 
 def test_smooth_friction_tends_to_it():

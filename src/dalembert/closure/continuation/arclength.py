@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...model.interpolation import hermite
 from ...numerics.rank import numerical_rank, singular_values
 from ...numerics.roots import illinois_root
@@ -31,7 +31,6 @@ from .solution_path import Path, SolutionPoint
 
 __all__ = ["PathTracer"]
 
-Array = NDArray[np.float64]
 
 ROUNDOFF_TOL = 1e-14  # largest scaled residual of points next to singular ones, at the level of rounding
 SINGULAR_TOL = 1e-7  # singular values below this are zero: closing to 1e-12 leaves 1e-6 in a singular position at worst
@@ -304,7 +303,7 @@ class PathTracer:
                 break
         return best
 
-    def strewn(self, path: Path, q: Array) -> NDArray[np.bool_]:
+    def strewn(self, path: Path, q: Array) -> BoolArray:
         """Return the mask of configurations (B, nq) on a path, to the accuracy of cubics between its points."""
         closed, on = self.closed, np.zeros(len(q), dtype=bool)
         steps = closed.difference(path.q[:-1], path.q[1:])

@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...numerics.least_squares import levenberg_marquardt
 from ...numerics.rank import ROUNDOFF_RANK_TOL, null_space
 from ..branch_search import distinct_configurations
@@ -29,7 +29,6 @@ from .solution_path import SolutionPoint
 
 __all__ = ["BifurcationPoint", "locate_bifurcation"]
 
-Array = NDArray[np.float64]
 
 ZERO_TOL = 1e-6
 _N_SPHERE_STARTS = 64

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import Array, BoolArray
 
 __all__ = ["Path", "SolutionPoint"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -34,7 +33,7 @@ class SolutionPoint:
     basis: Array = field(repr=False)
     jacobian: Array = field(repr=False)
 
-    def signed(self, start: SolutionPoint, free: NDArray[np.bool_]) -> float:
+    def signed(self, start: SolutionPoint, free: BoolArray) -> float:
         """Return sigma, negative if the rank drops an odd number of times between this point and another."""
         here = np.linalg.slogdet(np.vstack([start.basis.T @ self.jacobian, self.tangent])[:, free])[0]
         there = np.linalg.slogdet(np.vstack([start.basis.T @ start.jacobian, start.tangent])[:, free])[0]

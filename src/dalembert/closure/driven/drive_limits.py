@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.drives import Drive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, listed
@@ -25,8 +25,6 @@ from ..named_velocities import named_velocities
 
 __all__ = ["limit_reached", "unreachable_drive"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _LOCKED_TOL = 1e-4  # of the singular values; a limit located to about 1e-12 leaves its square root
 _REDUNDANT_TOL = 1e-11  # of the singular values; rounding of redundant rows

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Array
 from ...connections.drives import PoseDrive
 from ...connections.laws import Polynomial
 from ...model import Conditions, Model
@@ -20,8 +18,6 @@ from ...model.driven_kinematics import KinematicSweep, sweep_kinematics
 from ..loop_equations import LoopEquations
 
 __all__ = ["follow_drives", "leads_positions", "led_model", "undeformed"]
-
-Array = NDArray[np.float64]
 
 
 def leads_positions(model: Model) -> bool:

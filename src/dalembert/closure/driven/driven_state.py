@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, count_text
+from ...arrays import Array
 from ...checks import checked, finite_number
 from ...connections.constraints.geometric import Constraint
 from ...connections.drives import Drive, PoseDrive
@@ -39,7 +40,6 @@ __all__ = [
     "start_positions",
 ]
 
-Array = NDArray[np.float64]
 
 SINGULAR_TOL = 3e-6  # singular values below this leave fewer than half the digits of positions, none of accelerations
 _CLOSED_TOL = 1e-9  # scaled residual of a start

@@ -8,8 +8,8 @@ matrix of their rows times N has a large smallest singular value; they are chose
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import checked
 from ...numerics.rank import null_space
 from ..equations import Equations
@@ -17,7 +17,6 @@ from ..scaled_equations import CoordinateMeasure, ScaledEquations, measures_of
 
 __all__ = ["best_drives", "best_driving_coordinates"]
 
-Array = NDArray[np.float64]
 
 DEAD_POINT_TOL = 1e-6
 

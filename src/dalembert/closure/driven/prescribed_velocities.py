@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...connections.drives import Drive
 from ...model import Model
 from ...numerics.rank import numerical_rank, singular_values
 
 __all__ = ["Prescribed"]
-
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +38,7 @@ class Prescribed:
     clock_drives: tuple[Drive, ...]
     clocks: BoolArray
     columns: tuple[tuple[int, ...], ...]
-    row_numbers: NDArray[np.intp]
+    row_numbers: IndexArray
     rows: BoolArray
 
     @classmethod

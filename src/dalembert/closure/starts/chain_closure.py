@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.constraints.chains import KinematicChain
 from ...numerics.least_squares import levenberg_marquardt
 from ..relative_pose import relative
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["close_with_chain_unknowns"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 N_STARTS = 4  # of inner coordinates
 MAX_ITERATIONS = 60

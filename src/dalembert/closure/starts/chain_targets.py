@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
 from ...errors import ModelError
@@ -33,7 +33,6 @@ from ..relative_pose import RelativeMotion, relative
 
 __all__ = ["ALL_COORDINATES", "ChainPreference", "ChainRateTarget", "ChainTarget", "chain_target"]
 
-Array = NDArray[np.float64]
 
 ALL_COORDINATES = "*"  # suffix of a chain name: all its target coordinates, in addition to single ones
 
@@ -157,7 +156,7 @@ class ChainRateTarget:
     rates: Array
 
     @property
-    def given(self) -> NDArray[np.bool_]:
+    def given(self) -> BoolArray:
         """Mask of coordinates with target rates, (n,)."""
         return ~np.isnan(self.rates)
 

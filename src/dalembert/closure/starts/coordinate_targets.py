@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...checks import finite_array
 from ...connections.connection import Connection
 from ...connections.constraints.chains import KinematicChain
@@ -32,8 +32,6 @@ from ..relative_pose import relative
 from .chain_targets import ALL_COORDINATES, ChainTarget, chain_target
 
 __all__ = ["CoordinateTarget", "CutJointTarget", "body_pose_targets", "cut_joint_target"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +150,7 @@ def _hold_part(loop_constraint: Connection, element: Joint, position: Array, giv
 
 
 def _of_pose(
-    loop_constraint: Connection, rotation: Array, position: Array, turned: bool, moved: NDArray[np.intp]
+    loop_constraint: Connection, rotation: Array, position: Array, turned: bool, moved: IndexArray
 ) -> CutJointTarget:
     """Return the target for a pose: its rotation if `turned`, and displacements along axes of the first marker."""
     turns = np.vstack([np.eye(3)[: 3 * turned], np.zeros((len(moved), 3))])

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...connections.constraints.chains import KinematicChain
 from ...connections.drive_builder import turns_freely
@@ -26,7 +25,6 @@ from .start_values import StartValues
 
 __all__ = ["named_count", "named_starts"]
 
-Array = NDArray[np.float64]
 
 _POSE_FIELDS = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
 _MODES = re.compile(r"^eta(?:\[(?P<mode>\d+)\])?(?:\.(?P<level>speed))?$")

@@ -13,8 +13,8 @@ below the least |r_w|^2 + |r|^2.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...bodies.markers import Marker
 from ...model import Model
 from ..loop_solver import LoopSolver, SoftTargets, SolverOutcome
@@ -22,8 +22,6 @@ from .coordinate_targets import CoordinateTarget, CutJointTarget
 
 __all__ = ["nearest_closure"]
 
-Array = NDArray[np.float64]
-Marks = NDArray[np.bool_]
 Pose = tuple[Array, Array]
 
 N_STARTS = 8  # starting points; the first is read off the poses
@@ -36,7 +34,7 @@ DISPLACEMENT_RANGE = (0.1, np.pi)  # rad, or characteristic lengths: sizes of th
 def nearest_closure(
     closure: LoopSolver,
     guess: Array,
-    held: Marks,
+    held: BoolArray,
     wishes: SoftTargets,
     places: list[CoordinateTarget],
     random: np.random.Generator,
@@ -70,7 +68,12 @@ def nearest_closure(
 
 
 def _nearest(
-    closure: LoopSolver, base: Array, held: Marks, given: Marks, wishes: SoftTargets, random: np.random.Generator
+    closure: LoopSolver,
+    base: Array,
+    held: BoolArray,
+    given: BoolArray,
+    wishes: SoftTargets,
+    random: np.random.Generator,
 ) -> SolverOutcome | None:
     """Return the best local solution of (1) from several starts around a base (nq,)."""
     best, least, bound = None, np.inf, np.inf
@@ -91,7 +94,7 @@ def _nearest(
     return best
 
 
-def coordinates_at(model: Model, guess: Array, places: list[CoordinateTarget], given: Marks) -> Array:
+def coordinates_at(model: Model, guess: Array, places: list[CoordinateTarget], given: BoolArray) -> Array:
     """Return a guess (nq,) with tree joint coordinates computed from body poses, except given ones.
 
     A joint takes the coordinates nearest to the relative pose of its markers. A body without a placed position and

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...compile.names import full_names
 from ...connections.constraints.cams import CamFollower
 from ...connections.constraints.chains import KinematicChain
@@ -23,7 +23,6 @@ from .chain_targets import ALL_COORDINATES, ChainRateTarget
 
 __all__ = ["StartValues", "unmet_start_values", "within_limits"]
 
-Array = NDArray[np.float64]
 Values = dict[str, Array]
 
 ROUNDOFF_TOL = 1e-9  # differences below this, of the size of a value or 1, are rounding

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import checked, finite_number, one_of, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
@@ -23,8 +24,6 @@ from .geometric import Constraint
 from .piecewise_polynomials import PiecewisePolynomial
 
 __all__ = ["CamFollower", "PointOnCurve", "RollingCam"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

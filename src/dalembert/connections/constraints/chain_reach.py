@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ..joints import Joint, Revolute, Spherical, Universal
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChainReach", "is_chain_limit", "reach_of"]
 
-Array = NDArray[np.float64]
 
 COINCIDENCE_TOL = 1e-9  # of the length of the chain: centres closer than this coincide; likewise axes
 STRETCH_MARGIN = (

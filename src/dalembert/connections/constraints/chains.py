@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import checked, finite_array, finite_number, set_fields, shape_of
 from ...errors import ModelError
 from ...numerics.rank import ROW_RANK_TOL, numerical_rank
@@ -24,7 +24,6 @@ from .geometric import Constraint
 
 __all__ = ["KinematicChain", "Offset", "bar"]
 
-Array = NDArray[np.float64]
 
 MAX_INNER_COORDINATES = 24  # inner coordinates: core/constraints/kinematic_chain.hpp
 N_STARTS = 12  # start configurations of a search

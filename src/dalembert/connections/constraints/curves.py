@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import checked, finite_array, finite_number, positive_number, set_fields, set_finite, shape_of
 from ...errors import ModelError, UserFunctionError
 from ...provenance import record_call, record_makers
@@ -22,7 +23,6 @@ from .piecewise_polynomials import PiecewisePolynomial, hermite_pieces
 
 __all__ = ["Arc", "Curve", "Line"]
 
-Array = NDArray[np.float64]
 
 COINCIDENCE_TOL = 1e-6  # of the curve's size: points closer than this coincide
 TANGENT_TOL = 1e-4  # rad: directions closer than this are equal

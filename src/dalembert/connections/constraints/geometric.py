@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import positive, set_fields, set_finite
 from ...errors import ModelError
 from ...rotation import unit_vector
@@ -38,7 +38,6 @@ __all__ = [
     "RollingSphere",
 ]
 
-Array = NDArray[np.float64]
 
 _LENGTH_ROWS = frozenset({"x", "y", "z", "distance", "side", "slip", "slip_x", "slip_y", "height", "contact"})
 

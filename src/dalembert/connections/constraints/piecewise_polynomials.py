@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from ...arrays import Array
 
 __all__ = ["PiecewisePolynomial", "hermite_pieces"]
 
-Array = NDArray[np.float64]
 
 _DEGREE = 5
 

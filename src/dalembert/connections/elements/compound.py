@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import checked, set_fields
 from ..formulas.dependencies import extract_subprogram
 from ..formulas.expressions import Program
@@ -125,7 +125,7 @@ class Compound(Element):
         parts: CompoundProgram = self._parts  # type: ignore[attr-defined]
         return {name: m.element for name, m in parts.members.items() if "pose" in m.element.each_measure}
 
-    def turns_of(self, member: str, port: int, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def turns_of(self, member: str, port: int, inputs: Array) -> Array:
         """Return the rotation vector (n, 3) that a member measures at a further end, for inputs and unknowns.
 
         Parameters

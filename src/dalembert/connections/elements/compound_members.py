@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import finite_array
 from ...errors import ModelError
 from ...rotation import as_rotation_matrix, from_rotation_vector, rotation_vectors
@@ -25,8 +25,6 @@ from .element import Element
 from .signals import MEASURES
 
 __all__ = ["Member", "MemberEnd", "measured_at_start"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

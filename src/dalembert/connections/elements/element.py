@@ -23,9 +23,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array
 from ...checks import checked, finite_number, set_fields
 from ...errors import ModelError
 from ...parameters import Expression, plain_value as number_of
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from ...bodies.markers import Marker
 
 __all__ = ["MEASURES", "Element", "SignalBlock"]
-
-Array = NDArray[np.float64]
 
 
 @checked("definitions")

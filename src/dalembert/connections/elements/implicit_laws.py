@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ...arrays import Array, BoolArray
 
 if TYPE_CHECKING:
     from .element import Element
@@ -21,7 +22,6 @@ __all__ = [
     "weakest_direction",
 ]
 
-Array = NDArray[np.float64]
 
 _ROUNDS, _HALVINGS, _PRECISE, _ROUNDING = 60, 40, 1e-10, 1e-14
 MAX_CONTRACTION = 0.25  # fraction of a correction that may remain in the next
@@ -40,7 +40,7 @@ def solved_from(element: Element, given: Array, start: Array) -> Array:
     return _solve(element, given, start)
 
 
-def jacobian_nearly_constant(J: Array, then: Array) -> NDArray[np.bool_]:
+def jacobian_nearly_constant(J: Array, then: Array) -> BoolArray:
     """Return whether a Jacobian (..., n, n) changed so little that it was regular in between."""
     changed = np.linalg.solve(J, then) - np.eye(J.shape[-1])
     return np.linalg.norm(changed, axis=(-2, -1)) <= SAFE_SLOPE_CHANGE

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import (
     at_least_one,
     checked,
@@ -424,7 +425,7 @@ _RATES = ("vx", "vy", "vz", "wx", "wy", "wz")
 _TURNS = _PLACES[3:]
 
 
-def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64]:
+def _semidefinite(item: str, field: str, given: ArrayLike) -> Array:
     if shape_of(given) == (6,):
         matrix = np.diag(finite_array(given, (6,), item=item, field=field))
     else:
@@ -440,7 +441,7 @@ def _semidefinite(item: str, field: str, given: ArrayLike) -> NDArray[np.float64
     return (matrix + matrix.T) / 2
 
 
-def _entries(letter: str, matrix: NDArray[np.float64], names: tuple[str, ...]) -> tuple[dict[str, float], list[str]]:
+def _entries(letter: str, matrix: Array, names: tuple[str, ...]) -> tuple[dict[str, float], list[str]]:
     """Return the nonzero entries by name, and the product of each row with the named numbers."""
 
     def name(i: int, j: int) -> str:

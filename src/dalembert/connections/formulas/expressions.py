@@ -21,9 +21,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import _core
+from ...arrays import Array
 from ...errors import ModelError
 from .tables import Table
 
@@ -195,7 +195,7 @@ class Program:
             return [float(x) for x in self.evaluate(inputs)]
         return [values[place] for place in self.outputs]
 
-    def evaluate(self, inputs: Sequence[Any]) -> list[NDArray[np.float64]]:
+    def evaluate(self, inputs: Sequence[Any]) -> list[Array]:
         """Return the outputs in NumPy for inputs that are numbers or arrays."""
         values: list[Any] = []
         names = OPERATIONS

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import ModelError
 from ...rotation import unit_vector
 from .dependencies import extract_subprogram
@@ -26,8 +26,6 @@ from .program_algebra import Matrix, ProgramBuilder, Vector, transposed
 from .tables import Table
 
 __all__ = ["PosePrograms", "expressed_pose", "motion_columns", "named_inputs", "posed", "shifts", "typical_length"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +106,7 @@ class PosePrograms:
         length: float = 1.0,
         settled: float = 1e-11,
         most: int = 100,
-        free: NDArray[np.bool_] | None = None,
+        free: BoolArray | None = None,
     ) -> tuple[Array, float]:
         """Return the coordinates of the pose nearest to (R, p), from a start, and the error, m or rad.
 

@@ -12,14 +12,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .dependencies import extract_subprogram, inputs_of
 from .expressions import OPERATIONS, Program
 
 __all__ = ["Switch", "merge_close_times", "switch_times", "switches_of"]
 
-Array = NDArray[np.float64]
 TimeFunction = Callable[[Array], Array]
 
 N_SAMPLES = 256  # minimum number of intervals of a run in which arguments are sampled

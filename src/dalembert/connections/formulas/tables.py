@@ -7,15 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import checked, one_of, set_fields
 from ...errors import ModelError
 from ...provenance import record_makers
 
 __all__ = ["Table"]
-
-Array = NDArray[np.float64]
 
 
 @checked("values", "kind", "outside")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import checked, finite_array, set_fields, shape_of
 from ...errors import ModelError
 from ..formulas.expressions import is_symbolic
@@ -28,7 +28,6 @@ from .joint import Joint
 
 __all__ = ["CustomJoint"]
 
-Array = NDArray[np.float64]
 
 MAX_COORDINATES = 6  # coordinates of a joint, time included
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .joint import Joint, frame_with_z
 
 __all__ = ["Fixed"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import finite_array, finite_number, set_fields, shape_of
 from ...errors import ModelError
 from ...parameters import Expression, split
@@ -42,7 +43,6 @@ from .load_friction import LoadFriction
 
 __all__ = ["TURN_X", "Joint", "columns", "frame_with_z", "turn_about_z"]
 
-Array = NDArray[np.float64]
 Axis = str | ArrayLike
 
 # Traversed from its second end, a joint about or along z is again one of its kind, with the same sign, in frames

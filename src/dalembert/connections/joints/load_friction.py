@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...checks import not_negative, positive, set_finite
 from ...errors import ModelError
 
 __all__ = ["LoadFriction"]
 
-Array = NDArray[np.float64]
 
 SQRT_FLOOR = "1e-300"  # under roots, so that vanishing loads have derivatives
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from .joint import TURN_X, Joint, columns, frame_with_z
 
 __all__ = ["Prismatic"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...rotation import axis_angle
 from .joint import TURN_X, Joint, columns, frame_with_z, turn_about_z
 
 __all__ = ["Revolute"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...rotation import quaternion, quaternion_from_matrix, quaternion_rate, skew
 from .joint import Joint
 
 __all__ = ["Spherical"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...rotation import axis_angle
 from .joint import Joint, columns
 
 __all__ = ["Universal"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.visuals import Visual, surface_of
 from ...errors import ModelError
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from .writer import Writing
 
 __all__ = ["add_geoms"]
-
-Array = NDArray[np.float64]
 
 
 def add_geoms(writing: Writing, element: Element, body: Body) -> None:

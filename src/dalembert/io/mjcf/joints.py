@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.elements.built_in import JointSpring
 from ...connections.elements.element import Element
 from ...connections.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_joints", "set_start"]
 
-Array = NDArray[np.float64]
 
 _SPEEDS = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
 _PLACES = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...closure import assemble
 from ...errors import DalembertError
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .writer import MjcfJoint, Writing
 
 __all__ = ["add_keyframe"]
-
-Array = NDArray[np.float64]
 
 
 def add_keyframe(writing: Writing) -> None:

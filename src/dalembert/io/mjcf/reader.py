@@ -33,7 +33,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...bodies.body import Body
 from ...bodies.triangle_mesh import Surface
@@ -53,8 +52,6 @@ from .joints import add_joints, set_start
 from .mujoco_model import Compiled, compiled_source
 
 __all__ = ["Reading", "load_mjcf"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass

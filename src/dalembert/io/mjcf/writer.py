@@ -25,8 +25,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...connections.joints import Fixed, Free, Joint, Revolute, Spherical
@@ -44,7 +44,6 @@ from .loop_writer import add_loops
 
 __all__ = ["MjcfJoint", "Writing", "save_mjcf"]
 
-Array = NDArray[np.float64]
 
 _WORLD = "world"  # MuJoCo's name of ground
 

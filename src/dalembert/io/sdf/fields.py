@@ -6,8 +6,8 @@ import math
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...rotation import axis_angle, quaternion
 from ..xml_fields import numbers_in
@@ -15,7 +15,6 @@ from ..xml_files import line_of
 
 __all__ = ["Pose", "flag", "inverse", "number", "numbers", "pose_of", "times", "words"]
 
-Array = NDArray[np.float64]
 Pose = tuple[Array, Array]
 """Rotation (3, 3) and position (3,) m of a frame in another."""
 

@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.constraints.mimic import Mimic
 from ...connections.elements.built_in import JointSpring
 from ...connections.joints import Fixed, Joint, Prismatic, Revolute, Screw, Spherical, Universal
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_joint"]
 
-Array = NDArray[np.float64]
 
 _TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
 UNLIMITED = 1e15  # rad or m: files write 1e16 for no limit, by the specification

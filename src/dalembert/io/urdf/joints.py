@@ -6,9 +6,7 @@ import math
 from collections.abc import Mapping
 from xml.etree.ElementTree import Element
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ...arrays import Array
 from ...connections.constraints.mimic import Mimic
 from ...connections.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical
 from ...errors import ModelError
@@ -17,7 +15,6 @@ from ..xml_fields import child_of, name_of, number_of, numbers_of, renamed, sugg
 
 __all__ = ["joint_of", "mimics_of"]
 
-Matrix = NDArray[np.float64]
 
 MULTI_DOF_TYPES = ("floating", "planar", "spherical", "ball")  # joint types with several coordinates
 _JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical", "ball")
@@ -52,7 +49,7 @@ def joint_of(joint: Element, *, item: str, without: frozenset[str], warn: list[s
         raise renamed(error, item) from None
 
 
-def _axis(joint: Element, *, item: str) -> Matrix:
+def _axis(joint: Element, *, item: str) -> Array:
     element = child_of(joint, "axis", item=item)
     numbers = (1.0, 0.0, 0.0) if element is None else numbers_of(element, "xyz", (1.0, 0.0, 0.0), item=item)
     return unit_vector(numbers, item=item, field="axis xyz")

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from xml.etree.ElementTree import Element
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.markers import Marker
 from ...connections.joints import Cylindrical, Fixed, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ...errors import ModelError
@@ -26,7 +26,6 @@ from ..xml_files import line_of
 
 __all__ = ["add_loops"]
 
-Array = NDArray[np.float64]
 
 _JOINTS: dict[str, Callable[[Array, Array], Joint]] = {
     "fixed": lambda a, b: Fixed(),

@@ -22,8 +22,8 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.visuals import Visual
 from ...connections.connection import Connection
@@ -41,7 +41,6 @@ from ..xml_files import text_of, write_document
 
 __all__ = ["save_urdf"]
 
-Array = NDArray[np.float64]
 Frame = tuple[Array, Array]
 
 NO_LIMIT = 1e30  # URDF requires a number where there is no limit

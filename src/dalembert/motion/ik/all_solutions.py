@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...closure.equivalent_configurations import periodic_angles
 from ...errors import ModelError
 from .equations import IkEquations
@@ -13,7 +13,6 @@ from .solvers import solve_bounded
 
 __all__ = ["distinct", "find_all_solutions"]
 
-Array = NDArray[np.float64]
 
 DUPLICATE_TOL = 1e-6  # rad, or characteristic lengths; nearer configurations are one solution
 _STARTS_PER_ROUND = 48  # starts per target that are tried at once
@@ -104,7 +103,7 @@ def _merged(reach: IkEquations, q: Array, target: int) -> Array:
     return np.array(kept).reshape(-1, q.shape[1])
 
 
-def _free(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+def _free(search: MultistartSearch, q: Array, which: IndexArray) -> BoolArray:
     """Return the mask of configurations (b, nq) that can move at fixed targets beyond first order."""
     reach = search.reach
     rows = ~reach.sided

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._core import IkProblem
+from ...arrays import Array, BoolArray, IndexArray
 from ...closure.equations import RelativeEquations
 from ...closure.equivalent_configurations import axis_reversal_mask
 from ...closure.joint_limits import Bounds
@@ -28,10 +29,6 @@ from ...model import Model
 from .target_checks import CheckedTarget, rotation_hessian
 
 __all__ = ["IkEquations"]
-
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-IndexArray = NDArray[np.intp]
 
 
 @dataclass(eq=False)

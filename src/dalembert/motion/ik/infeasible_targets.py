@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...errors import ModelError
 from ...rotation import rotation_vectors
 from .equations import IkEquations
@@ -15,7 +15,6 @@ from .target_checks import CheckedTarget
 
 __all__ = ["check_contradictions", "check_motion"]
 
-Array = NDArray[np.float64]
 
 _N_TRIALS = 3  # random configurations at which the motion of a marker is checked
 CONTRADICTION_TOL = 1e-6  # rad, or part of a distance

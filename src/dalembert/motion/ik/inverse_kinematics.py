@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, count_text
+from ...arrays import Array
 from ...checks import checked, finite_number, positive, random_generator
 from ...closure.joint_limits import Bounds
 from ...closure.named_velocities import as_name_list
@@ -27,7 +28,6 @@ from .targets import goals_of
 
 __all__ = ["InverseKinematics", "TargetError", "inverse_kinematics"]
 
-Array = NDArray[np.float64]
 
 ACTIVE_LIMIT_TOL = 1e-7  # of the largest gradient component; a larger one marks an active limit
 

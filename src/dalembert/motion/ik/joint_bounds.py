@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import IndexArray
 from ...closure.driven.prescribed_velocities import Prescribed
 from ...closure.named_velocities import named_velocities
 from ...errors import ModelError
 from ...model import Model
 
 __all__ = ["columns_of"]
-
-IndexArray = NDArray[np.intp]
 
 
 def columns_of(model: Model, hold: Iterable[str], free: Iterable[str], item: str) -> IndexArray:

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...numerics.rank import significant
-from .equations import BoolArray, IkEquations, IndexArray
+from .equations import IkEquations
 from .nearest_configuration import minimize_on_constraints, project_onto_rows
 from .solvers import IkOutcome, solve_bounded
 
 __all__ = ["MultistartSearch", "SearchOutcome"]
 
-Array = NDArray[np.float64]
 
 _RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom
 POSTURE_WEIGHT = 1e-8  # weight of the posture for targets out of reach; selects among equal errors only

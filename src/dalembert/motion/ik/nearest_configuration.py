@@ -17,15 +17,14 @@ Limits at cut joints are firm rows of which only the positive part counts. These
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...numerics.rank import significant
-from .equations import BoolArray, IkEquations, IndexArray
+from .equations import IkEquations
 from .solvers import IkOutcome, solve_symmetric
 
 __all__ = ["minimize_on_constraints", "project_onto_rows"]
 
-Array = NDArray[np.float64]
 
 AT_LIMIT_TOL = 1e-11  # of x; a nearer coordinate is at its limit
 _RANK_TOL = 1e-8  # relative to the largest singular value; smaller ones are degrees of freedom

@@ -14,15 +14,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, IndexArray
 from ...numerics.rank import ROW_RANK_TOL
 from .multistart import MultistartSearch, SearchOutcome
 from .solvers import solve_bounded
 
 __all__ = ["Jump", "follow_targets"]
 
-Array = NDArray[np.float64]
 
 _MIN_PATH_STEP = 1.0 / 256  # of the distance between two targets; the shortest step
 MAX_TANGENT_ERROR = 0.5  # relative difference of a step from its tangent
@@ -92,7 +91,7 @@ def fitted(search: MultistartSearch, begin: Array, count: int, path: bool) -> Se
     return _joined(parts)
 
 
-def _nearest(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> SearchOutcome:
+def _nearest(search: MultistartSearch, q: Array, which: IndexArray) -> SearchOutcome:
     found = search.first(q, which)
     found.q = search.unwrap_angles(found.q, q)
     search.nearest(found, q, which)
@@ -104,7 +103,7 @@ def _joined(parts: list[SearchOutcome]) -> SearchOutcome:
     return SearchOutcome(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tuple[Array, int] | None:
+def _follow(search: MultistartSearch, q: Array, which: IndexArray) -> tuple[Array, int] | None:
     """Return the configuration (1, nq) on the branch at the next target, and steps.
 
     None if the branch ends before.
@@ -134,7 +133,7 @@ def _follow(search: MultistartSearch, q: Array, which: NDArray[np.intp]) -> tupl
     return q, steps
 
 
-def _tangent(search: MultistartSearch, q: Array, which: NDArray[np.intp], wanted: Array) -> tuple[Array, float | None]:
+def _tangent(search: MultistartSearch, q: Array, which: IndexArray, wanted: Array) -> tuple[Array, float | None]:
     """Return the step x (1, n) with J x = -wanted, within limits, and the side of singular positions of q.
 
     The side is the sign of the determinant where there are as many rows as degrees of freedom, else None.

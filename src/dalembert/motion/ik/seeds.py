@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import finite_array, positive
 from ...closure.assembly import assemble
 from ...closure.named_velocities import named_velocities
@@ -17,7 +18,6 @@ from .equations import IkEquations
 
 __all__ = ["ITEM", "begin_from", "metric_of", "posture_of"]
 
-Array = NDArray[np.float64]
 
 ITEM = "inverse_kinematics"
 

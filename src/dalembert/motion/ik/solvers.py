@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .equations import BoolArray, IkEquations, IndexArray
+from ...arrays import Array, BoolArray, IndexArray
+from .equations import IkEquations
 
 __all__ = ["IkOutcome", "solve_bounded", "solve_symmetric"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)

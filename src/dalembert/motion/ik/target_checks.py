@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...bodies.markers import Marker
 
 __all__ = ["CheckedTarget", "rotation_hessian"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class CheckedTarget:
     reference: Marker | None
     kind: str
     wanted: Array
-    specified: NDArray[np.bool_]
+    specified: BoolArray
     axis: Array
     letters: str
     weight: float
@@ -58,7 +56,7 @@ class CheckedTarget:
         """``"m"`` or ``"rad"``."""
         return "m" if self.kind == "position" else "rad"
 
-    def meant_of(self, which: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def meant_of(self, which: IndexArray) -> BoolArray:
         """Return the mask of rows that are not free for some of a batch, (b, 3) or (1, 3)."""
         return self.specified if len(self.specified) == 1 else self.specified[which]
 

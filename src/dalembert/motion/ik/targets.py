@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array, BoolArray
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import positive, shape_of
@@ -19,7 +20,6 @@ from .target_checks import CheckedTarget
 
 __all__ = ["Target", "goals_of"]
 
-Array = NDArray[np.float64]
 Named = str | Marker | Body
 
 MAX_TARGET_VALUE = 1e100  # larger numbers have squares that overflow
@@ -158,7 +158,7 @@ def _triples(given: Any, what: str, kind: str) -> tuple[Array, bool]:
     return numbers.reshape(-1, 3), numbers.ndim == 2
 
 
-def _directions(wanted: Array, what: str, given: Any) -> tuple[Array, NDArray[np.bool_]]:
+def _directions(wanted: Array, what: str, given: Any) -> tuple[Array, BoolArray]:
     """Return unit vectors; a direction is free as a whole or not at all."""
     lengths = np.sqrt((wanted * wanted).sum(1))
     free = np.asarray(np.isnan(wanted).all(1))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.elements.element import Element
 from ...connections.elements.signals import Delay, Reaction, Sensor
 from ...connections.formulas.switching_times import Switch, merge_close_times, switch_times, switches_of
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DiscontinuityTimes", "discontinuity_sources", "discontinuity_times_until"]
 
-Array = NDArray[np.float64]
 
 MAX_DELAY_GENERATIONS = 4  # repetitions of a discontinuity by a delay; later ones are smooth enough
 MAX_DELAYED_TIMES = 1000  # in one generation

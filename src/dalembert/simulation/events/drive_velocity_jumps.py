@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.drives import Drive
 from ...connections.laws import (
     N_SAMPLES,
@@ -35,7 +35,6 @@ from .velocity_jumps import velocities_after_jump
 
 __all__ = ["DriveVelocityJump", "JumpEvent", "check_no_jumps", "drive_velocity_jumps", "jump_events", "jump_notes"]
 
-Array = NDArray[np.float64]
 Step = tuple[float, float, float, float]  # last time before a jump, first time after it, values there
 
 _SMOOTH = (Constant, Polynomial, Harmonic, Ramp, Spline, SmoothedLaw)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...checks import checked, finite_array, finite_number
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Conditions, Model, State
@@ -17,8 +18,6 @@ from ...result.outputs.output import value_of
 from .velocity_jumps import check_closed, velocities_after_jump, with_changed_parameter, work_of_drives
 
 __all__ = ["Event", "EventContext", "EventFunctions"]
-
-Array = NDArray[np.float64]
 
 
 @checked("direction")

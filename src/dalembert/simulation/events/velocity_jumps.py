@@ -6,8 +6,9 @@ The equations are solved by `impulses.velocity_jump_solver`.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ...arrays import Array
 from ...errors import AssemblyError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions
@@ -22,7 +23,6 @@ __all__ = [
     "work_of_drives",
 ]
 
-Array = NDArray[np.float64]
 
 MAX_OPEN_LOOP = 1e-2  # rad or m: a loop open by more is refused rather than closed by a correction
 

@@ -15,8 +15,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...model import Model, State
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Crossing", "find_crossings"]
 
-Array = NDArray[np.float64]
 
 NODES = np.array([0.0, 0.23, 0.5, 0.79, 1.0])  # fractions of a step at which event functions are evaluated
 # Hermite cubics: displacement and velocity by powers of s, for displacement and velocities at both ends
@@ -114,7 +113,7 @@ class CrossingSearch:
         run: Run,
         steps: Steps,
         g: Array,
-        suspects: NDArray[np.bool_],
+        suspects: BoolArray,
         finer: dict[int, tuple[Array, Array]],
     ) -> None:
         self.run, self.steps, self.g, self.finer = run, steps, g, finer
@@ -235,10 +234,10 @@ def _inverse(x: list[float], y: list[float]) -> float:
     return sum(place * math.prod(v / (v - mine) for v in rest) for place, mine, rest in zip(x, y, others, strict=True))
 
 
-def _suspects(nodes: Array) -> NDArray[np.bool_]:
+def _suspects(nodes: Array) -> BoolArray:
     """Return the steps in which outputs may cross, (events, n), from values at the nodes of all steps."""
     signs = np.sign(nodes)
-    suspects: NDArray[np.bool_] = (signs[..., :1] != signs).any(axis=-1) | (signs[..., 0] == 0)
+    suspects: BoolArray = (signs[..., :1] != signs).any(axis=-1) | (signs[..., 0] == 0)
     triples = [[k - 1, k, k + 1] for k in range(1, len(NODES) - 1)]
     place, value = _vertex(NODES[triples].T, np.moveaxis(nodes[..., triples], -1, 0))
     near = ~np.isnan(place) & (value * signs[..., 1:-1] < 0.25 * np.abs(nodes[..., 1:-1]))
@@ -268,7 +267,7 @@ def _jittered() -> Array:
     return np.random.default_rng(0).uniform(-0.2, 0.2, MAX_NODES)
 
 
-def _poorly_interpolated(run: Run, s: Array, g: Array) -> NDArray[np.bool_]:
+def _poorly_interpolated(run: Run, s: Array, g: Array) -> BoolArray:
     """Return where many points (events, ..., k) are far from the lines through their neighbours, (events, ...)."""
     if any(run.event_functions.turns):
         turns = np.array(run.event_functions.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))

@@ -15,15 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
 from ..events.events import EventContext
 
 __all__ = ["MIDDLE", "DiscontinuousForces", "jump_sizes"]
 
-Array = NDArray[np.float64]
 
 MIDDLE = 1e-300  # side of equal parts of both branches; 0 would select the mixture of a sliding mode
 DIFFERENCE_STEP = 1e-6  # rad, m, or per s: of differences of switching functions
@@ -54,7 +53,7 @@ class DiscontinuousForces:
 
     switching_functions: list[int]
     G: Array
-    second: NDArray[np.bool_]
+    second: BoolArray
     strength: Array
     corrections: Array
     passed: dict[int, float]
@@ -136,7 +135,7 @@ class DiscontinuousForces:
 def jump_sizes(
     conditions: Conditions,
     switching_functions: list[int],
-    places: NDArray[np.intp],
+    places: IndexArray,
     share: Array,
     held: Array,
     states: tuple[Array, ...],

@@ -20,8 +20,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...errors import IntegrationError, ModelError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
@@ -38,8 +38,6 @@ from .stick_slip import StickSlipSolver
 
 __all__ = ["Change", "FrictionState"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 STUCK_DRIFT_FACTOR = 100.0  # times the rest tolerance: faster stuck rows were hit; slower ones drifted by projection
 MAX_STALLED_CHANGES = 3  # changes within MIN_PROGRESS before the rest tolerance is widened

@@ -15,14 +15,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...numerics.bound_margins import minimal_widening
 
 __all__ = ["HoldingLimits"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 COUPLING_TOL = 1e-9  # of the largest entry of C': smaller entries are zero
 MIN_ELLIPSOID_THICKNESS = 1e-8  # of its scale, so that rounding of an effort stays inside

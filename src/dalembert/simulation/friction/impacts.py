@@ -10,13 +10,11 @@ moves so slowly stays on its stop. So rows that hit each other through their sto
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...numerics.quadratic_programs import solve_bounded_qp
 
 __all__ = ["pressing_accelerations", "stop_impulses"]
-
-Array = NDArray[np.float64]
 
 
 def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, least_flight: float) -> Array:
@@ -37,7 +35,7 @@ def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: 
     """
     n = len(u)
 
-    def short(speed: Array) -> NDArray[np.bool_]:
+    def short(speed: Array) -> BoolArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(pressed > 0, speed**2 / (2 * pressed), np.inf) < least_flight
 

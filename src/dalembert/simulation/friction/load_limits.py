@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...connections.elements.signals import Reaction, parts_in
 from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
@@ -24,7 +24,6 @@ from .rows import FrictionRows
 
 __all__ = ["FrictionEvaluation", "friction_load_gain", "undetermined_friction", "with_fixed_friction", "with_signs"]
 
-Array = NDArray[np.float64]
 
 ONSET_SPEED = 1e-6  # of the rest tolerance: speed along the slip direction of a vector group at its onset
 DIFFERENCE_STEP = 1e-4  # of the efforts, for the derivatives of (1)

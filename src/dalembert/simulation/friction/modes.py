@@ -14,15 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...numerics.quadratic_programs import DEPENDENT_PIVOT_TOL, BoundedQpSolution, schur_pivot, solve_ellipsoid_qp
 from .discontinuous_forces import MIDDLE
 
 __all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 ON_ELLIPSOID_TOL = 1e-9  # relative: closer efforts are on the ellipsoid
 SLIP_DIRECTION_TOL = 1e-7  # rad: slip directions that differ by less are equal

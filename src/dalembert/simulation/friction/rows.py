@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray, IndexArray
 from ...compile.names import full_names
 from ...connections.connection import Connection
 from ...connections.constraints.ropes import Rope
@@ -20,8 +20,6 @@ from ...model.cache import cached_per_model
 from ..events.events import EventContext
 
 __all__ = ["FrictionRows", "Response", "friction_rows"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +51,14 @@ class FrictionRows:
     model: Model
     names: tuple[str, ...]
     units: tuple[str, ...]
-    indices: NDArray[np.intp]
-    coordinates: NDArray[np.intp]
-    friction: NDArray[np.intp]
-    mode: NDArray[np.intp]
-    coefficient: NDArray[np.intp]
-    slip: NDArray[np.intp]
-    load: NDArray[np.intp]
-    group: NDArray[np.intp]
+    indices: IndexArray
+    coordinates: IndexArray
+    friction: IndexArray
+    mode: IndexArray
+    coefficient: IndexArray
+    slip: IndexArray
+    load: IndexArray
+    group: IndexArray
     sliding_friction: Array
     static_friction: Array
     static_ratio: Array
@@ -71,7 +69,7 @@ class FrictionRows:
     def __len__(self) -> int:
         return len(self.names)
 
-    def select(self, places: NDArray[np.intp], **changes: Any) -> FrictionRows:
+    def select(self, places: IndexArray, **changes: Any) -> FrictionRows:
         """Return the rows with numbers `places` (k,), with some columns (k,) replaced."""
         columns: dict[str, Any] = {
             f.name: getattr(self, f.name)[places] for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)
@@ -103,23 +101,23 @@ class FrictionRows:
         return bool((self.indices >= self.model.nv).any())
 
     @cached_property
-    def has_friction(self) -> NDArray[np.bool_]:
+    def has_friction(self) -> BoolArray:
         """Rows with friction, (n,)."""
         return self.friction >= 0
 
     @cached_property
-    def has_load_friction(self) -> NDArray[np.bool_]:
+    def has_load_friction(self) -> BoolArray:
         """Rows with load-dependent friction, (n,)."""
         return self.load >= 0
 
     @cached_property
-    def vector_groups(self) -> list[NDArray[np.intp]]:
+    def vector_groups(self) -> list[IndexArray]:
         """Groups of rows whose friction is one vector, as of ball joints."""
         counts = [np.flatnonzero(self.has_friction & (self.group == number)) for number in np.unique(self.group)]
         return [rows for rows in counts if len(rows) > 1]
 
     @cached_property
-    def has_scalar_friction(self) -> NDArray[np.bool_]:
+    def has_scalar_friction(self) -> BoolArray:
         """Rows that belong to no vector group, (n,)."""
         scalar = np.ones(len(self), dtype=bool)
         for group in self.vector_groups:
@@ -143,7 +141,7 @@ class FrictionRows:
         by_load = self._parameter(conditions, self.coefficient) * loads
         return now + by_load, static + self.static_ratio * by_load
 
-    def _parameter(self, conditions: Conditions, places: NDArray[np.intp]) -> Array:
+    def _parameter(self, conditions: Conditions, places: IndexArray) -> Array:
         known, values = places >= 0, np.zeros(len(self))
         values[known] = conditions.parameters[places[known]]
         return values
@@ -254,7 +252,7 @@ class Response:
         conditions: Conditions,
         q: Array,
         t: float,
-        held: NDArray[np.bool_],
+        held: BoolArray,
         *,
         regularize: bool = False,
     ) -> None:

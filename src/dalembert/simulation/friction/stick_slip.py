@@ -12,8 +12,8 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...arrays import Array, BoolArray
 from ...compile.joint_elements import SIGN_MODE
 from ...errors import SingularityError
 from ...model import Conditions
@@ -26,8 +26,6 @@ from .rows import FrictionRows, Response
 
 __all__ = ["StickSlipSolver"]
 
-Array = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 ZERO_ACCELERATION_TOL = 1e-9  # of the largest acceleration
 ROUNDING = 1e-13  # of the size of an effort or its acceleration: smaller sums are rounding

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["check_model", "check_same_request", "request_record", "times_checksum"]
 
 
-_REMEDY = "give the same, or start a new run from its last state: state=part.final"
+_REMEDY = "give the same, or start a new run from its last state: state=part.final_state"
 
 
 def request_record(request: SimulationRequest) -> dict[str, Any]:
