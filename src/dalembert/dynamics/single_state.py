@@ -19,7 +19,7 @@ from ..errors import DalembertError
 from ..model import Model
 from ..model.cache import cached_per_model
 from .actuators import Actuators, StateSamples
-from .effort_result import InverseDynamicsResult
+from .effort_result import InverseDynamicsResult, cut_loads
 
 __all__ = ["efforts_by_cut_joint", "efforts_of_state"]
 
@@ -142,11 +142,13 @@ def _solved(
     cut = {name: one[0] for name, one in efforts_by_cut_joint(known.acting, u[None, joints:]).items()}
     efforts = InverseDynamicsResult(samples, known.names, u, tau, lam, determined, cut, np.zeros(model.nv), None, True)
     if redundant:
-        load = (
-            efforts._motion.loads_with(lam[None])[0]
-            if cut
-            else model._loads_of_motion(q, v, a, t=t, x=x, lam=lam, loads=loads, bare=bare)
-        )
+        passed: dict[str, Array] = {}
+        if cut:
+            further, passed = cut_loads(model, q, cut)
+            loads = further if loads is None else loads + further
+        load = model._loads_of_motion(q, v, a, t=t, x=x, lam=lam, loads=loads, bare=bare)
+        for name, one in passed.items():
+            load[model.connection_names.index(name)] += one
         lam[:] = model._minimum_norm_loads(t, q, None, load, lam)[1]
     return efforts
 
