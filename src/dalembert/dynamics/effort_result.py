@@ -290,7 +290,8 @@ class ActuatedResult(Result):
 
 def cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
     """Return efforts at cut joints as loads on bodies (nb, 6), and as loads transmitted by these joints, (6,) each."""
-    on_bodies, passed = np.zeros((model.nb, 6)), {}
+    on_bodies = np.zeros((model.nb, 6))
+    passed: dict[str, Array] = {}
     if not cut:
         return on_bodies, passed
     coordinates = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
