@@ -21,6 +21,7 @@ import timing
 
 import dalembert as da
 from dalembert.library import windows
+from dalembert.library.mechanisms import four_bar
 from dalembert.library.open_chains import chain
 from dalembert.linear import tangent_space
 
@@ -29,7 +30,7 @@ RATIOS = 0.9 + 0.2 * np.arange(10) / 9  # of a length, there and back in a thous
 
 @dataclass(frozen=True)
 class Row:
-    """A cost, beside what it should be; `unit` ms, or evaluations of derivatives."""
+    """A cost, beside what it should be; `unit` ms, us, or evaluations of derivatives."""
 
     what: str
     cost: float
@@ -124,9 +125,42 @@ def lengths(model: da.Model) -> None:
         other.constraint_residual(q)
 
 
+def single_states(rounds: int) -> list[Row]:
+    """Return the costs of analyses of one state of a four-bar, in a loop of calls."""
+    model = four_bar().compile()
+    state = da.start_state(model, {"A": 0.3, "A.speed": 2.0})
+    rates = model.forward_dynamics(state.q, state.v)
+    calls = 500
+    rows = []
+    for title, call, aim in (
+        (
+            "inverse dynamics of one state with a loop, one actuator",
+            lambda: da.inverse_dynamics(model, state.q, state.v, rates, actuators="A"),
+            30.0,
+        ),
+        (
+            "the same with redundant actuators",
+            lambda: da.inverse_dynamics(model, state.q, state.v, rates),
+            30.0,
+        ),
+        (
+            "operational space of one state with a loop",
+            lambda: da.operational_space(model, "coupler", state.q, state.v),
+            20.0,
+        ),
+    ):
+
+        def many(call: Callable[[], object] = call) -> None:
+            for _ in range(calls):
+                call()
+
+        rows.append(Row(title, 1e3 * cheapest(many, rounds) / calls, aim, "us"))
+    return rows
+
+
 def measure(rounds: int) -> list[Row]:
     """Return all costs."""
-    rows = linearisations(rounds)
+    rows = linearisations(rounds) + single_states(rounds)
     loop, many, shaft, joints = (s.compile() for s in (ring(20), hanging(1000), rotor(20), chain(7)))
     speeds = np.linspace(0.0, 600.0, 100)
     state = joints.random_state(np.random.default_rng(0), 10_000)

@@ -172,7 +172,32 @@ def ensembles(runs: int, rounds: int) -> None:
     for kind, found in times.items():
         own = found.minimum / counts[kind]
         print(f"{kind:24s} {1e3 * own:.3f} ms a run, {own / plain:.2f} of runs that differ in states")
+    four_bars(closed, begin, rounds)
     on_threads(calls, runs, rounds)
+
+
+def four_bars(model: da.Model, states: da.State, rounds: int) -> None:
+    """Print what four-bars that differ in a mass or a length cost beside those that differ in their states alone."""
+    count = len(states.q)
+    masses = {"coupler.mass": np.linspace(0.8, 1.2, count)}
+    lengths = {"C.first.x": np.linspace(0.98, 1.02, count) * model.parameters[model.parameter_names["C.first.x"]]}
+    one = {"A": 0.5, "A.speed": 1.0}
+    calls: dict[str, Callable[[], object]] = {
+        kind: lambda given=given, start=start: da.simulate(
+            model, SPAN, state=start, times=[SPAN], parameters=given, rtol=1e-6, atol=1e-6
+        )
+        for kind, given, start in (
+            ("states", None, states),
+            ("masses", masses, one),
+            ("masses and states", masses, states),
+            ("lengths", lengths, one),
+        )
+    }
+    times = timing.race(calls, rounds=rounds, slice_time=0.0, clock=time.process_time_ns)
+    plain = times["states"].minimum
+    for kind, found in times.items():
+        line = f"{1e3 * found.minimum / count:.3f} ms a run, {found.minimum / plain:.2f} of runs that differ in states"
+        print(f"four-bars, {kind:18s} {line}")
 
 
 def on_threads(calls: dict[str, Callable[[], object]], runs: int, rounds: int) -> None:

@@ -1,6 +1,7 @@
 // The extension module.
 #define DALEMBERT_IMPORTS_NUMPY
 #include "bind/conditions.hpp"
+#include "bind/dense.hpp"
 #include "bind/friction.hpp"
 #include "bind/geometry.hpp"
 #include "bind/integrator.hpp"
@@ -38,6 +39,7 @@ NB_MODULE(_core, module) {
   add_integrator(module);
   add_friction(module);
   add_natural(module);
+  add_dense(module);
   add_geometry(module);
   add_variations(module);
   add_inverse_kinematics(module);

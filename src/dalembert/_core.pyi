@@ -179,6 +179,23 @@ class NaturalRows:
         most: int,
     ) -> tuple[Array, Array, Array, Array | None, Array, Array, Array, float, int, int, int, int, int]: ...
 
+def loop_efforts(
+    P: Array,
+    C: Array,
+    row_scale: Array,
+    column_scale: Array,
+    holonomic: NDArray[np.bool_],
+    gap: Array,
+    drift: Array,
+    bias: Array,
+    v: Array,
+    a: Array,
+    force: Array,
+) -> tuple[Array, Array, bool, bool] | None: ...
+def operational_space(
+    J: Array, Y: Array, moved: Array, first: int, last: int, length: float, tolerance: float
+) -> tuple[Array, Array, Array, Array, Any]: ...
+
 class Solid:
     def __init__(self, points: Array, sizes: Array) -> None: ...
 

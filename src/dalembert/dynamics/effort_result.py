@@ -10,13 +10,14 @@ import numpy as np
 
 from ..answer import ArrayAnswer, count_text, list_text, model_axes
 from ..arrays import Array
-from ..closure.relative_pose import joint_speeds, relative
+from ..closure.relative_pose import joint_speeds
 from ..errors import ModelError
 from ..model import ConnectionLoads, Model
 from ..result import Motion, Result, Stats
+from ..rotation.angle_sequences import skew
 from .actuators import StateSamples
 
-__all__ = ["InverseDynamicsResult"]
+__all__ = ["InverseDynamicsResult", "cut_loads"]
 
 
 MAX_LISTED = 30  # lines of a table
@@ -211,7 +212,7 @@ class ActuatedMotion(Motion):
             return loads
         every = np.zeros((len(self), self.model.nb, 6))
         for k in range(len(self)):
-            further, passed = _cut_loads(self.model, self.q[k], {name: one[k] for name, one in cut.items()})
+            further, passed = cut_loads(self.model, self.q[k], {name: one[k] for name, one in cut.items()})
             every[k] = further
             for name, load in passed.items():
                 self.passed[k, self.model.connection_names.index(name)] = load
@@ -287,22 +288,24 @@ class ActuatedResult(Result):
         )
 
 
-def _cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
+def cut_loads(model: Model, q: Array, cut: dict[str, Array]) -> tuple[Array, dict[str, Array]]:
     """Return efforts at cut joints as loads on bodies (nb, 6), and as loads transmitted by these joints, (6,) each."""
-    on_bodies, passed = np.zeros((model.nb, 6)), {}
+    on_bodies = np.zeros((model.nb, 6))
+    passed: dict[str, Array] = {}
+    if not cut:
+        return on_bodies, passed
+    coordinates = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0]
     for loop_constraint in model.forest.loop_constraints:
         if loop_constraint.name not in cut:
             continue
-        motion, span = (
-            relative(model, loop_constraint.first, loop_constraint.second, q),
-            model.compiled.names.cut_q[loop_constraint.name],
-        )
-        at = model.cut_motion(q, np.zeros(model.nv), np.zeros(model.nv))[0][span]
-        world = motion.in_world(joint_speeds(loop_constraint.element, at).T @ cut[loop_constraint.name])  # type: ignore[arg-type]
+        at = coordinates[model.compiled.names.cut_q[loop_constraint.name]]
+        load = joint_speeds(loop_constraint.element, at).T @ cut[loop_constraint.name]  # type: ignore[arg-type]
+        axes, point = model.pose(loop_constraint.first, q).rotation, model.pose(loop_constraint.second, q).position
+        world = np.concatenate([axes @ load[:3], axes @ load[3:]])
         passed[loop_constraint.name] = world
         for marker, sign in ((loop_constraint.first, -1.0), (loop_constraint.second, 1.0)):
             number = model.forest.number[marker.body.name]
             if number:
-                arm = motion.point - model.pose(marker.body, q).position
-                on_bodies[number - 1] += sign * np.concatenate([world[:3] + np.cross(arm, world[3:]), world[3:]])
+                arm = point - model.pose(marker.body, q).position
+                on_bodies[number - 1] += sign * np.concatenate([world[:3] + skew(arm) @ world[3:], world[3:]])
     return on_bodies, passed

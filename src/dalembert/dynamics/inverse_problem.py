@@ -36,6 +36,7 @@ from .load_sharing import share_efforts
 from .loop_multipliers import LoopProjection, check_closed
 from .muscle_activation import ActivationLimits
 from .sample_checks import samples_of
+from .single_state import efforts_by_cut_joint, efforts_of_state
 
 __all__ = ["inverse_dynamics"]
 
@@ -126,6 +127,11 @@ def inverse_dynamics(
     array([29.43 , 15.901])
     """
     model = as_model(system)
+    plain = weights is None and bounds is None and not activation_dynamics and on_infeasible in ("raise", "report")
+    if plain and isinstance(exponent, (float, int)) and exponent == 2.0:
+        one = efforts_of_state(model, q, v, a, actuators, t=t, x=x, loads=loads, bare=bare, item=_ITEM)
+        if one is not None:
+            return one
     samples, single = samples_of(model, q, v, a, t, x, loads, bare, _ITEM)
     acting = Actuators.of(model, actuators, _ITEM)
     one_of(_ITEM, "on_infeasible", on_infeasible, ("raise", "report"))
@@ -248,7 +254,7 @@ def _efforts(
         unique = loops.determines(C, acting, s, u)
     if not tell:
         lack = np.zeros_like(lack)
-    cut = _by_cut_joint(acting, u[:, len(acting.dofs.columns) : k])
+    cut = efforts_by_cut_joint(acting, u[:, len(acting.dofs.columns) : k])
     inputs = model.input_values(dict(zip(acting.inputs, u[:, k:].T, strict=False))) if acting.inputs else None
     samples = replace(s, x=acting.states_with(s.x, u[:, k:]))
     found = InverseDynamicsResult(
@@ -275,15 +281,6 @@ def _efforts(
         inputs=None if inputs is None else inputs[0],
         single=True,
     )
-
-
-def _by_cut_joint(acting: Actuators, efforts: Array) -> dict[str, Array]:
-    """Return efforts (n, number of velocities) at cut joints by their names."""
-    spans = acting.dofs.model.compiled.names.cut_v
-    chosen = acting.dofs.cut
-    every = np.zeros((len(efforts), max((span.stop for span in spans.values()), default=0)))
-    every[:, chosen] = efforts
-    return {name: every[:, span] for name, span in spans.items() if {*range(span.start, span.stop)} & {*chosen}}
 
 
 def _check_missing(problem: Problem, u: Array, terms: Array, lack: Array, tell: bool) -> None:

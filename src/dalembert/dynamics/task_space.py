@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
 from ..answer import ArrayAnswer, range_text
 from ..arrays import Array
 from ..bodies.body import Body
@@ -119,23 +120,12 @@ def operational_space(
         raise ModelError("operational_space", "components", components, f"use {', '.join(map(repr, _ROWS))}")
     part = _ROWS[components]
     speeds = np.zeros(model.nv) if v is None else np.asarray(v, dtype=float)
-    more: dict[str, Any] = {"t": t, "x": x}
-    J = model.jacobian(marker, q)[..., part, :]
-    Y = model._d_dynamics([9], q, speeds, **more)[0]
-    a = model.forward_dynamics(q, speeds, **more)
-    moved = model.acceleration(marker, q, speeds, a)[..., part]
-    Jt = np.swapaxes(J, -1, -2)
-    response = J @ Y @ Jt
-    response = 0.5 * (response + np.swapaxes(response, -1, -2))
-    scale = np.where(np.arange(6)[part] < 3, 1.0, 1.0 / model.length)  # common scale for angles and lengths
-    size, axes = np.linalg.eigh(scale[:, None] * response * scale)
-    counts = size > RANK_TOL * np.maximum(size[..., -1:], 1e-300)
-    inverse = np.where(counts, 1.0 / np.where(counts, size, 1.0), 0.0)
-    L = scale[:, None] * ((axes * inverse[..., None, :]) @ np.swapaxes(axes, -1, -2)) * scale
-    back = Y @ Jt @ L
-    h = -np.einsum("...ij,...j->...i", L, moved)
-    rank = counts.sum(axis=-1)
-    return OperationalSpace(L, back, h, J, np.eye(model.nv) - back @ J, int(rank) if np.ndim(rank) == 0 else rank)
+    J = model.jacobian(marker, q)
+    Y = model._d_dynamics([9], q, speeds, t=t, x=x)[0]
+    a = model.forward_dynamics(q, speeds, t=t, x=x)
+    moved = model.acceleration(marker, q, speeds, a)
+    L, inverse, h, projector, rank = _core.operational_space(J, Y, moved, part.start, part.stop, model.length, RANK_TOL)
+    return OperationalSpace(L, inverse, h, J[..., part, :], projector, rank)
 
 
 @dataclass(frozen=True, eq=False)

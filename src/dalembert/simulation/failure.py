@@ -59,7 +59,7 @@ def make_error(run: Run, outcome: int) -> DalembertError:
         return IntegrationError(
             f"{where} the loops cannot be closed after a step of {run.integrator.step:.3g} s; the widest open is "
             f"{worst!r}. Give a smaller step; check whether the mechanism locks here, or a body of the loop is too "
-            "light beside the others for double precision"
+            "light relative to the others for double precision"
         )
     if outcome == NOT_FINITE:
         return _not_finite_error(run, where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -401,10 +401,12 @@ def start_states(
     *,
     limits: bool = True,
     runs: IndexArray | None = None,
+    model_of: Callable[[int], Model] | None = None,
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start states q (count, nq), v (count, nv), x (count, nx) of many runs, and notes on changes.
 
-    `runs` (count,) are their numbers in the ensemble, for start values by name.
+    `runs` (count,) are their numbers in the ensemble, for start values by name. `model_of` returns the model of a row
+    if the runs differ in inertia, by which given states are moved onto loops and drives.
     """
     runs = np.arange(count) if runs is None else runs
     if isinstance(state, Mapping) and named_count(model, state) is not None:
@@ -434,7 +436,8 @@ def start_states(
     q, v = q.copy(), v.copy()
     moved = np.zeros(count)
     for k in np.flatnonzero((widest > ROUNDING_TOL) | ~_satisfied(model, q, v, t_start)):
-        motion = driven_motion(model, t_start, q=q[k], v=v[k])
+        own = model if model_of is None else model_of(int(k))
+        motion = driven_motion(own, t_start, q=q[k], v=v[k])
         moved[k] = np.abs(motion.v - v[k]).max()
         q[k], v[k] = motion.q, motion.v
     if widest.max() > NOTE_TOL:

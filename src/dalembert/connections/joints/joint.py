@@ -351,7 +351,8 @@ def frame_with_z(axis: Axis) -> Array:
     x = np.eye(3)[(int(np.abs(n).argmax()) + 1) % 3]
     x = x - n * (n @ x)
     x /= np.linalg.norm(x)
-    return np.column_stack([x, np.cross(n, x), n])
+    (a, b, c), (d, e, f) = n, x  # np.cross takes ten times as long
+    return np.column_stack([x, [b * f - c * e, c * d - a * f, a * e - b * d], n])
 
 
 def turn_about_z(axes: Array, C: Array) -> float:

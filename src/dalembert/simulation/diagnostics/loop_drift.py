@@ -27,7 +27,10 @@ def largest_gap(conditions: Conditions, t: float, q: Array, v: Array, x: Array) 
         return np.zeros(len(q), dtype=np.intp), np.zeros(len(q)), np.zeros(len(q))
     times = np.full(len(q), t)
     residual = np.abs(model.report(["residual"], times, q, v, x, conditions=conditions)["residual"])
-    scaled = model.compiled.tables["row_scale"] * residual
+    made = (
+        model.compiled if model.is_recompiled else model.family.compiled
+    )  # the tables of a variant, without its names
+    scaled = made.tables["row_scale"] * residual
     rows, runs = scaled.argmax(axis=1), np.arange(len(q))
     return rows, residual[runs, rows], scaled[runs, rows]
 

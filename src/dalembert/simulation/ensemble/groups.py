@@ -23,6 +23,7 @@ from ..diagnostics.loop_drift import largest_gap
 from ..events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ..options import Options
 from ..start import rows_of, start_states
+from .shared_starts import shared_starts
 
 __all__ = ["BatchGroup", "EnsembleGroups"]
 
@@ -139,8 +140,12 @@ class EnsembleGroups:
         )
         if self.numbers is None or plain or self.kinds <= set(without):
             return start_states(self[0].model, state, t, self.count, limits=limits)
-        found, notes = [], []
         own = self.numbers[:, model.n_element_parameters :]
+        if self.kinds <= {*START_INDEPENDENT_GROUPS, *INERTIA_GROUPS}:
+            shared = shared_starts(self[0].model, own, state, t, limits, lambda run: self[run].model)
+            if shared is not None:
+                return shared
+        found, notes = [], []
         groups = _equal_rows(own[:, ~_columns(model, without)])
         for rows in groups:
             own_state = _state_rows(model, state, rows, self.count)
