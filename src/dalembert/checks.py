@@ -366,7 +366,10 @@ def _kind(annotation: Any) -> _Kind:
         return _Kind(lambda value: any(kind.allows(value) for kind in kinds), " or ".join(words))
     origin, parts = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if origin is Literal:
-        return _Kind(lambda value: value in parts, " or ".join(map(repr, parts)))
+        kinds_of_parts = tuple({type(each) for each in parts})
+        return _Kind(
+            lambda value: isinstance(value, kinds_of_parts) and value in parts, " or ".join(map(repr, parts))
+        )
     if origin is np.ndarray:
         return _Kind(_is_array, "real numbers")
     if origin is Callable:

@@ -122,8 +122,8 @@ class LoopEquations:
 
 def _targets(model: Model, t: float | Array) -> Array:
     """Return residual, rate and second rate (3, nc), or (3, n, nc), that drives of constraints prescribe."""
-    if np.ndim(t) == 0:
-        targets: Array = model.constraint_targets(float(t))
+    if not isinstance(t, np.ndarray) or t.ndim == 0:
+        targets: Array = model.constraint_targets(t)
         return targets
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, np.size(t), model.nc))

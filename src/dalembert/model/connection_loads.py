@@ -119,7 +119,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
     >>> from dalembert.library.mechanisms import door
     >>> model = door().compile()
     >>> loads = model.connection_loads([0.0], [0.0])
-    >>> loads["low"].round(2), loads.unique["low"]
+    >>> loads["low"].round(2), loads.determined["low"]
     (array([  0.  , -52.97,   0.  ,  17.66,   0.  , 147.15]), array([False, False,  True, False, False, False]))
     >>> loads.shared
     {'low': ('high',), 'high': ('low',)}

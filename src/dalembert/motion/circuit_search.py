@@ -95,7 +95,7 @@ def circuits(
     >>> import dalembert as da
     >>> from dalembert.library.mechanisms import four_bar
     >>> found = da.circuits(four_bar(), "A")
-    >>> len(found), [circuit.turns for circuit in found]
+    >>> len(found), [circuit.has_full_rotation for circuit in found]
     (2, [True, True])
     """
     t = finite_number(t, item="circuits", field="t")

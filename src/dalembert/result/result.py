@@ -373,7 +373,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         >>> import dalembert as da
         >>> from dalembert.library.mechanisms import door
         >>> result = da.simulate(door(), 0.1, times=[0.0, 0.1])
-        >>> result.unique("low.force")
+        >>> result.is_determined("low.force")
         array([[False, False, False],
                [False, False, False]])
         """

@@ -32,7 +32,7 @@ class ElasticBar(Element):
     --------
     >>> import dalembert as da
     >>> steel = da.ElasticBar(210e9 * 1e-4, length=2.0)
-    >>> steel.answers([[0.0, 2.001, 0.0, *steel.parameters.values()]]).round(6).tolist()  # force, energy
+    >>> steel.evaluate([[0.0, 2.001, 0.0, *steel.parameters.values()]]).round(6).tolist()  # force, energy
     [[-10500.0, 5.25]]
     """
 
@@ -93,7 +93,7 @@ class BeamElement(Element):
     >>> import dalembert as da
     >>> beam = da.BeamElement(0.5, axial=1e6, bending=10.0, torsion=8.0)
     >>> pulled = [0.0, 0.5001, *[0.0] * 11, *beam.parameters.values()]
-    >>> beam.answers([pulled])[0, 0].round(6).item()
+    >>> beam.evaluate([pulled])[0, 0].round(6).item()
     -200.0
     """
 

@@ -112,7 +112,7 @@ class TransferFunction(StateSpace):
     --------
     >>> import dalembert as da
     >>> lead = da.TransferFunction([0.5, 10.0], [0.01, 1.0], "0.2 - s")
-    >>> lead.answers([[0.0, 0.1, 0.0, 0.0]])[0, 0].round(6).item()  # at once: 50 times the error
+    >>> lead.evaluate([[0.0, 0.1, 0.0, 0.0]])[0, 0].round(6).item()  # at once: 50 times the error
     5.0
     """
 

@@ -311,7 +311,7 @@ class HydraulicSpring(Element):
     --------
     >>> import dalembert as da
     >>> oil = da.HydraulicSpring(area=1e-3, volume=2e-4, bulk_modulus=1.4e9, rest=0.5)
-    >>> oil.answers([[0.0, 0.499, 0.0, *oil.parameters.values()]])[0, 0].round(1).item()  # N, 1 mm of 20 cm
+    >>> oil.evaluate([[0.0, 0.499, 0.0, *oil.parameters.values()]])[0, 0].round(1).item()  # N, 1 mm of 20 cm
     7017.6
     """
 
