@@ -173,7 +173,7 @@ def test_limits_are_kept() -> None:
         ({"time": (2.0, 1.0)}, "cross"),
         ({"time": -1.0}, "positive"),
         ({"minimize": "fuel"}, "fuel"),
-        ({"steps": 1}, "from 2 on"),
+        ({"steps": 1}, "2 or more"),
         ({"limits": {"P": (1.0, 2.0)}}, "start"),
         ({"method": "Nelder-Mead"}, "constraints"),
     ],

@@ -123,8 +123,7 @@ class LoopEquations:
 def _targets(model: Model, t: float | Array) -> Array:
     """Return residual, rate and second rate (3, nc), or (3, n, nc), that drives of constraints prescribe."""
     if not isinstance(t, np.ndarray) or t.ndim == 0:
-        targets: Array = model.constraint_targets(t)
-        return targets
+        return model.constraint_targets(float(t) if isinstance(t, np.ndarray) else t)
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, np.size(t), model.nc))
     return np.array([model.constraint_targets(float(one)) for one in np.asarray(t)]).swapaxes(0, 1)

@@ -143,8 +143,8 @@ class CoreFriction:
         describe_change(rows, before, modes, change)
         friction.note_unloaded([rows.names[int(k)] for k in found["unloaded"]])
         conditions = with_modes(rows, self.base, modes, self.movable, friction.rest_tol)
-        states = (self._state(found["t"], found[which]) for which in ("before", "after"))
-        return CoreChange(found["t"], *states, conditions, change)
+        state_before, state_after = (self._state(found["t"], found[which]) for which in ("before", "after"))
+        return CoreChange(found["t"], state_before, state_after, conditions, change)
 
     def _state(self, t: float, numbers: Array) -> State:
         """Return a state from its coordinates, velocities and element states in a row."""

@@ -30,6 +30,7 @@ SIMULTANEOUS_TOL = 1e-9  # of the duration of the run: closer switching times co
 _STEPS = (1e-4, 1e-5, 1e-6, 1e-7)  # relative perturbations, in the order of trial
 _REPEAT_TOL = 1e-5  # relative difference of a short run from the run itself that counts as round-off
 _AGREEMENT_TOL = 1e-5  # relative difference of the derivatives of two step sizes that counts as round-off
+_ROUNDING = 1e-15  # of the final state: rounding of a difference, before it is divided by its step
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,8 @@ class _WindowRuns:
                 continue
             if before is not None:
                 size = np.abs(now).max(initial=0.0) + 1e-12
-                if np.abs(now - before).max(initial=0.0) <= _AGREEMENT_TOL * size:
+                rounding = _ROUNDING * np.abs(self.base[0]).max(initial=0.0) * scale / step
+                if np.abs(now - before).max(initial=0.0) <= _AGREEMENT_TOL * size + rounding:
                     return before  # of two that agree, the larger step has less round-off
             before = now
         raise GradientError(
