@@ -367,9 +367,7 @@ def _kind(annotation: Any) -> _Kind:
     origin, parts = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if origin is Literal:
         kinds_of_parts = tuple({type(each) for each in parts})
-        return _Kind(
-            lambda value: isinstance(value, kinds_of_parts) and value in parts, " or ".join(map(repr, parts))
-        )
+        return _Kind(lambda value: isinstance(value, kinds_of_parts) and value in parts, " or ".join(map(repr, parts)))
     if origin is np.ndarray:
         return _Kind(_is_array, "real numbers")
     if origin is Callable:
