@@ -1,6 +1,6 @@
 #include "friction/crossings.hpp"
-#include "friction/mode_change.hpp"
 #include "friction/row_response.hpp"
+#include "friction/switching_values.hpp"
 #include "tree/manifold.hpp"
 #include <algorithm>
 #include <cmath>

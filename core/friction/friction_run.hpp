@@ -105,7 +105,7 @@ struct FrictionRun {
 
   // ---- reported
   std::vector<FrictionChange> changes;
-  std::vector<std::int32_t> passed; // switching functions that crossed zero where no modes could be determined
+  std::vector<std::int32_t> passed; // switching functions that crossed zero at the last change
 
   // ---- workspace
   std::vector<std::int32_t> constraint, part; // of rows of cut joints: the loop constraint, and the velocity in it
@@ -114,7 +114,8 @@ struct FrictionRun {
   std::vector<unsigned char> opened;  // zero for each loop constraint: all loops are open
   std::vector<double> s, u, cut_q, cut_v, cut_a, signals;
   std::vector<double> J, D, A, own; // rows x nv, rows x nv, rows x rows, rows: see friction/row_response.hpp
-  std::vector<double> accelerations, efforts, nodes, move, state;
+  std::vector<double> efforts, held_efforts, limits; // of all velocities, of locked rows; static friction of all rows
+  std::vector<double> state;                         // q, v, x before a change
   BoundedQp qp;
   FreeSet independent;
   std::unique_ptr<Block> report_memory; // of evaluations with holding efforts

@@ -28,8 +28,4 @@ enum class ModeChange {
 // switching functions that crossed zero. The change is added to f.changes.
 ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<std::int32_t> &passed);
 
-// values of the switching functions at a state; false if a callback has failed
-bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
-                      double *values);
-
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,30 @@
+// Switching functions of dry friction and stops: each falls below zero where modes change.
+//
+//     sliding row       sign u
+//     row at rest with locked rows       rest tolerance - |u|
+//     open stop         gap + position tolerance
+//     stuck rows        margin of the holding efforts (friction/holding_margin.hpp)
+#pragma once
+
+#include "friction/friction_run.hpp"
+#include "steppers/run_workspace.hpp"
+#include "system/report.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// Sliding and static friction of a row for signals, N m or N; null: without its part by load. Static friction keeps its
+// ratio to sliding friction if the parameter has another value than described.
+struct FrictionLimits {
+  double sliding, at_rest;
+};
+FrictionLimits friction_limits(const FrictionRun &f, const FrictionRow &row, const double *signals);
+
+// Evaluates parts of a report under the conditions of the run; false if a callback has failed.
+bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
+                     const Report &out);
+
+// values of the switching functions at a state; false if a callback has failed
+bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
+                      double *values);
+
+} // namespace dalembert::DALEMBERT_ISA
