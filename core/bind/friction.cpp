@@ -117,6 +117,29 @@ void add_friction(nb::module_ &module) {
       nb::arg("A"), nb::arg("b"), nb::arg("lower"), nb::arg("upper"));
 }
 
+nb::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows) {
+  std::vector<double> offsets{0.0}, times, signs, codes, impacts, unloaded;
+  for (std::size_t run = 0; run < modes.size(); ++run) {
+    const ModeLog &log = modes[run];
+    times.insert(times.end(), log.times.begin(), log.times.end());
+    signs.insert(signs.end(), log.signs.begin(), log.signs.end());
+    codes.insert(codes.end(), log.codes.begin(), log.codes.end());
+    offsets.push_back(double(times.size()));
+    for (const auto &[t, impact] : log.impacts)
+      impacts.insert(impacts.end(), {double(run), t, double(impact.row), double(impact.side), impact.speed});
+    for (const std::int32_t row : log.unloaded)
+      unloaded.insert(unloaded.end(), {double(run), double(row)});
+  }
+  modes.clear();
+  nb::dict found;
+  found["offsets"] = array_of(offsets), found["times"] = array_of(times);
+  found["signs"] = doubles(signs.data(), {npy_intp(times.size()), npy_intp(rows)});
+  found["codes"] = doubles(codes.data(), {npy_intp(times.size()), npy_intp(rows)});
+  found["impacts"] = doubles(impacts.data(), {npy_intp(impacts.size() / 5), 5});
+  found["unloaded"] = doubles(unloaded.data(), {npy_intp(unloaded.size() / 2), 2});
+  return found;
+}
+
 nb::list take_changes(FrictionRun &f) {
   nb::list changes;
   for (const FrictionChange &change : f.changes) {

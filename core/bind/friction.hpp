@@ -3,6 +3,7 @@
 
 #include "bind/batch.hpp"
 #include "friction/friction_run.hpp"
+#include "friction/mode_log.hpp"
 #include "steppers/run.hpp"
 
 namespace dalembert::bind {
@@ -16,6 +17,11 @@ void fill_friction(const ModelData &m, const Run &run, const nanobind::dict &giv
 // the changes since the last call, each a dict of arrays by the same names, with `t`, `velocities_jumped`, `impacts`
 // (k, 3) of row, side, speed, and `unloaded`
 nanobind::list take_changes(FrictionRun &friction);
+
+// Modes of many runs, which are cleared: `times` (changes,), `signs` and `codes` (changes, rows), see friction/mode_log.hpp, and
+// `offsets` (runs + 1,) of the changes of each run; `impacts` (k, 5) of run, t, row, side, speed; `unloaded` (k, 2) of
+// run, row.
+nanobind::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows);
 
 // bounded quadratic programs, for checks of the solver
 void add_friction(nanobind::module_ &module);

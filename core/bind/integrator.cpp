@@ -202,7 +202,7 @@ public:
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
                   std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag,
-                  nb::object batched_control, std::optional<Doubles> sequences) {
+                  nb::object batched_control, std::optional<Doubles> sequences, std::optional<Doubles> friction_rows) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -216,6 +216,8 @@ public:
     if (sequences && !(control_shape && sequences->size() == n * std::size_t(control_shape->rows()) *
                                                                  std::size_t(control_shape->channels)))
       throw nb::value_error("the control sequences do not fit the runs");
+    if (friction_rows && !(friction && friction_rows->size() == n * (friction_columns * friction->rows.size() + 1)))
+      throw nb::value_error("the rows of friction do not fit the runs");
     SignalCheck signals(flag);
     const CallbackFlag callback_flag(scope, flag);
     PythonControl control(m, scope, batched_control, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.callback,
@@ -239,10 +241,14 @@ public:
     request.self = &control;
     request.starting = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->start(run); };
     request.failed = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->take_error(run); };
+    request.friction = friction_rows ? friction_rows->data() : nullptr;
     const BatchArrays made(m, n, times.size());
+    modes.assign(friction ? n : 0, {});
+    BatchResults results = made.results();
+    results.modes = friction ? modes.data() : nullptr;
     const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
     guarded([&] {
-      run_batch(*model->integrators, m, described, run, request, made.results());
+      run_batch(*model->integrators, m, described, run, request, results);
       return Outcome::reached;
     });
     if (signals.raise())
@@ -304,6 +310,9 @@ public:
                                                       npy_intp(control ? control->channels : 0)}),
                           doubles(by_parameters.data(), {count, wanted}));
   }
+
+  // modes of friction and stops in the last batch
+  nb::dict take_modes() { return bind::take_modes(modes, friction ? friction->rows.size() : 0); }
 
   // errors of the control in the last batch, by run
   nb::dict take_errors() { return std::exchange(errors, nb::dict()); }
@@ -386,6 +395,7 @@ private:
   Block memory;
   Records records;
   std::unique_ptr<FrictionRun> friction;
+  std::vector<ModeLog> modes;     // of the runs of a batch
   std::vector<double> tolerances; // absolute ones
   nb::dict errors;
 
@@ -509,11 +519,13 @@ void add_integrator(nb::module_ &module) {
       .def("run_batch", Exclusive<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),
            nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
            nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
-           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(), nb::arg("sequences") = nb::none())
+           nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(), nb::arg("sequences") = nb::none(),
+           nb::arg("friction") = nb::none())
       .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"),
            nb::arg("x"), nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
            nb::arg("mapped_parameters").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
            nb::arg("threads"), nb::arg("flag") = nb::none())
+      .def("take_modes", Exclusive<&Integrator::take_modes, true>::call)
       .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
       .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
       .def("set_friction", Exclusive<&Integrator::set_friction>::call, nb::arg("given"))

@@ -82,6 +82,14 @@ struct FrictionChange {
   std::vector<std::int32_t> unloaded; // rows on stops whose load is zero within rounding
 };
 
+// Memory of one run; a copy of the run has none of it.
+struct OwnMemory {
+  std::unique_ptr<Block> block;
+  OwnMemory() = default;
+  OwnMemory(const OwnMemory &) {}
+  OwnMemory &operator=(const OwnMemory &) { return *this; }
+};
+
 struct FrictionRun {
   // ---- description
   std::vector<FrictionRow> rows;
@@ -118,7 +126,7 @@ struct FrictionRun {
   std::vector<double> state;                         // q, v, x before a change
   BoundedQp qp;
   FreeSet independent;
-  std::unique_ptr<Block> report_memory; // of evaluations with holding efforts
+  OwnMemory report_memory; // of evaluations with holding efforts
 
   int count() const { return int(rows.size()); }
   int function_count() const { return int(switches.size()) + 1; }

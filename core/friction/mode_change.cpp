@@ -621,7 +621,8 @@ void prepare_friction(const RunContext &i, FrictionRun &f) {
   const ModelData &m = i.m;
   const std::size_t n = f.rows.size(), nv = std::size_t(m.nv);
   ReportWorkspace report;
-  f.report_memory = std::make_unique<Block>(lay_out(m, nullptr, report));
+  if (!f.report_memory.block)
+    f.report_memory.block = std::make_unique<Block>(lay_out(m, nullptr, report));
   f.constraint.assign(n, -1), f.part.assign(n, 0);
   f.has_cut_rows = false;
   for (std::size_t k = 0; k < n; ++k) {

@@ -32,6 +32,7 @@ struct ScalarRun {
   Samples left;
   Recorder recorder;
   StagnationMonitor stagnation;
+  ModeLog *modes = nullptr;
 };
 
 class Batch {
@@ -58,6 +59,7 @@ private:
   void run_sequentially(const std::vector<std::size_t> &which);
   void run_scalar(Block &work, std::size_t k);
   Outcome advance_scalar(ScalarRun &one, const Block &work) const;
+  void describe_friction(std::size_t k, FrictionRun &friction) const;
   Outcome continue_implicitly(ScalarRun &one, const Block &work) const;
 
   void report(std::size_t k, Outcome outcome, double t, const Counts &c);
@@ -151,9 +153,9 @@ int Batch::method_called(const char *wanted) const {
 
 void Batch::make() {
   const bool controlled = run.conditions.callbacks, batched = request.control;
-  const bool simd = !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
+  const bool simd = !run.friction && !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
                     integrators.supports_simd_batch(m, run, request.numbers);
-  const bool fixed = n && !std::strcmp(integrators.name(run.method), "rk4") && has_common_steps() &&
+  const bool fixed = n && !run.friction && !std::strcmp(integrators.name(run.method), "rk4") && has_common_steps() &&
                      integrators.supports_fixed_steps(m, run, request.numbers);
   if (fixed)
     run_fixed_steps();
@@ -285,11 +287,31 @@ void Batch::run_sequentially(const std::vector<std::size_t> &which) {
 // to the end, unless the run stagnates
 Outcome Batch::advance_scalar(ScalarRun &one, const Block &work) const {
   Outcome outcome;
-  do
+  bool stagnant = false;
+  do {
     outcome =
         integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
-  while (outcome == Outcome::paused && !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
-  return outcome == Outcome::paused ? Outcome::stagnated : outcome;
+    if (one.modes) {
+      one.modes->take(*one.run.friction);
+      stagnant = one.modes->is_stagnant(one.run.friction->span);
+    }
+  } while (outcome == Outcome::paused && !stagnant &&
+           !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
+  return stagnant || outcome == Outcome::paused ? Outcome::stagnated : outcome;
+}
+
+// friction and stops of a run, with undetermined modes
+void Batch::describe_friction(std::size_t k, FrictionRun &friction) const {
+  friction = *run.friction;
+  if (!request.friction)
+    return;
+  const double *given = row_of(request.friction, k, friction_columns * friction.rows.size() + 1);
+  for (FrictionRow &row : friction.rows) {
+    row.sliding_friction = given[0], row.static_friction = given[1], row.static_ratio = given[2];
+    row.lower = given[3], row.upper = given[4], row.restitution = given[5], row.rest_tol = given[6];
+    given += friction_columns;
+  }
+  friction.weight = *given;
 }
 
 // a run that turned out to be stiff
@@ -302,6 +324,7 @@ Outcome Batch::continue_implicitly(ScalarRun &one, const Block &work) const {
   std::memset(implicit.data, 0, implicit.size);
   one.run.detect_stiffness = false;
   one.run.started = 0;
+  one.run.usual_min_pivot = 0.0;
   const Outcome outcome = integrators.start(one.m, one.run, implicit.data, one.run.t, parts[0], parts[1], parts[2]);
   return outcome == Outcome::reached ? advance_scalar(one, implicit) : outcome;
 }
@@ -328,6 +351,12 @@ void Batch::run_scalar(Block &work, std::size_t k) {
   }
   if (request.parameters)
     one.run.conditions.parameters = row_of(request.parameters, k, std::size_t(m.parameter_count));
+  FrictionRun friction;
+  if (run.friction) {
+    describe_friction(k, friction);
+    one.run.friction = &friction;
+    one.modes = to.modes ? to.modes + k : nullptr;
+  }
   clear(k);
   if (request.stop()) // samples of a SIMD batch, if there are any, are kept
     return report(k, Outcome::stopped, std::max(to.reached[k], request.begin), one.run.counts);
@@ -335,6 +364,8 @@ void Batch::run_scalar(Block &work, std::size_t k) {
     request.starting(request.self, k);
   work.open();
   std::memset(work.data, 0, work.size);
+  if (run.friction)
+    integrators.prepare_friction(mine, one.run, work.data);
   Outcome outcome = integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq),
                                       row_of(request.v, k, nv), row_of(request.x, k, nx));
   if (outcome == Outcome::reached && one.left.count && one.left.times[0] <= request.begin) {

@@ -2,9 +2,11 @@
 // threads.
 //
 // Runs that a SIMD batch gives up (outcome `stiff`) are run by themselves from their beginning. A run that turns out to
-// be stiff there continues with implicit steps.
+// be stiff there continues with implicit steps. Runs with dry friction and stops (Run::friction describes them, with
+// undetermined modes) have modes of their own; one whose modes cannot be determined here ends `undecided`.
 #pragma once
 
+#include "friction/mode_log.hpp"
 #include "steppers/run.hpp"
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +23,16 @@ struct BatchRequest {
   const double *numbers = nullptr;
   const double *discontinuities = nullptr; // of one run after another; null: all have those of the run,
   const std::int64_t *spans = nullptr;     // where those of each begin, and the last end
+  // of friction and stops of each run: static friction and stops of each row (`friction_columns`), then the size of
+  // gravity; null: all have those of Run::friction
+  const double *friction = nullptr;
   int threads = 1;
   const double *sequences = nullptr; // values of the control sequence of the conditions, of each run; null: of all
   const BatchedControl *control = nullptr; // joint forces of many states in one call; null: none
   Stop stop{};
   void *self = nullptr;
   void (*starting)(void *self, std::size_t run) = nullptr; // a run begins by itself, with callbacks; null: not reported
-  void (*failed)(void *self, std::size_t run) = nullptr; // a callback has failed in a run; null: not reported
+  void (*failed)(void *self, std::size_t run) = nullptr;   // a callback has failed in a run; null: not reported
 };
 
 // a row for each run
@@ -35,9 +40,12 @@ struct BatchResults {
   double *outcomes, *reached; // time that it has reached
   double *counts;             // 5: steps, rejected, evaluations, Jacobians, missed switches
   double *q, *v, *x;          // at each sample; not a number where the run has not come to
+  ModeLog *modes = nullptr;   // of friction and stops; null: there are none
 };
 
 constexpr std::size_t batch_counts = 5;
+// sliding, static friction, ratio of static to sliding coefficient, lower, upper stop, restitution, rest tolerance
+constexpr std::size_t friction_columns = 7;
 
 // described: the model whose tables the numbers of a run change
 void run_batch(const IntegratorSet &integrators, const ModelData &m, const ModelData &described, const Run &run,

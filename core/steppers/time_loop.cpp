@@ -143,6 +143,49 @@ Outcome sample(TimeLoop &loop, double h, double t1, Samples &samples, const Reco
   return Outcome::reached;
 }
 
+// Dense output of the step of length h from the state of the run to q1, v1, x1, which has been taken before: stages are
+// evaluated once more where the stepper needs them.
+Outcome prepare_dense(TimeLoop &loop, double h, const double *q1, const double *v1, const double *x1) {
+  RunWorkspace &work = loop.work;
+  const ModelData &m = loop.at.m;
+  Run &run = loop.at.run;
+  if (loop.stepper.dense_from_stages) { // that they were accurate enough is known
+    double error;
+    const bool before = std::exchange(run.error_control_off, true);
+    const Outcome outcome = take_step(loop, h, error);
+    run.error_control_off = before;
+    if (outcome != Outcome::reached)
+      return outcome;
+  }
+  copy(q1, m.nq, work.q1);
+  copy(v1, m.nv, work.v1);
+  copy(x1, m.nx, work.x1);
+  if (!rates(loop.at, run.t + h, work.q1, work.v1, work.x1, work.a1, work.dx1))
+    return Outcome::callback_failed;
+  return loop.stepper.prepare(loop.at, h);
+}
+
+// Samples in a step that ends at t1 because modes change there, in the state `end` (q, v, x): as dense output of the
+// recorded states gives them.
+Outcome sample_before_change(TimeLoop &loop, double t1, const std::vector<double> &end, Samples &samples,
+                             const Recorder &recorder) {
+  RunWorkspace &work = loop.work;
+  const double h = t1 - loop.at.run.t, *q1 = end.data(), *v1 = q1 + loop.at.m.nq;
+  Outcome outcome = Outcome::reached;
+  for (bool prepared = false; samples.next < samples.count && samples.times[samples.next] < t1; prepared = true) {
+    const double t = samples.times[samples.next++];
+    if (!prepared)
+      outcome = prepare_dense(loop, h, q1, v1, v1 + loop.at.m.nv);
+    if (outcome == Outcome::reached)
+      outcome = interpolate(loop.stepper, loop.at, h, (t - loop.at.run.t) / h);
+    if (outcome != Outcome::reached)
+      return outcome;
+    if (!recorder.record(recorder.self, t, work.qs, work.vs, work.xs, nullptr))
+      return Outcome::stopped;
+  }
+  return outcome;
+}
+
 // The state arrays are swapped from step to step; a block that is laid out anew must find them in their first places.
 void settle(const ModelData &m, std::byte *memory, const RunWorkspace &work) {
   RunWorkspace fresh;
@@ -315,6 +358,8 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
     attempt.h = 2.0 * wanted > left && loop.adaptive ? 0.5 * left : wanted;
   if (!attempt.last && !attempt.to_switch && !(attempt.h > attempt.shortest))
     return Outcome::underflow;
+  if (!attempt.last) // the difference of the recorded times, so that dense output repeats the same step
+    attempt.h = attempt.end(run.t) - run.t;
   if (!attempt.to_switch)
     run.step_to_switch = 0.0;
   return Outcome::reached;
@@ -479,8 +524,23 @@ Outcome record_step(TimeLoop &loop, const Attempt &attempt, Samples &samples, co
   return outcome == Outcome::reached && stiff ? Outcome::stiff : outcome;
 }
 
+// Records a state on a side of a change of modes: as a step, or as the samples at its time that are left.
+bool record_at_change(const TimeLoop &loop, bool after, Samples &samples, const Recorder &recorder) {
+  const RunWorkspace &work = loop.work;
+  const double t = loop.at.run.t;
+  if (!samples.times)
+    return recorder.record(recorder.self, t, work.q, work.v, work.x, work.a);
+  if (!after && recorder.stepped)
+    recorder.stepped(recorder.self, t);
+  for (; after && samples.next < samples.count && samples.times[samples.next] <= t; ++samples.next)
+    if (!recorder.record(recorder.self, t, work.q, work.v, work.x, nullptr))
+      return false;
+  return true;
+}
+
 // Ends the step where modes of friction and stops change: the state before, the state and the modes after it.
-Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing &crossing, const Recorder &recorder) {
+Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing &crossing, Samples &samples,
+                         const Recorder &recorder) {
   Run &run = loop.at.run;
   RunWorkspace &work = loop.work;
   FrictionRun &friction = *run.friction;
@@ -490,9 +550,17 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   run.step_to_switch = 0.0;
   run.initial_branches = nullptr;
   lengthen(loop, attempt);
-  copy(inside ? work.qs : work.q1, loop.at.m.nq, work.q);
-  copy(inside ? work.vs : work.v1, loop.at.m.nv, work.v);
-  copy(inside ? work.xs : work.x1, loop.at.m.nx, work.x);
+  const ModelData &m = loop.at.m;
+  std::vector<double> &end = friction.state;
+  end.assign(inside ? work.qs : work.q1, (inside ? work.qs : work.q1) + m.nq);
+  end.insert(end.end(), inside ? work.vs : work.v1, (inside ? work.vs : work.v1) + m.nv);
+  end.insert(end.end(), inside ? work.xs : work.x1, (inside ? work.xs : work.x1) + m.nx);
+  Outcome outcome = samples.times ? sample_before_change(loop, t1, end, samples, recorder) : Outcome::reached;
+  if (outcome != Outcome::reached)
+    return outcome;
+  copy(end.data(), m.nq, work.q);
+  copy(end.data() + m.nq, m.nv, work.v);
+  copy(end.data() + m.nq + m.nv, m.nx, work.x);
   const bool fresh = t1 > run.t;
   run.begin = run.t;
   run.length = t1 - run.t;
@@ -500,15 +568,15 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   run.interval = SmoothInterval::around(run.discontinuities, t1);
   run.arrived = 0;
   run.counts.steps += fresh;
-  if (fresh && !recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a))
+  if (fresh && !record_at_change(loop, false, samples, recorder))
     return Outcome::stopped;
-  Outcome outcome = change_friction_modes(loop);
+  outcome = change_friction_modes(loop);
   if (outcome != Outcome::reached)
     return outcome;
   for (const std::int32_t number : friction.passed) // its sign just after counts
     friction.values[std::size_t(number)] = 0.0;
   report_branches(loop, recorder, t1);
-  if (!recorder.record(recorder.self, t1, work.q, work.v, work.x, work.a))
+  if (!record_at_change(loop, true, samples, recorder))
     return Outcome::stopped;
   return friction.pauses ? Outcome::paused : Outcome::reached;
 }
@@ -535,7 +603,7 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
       return outcome;
     if (crossing.found) {
       ++taken;
-      return pass_mode_change(loop, attempt, crossing, recorder);
+      return pass_mode_change(loop, attempt, crossing, samples, recorder);
     }
   }
   ++taken;
@@ -574,21 +642,7 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
               const double *x1, const double *fractions, std::ptrdiff_t count, const Recorder &recorder) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
-  Outcome outcome = Outcome::reached;
-  if (loop.stepper.dense_from_stages) { // once more; that they were accurate enough is known
-    double error;
-    run.error_control_off = true;
-    outcome = take_step(loop, h, error);
-    run.error_control_off = false;
-    if (outcome != Outcome::reached)
-      return outcome;
-  }
-  copy(q1, m.nq, work.q1);
-  copy(v1, m.nv, work.v1);
-  copy(x1, m.nx, work.x1);
-  if (!rates(loop.at, run.t + h, work.q1, work.v1, work.x1, work.a1, work.dx1))
-    return Outcome::callback_failed;
-  outcome = loop.stepper.prepare(loop.at, h);
+  Outcome outcome = prepare_dense(loop, h, q1, v1, x1);
   for (std::ptrdiff_t k = 0; k < count && outcome == Outcome::reached; ++k) {
     outcome = interpolate(loop.stepper, loop.at, h, fractions[k]);
     if (outcome == Outcome::reached)

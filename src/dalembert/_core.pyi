@@ -120,7 +120,9 @@ class Integrator:
         flag: Flag | None = None,
         batched_control: Callable[..., dict[int, Any]] | None = None,
         sequences: Array | None = None,
+        friction: Array | None = None,
     ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
+    def take_modes(self) -> dict[str, Array]: ...
     def gradients(
         self,
         times: Array,

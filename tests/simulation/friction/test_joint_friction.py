@@ -294,7 +294,7 @@ def test_resume_gives_the_same_bits(tmp_path):
     assert live.state.q == pytest.approx(whole.q[-1], abs=1e-12)
 
 
-def test_ensembles_run_friction_one_by_one_and_agree():
+def test_ensembles_have_the_bits_of_single_runs():
     s = chain(2)
     model = s.compile()
     start = np.array([[0.3, -0.3], [0.5, 0.1], [1.0, -0.6]])

@@ -27,7 +27,9 @@ from .files import (
     loaded_runs,
     save_ensemble,
 )
+from .friction_modes import FrictionModes
 from .groups import EnsembleGroups
+from .single_runs import SingleRuns
 
 if TYPE_CHECKING:
     import xarray
@@ -94,6 +96,8 @@ class Ensemble(Answer):
         parameters: Array | None = None,
         runs: list[Result | None] | None = None,
         taken: RepeatedSteps | None = None,
+        single: SingleRuns | None = None,
+        modes: FrictionModes | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model.family, t, stats
         self.q, self.v, self.x = states
@@ -102,6 +106,7 @@ class Ensemble(Answer):
         self._ends = list(ends)
         self._messages = run_messages(ends, reached)
         self._conditions, self._parameters, self._runs, self._taken = conditions, parameters, runs, taken
+        self._single, self._modes = single, modes
 
     def __len__(self) -> int:
         return len(self.q)
@@ -151,6 +156,8 @@ class Ensemble(Answer):
         got = self._reached_count(number)
         if not got:
             raise IntegrationError(f"run {number} has no states: {self._messages[number]}")
+        if self._single is not None:
+            return self._single.result(number, (self.q[number, :got], self.v[number, :got], self.x[number, :got]))
         conditions = self._conditions_of(number)
         stored = self.t[:got], self.q[number, :got], self.v[number, :got], self.x[number, :got]
         between = self._dense_output(number, conditions)
@@ -185,7 +192,13 @@ class Ensemble(Answer):
     @property
     def events(self) -> list[list[EventRecord]]:
         """Events of each run, (B,) lists."""
-        return [[] if run is None else run.events for run in self._runs or [None] * len(self)]
+        return [[] if run is None else run.events for run in self._executed_runs() or [None] * len(self)]
+
+    def _executed_runs(self) -> list[Result | None] | None:
+        """Return all runs that were executed alone, or are now, as those with friction; None without events."""
+        if self._single is None:
+            return self._runs
+        return [self.run(k) if self._reached_count(k) else None for k in range(len(self))]
 
     @property
     def labels(self) -> Labels:
@@ -319,7 +332,10 @@ class Ensemble(Answer):
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
         def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
-            if self._parameters is None and self._conditions.control is None:
+            each = self._parameters is not None or self._conditions.control is not None
+            if self._modes is not None:
+                return self._modes.conditions(self._runs_by_parameters, run, self.t[time], each=each)
+            if not each:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]
 

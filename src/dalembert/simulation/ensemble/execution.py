@@ -1,4 +1,4 @@
-"""Execution of an ensemble: in SIMD batches, or run by run where a run may change its conditions."""
+"""Execution of an ensemble: in batches of the core, or run by run where Python is needed between steps."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Array
+from ...arrays import Array, IndexArray
 from ...errors import DalembertError, ModelError
-from ...model import Conditions, History, Model, SampledControl, SampledForces, State
+from ...model import Conditions, Model, SampledControl, State
 from ...result import Motion, Result, Stats, single_period
 from ..diagnostics.angle_wrap import find_rotation_wraps
 from ..diagnostics.discontinuities import missed_discontinuities
@@ -20,16 +20,17 @@ from ..diagnostics.motion_notes import motion_notes
 from ..diagnostics.small_motions import small_motion_notes
 from ..diagnostics.snap_through import compound_nodes
 from ..events.drive_velocity_jumps import check_no_jumps
-from ..events.events import EventFunctions
-from ..execution import execute_run
+from ..friction.core_friction import is_decided_in_core
 from ..interrupts import Interrupt, defer_interrupt
 from ..request import SimulationRequest
 from .dense_output import RepeatedSteps
 from .ensemble import Ensemble
+from .friction_modes import FrictionModes, check_friction_starts
 from .groups import EnsembleGroups
 from .simd_runs import BatchOutcome, EnsembleRunner
+from .single_runs import SingleRuns, run_alone
 
-__all__ = ["execute_ensemble", "run_alone", "runs_separately"]
+__all__ = ["execute_ensemble", "repeat_undecided", "runs_separately"]
 
 States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
 RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
@@ -38,6 +39,7 @@ SUMMED_STATS = ("steps", "rejected", "evaluations", "jacobians", "factorizations
 N_DEFAULT_TIMES = 101  # output times of an ensemble
 MAX_NOTES = 20  # of single runs, among those of the ensemble
 UNEXPLAINED = ("stagnated", "step_underflow", "not_finite", "newton_failed")  # outcomes of the core without a cause
+_OUTCOMES = {"finished": "reached", "interrupted": "stopped", "event": "event"}  # by status of a single run
 MAX_REPEATED = 3  # failed runs of each of these outcomes that are repeated alone to find the cause
 
 
@@ -67,46 +69,27 @@ def execute_ensemble(request: SimulationRequest, count: int, parameters: Mapping
 
 def runs_separately(request: SimulationRequest) -> bool:
     """Return whether runs are integrated one after the other, because Python is needed between their steps."""
-    conditions = request.conditions
-    separate = request.friction is not None or conditions.history is not None or bool(request.events.events)
+    conditions, friction = request.conditions, request.friction
+    in_core = friction is None or is_decided_in_core(friction)
+    separate = not in_core or conditions.history is not None or bool(request.events.events)
     return separate or bool(compound_nodes(request.model)) or isinstance(conditions.control, SampledControl)
-
-
-def run_alone(
-    request: SimulationRequest, conditions: Conditions, start: State, times: Array, interrupt: Interrupt
-) -> Result:
-    """Execute one run of an ensemble by itself, with its own memory of control, delays, friction and events."""
-    if isinstance(conditions.control, SampledControl):
-        conditions = conditions.changed(sampled_forces=SampledForces(request.model.nv))
-    if conditions.history is not None:
-        conditions = conditions.changed(history=History(request.model))
-    own = SimulationRequest(
-        conditions=conditions,
-        options=request.options,
-        t_start=request.t_start,
-        t_end=request.t_end,
-        events=EventFunctions(request.model, request.events.events),
-        times=times,
-        state=start,
-        friction=None if request.friction is None else request.friction.fresh(conditions.model),
-        discontinuity_times=request.discontinuity_times,
-    )
-    return execute_run(own, interrupt)
 
 
 # ---- SIMD batches
 
 
 def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Array, interrupt: Interrupt) -> Ensemble:
-    """Execute runs in SIMD batches; those that fail without a cause are repeated alone."""
+    """Execute runs in batches; those that fail without a cause, or need Python, are repeated alone."""
     began, conditions, options = time.perf_counter(), request.conditions, request.options
     groups = runs.groups()
     span = request.t_start, request.t_end
     q, v, x, notes = runs.starts(request.state, request.t_start, request.joint_limits)
     notes = [*request.notes, *notes]
+    if request.friction is not None:
+        notes += check_friction_starts(request.friction, runs, request.t_start, (q, v, x))
     with interrupt:
         made = EnsembleRunner(
-            runs, groups, options, span, times, (q, v, x), request.discontinuity_times, interrupt
+            runs, groups, options, span, times, (q, v, x), request.discontinuity_times, interrupt, request.friction
         ).execute()
     ends, states = made.outcomes, made.states
     notes += made.notes
@@ -118,17 +101,18 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         for run in done[runs.gaps(group, done, float(times[-1]), q_1, v_1, x_1) > OPEN]:
             ends[run] = "open"
 
-    single_interrupt = Interrupt()
+    single_interrupt, single = Interrupt(), SingleRuns(request, runs, (q, v, x), times)
 
     def run_one(k: int) -> Result:
-        start = State(q=q[k], v=v[k], t=request.t_start, x=x[k])
-        return run_alone(request, runs[k], start, times, single_interrupt)
+        return single.run(k, single_interrupt)
 
+    if request.friction is not None and not interrupt.pressed:
+        repeat_undecided(run_one, ends, made.reached, states)
     if not interrupt.pressed:
         _find_wraps(request.model, runs, times, made, run_one)
     if not interrupt.pressed:
         notes += _repeat_failed(run_one, times, ends, made.reached, states)
-    notes += _batch_notes(request, times, made, interrupted=interrupt.pressed)
+    notes += _batch_notes(request, runs, times, made, interrupted=interrupt.pressed)
     total = made.counts.sum(axis=0).astype(int)
     stats = Stats(
         method=options.method,
@@ -142,8 +126,21 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         atol=options.atol,
     )
     start = State(q=q, v=v, t=request.t_start, x=x)
-    taken = RepeatedSteps(conditions, options, request.discontinuity_times, span, start, batched=made.batched)
-    ensemble = Ensemble(conditions, times, states, ends, made.reached, stats, parameters=runs.numbers, taken=taken)
+    taken = None
+    if made.modes is None:
+        taken = RepeatedSteps(conditions, options, request.discontinuity_times, span, start, batched=made.batched)
+    ensemble = Ensemble(
+        conditions,
+        times,
+        states,
+        ends,
+        made.reached,
+        stats,
+        parameters=runs.numbers,
+        taken=taken,
+        single=None if made.modes is None else single,
+        modes=made.modes,
+    )
     if len(made.errors) == runs.count and request.on_error != "return":  # no run has more than its error
         defer_interrupt(interrupt)
         error = made.errors[0]
@@ -166,6 +163,31 @@ def _find_wraps(model: Model, runs: EnsembleGroups, times: Array, made: BatchOut
     wraps = find_rotation_wraps(model, times, finished, model_of, lambda k: run_one(int(done[k])))
     for k, message in wraps.items():
         made.outcomes[done[k]] = message
+
+
+def repeat_undecided(run_one: RunOne, ends: list[str], reached: Array, states: States) -> None:
+    """Repeat runs with friction and stops alone if the core could not finish them: Python may determine their modes.
+
+    Parameters
+    ----------
+    run_one : callable
+        From the number of a run to its result.
+    ends : list of str
+        Outcomes of the core.
+    reached : (B,) s
+    states : three of (B, k, n)
+    """
+    for k, end in enumerate(ends):
+        if end not in ("undecided", "loops_open", *UNEXPLAINED):
+            continue
+        run = run_one(k)
+        for part, rows in zip(states, (run.q, run.v, run.x), strict=True):
+            part[k] = np.nan
+            part[k, : len(rows)] = rows
+        ends[k], reached[k] = _OUTCOMES.get(run.status, run.message), _end_time(run)
+        if run.status == "interrupted":
+            ends[k:] = ["stopped" if end == "undecided" else end for end in ends[k:]]
+            return
 
 
 def _repeat_failed(run_one: RunOne, t: Array, ends: list[str], reached: Array, states: States) -> list[str]:
@@ -195,9 +217,12 @@ def _repeat_failed(run_one: RunOne, t: Array, ends: list[str], reached: Array, s
     return notes
 
 
-def _batch_notes(request: SimulationRequest, times: Array, made: BatchOutcome, *, interrupted: bool) -> list[str]:
-    """Return notes on the motion of all runs of SIMD batches."""
-    conditions, options, states, notes = request.conditions, request.options, made.states, []
+def _batch_notes(
+    request: SimulationRequest, runs: EnsembleGroups, times: Array, made: BatchOutcome, *, interrupted: bool
+) -> list[str]:
+    """Return notes on the motion of all runs of batches."""
+    conditions, options, states = request.conditions, request.options, made.states
+    notes = [] if made.modes is None else _friction_notes(made.modes)
     implicit = int((made.counts[:, 3] > 0).sum()) if options.detect_stiffness else 0
     if implicit:
         notes.append(f"stability limited the explicit steps of {implicit} runs; they continued with radau")
@@ -207,11 +232,26 @@ def _batch_notes(request: SimulationRequest, times: Array, made: BatchOutcome, *
             f"in {len(missed)} runs, the first of them {missed[0]}, switching functions changed sign and back within "
             "steps of fixed length, and both changes were missed; give a shorter step, or a method with step control"
         )
-    q, v, x = (np.ascontiguousarray(part.reshape(part.shape[0] * part.shape[1], part.shape[2])) for part in states)
-    motion = Motion(request.model, np.tile(times, len(states[0])), q, v, x, conditions=single_period(conditions))
+    good = np.isfinite(states[0]).all(axis=-1) & np.isfinite(states[1]).all(axis=-1)
+    run, time = np.nonzero(good)
+    q, v, x = (part[good] for part in states)
+
+    def with_modes(t: Array) -> list[tuple[IndexArray, Conditions]]:
+        assert made.modes is not None
+        return made.modes.conditions(runs, run, t, each=runs.numbers is not None)
+
+    by_time = single_period(conditions) if made.modes is None else with_modes
+    motion = Motion(request.model, times[time], q, v, x, conditions=by_time)
     notes += motion_notes(motion, [conditions], call_control=not interrupted)
     notes += small_motion_notes(conditions, options, *states)
     return notes
+
+
+def _friction_notes(modes: FrictionModes) -> list[str]:
+    """Return notes on friction and stops of single runs, the first few."""
+    each = [f"run {run}: {note}" for run, note in modes.notes()]
+    more = [f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes"] if len(each) > MAX_NOTES else []
+    return each[:MAX_NOTES] + more
 
 
 # ---- one run after the other
@@ -238,9 +278,8 @@ def _execute_separately(
     stats = replace(results[0].stats, **dict(zip(SUMMED_STATS, total, strict=True)), notes=every)
     if len(each) > MAX_NOTES:
         stats.notes.append(f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes")
-    outcomes = {"finished": "reached", "interrupted": "stopped", "event": "event"}
     left = count - len(results)  # not started
-    ends = [*(outcomes.get(run.status, run.message) for run in results), *["stopped"] * left]
+    ends = [*(_OUTCOMES.get(run.status, run.message) for run in results), *["stopped"] * left]
     reached = np.array([*map(_end_time, results), *[t_start] * left])
     whole = states[0], states[1], states[2]
     all_runs = [*results, *[None] * left]

@@ -92,10 +92,11 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
         options = taken.options
         plain = {name: value for name, value in options.to_plain().items() if value not in (np.inf, 0.0)}
         note["taken"] = (plain, options.project, taken.discontinuity_times.tolist(), taken.span)
-    if ensemble._runs is not None:  # executed separately
-        note["runs"] = [None if run is None else run_note(run) for run in ensemble._runs]
+    runs = ensemble._executed_runs()
+    if runs is not None:
+        note["runs"] = [None if run is None else run_note(run) for run in runs]
         for name, dimensions in _OF_RUNS.items():
-            arrays[name], places[name] = _of_runs(ensemble, name), f"{name} of runs"
+            arrays[name], places[name] = _of_runs(ensemble, runs, name), f"{name} of runs"
             data[places[name]] = (("run", "time", *dimensions), arrays[name])
     write_file(path, note, arrays, dataset=lambda: (data, places), table=None)
 
@@ -103,11 +104,11 @@ def save_ensemble(ensemble: Ensemble, path: str | os.PathLike[str], names: Seque
 _OF_RUNS = {"a": ("speed",), "tau": ("speed",), "lam": ("row",), "energy.work": (), "energy.dissipated": ()}
 
 
-def _of_runs(ensemble: Ensemble, name: str) -> Array:
+def _of_runs(ensemble: Ensemble, runs: Sequence[Result | None], name: str) -> Array:
     """Return an output of separately executed runs, (B, n, ...); NaN where it is not known."""
     width = {"lam": ensemble.model.nc}.get(name, ensemble.model.nv)
     whole = np.full((len(ensemble), len(ensemble.t), *([width] * len(_OF_RUNS[name]))), np.nan)
-    for k, run in enumerate(ensemble._runs or ()):
+    for k, run in enumerate(runs):
         values = None if run is None else run._columns_or_none(name)
         if values is not None:
             whole[k, : len(values)] = values

@@ -13,8 +13,10 @@ from ...arrays import Array
 from ...model import Conditions, SampledControl
 from ...model.batched_control import BatchedControl, ControlNotBatchable
 from ...model.callbacks import callback_name
+from ..friction.friction import FrictionState
 from ..interrupts import Interrupt
 from ..options import Options
+from .friction_modes import FrictionModes, friction_rows_of_runs, friction_table
 from .groups import BatchGroup, EnsembleGroups
 
 __all__ = ["BatchOutcome", "EnsembleRunner", "batched_control"]
@@ -37,6 +39,8 @@ class BatchOutcome:
     batched : bool
         Whether the control received batched states.
     notes : list of str
+    modes : FrictionModes or None
+        Of dry friction and stops, if there are any.
     """
 
     outcomes: list[str]
@@ -46,6 +50,7 @@ class BatchOutcome:
     errors: dict[int, Exception]
     batched: bool
     notes: list[str]
+    modes: FrictionModes | None = None
 
 
 def batched_control(conditions: Conditions) -> BatchedControl | None:
@@ -80,6 +85,8 @@ class EnsembleRunner:
     discontinuity_times : (m,) s
         Discontinuity times given by the user.
     interrupt : Interrupt
+    friction : FrictionState or None
+        Dry friction and stops that the core determines; such runs are integrated one by one, on threads.
     """
 
     members: EnsembleGroups
@@ -90,10 +97,11 @@ class EnsembleRunner:
     start: tuple[Array, Array, Array]
     discontinuity_times: Array
     interrupt: Interrupt
+    friction: FrictionState | None = None
 
     def execute(self) -> BatchOutcome:
         """Execute all runs; a control that does not support batched states is called for each state, with a note."""
-        control = batched_control(self.members.conditions)
+        control = None if self.friction is not None else batched_control(self.members.conditions)
         try:
             return self._execute(control)
         except ControlNotBatchable as why:
@@ -109,6 +117,7 @@ class EnsembleRunner:
     def _execute(self, control: BatchedControl | None) -> BatchOutcome:
         parts: list[tuple[Any, ...]] = []
         errors: dict[int, Exception] = {}
+        modes = None if self.friction is None else FrictionModes.empty(self.friction, self.members.count)
         for group in self.groups:
             all_times, spans = self.members.discontinuity_times(
                 group, *self.span, self.options, self.discontinuity_times
@@ -117,6 +126,10 @@ class EnsembleRunner:
             stepper, host = self.options.integrator(group.conditions), group.conditions.callback
             if control is not None:
                 control.numbers = group.rows
+            friction_rows = None
+            if self.friction is not None:
+                stepper.set_friction(friction_table(self.friction, group.conditions, self.options))
+                friction_rows = friction_rows_of_runs(self.friction, self.members, group, self.options)
             with nullcontext() if host is None else host.serving(group.rows.tolist()):
                 parts.append(
                     stepper.run_batch(
@@ -132,8 +145,11 @@ class EnsembleRunner:
                         discontinuity_offsets=spans,
                         flag=self.interrupt.flag,
                         batched_control=control,
+                        friction=friction_rows,
                     )
                 )
+            if modes is not None:
+                modes.add(group.rows, stepper.take_modes())
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
         if len(self.groups) == 1:  # all runs in order
             outcomes, reached, counts, q, v, x = parts[0]
@@ -142,4 +158,6 @@ class EnsembleRunner:
             outcomes, reached, counts, q, v, x = (np.concatenate(part)[order] for part in zip(*parts, strict=True))
         names = {number: name for name, number in _core.outcomes.items()}
         ends = [names[int(outcome)] for outcome in outcomes]
-        return BatchOutcome(ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, [])
+        return BatchOutcome(
+            ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, [], modes
+        )

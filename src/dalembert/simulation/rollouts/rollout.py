@@ -18,8 +18,9 @@ from ...result import Stats
 from ...system import System
 from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
 from ..ensemble.ensemble import run_messages, run_status
-from ..ensemble.execution import run_alone, runs_separately
+from ..ensemble.execution import runs_separately
 from ..ensemble.groups import EnsembleGroups
+from ..ensemble.single_runs import run_alone
 from ..events.drive_velocity_jumps import check_no_jumps
 from ..events.events import EventFunctions
 from ..friction.options import make_friction_state
@@ -160,7 +161,7 @@ def rollout(
     runs.sequences = np.broadcast_to(channels.values, (count, *channels.values.shape[-2:]))
     *start, start_notes = runs.starts(state, begin, request.joint_limits)
     interrupt = Interrupt()
-    execute = _execute_separately if runs_separately(request) else _execute_batches
+    execute = _execute_separately if request.friction is not None or runs_separately(request) else _execute_batches
     with interrupt:
         ends, reached, counts, states, run_notes = execute(
             request, runs, (start[0], start[1], start[2]), interrupt, _core.threads() if threads is None else threads

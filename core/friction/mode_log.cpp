@@ -1,0 +1,38 @@
+#include "friction/mode_log.hpp"
+#include <algorithm>
+
+namespace dalembert {
+
+std::int8_t mode_code(double side, bool stuck, bool locked) {
+  return std::int8_t(int(side) + 1 + 3 * stuck + 6 * locked);
+}
+
+void ModeLog::take(FrictionRun &friction) {
+  for (const FrictionChange &change : friction.changes) {
+    times.push_back(change.t);
+    const FrictionModes &modes = change.modes;
+    signs.insert(signs.end(), modes.sign.begin(), modes.sign.end());
+    for (std::size_t k = 0; k < modes.sign.size(); ++k) {
+      const bool locked = std::find(modes.locked.begin(), modes.locked.end(), int(k)) != modes.locked.end();
+      codes.push_back(mode_code(modes.side[k], modes.stuck[k], locked));
+    }
+    for (const StopImpact &impact : change.impacts)
+      impacts.push_back({change.t, impact});
+    unloaded.insert(unloaded.end(), change.unloaded.begin(), change.unloaded.end());
+  }
+  friction.changes.clear();
+}
+
+bool ModeLog::is_stagnant(double span) const {
+  struct Limit {
+    std::size_t count;
+    double part; // of the run
+  };
+  for (const Limit &limit : {Limit{40, 1e-9}, Limit{200, 200 / 1e7}}) // as in simulation/friction/friction.py
+    for (std::size_t k = limit.count; k <= times.size(); ++k)
+      if (times[k - 1] - times[k - limit.count] <= limit.part * span)
+        return true;
+  return false;
+}
+
+} // namespace dalembert
