@@ -262,8 +262,9 @@ def test_friction_and_stops_agree_with_simulate_and_have_no_gradient() -> None:
     model = s.compile()
     u = np.array([[1.0, 5.0, 5.0, 5.0, -1.0], [6.0, 0.0, 0.0, 0.0, 0.0]])
     r = da.rollout(model, None, {"X": u}, 0.2)
-    assert r.success and any("one after the other" in note for note in r.notes)
-    assert r.v[0, 1, 0] == 0.0  # it sticks
+    assert r.success and r.notes[0].startswith("run 0: X reached its upper limit 0.3 m")
+    assert r.v[0, 1, 0] == 0.0 and r["X.stuck"][0, 0] == 1.0  # it sticks
+    assert r["X.friction"][0, 0] == -1.0 and r[0]["X.friction"][0] == -1.0  # and friction holds the push
     for k in range(2):
         times = r.t
 
@@ -276,6 +277,33 @@ def test_friction_and_stops_agree_with_simulate_and_have_no_gradient() -> None:
         np.testing.assert_allclose(r.q[k], one.q, rtol=0, atol=1e-9)
     with pytest.raises(GradientError, match=r"'X' have no derivative.*friction='smooth'"):
         r.vjp(v=np.ones(r.v.shape))
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_runs_with_friction_and_stops_depend_on_their_own_control_only(method: str) -> None:
+    s = da.System("arm")
+    last = s.ground
+    for k in range(3):
+        link = s.body(f"link{k}", da.rod(length=0.4, mass=1.0))
+        joint = da.Revolute("yz"[k % 2], friction=0.3, lower=-1.2, upper=1.0, restitution=0.2)
+        s.connect(f"J{k}", joint, last, link)
+        last = link.at(0.4, 0, 0)
+    model = s.compile()
+    u = np.random.default_rng(3).normal(scale=3.0, size=(7, 10, 3))
+    every = da.rollout(model, None, u, 0.05, method=method)
+    assert every.success and every["J0.stuck"].any() and not every["J0.stuck"].all()
+    one = da.rollout(model, None, u[4], 0.05, method=method, threads=1)
+    np.testing.assert_array_equal(every.q[4], one.q[0])
+    np.testing.assert_array_equal(every.v[4], one.v[0])
+    two = da.rollout(model, None, u[::-1], 0.05, method=method, threads=2)
+    np.testing.assert_array_equal(every.q, two.q[::-1])
+    u[2, 6, 1] = np.nan
+    broken = da.rollout(model, None, u, 0.05, method=method)
+    assert broken.status == ("finished",) * 2 + ("failed",) + ("finished",) * 4
+    assert broken.messages[2] == "control 'J1' of run 2 is nan at t = 0.3 s"
+    others = [0, 1, 3, 4, 5, 6]
+    np.testing.assert_array_equal(every.q[others], broken.q[others])
+    assert np.isfinite(broken.q[2, :7]).all() and np.isnan(broken.q[2, 7:]).all()
 
 
 def test_gradients_that_are_not_available_are_refused_by_name() -> None:

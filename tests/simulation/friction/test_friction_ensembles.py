@@ -172,6 +172,23 @@ def test_stiff_runs_continue_as_single_runs_do() -> None:
         np.testing.assert_array_equal(runs.q[k], one.q)
 
 
+def test_runs_that_the_core_cannot_decide_are_repeated_alone() -> None:
+    s = da.System("slide", gravity=(0, 0, 0))  # friction 1.5 |force - friction|: it jams where the force reverses
+    body = s.body("body", da.box(0.1, 0.1, 0.1, mass=1.0))
+    foot = body.at(0, 0, -0.4)
+    s.connect("guide", da.Prismatic("x", load_friction=da.LoadFriction(0.3, half_length=0.08)), s.ground, foot)
+    s.connect("push", da.Load((lambda t: 2.0 - 4.0 * t, 0, 0)), foot)
+    model = s.compile()
+    speeds = np.array([0.5, 1.0])
+    runs = da.simulate(model, 1.5, state={"guide.speed": speeds}, times=1.5 * TIMES)
+    for k, speed in enumerate(speeds):
+        one = da.simulate(model, 1.5, state={"guide.speed": speed}, times=1.5 * TIMES)
+        assert [e.name for e in runs.events[k]] == ["guide jams", "guide sticks", "guide slips"]
+        np.testing.assert_array_equal(runs.q[k], one.q)
+        np.testing.assert_array_equal(runs["guide.stuck"][k], one["guide.stuck"])
+        assert [f"run {k}: {note}" in runs.notes for note in one.stats.notes] == [True] * len(one.stats.notes)
+
+
 def test_a_control_acts_on_runs_with_friction() -> None:
     model = rubbing_arm(2, friction=0.2)
     gains = np.array([5.0, 20.0, 60.0])

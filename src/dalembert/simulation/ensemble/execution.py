@@ -25,12 +25,12 @@ from ..interrupts import Interrupt, defer_interrupt
 from ..request import SimulationRequest
 from .dense_output import RepeatedSteps
 from .ensemble import Ensemble
-from .friction_modes import FrictionModes, check_friction_starts
+from .friction_modes import check_friction_starts
 from .groups import EnsembleGroups
 from .simd_runs import BatchOutcome, EnsembleRunner
 from .single_runs import SingleRuns, run_alone
 
-__all__ = ["execute_ensemble", "repeat_undecided", "runs_separately"]
+__all__ = ["MAX_NOTES", "execute_ensemble", "repeat_undecided", "runs_separately"]
 
 States = tuple[Array, Array, Array]  # q (B, n, nq), v (B, n, nv), x (B, n, nx)
 RunOne = Callable[[int], Result]  # from the number of a run to its result, executed alone
@@ -107,7 +107,7 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         return single.run(k, single_interrupt)
 
     if request.friction is not None and not interrupt.pressed:
-        repeat_undecided(run_one, ends, made.reached, states)
+        repeat_undecided(run_one, made, ends)
     if not interrupt.pressed:
         _find_wraps(request.model, runs, times, made, run_one)
     if not interrupt.pressed:
@@ -165,29 +165,33 @@ def _find_wraps(model: Model, runs: EnsembleGroups, times: Array, made: BatchOut
         made.outcomes[done[k]] = message
 
 
-def repeat_undecided(run_one: RunOne, ends: list[str], reached: Array, states: States) -> None:
-    """Repeat runs with friction and stops alone if the core could not finish them: Python may determine their modes.
+def repeat_undecided(run_one: RunOne, made: BatchOutcome, ends: list[str]) -> list[int]:
+    """Repeat runs with friction and stops alone if the core could not finish them; return their numbers.
+
+    Python may determine their modes.
 
     Parameters
     ----------
     run_one : callable
         From the number of a run to its result.
+    made : BatchOutcome
     ends : list of str
-        Outcomes of the core.
-    reached : (B,) s
-    states : three of (B, k, n)
+        Outcomes of the core; those of repeated runs are replaced.
     """
-    for k, end in enumerate(ends):
-        if end not in ("undecided", "loops_open", *UNEXPLAINED):
-            continue
+    assert made.modes is not None
+    repeated = [k for k, end in enumerate(ends) if end in ("undecided", "loops_open", *UNEXPLAINED)]
+    for number, k in enumerate(repeated):
         run = run_one(k)
-        for part, rows in zip(states, (run.q, run.v, run.x), strict=True):
+        for part, rows in zip(made.states, (run.q, run.v, run.x), strict=True):
             part[k] = np.nan
             part[k, : len(rows)] = rows
-        ends[k], reached[k] = _OUTCOMES.get(run.status, run.message), _end_time(run)
+        ends[k], made.reached[k] = _OUTCOMES.get(run.status, run.message), _end_time(run)
+        made.modes.repeated[k] = run
         if run.status == "interrupted":
-            ends[k:] = ["stopped" if end == "undecided" else end for end in ends[k:]]
-            return
+            for other in repeated[number + 1 :]:
+                ends[other] = "stopped"
+            break
+    return repeated
 
 
 def _repeat_failed(run_one: RunOne, t: Array, ends: list[str], reached: Array, states: States) -> list[str]:
@@ -222,7 +226,7 @@ def _batch_notes(
 ) -> list[str]:
     """Return notes on the motion of all runs of batches."""
     conditions, options, states = request.conditions, request.options, made.states
-    notes = [] if made.modes is None else _friction_notes(made.modes)
+    notes = [] if made.modes is None else made.modes.notes(MAX_NOTES)
     implicit = int((made.counts[:, 3] > 0).sum()) if options.detect_stiffness else 0
     if implicit:
         notes.append(f"stability limited the explicit steps of {implicit} runs; they continued with radau")
@@ -245,13 +249,6 @@ def _batch_notes(
     notes += motion_notes(motion, [conditions], call_control=not interrupted)
     notes += small_motion_notes(conditions, options, *states)
     return notes
-
-
-def _friction_notes(modes: FrictionModes) -> list[str]:
-    """Return notes on friction and stops of single runs, the first few."""
-    each = [f"run {run}: {note}" for run, note in modes.notes()]
-    more = [f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes"] if len(each) > MAX_NOTES else []
-    return each[:MAX_NOTES] + more
 
 
 # ---- one run after the other

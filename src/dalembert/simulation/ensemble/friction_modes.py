@@ -6,7 +6,7 @@ follow, and notes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...arrays import Array, BoolArray, IndexArray
 from ...model import Conditions, State
+from ...result import Periods, Result, single_period
 from ..events.events import EventContext
 from ..friction.core_friction import CoreFriction
 from ..friction.friction import FrictionState
@@ -91,6 +92,8 @@ class FrictionModes:
         Run, time, row, side and speed of impacts on stops.
     unloaded : (k, 2)
         Run and row of stops with a load of zero within rounding.
+    repeated : dict of int to Result
+        Runs that were repeated alone, with modes of their own.
     """
 
     friction: FrictionState
@@ -99,6 +102,7 @@ class FrictionModes:
     codes: list[NDArray[np.int8]]
     impacts: Array
     unloaded: Array
+    repeated: dict[int, Result] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, friction: FrictionState, count: int) -> FrictionModes:
@@ -136,18 +140,20 @@ class FrictionModes:
         """
         groups: dict[tuple[int, bytes], list[IndexArray]] = {}
         modes: dict[tuple[int, bytes], tuple[int, int]] = {}
+        found: list[tuple[IndexArray, Conditions]] = []
         numbers, begins = np.unique(run, return_index=True)
         for k, first, last in zip(numbers.tolist(), begins, [*begins[1:], len(run)], strict=True):
-            if not len(self.times[k]):
+            if k in self.repeated or not len(self.times[k]):
+                found += [(first + rows, at) for rows, at in self.periods(runs, k)(t[first:last])]
                 continue
             change = np.clip(np.searchsorted(self.times[k], t[first:last], side="right") - 1, 0, None)
             for number in np.unique(change).tolist():
                 key = (k if each else -1, self.signs[k][number].tobytes() + self.codes[k][number].tobytes())
                 groups.setdefault(key, []).append(first + np.flatnonzero(change == number))
                 modes.setdefault(key, (k, number))
-        found = [(np.sort(np.concatenate(rows)), self._conditions(runs, *modes[key])) for key, rows in groups.items()]
-        none = np.flatnonzero([not len(self.times[k]) for k in run.tolist()])
-        return found + [(none[run[none] == k], runs[k]) for k in np.unique(run[none]).tolist()]
+        return found + [
+            (np.sort(np.concatenate(rows)), self._conditions(runs, *modes[key])) for key, rows in groups.items()
+        ]
 
     def _conditions(self, runs: EnsembleGroups, run: int, change: int) -> Conditions:
         """Return the conditions of a run after a change."""
@@ -162,15 +168,26 @@ class FrictionModes:
         locked = np.flatnonzero(code // 6).tolist()
         return Modes(self.signs[run][change].copy(), stuck, locked, code % 3 - 1.0, np.zeros(len(code), dtype=bool))
 
-    def notes(self) -> list[tuple[int, str]]:
-        """Return notes on impacts and stops without load, with the numbers of their runs."""
+    def periods(self, runs: EnsembleGroups, run: int) -> Periods:
+        """Return the conditions of a run by time."""
+        if run in self.repeated:
+            return self.repeated[run].conditions or single_period(runs[run])
+        if not len(self.times[run]):
+            return single_period(runs[run])
+        conditions = [self._conditions(runs, run, k) for k in range(len(self.times[run]))]
+        return Periods(self.times[run].tolist(), conditions)
+
+    def notes(self, most: int) -> list[str]:
+        """Return the first notes on impacts and stops without load, with the numbers of their runs."""
         rows = self.friction.rows
         logs: dict[int, StopImpactLog] = {}
-        for run, t, row, side, speed in self.impacts.tolist():
+        for run, t, row, side, speed in self.impacts[~np.isin(self.impacts[:, 0], list(self.repeated))].tolist():
             change = Change(impacts=[StopImpact(int(row), int(side), speed)])
             logs.setdefault(int(run), StopImpactLog()).add(change, t)
         found = [(run, note) for run, log in logs.items() for note in log.notes(rows)]
-        for run in np.unique(self.unloaded[:, 0]).astype(int).tolist():
+        found += [(run, note) for run, result in self.repeated.items() for note in result.stats.notes]
+        for run in sorted(set(self.unloaded[:, 0].astype(int).tolist()) - self.repeated.keys()):
             names = [rows.names[int(k)] for k in np.unique(self.unloaded[self.unloaded[:, 0] == run, 1])]
             found.append((run, unloaded_stops(names)))
-        return sorted(found, key=lambda pair: pair[0])
+        each = [f"run {run}: {note}" for run, note in sorted(found, key=lambda pair: pair[0])]
+        return each[:most] + [f"and {len(each) - most} more; see the notes of single runs"] * (len(each) > most)

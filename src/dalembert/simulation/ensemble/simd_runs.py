@@ -87,6 +87,8 @@ class EnsembleRunner:
     interrupt : Interrupt
     friction : FrictionState or None
         Dry friction and stops that the core determines; such runs are integrated one by one, on threads.
+    threads : int or None
+        Number of threads; that of the package if None.
     """
 
     members: EnsembleGroups
@@ -98,6 +100,7 @@ class EnsembleRunner:
     discontinuity_times: Array
     interrupt: Interrupt
     friction: FrictionState | None = None
+    threads: int | None = None
 
     def execute(self) -> BatchOutcome:
         """Execute all runs; a control that does not support batched states is called for each state, with a note."""
@@ -126,7 +129,7 @@ class EnsembleRunner:
             stepper, host = self.options.integrator(group.conditions), group.conditions.callback
             if control is not None:
                 control.numbers = group.rows
-            friction_rows = None
+            friction_rows, sequences = None, self.members.sequences
             if self.friction is not None:
                 stepper.set_friction(friction_table(self.friction, group.conditions, self.options))
                 friction_rows = friction_rows_of_runs(self.friction, self.members, group, self.options)
@@ -140,11 +143,12 @@ class EnsembleRunner:
                         x_0,
                         group.elements,
                         group.own,
-                        threads=_core.threads(),
+                        threads=_core.threads() if self.threads is None else self.threads,
                         discontinuities=all_times,
                         discontinuity_offsets=spans,
                         flag=self.interrupt.flag,
                         batched_control=control,
+                        sequences=None if sequences is None else np.ascontiguousarray(sequences[group.rows]),
                         friction=friction_rows,
                     )
                 )

@@ -18,9 +18,11 @@ from ...result import Stats
 from ...system import System
 from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
 from ..ensemble.ensemble import run_messages, run_status
-from ..ensemble.execution import runs_separately
+from ..ensemble.execution import MAX_NOTES, repeat_undecided, runs_separately
+from ..ensemble.friction_modes import FrictionModes, check_friction_starts
 from ..ensemble.groups import EnsembleGroups
-from ..ensemble.single_runs import run_alone
+from ..ensemble.simd_runs import BatchOutcome, EnsembleRunner
+from ..ensemble.single_runs import SingleRuns, run_alone
 from ..events.drive_velocity_jumps import check_no_jumps
 from ..events.events import EventFunctions
 from ..friction.options import make_friction_state
@@ -95,7 +97,7 @@ def rollout(
     rtol, atol, max_step
         Of ``"dop853"``, as in `simulate`.
     friction, stops : str
-        Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one after the other.
+        Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one by one, on threads.
     threads : int
         Default `threads`.
 
@@ -161,9 +163,9 @@ def rollout(
     runs.sequences = np.broadcast_to(channels.values, (count, *channels.values.shape[-2:]))
     *start, start_notes = runs.starts(state, begin, request.joint_limits)
     interrupt = Interrupt()
-    execute = _execute_separately if request.friction is not None or runs_separately(request) else _execute_batches
+    execute = _execute_separately if runs_separately(request) else _execute_batches
     with interrupt:
-        ends, reached, counts, states, run_notes = execute(
+        ends, reached, counts, states, run_notes, modes = execute(
             request, runs, (start[0], start[1], start[2]), interrupt, _core.threads() if threads is None else threads
         )
     defer_interrupt(interrupt)
@@ -192,6 +194,7 @@ def rollout(
         runs=runs,
         request=request,
         stats=stats,
+        modes=modes,
         is_single=single,
     )
     for name in outputs:
@@ -241,7 +244,7 @@ def _run_count(
     return max(given.values(), default=1), not given
 
 
-Outcomes = tuple[list[str], Array, Array, tuple[Array, Array, Array], list[str]]
+Outcomes = tuple[list[str], Array, Array, tuple[Array, Array, Array], list[str], FrictionModes | None]
 
 
 def _execute_batches(
@@ -251,39 +254,49 @@ def _execute_batches(
     interrupt: Interrupt,
     threads: int,
 ) -> Outcomes:
-    """Execute runs in SIMD batches; return outcomes, times reached, counts, states and notes."""
-    options, span, times = request.options, (request.t_start, request.t_end), request.times
+    """Execute runs in batches; return outcomes, times reached, counts, states, notes and modes of friction."""
+    span, times, friction = (request.t_start, request.t_end), request.times, request.friction
     assert times is not None and runs.sequences is not None
-    groups = runs.groups()
-    parts: list[tuple[Any, ...]] = []
-    for group in groups:
-        all_times, spans = runs.discontinuity_times(group, *span, options, request.discontinuity_times)
-        q, v, x = (np.ascontiguousarray(part[group.rows]) for part in start)
-        own = np.ascontiguousarray(runs.sequences[group.rows])
-        stepper = options.integrator(group.conditions)
-        parts.append(
-            stepper.run_batch(
-                *span,
-                times,
-                q,
-                v,
-                x,
-                group.elements,
-                group.own,
-                threads=threads,
-                discontinuities=all_times,
-                discontinuity_offsets=spans,
-                flag=interrupt.flag,
-                sequences=own,
-            )
-        )
-    order = np.argsort(np.concatenate([group.rows for group in groups]), kind="stable")
-    single = len(parts) == 1
-    outcomes, reached, counts, q, v, x = (
-        part[0] if single else np.concatenate(part)[order] for part in zip(*parts, strict=True)
+    notes = [] if friction is None else check_friction_starts(friction, runs, request.t_start, start)
+    runner = EnsembleRunner(
+        runs,
+        runs.groups(),
+        request.options,
+        span,
+        times,
+        start,
+        request.discontinuity_times,
+        interrupt,
+        friction,
+        threads,
     )
-    names = {number: name for name, number in _core.outcomes.items()}
-    return [names[int(outcome)] for outcome in outcomes], reached, counts, (q, v, x), []
+    made = runner.execute()
+    if made.modes is not None:
+        notes += _repeat_undecided(request, runs, start, made, interrupt)
+        notes += made.modes.notes(MAX_NOTES)
+    return made.outcomes, made.reached, made.counts, made.states, notes, made.modes
+
+
+def _repeat_undecided(
+    request: SimulationRequest,
+    runs: EnsembleGroups,
+    start: tuple[Array, Array, Array],
+    made: BatchOutcome,
+    interrupt: Interrupt,
+) -> list[str]:
+    """Repeat runs alone whose modes of friction and stops the core could not determine; return a note on them."""
+    assert request.times is not None and runs.sequences is not None
+    if interrupt.pressed:
+        return []
+    single = SingleRuns(request, runs, start, request.times)
+    finite = [bool(np.isfinite(own).all()) for own in runs.sequences]  # others end where a value is not finite
+    ends = [end if good else "" for end, good in zip(made.outcomes, finite, strict=True)]
+    repeated = repeat_undecided(lambda k: single.run(k, interrupt), made, ends)
+    for k in repeated:
+        made.outcomes[k] = ends[k]
+    if not repeated:
+        return []
+    return [f"{len(repeated)} runs, the first of them {repeated[0]}, were repeated with changes determined in Python"]
 
 
 def _execute_separately(
@@ -312,10 +325,10 @@ def _execute_separately(
         counts[k, :3] = run.stats.steps, run.stats.rejected, run.stats.evaluations
         ends.append({"finished": "reached", "interrupted": "stopped"}.get(run.status, run.message))
         notes += [note for note in run.stats.notes if note not in notes]
-    why = "dry friction or rigid stops" if request.friction is not None else "delays"
-    remedy = "friction='smooth' and stops='soft' allow SIMD batches" if request.friction is not None else ""
-    notes.insert(0, f"runs with {why} were integrated one after the other{'; ' * bool(remedy)}{remedy}")
-    return ends, reached, counts, (q, v, x), notes
+    why = "friction of ball joints or discontinuous laws" if request.friction is not None else "delays"
+    remedy = "; friction='smooth' and stops='soft' allow batches" if request.friction is not None else ""
+    notes.insert(0, f"runs with {why} were integrated one after the other{remedy}")
+    return ends, reached, counts, (q, v, x), notes, None
 
 
 def _name_bad_values(ends: list[str], channels: Channels, values: Array, times: Array, reached: Array) -> None:

@@ -16,6 +16,7 @@ from ...errors import IntegrationError
 from ...model import Conditions, Model
 from ...result import Labels, Motion, Output, Result, Stats, single_period
 from ...result.outputs.output import value_of
+from ..ensemble.friction_modes import FrictionModes
 from ..ensemble.groups import EnsembleGroups
 from ..request import SimulationRequest
 from .channels import Channels
@@ -46,6 +47,8 @@ class Rollout(ArrayAnswer):
         The requested outputs.
     stats : Stats
         Of all runs together.
+    modes : FrictionModes or None
+        Modes of dry friction and stops, if there are any.
     is_single : bool
         Whether states, controls and parameters were given for one run, without an axis of runs.
 
@@ -64,6 +67,7 @@ class Rollout(ArrayAnswer):
     runs: EnsembleGroups = field(repr=False)
     request: SimulationRequest = field(repr=False)
     stats: Stats = field(repr=False)
+    modes: FrictionModes | None = field(default=None, repr=False)
     is_single: bool = False
     outputs: dict[str, Array] = field(default_factory=dict)
     _arrays: ClassVar = {
@@ -143,7 +147,9 @@ class Rollout(ArrayAnswer):
             stats=self.stats,
             status=self.status[number],
             message=self.messages[number],
-            conditions=single_period(self.runs[number]),
+            conditions=single_period(self.runs[number])
+            if self.modes is None
+            else self.modes.periods(self.runs, number),
             discontinuity_times=self.t,
         )
 
@@ -161,6 +167,8 @@ class Rollout(ArrayAnswer):
         q, v, x = (part[good] for part in (self.q, self.v, self.x))
 
         def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
+            if self.modes is not None:
+                return self.modes.conditions(self.runs, run, t, each=True)
             bounds = np.searchsorted(run, np.arange(len(self) + 1))
             spans = [(k, np.arange(bounds[k], bounds[k + 1])) for k in range(len(self))]
             return [(rows, self.runs[k]) for k, rows in spans if len(rows)]
