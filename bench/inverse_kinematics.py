@@ -72,7 +72,7 @@ def ours(model: da.Model, tool: str, number: int, rounds: int) -> dict[str, Any]
     row: dict[str, Any] = {"joints": model.nv, "number": number}
     for name, start in (("common", None), ("random", rng.uniform(low, high, (number, model.nv)))):
         q = start
-        found, seconds = timed(lambda q=q: da.inverse_kinematics(model, {tool: poses}, q=q), rounds)  # type: ignore[misc]
+        found, seconds = timed(lambda q=q: da.inverse_kinematics(model, {tool: poses}, state=q), rounds)  # type: ignore[misc]
         there = model.pose(tool, found.q)
         ok = found.reached
         row[name] = {

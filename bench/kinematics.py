@@ -97,7 +97,7 @@ def main() -> None:
     points = check()
     gap = min(np.abs(points - np.roll(ours[:, :2], shift, axis=0))[5:-5].max() for shift in (0, 1, -1))
     calls = (
-        partial(da.kinematics, model, times=turn, q=motion.q[0]),  # both begin with a closed position
+        partial(da.kinematics, model, times=turn, state=motion.q[0]),  # both begin with a closed position
         partial(sweep_kinematics, model, turn, motion.q[0], jerk=False),
         theirs,
     )

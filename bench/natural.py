@@ -82,7 +82,7 @@ def forms() -> None:
     q = da.assemble(s).q
     joint = s.compile().forest.joints[0].name
     s.drive(joint, position=da.Polynomial((float(q[0]), 1.0)))
-    natural, reference = natural_model(s, q=q), reference_equations(s, q=q)
+    natural, reference = natural_model(s, state=q), reference_equations(s, state=q)
     print(f"\n{'Watt six-bar':22}{'coordinates':>12}{'rows':>6}{'ms':>8}")
     for name, e, at in (
         ("relative", RelativeEquations(s.compile()), q),

@@ -19,7 +19,7 @@ bounds = {"b": (0.1, 10), "c": (0.1, 10), "d": (0.1, 10), "beta": (-np.pi, np.pi
 found = da.synthesize(s, bounds, angles, drive="A", defects="avoid")
 
 every = np.linspace(1, 2, 101)
-motion = da.kinematics(found[0].model, drive="A", values=span * (every - 1), q=found[0].q[0])
+motion = da.kinematics(found[0].model, drive="A", values=span * (every - 1), state=found[0].q[0])
 error = np.degrees(motion["D.position"] - span * np.log2(every))
 
 if __name__ == "__main__":

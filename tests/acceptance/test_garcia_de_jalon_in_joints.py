@@ -170,7 +170,7 @@ def test_example_3_13_by_joints_the_choice_is_renewed_before_it_fails() -> None:
         turned.append(np.array([math.cos(angle) + 3 * math.cos(lean), lean, angle - lean]))
         assert np.abs(e.residual(turned[-1], 0.0)).max() < 1e-12
     assert model.speed_names == ("D", "C", "B")
-    space = da.motion_space(s, q=turned[0], independent_coordinates=["D"])
+    space = da.motion_space(s, state=turned[0], independent_coordinates=["D"])
     conditions = []
     for q in turned[1:4]:
         there = space.at(q, limit=1e6)
@@ -192,7 +192,7 @@ def test_gram_and_schmidt_s_basis_of_joints_can_be_differentiated() -> None:
     e = RelativeEquations(s.compile())
     first = da.motion_space(s)
     v = first.velocity([0.7, -0.4])
-    space = da.motion_space(s, q=first.q, method="gram-schmidt", v=v)
+    space = da.motion_space(s, state=first.q, method="gram-schmidt", v=v)
     h = 1e-6
     ahead, behind = (space.at(e.retract(first.q, k * h * v), v=v).R for k in (1, -1))
     assert space.R_rate == pytest.approx((ahead - behind) / (2 * h), abs=5e-9)

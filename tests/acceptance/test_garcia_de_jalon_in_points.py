@@ -476,7 +476,7 @@ def test_example_3_10_the_four_bar_moves_one_way() -> None:
     m = four_bar_of_points()
     q = m.assemble().q
     for method in ("gauss", "qr", "svd", "gram-schmidt"):
-        R = da.motion_space(m, q=q, method=method).R[:, 0]
+        R = da.motion_space(m, state=q, method=method).R[:, 0]
         assert R / R[0] == pytest.approx([1, -0.577350269190, 0.904947003475, -0.260861664258], abs=DIGITS)
     a, b, c = q[:2], q[2:] - q[:2], q[2:] - np.array([4.0, 0.0])
     D1, D2 = b[1] * c[0] - b[0] * c[1], a[1] * b[0] - a[0] * b[1]
@@ -580,17 +580,19 @@ def test_problems_3_6_and_3_7_equal_bars() -> None:
     e = m.equations()
     for degrees in (30, 60, 89.9):
         c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        space = da.motion_space(m, q=[c, s, 2 * c], independent_coordinates=["1.x"])
+        space = da.motion_space(m, state=[c, s, 2 * c], independent_coordinates=["1.x"])
         assert space.R[:, 0] == pytest.approx([1, -c / s, 2])
     upright = m.count([0.0, 1.0, 0.0])
     assert (upright.rank, upright.dofs) == (1, 2)
-    R = da.motion_space(m, q=[0.0, 1.0, 0.0], independent_coordinates=["1.x", "2.x"]).R
+    R = da.motion_space(m, state=[0.0, 1.0, 0.0], independent_coordinates=["1.x", "2.x"]).R
     assert pytest.approx(np.array([[1, 0], [0, 0], [0, 1.0]])) == R
     # stretched: x1 and x2 are dead, y1 is not
     for name in ("1.x", "2.x"):
         with pytest.raises(da.SingularityError, match=f"'{name}' do not determine the motion"):
-            da.motion_space(m, q=[1.0, 0.0, 2.0], independent_coordinates=[name])
-    assert da.motion_space(m, q=[1.0, 0.0, 2.0], independent_coordinates=["1.y"]).R[:, 0] == pytest.approx([0, 1, 0])
+            da.motion_space(m, state=[1.0, 0.0, 2.0], independent_coordinates=[name])
+    assert da.motion_space(m, state=[1.0, 0.0, 2.0], independent_coordinates=["1.y"]).R[:, 0] == pytest.approx(
+        [0, 1, 0]
+    )
     assert e.nv == 3
     m = equal_bars()
     m.drive("1.x", da.Polynomial((math.sqrt(0.75), -1.0)))

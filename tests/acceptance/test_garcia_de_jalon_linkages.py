@@ -98,7 +98,7 @@ def test_the_slider_crank_turns_full_circle() -> None:
     q = da.driven_motion(model, 0.7).q
     for degree in range(361):
         angle = math.radians(degree)
-        motion = da.driven_motion(model, angle, q=q)
+        motion = da.driven_motion(model, angle, state=q)
         q = motion.q
         place = math.cos(angle) + math.sqrt(9.0 - math.sin(angle) ** 2)
         assert model.pose("slider", q).position == pytest.approx([place, 0, 0], abs=1e-10)
@@ -180,7 +180,7 @@ def test_the_spherical_four_bar_has_three_rows_too_many() -> None:
 
     # 15 degrees on: axes keep their arcs, and still meet in one point
     start = report.q
-    at = da.assemble(report.model, q=start, prefer={"A": float(start[0]) + math.radians(15)})
+    at = da.assemble(report.model, state=start, prefer={"A": float(start[0]) + math.radians(15)})
     assert at.q[0] == pytest.approx(float(start[0]) + math.radians(15)) and at.residual < 1e-12
     u = axes(at.q)
     assert [math.acos(u[i] @ u[(i + 1) % 4]) for i in range(4)] == pytest.approx(arcs, abs=1e-12)
@@ -243,7 +243,7 @@ def test_equal_bars_of_a_slider_crank_fold_by_joints() -> None:
     s.connect("B", da.Revolute("z"), crank.at(1, 0, 0), rod)
     s.connect("C", da.Revolute("z"), rod.at(1, 0, 0), block)
     s.connect("D", da.Prismatic("x"), s.ground, block)
-    q = da.assemble(s, q=[math.pi / 2, math.pi, math.pi / 2], hold=["A"]).q
+    q = da.assemble(s, state=[math.pi / 2, math.pi, math.pi / 2], hold=["A"]).q
     here = da.mobility(s, q)
     assert (here.mobility, here.general, here.permanent) == (2, 1, False)
     natural = s.compile(form="natural").mechanism
@@ -252,6 +252,6 @@ def test_equal_bars_of_a_slider_crank_fold_by_joints() -> None:
     assert free.general == 1
     # a little aside on either branch: the block goes along with the crank, or stays under the bearing
     for guess, slide in (([1.5, -3.0, 1.5], 2 * math.cos(1.5)), ([1.5, math.pi, -1.5 - math.pi], 0.0)):
-        found = da.assemble(s, q=guess, hold=["A"]).q
+        found = da.assemble(s, state=guess, hold=["A"]).q
         assert s.compile().pose("block", found).position[0] == pytest.approx(slide, abs=1e-9)
         assert da.mobility(s, found).mobility == 1

@@ -74,7 +74,7 @@ def test_they_move_with_loops_closed_energy_kept_and_loads_in_balance(
     assert np.abs(moved - q).max() > 0.1
     assert np.abs(model.constraint_residual(moved)).max() < 1e-7
     assert model.energy(moved, speed).total == pytest.approx(energy, abs=1e-6 * (abs(energy) + 10.0))
-    closed = da.assemble(model, q=moved).q
+    closed = da.assemble(model, state=moved).q
     v = da.consistent_velocities(model, closed, speed)
     loads = model.connection_loads(closed, v)
     assert unexplained(model, closed, v, model.forward_dynamics(closed, v), loads) < 1e-9

@@ -38,7 +38,7 @@ def placed(model: da.Model, like: da.Model, q: Array, v: Array) -> tuple[Array, 
     at = da.assemble(model).q
     for name in ("A", "B"):
         at[model.q_slice(name)] = q[like.q_slice(name)]
-    at = da.assemble(model, q=at, hold=[n for n in ("A", "B") if n in model.joint_names]).q
+    at = da.assemble(model, state=at, hold=[n for n in ("A", "B") if n in model.joint_names]).q
     speeds = np.zeros(model.nv)
     for name in ("A", "B"):
         speeds[model.v_slice(name)] = v[like.v_slice(name)]
@@ -84,7 +84,7 @@ def test_a_light_bar_between_balls_is_a_distance(seed: int) -> None:
     """Accelerations and forces differ by what the bar weighs, in proportion to it."""
     tied = two_bodies(None).compile()
     rng = np.random.default_rng(seed)
-    q = da.assemble(tied, q=tied.integrate(da.assemble(tied).q, 0.2 * rng.normal(size=tied.nv))).q
+    q = da.assemble(tied, state=tied.integrate(da.assemble(tied).q, 0.2 * rng.normal(size=tied.nv))).q
     v = da.consistent_velocities(tied, q, rng.normal(size=tied.nv))
     a = tied.forward_dynamics(q, v)
     force = tied.connection_loads(q, v)["tie"]
@@ -131,7 +131,7 @@ def test_as_a_chain_it_is_that_distance() -> None:
     a, b = tied.compile(), chained.compile()
     rng = np.random.default_rng(4)
     for _ in range(5):
-        q = da.assemble(a, q=a.random_state(rng).q).q
+        q = da.assemble(a, state=a.random_state(rng).q).q
         v = da.consistent_velocities(a, q, rng.normal(size=a.nv))
         assert abs(b.constraint_residual(q)[0]) < 1e-12
         # round-off of accelerations of the order of 100

@@ -51,7 +51,7 @@ def pump() -> da.Model:
 
 def motion(pump: da.Model, angle: float) -> tuple[float, float, float]:
     """Return position, velocity and acceleration of the plunger at this angle of the roller in the cam."""
-    q = da.assemble(pump, q=[-angle, 0.05], hold="shaft").q
+    q = da.assemble(pump, state=[-angle, 0.05], hold="shaft").q
     v = da.consistent_velocities(pump, q, [SPEED, 0.0], hold="shaft")
     a = da.consistent_accelerations(pump, q, v, [0.0, 0.0], hold="shaft")
     return float(q[1]), float(v[1]), float(a[1])

@@ -117,7 +117,7 @@ def test_a_kinematic_singularity_and_the_ways_through_it() -> None:
     assert len(flat.directions) == 4  # two ways, there and back
     assert "repeat what A, B, C already demand" in str(report) and "nearby it is 1" in str(report)
     # straight on, C follows the parallelogram
-    rest = da.kinematics(s, drive="A", values=np.linspace(-0.5, 0.5, 11), q=[-0.5, 0.5, -0.5])
+    rest = da.kinematics(s, drive="A", values=np.linspace(-0.5, 0.5, 11), state=[-0.5, 0.5, -0.5])
     assert np.allclose(rest["C"] - rest["C"][0], rest["A"] - rest["A"][0], atol=1e-9)
     ways = [np.abs(way / np.abs(way).max()) for way in flat.directions]
     assert len({tuple(way.round(6)) for way in ways}) == 2
@@ -132,7 +132,7 @@ def test_mirrored_assemblies_are_distinguished_and_kept(step: float) -> None:
     assert len(branches) == 2
     sides = []
     for start in branches:
-        motion = da.kinematics(s, drive="A", values=np.arange(1.0, 1.0 + 2 * np.pi + 1e-9, step), q=start)
+        motion = da.kinematics(s, drive="A", values=np.arange(1.0, 1.0 + 2 * np.pi + 1e-9, step), state=start)
         B, C = motion["coupler.position"][:, :2], motion["rocker.at(2, 0, 0).position"][:, :2]
         D = np.array([2.2, 0.0])
         side = np.sign((C - B)[:, 0] * (D - B)[:, 1] - (C - B)[:, 1] * (D - B)[:, 0])
@@ -164,7 +164,7 @@ def test_a_coordinate_chooses_the_way_on_and_the_motion_goes_along_it(step: floa
         beside = flat.q + 0.02 * way / np.abs(way).max()  # q_s extended: both coordinates are given a direction
         begin = float(beside[0])
         onward = begin + np.sign(way[0]) * np.append(np.arange(0.0, 7.0, step), 7.0)
-        motion = da.kinematics(s, drive="A", values=onward, q=beside)
+        motion = da.kinematics(s, drive="A", values=onward, state=beside)
         place = motion[tip] @ [1, 1j, 0]
         straight = np.exp(1j * motion["A.position"]) + 2.0
         ways = {"parallel": straight, "crossed": crossed(motion["A.position"])}
@@ -177,5 +177,5 @@ def test_a_coordinate_chooses_the_way_on_and_the_motion_goes_along_it(step: floa
     assert seen == {("parallel", True), ("parallel", False), ("crossed", True), ("crossed", False)}
     # S-05: no single drive at the flat position itself; it is refused there, with the word for it
     with pytest.raises((da.SingularityError, da.AssemblyError), match="singular position: start beside it"):
-        da.kinematics(s, drive="A", values=[0.0, 0.1], q=flat.q)
+        da.kinematics(s, drive="A", values=[0.0, 0.1], state=flat.q)
     assert model.nq == len(flat.q)

@@ -76,7 +76,7 @@ def rolling() -> da.Model:
 
 def driven(model: da.Model, angle: float, speed: float, acceleration: float) -> tuple[Array, Array, Array]:
     """Return q, v, a of shaft, guide and pin with the motion of the shaft given."""
-    q = da.assemble(model, q=[angle, 0.005, 0.0], hold="shaft").q
+    q = da.assemble(model, state=[angle, 0.005, 0.0], hold="shaft").q
     v = da.consistent_velocities(model, q, [speed, 0.0, 0.0], hold="shaft")
     return q, v, da.consistent_accelerations(model, q, v, [acceleration, 0.0, 0.0], hold="shaft")
 

@@ -59,7 +59,7 @@ def test_a_rough_guess_closes(make) -> None:
     guess = model.initial_state().q
     for seed in range(10):
         rough = guess + np.random.default_rng(seed).uniform(-0.3, 0.3, model.nq)
-        closed = assemble(model, q=rough)
+        closed = assemble(model, state=rough)
         assert np.abs(model.constraint_residual(closed.q)).max() == closed.residual < 1e-12
         assert closed.iterations < 20
 
@@ -69,7 +69,7 @@ def test_andrews_closes_quadratically() -> None:
     published = model.initial_state().q
     for seed in range(8):
         rough = published + 0.3 * np.random.default_rng(seed).choice([-1, 1], 7)
-        closed = assemble(model, q=rough)
+        closed = assemble(model, state=rough)
         assert closed.residual < 1e-15  # lengths are a few centimetres
         errors = [e for e in closed.history if 1e-13 < e < 1e-2]
         for before, after in pairwise(errors):
@@ -114,7 +114,7 @@ def test_branches_must_be_isolated() -> None:
 
 def test_links_in_line_are_left() -> None:
     # with all angles zero the gap pulls along the links: a stationary point that is not a minimum
-    assert assemble(mechanisms.four_bar(), q=[0, 0, 0]).residual < 1e-12
+    assert assemble(mechanisms.four_bar(), state=[0, 0, 0]).residual < 1e-12
 
 
 def test_any_start_closes_simple_loops_the_right_way_round() -> None:
@@ -124,7 +124,7 @@ def test_any_start_closes_simple_loops_the_right_way_round() -> None:
         loop_constraint = model.forest.loop_constraints[0]
         axis = loop_constraint.element.axis
         for seed in range(30):
-            q = assemble(model, q=model.random_state(seed).q, starts=3).q
+            q = assemble(model, state=model.random_state(seed).q, starts=3).q
             first, second = model.pose(loop_constraint.first, q), model.pose(loop_constraint.second, q)
             assert (first.rotation @ axis) @ (second.rotation @ axis) > 1 - 1e-12
 
@@ -141,7 +141,7 @@ def test_an_axis_that_only_closes_reversed_is_refused() -> None:
 def test_held_coordinates_keep_every_bit() -> None:
     model = mechanisms.andrews().compile()
     guess = model.initial_state().q + 0.05
-    closed = assemble(model, q=guess, hold=["O"])
+    closed = assemble(model, state=guess, hold=["O"])
     assert closed.q[0] == guess[0]
     assert closed.residual < 1e-15
 
@@ -177,10 +177,10 @@ def test_the_connection_at_which_a_loop_was_cut_can_be_held_too() -> None:
     s = mechanisms.four_bar()
     model = s.compile()
     for value in (1.7, 2.0, 2.3):
-        q = assemble(model, q=model.initial_state().q, prefer={"D": value}).q
+        q = assemble(model, state=model.initial_state().q, prefer={"D": value}).q
         assert q.sum() == pytest.approx(value, abs=1e-12)  # the rocker's absolute angle
     s.initial("D", position=2.1)
-    closed = assemble(s, q=[0.9, -0.5, 0.8], hold="D")
+    closed = assemble(s, state=[0.9, -0.5, 0.8], hold="D")
     assert closed.q.sum() == pytest.approx(2.1, abs=1e-12)
     errors = [e for e in closed.history if 1e-13 < e < 1e-2]
     assert all(after < 20 * before**2 for before, after in pairwise(errors))
@@ -188,7 +188,7 @@ def test_the_connection_at_which_a_loop_was_cut_can_be_held_too() -> None:
     assert len(branches) == 2 and all(q.sum() == pytest.approx(2.1, abs=1e-12) for q in branches)
     s.initial("D", position=-0.5)  # folds the rocker where coupler and crank cannot reach
     with pytest.raises(da.AssemblyError, match=r"while D is held.*'D' is off by .* rad.*release D"):
-        assemble(s, hold="D", q=[0.9, -0.5, 0.8])
+        assemble(s, hold="D", state=[0.9, -0.5, 0.8])
     s.initials.clear()
     with pytest.raises(da.ModelError, match=r"the loop was cut at 'D'.*system.initial\('D', position=...\)"):
         assemble(s, hold="D")
@@ -213,9 +213,9 @@ def test_coordinates_of_any_cut_joint_can_be_held(element, name, value) -> None:
     if name == "D.slide":  # all other axes are parallel: the plane cannot be left
         with pytest.raises(da.AssemblyError):
             s.initial("D", position=(0.0, value))
-            assemble(s, q=model.initial_state().q, hold="D.slide")
+            assemble(s, state=model.initial_state().q, hold="D.slide")
         return
-    q = assemble(model, q=model.initial_state().q, prefer={name: value}).q
+    q = assemble(model, state=model.initial_state().q, prefer={name: value}).q
     first, second = model.pose(s["D"].first, q), model.pose(s["D"].second, q)
     relative = first.rotation.T @ second.rotation, first.rotation.T @ (second.position - first.position)
     if name == "D":
@@ -231,7 +231,7 @@ def test_coordinates_of_any_cut_joint_can_be_held(element, name, value) -> None:
 def test_weights_slow_a_coordinate_down() -> None:
     s = mechanisms.four_bar()
     start = np.array([0.5, -0.5, 0.8])
-    light, heavy = assemble(s, q=start), assemble(s, q=start, weights={"A": 1e4})
+    light, heavy = assemble(s, state=start), assemble(s, state=start, weights={"A": 1e4})
     assert abs(heavy.q[0] - 0.5) < 1e-3 < abs(light.q[0] - 0.5)
 
 
@@ -264,7 +264,7 @@ def test_a_four_bar_whose_rocker_pivot_is_out_of_plane_contradicts() -> None:
 
 def test_held_values_that_do_not_fit_are_named() -> None:
     with pytest.raises(da.AssemblyError, match=r"while A, B, C are held.*release one of A, B, C"):
-        assemble(mechanisms.four_bar(), q=[0.1, 0.2, 0.3], hold=["A", "B", "C"])
+        assemble(mechanisms.four_bar(), state=[0.1, 0.2, 0.3], hold=["A", "B", "C"])
 
 
 def test_bad_arguments_are_named() -> None:
@@ -277,8 +277,8 @@ def test_bad_arguments_are_named() -> None:
         ({"tolerance": 0.0}, "tolerance"),
         ({"max_iterations": 0}, "max_iterations"),
         ({"starts": 0}, "starts"),
-        ({"q": [0.0]}, "q"),
-        ({"q": [0.0, np.nan, 0.0]}, "finite"),
+        ({"state": [0.0]}, "q"),
+        ({"state": [0.0, np.nan, 0.0]}, "finite"),
     ):
         with pytest.raises(da.ModelError, match=text):
             assemble(s, **arguments)
@@ -297,7 +297,7 @@ def test_an_open_tree_is_assembled_as_it_is() -> None:
 def test_many_loops_close_by_sparse_steps() -> None:
     model = windows(100).compile()
     rough = model.initial_state().q + 0.05 * np.random.default_rng(0).normal(size=model.nq)
-    closed = assemble(model, q=rough)
+    closed = assemble(model, state=rough)
     assert closed.residual < 1e-12 and closed.iterations < 8
 
 
@@ -337,7 +337,7 @@ def test_random_loops_of_any_joints_close_near_where_they_were(seed: int) -> Non
         model = closed.system.compile()
     q, _ = closed.state(model)
     assert np.abs(model.constraint_residual(q)).max() < 1e-12
-    found = assemble(model, q=model.integrate(q, rng.uniform(-0.1, 0.1, model.nv)))
+    found = assemble(model, state=model.integrate(q, rng.uniform(-0.1, 0.1, model.nv)))
     assert found.residual < 1e-11
     # speeds made consistent stay so, and lose kinetic energy only
     v = rng.normal(size=model.nv)
@@ -397,3 +397,40 @@ def test_wrenches_of_the_rows_are_those_of_the_jacobian(make) -> None:
             twist += sign * np.vstack([local[:3], local[3:] + np.cross(local[:3], arm, axis=0)])
         load = loads[row, model.connection_names.index(owner)]
         np.testing.assert_allclose(load @ twist * loops.column_scales, P[row] * loops.column_scales, atol=1e-12)
+
+
+def test_a_state_is_given_in_any_form() -> None:
+    """Coordinates, a State and names of all coordinates give one configuration to every analysis."""
+    s = mechanisms.four_bar()
+    model = s.compile()
+    q = assemble(model, state={"A": 0.9}).q
+    assert q[model.q_slice("A")] == pytest.approx(0.9, abs=1e-12)
+    forms = (q, da.State(q, np.zeros(model.nv)), {"A": 0.9}, assemble(model, state=q).state())
+    assert np.ptp([assemble(model, state=state).q for state in forms], axis=0).max() < 1e-11
+    assert np.ptp([da.mobility(model, state).q for state in forms], axis=0).max() < 1e-11
+    assert np.ptp([da.motion_space(model, state=state).R for state in forms], axis=0).max() < 1e-9
+    target = {"coupler": da.Target(position=(*model.pose("coupler", q).position[:2], np.nan))}
+    found = [da.inverse_kinematics(model, target, state=state).q for state in forms]
+    assert np.ptp(found, axis=0).max() < 1e-9
+    starts = [da.kinematics(model, drive="A", values=[0.9, 1.0], state=state).q[0] for state in forms]
+    assert np.ptp(starts, axis=0).max() < 1e-9
+
+
+def test_names_that_the_loops_do_not_permit_are_refused() -> None:
+    s = mechanisms.four_bar()
+    with pytest.raises(da.ModelError, match=r"state is .*'A'"):
+        da.mobility(s, {"A": 0.9, "B": 0.1, "D": 0.1})
+
+
+def test_the_time_of_a_state_is_used_unless_another_is_given() -> None:
+    s = da.System(gravity=(0, 0, 0))
+    bar = s.body("bar", da.rod(1.0, 1.0))
+    s.connect("A", da.Revolute("z"), s.ground, bar)
+    d = s.connect("d", da.Distance(1.0), s.ground.at(0, 1, 0), bar.at(1, 0, 0))
+    s.drive(d, position=da.Polynomial((1.0, 0.1)))
+    model = s.compile()
+    later = da.State(np.array([0.5]), np.zeros(1), t=2.0)
+    for t, length in ((None, 1.2), (1.0, 1.1)):
+        q = assemble(model, state=later, t=t).q
+        tip = model.pose(bar.at(1, 0, 0), q).position
+        assert np.linalg.norm(tip - [0, 1, 0]) == pytest.approx(length, abs=1e-11)

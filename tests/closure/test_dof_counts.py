@@ -66,7 +66,7 @@ def test_drives_of_joints_and_of_constraints_count_alike() -> None:
     later = da.mobility(moved, t=2.0)
     end = later.model.pose(moved["boom"].at(1.0, 0, 0), later.q).position
     assert np.linalg.norm(end - [0.3, 0, -0.8]) == pytest.approx(1.4, abs=1e-12)
-    again = da.mobility(moved, q=later.q, t=2.0)  # a configuration of that time stays as it is
+    again = da.mobility(moved, state=later.q, t=2.0)  # a configuration of that time stays as it is
     assert np.abs(again.q - later.q).max() < 1e-12
 
 

@@ -87,7 +87,7 @@ def test_a_massless_link_is_not_left_at_the_end_of_a_branch() -> None:
     s.connect("C", da.Revolute("y"), coupler.at(2.5), rocker.at(2))
     s.connect("D", da.Revolute("y"), s.ground.at(2.5), rocker)
     model = s.compile()
-    q = da.assemble(model, q=np.full(model.nq, 0.5), starts=10).q
+    q = da.assemble(model, state=np.full(model.nq, 0.5), starts=10).q
     bar = da.System(gravity=(0, 0, -9.81))  # the same with a bar in place of the massless rocker
     crank, coupler = bar.body("crank", da.rod(1, 1)), bar.body("coupler", da.rod(2.5, 1))
     bar.connect("A", da.Revolute("y"), bar.ground, crank)

@@ -256,7 +256,7 @@ def test_redundancy_is_shared_only_where_load_can_pass() -> None:
 
 
 def test_open_loops_are_closed_first_or_refused() -> None:
-    report = mobility(mechanisms.four_bar(), q=[0.9, -0.4, 0.9])
+    report = mobility(mechanisms.four_bar(), state=[0.9, -0.4, 0.9])
     assert np.abs(report.model.constraint_residual(report.q)).max() < 1e-12 and report.mobility == 1
     with pytest.raises(da.AssemblyError, match="stays open"):
         mobility(mechanisms.four_bar(coupler=0.5, ground=4.0))

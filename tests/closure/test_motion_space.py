@@ -130,7 +130,7 @@ def test_a_position_is_factored_once(method: str, monkeypatch: pytest.MonkeyPatc
         m.link(name, *ends)
     m.link("again", "1", "2")  # said once, kept once
     m.vector("x", 1, 0, fixed=True), m.angle("psi", "x", ("A", "1"))  # one row too many
-    first = da.motion_space(m, q=m.assemble().q, method=method)
+    first = da.motion_space(m, state=m.assemble().q, method=method)
     q = m.assemble(first.q + 0.05 * first.R @ np.ones(2)).q
     made = {"factors": 0, "jacobians": 0}
     factored, jacobian = subspace._factored, NaturalEquations.jacobian

@@ -69,7 +69,7 @@ def test_what_least_squares_closes_is_closed(make: Callable[[], da.System]) -> N
     for _ in range(40):
         q = model.random_state(rng).q
         try:
-            assert da.assemble(model, q=q).residual < 1e-11
+            assert da.assemble(model, state=q).residual < 1e-11
         except da.AssemblyError:
             assert not closes(model, q)
 
@@ -88,7 +88,7 @@ def test_start_values_that_can_be_met_are_met(make: Callable[[], da.System], nam
     model, rng = make().compile(), np.random.default_rng(7)
     still = np.zeros(model.nv)
     for _ in range(8):
-        q = da.assemble(model, q=model.random_state(rng).q, starts=20).q
+        q = da.assemble(model, state=model.random_state(rng).q, starts=20).q
         cut = model.cut_motion(q, still, still)[0]
         given = {
             name: float(

@@ -152,7 +152,7 @@ def test_markers_are_fitted_by_least_squares_with_weights() -> None:
     tracks = {name: model.pose(name, q).position for name in ("upper.knob", "fore.wrist", "fore")}
     noisy = {name: track + 0.001 * rng.normal(size=track.shape) for name, track in tracks.items()}
     noisy["upper.knob"][50:60] = np.nan  # not seen for a while
-    motion = da.measured_motion(s, T, markers=noisy, cutoff=6.0, q=q[0])
+    motion = da.measured_motion(s, T, markers=noisy, cutoff=6.0, state=q[0])
     assert np.abs(motion.q - q).max() < 0.006
     assert any("largest marker error was" in note for note in motion.stats.notes)
     exact = model.inverse_dynamics(q, model_rates(q, 1), model_rates(q, 2))

@@ -87,7 +87,7 @@ def test_machines_with_everything(seed: int) -> None:
 def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
     model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[0]).compile()
-    q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
+    q = da.assemble(model, state=random_deformed_state(model, rng, 0.05)[0]).q
     v = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv))
     agree(model, da.State(q, v), ALL[:2], tau=rng.normal(size=model.nv))
 
@@ -97,7 +97,7 @@ def test_loops_through_flexible_bodies_and_custom_connections(closures: tuple[st
 def test_lagrange_in_loops_through_flexible_bodies(closures: tuple[str, ...]) -> None:
     rng = np.random.default_rng(len(closures))
     model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[0]).compile()
-    q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
+    q = da.assemble(model, state=random_deformed_state(model, rng, 0.05)[0]).q
     v = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv))
     agree(model, da.State(q, v), ("lagrange",))
 

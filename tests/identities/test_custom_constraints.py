@@ -314,7 +314,7 @@ def test_a_coupler_without_mass_is_the_limit_of_one_with_little() -> None:
         q_B = np.arctan2(*_coupler(q))
         full = {"A": q[model.q_slice("A")][0], "D": q[model.q_slice("D")][0], "B": q_B - q[model.q_slice("A")][0]}
         names = other.joint_names
-        guess = da.assemble(other, q=[full.get(name, 0.0) for name in names], hold="A").q
+        guess = da.assemble(other, state=[full.get(name, 0.0) for name in names], hold="A").q
         speeds = da.consistent_velocities(other, guess, [10.0 if n == "A" else 0.0 for n in names], hold="A")
         found = other.forward_dynamics(guess, speeds)
         ends = [found[other.v_slice(n)][0] if n in names else np.nan for n in ("A", "D")]

@@ -132,7 +132,7 @@ def test_drives_are_obeyed_and_loops_stay_closed(case: Driven) -> None:
 
 
 def test_the_state_is_the_driven_motion(case: Driven) -> None:
-    motion = da.driven_motion(case.model, 0.0, q=case.q, v=case.v)
+    motion = da.driven_motion(case.model, 0.0, state=da.State(case.q, case.v))
     assert np.abs(case.model.difference(case.q, motion.q)).max() < 1e-9
     assert np.allclose(motion.v, case.v, atol=1e-7 * max(1.0, np.abs(case.v).max()))
 
@@ -191,7 +191,7 @@ def test_loads_hold_every_body_and_joints_carry_their_efforts(case: Driven) -> N
 def test_with_all_dofs_driven_efforts_follow_from_the_motion(name: str) -> None:
     case = make(name)
     model = case.model
-    motion = da.driven_motion(model, 0.0, q=case.q, v=case.v)
+    motion = da.driven_motion(model, 0.0, state=da.State(case.q, case.v))
     joints = [name for name in case.wanted if name in model.speed_names]
     found = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=joints, loads=case.loads)
     efforts = model.drive_efforts(0.0, motion.q, motion.v, loads=case.loads)

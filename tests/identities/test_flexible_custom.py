@@ -78,7 +78,7 @@ def test_derivatives_of_flexible_bodies_on_custom_joints(seed):
 def test_flexible_loops_with_custom_constraints(closures, seed):
     rng = np.random.default_rng(10 * seed + len(closures))
     model = mixed_loops(rng, closures, **FLEXIBLE_OPTIONS[seed]).compile()
-    q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
+    q = da.assemble(model, state=random_deformed_state(model, rng, 0.05)[0]).q
     v, tau = 0.5 * da.consistent_velocities(model, q, rng.normal(size=model.nv)), rng.normal(size=model.nv)
     P, gamma = model.constraint_jacobian(q), model.constraint_bias(q, v)
     residuals = [

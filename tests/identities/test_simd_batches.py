@@ -110,7 +110,7 @@ def closed_states(model: da.Model, size: int, rng: np.random.Generator, reach: f
     q0 = da.assemble(model).q
     along = da.consistent_velocities(model, q0, rng.normal(size=model.nv))
     along /= np.abs(along).max()
-    q = np.array([da.assemble(model, q=model.integrate(q0, h * along)).q for h in np.linspace(0, reach, size)])
+    q = np.array([da.assemble(model, state=model.integrate(q0, h * along)).q for h in np.linspace(0, reach, size)])
     return q, np.array([da.consistent_velocities(model, row, rng.normal(size=model.nv)) for row in q])
 
 
@@ -410,7 +410,7 @@ def test_loops_with_element_states_and_unknowns_run_together_as_alone(driven: bo
         system.drive("A", speed=da.Harmonic(0.3, 2.0, offset=1.0))
     model = system.compile()
     q = da.assemble(model).q
-    speeds = [da.driven_motion(model, 0.0, q=q, v=rng.normal(size=3)).v for _ in range(size)]
+    speeds = [da.driven_motion(model, 0.0, state=da.State(q, rng.normal(size=3))).v for _ in range(size)]
     state = da.State(q=np.array([q] * size), v=np.array(speeds), x=rng.normal(size=(size, 1)))
     assert_runs(model, state, 0.2, parameters={"lag.k": np.linspace(1.0, 3.0, size)})
 

@@ -351,7 +351,7 @@ def test_derivatives_of_flexible_loops_with_custom_joints() -> None:
     rows = da.CustomConstraint(("sqrt(x*x + y*y + z*z + 0.3) - 1.1 + 0.1*Rxy",))
     system.connect("held", rows, random_place(system.bodies["b0"], rng), random_place(system.bodies["b2"], rng))
     model = system.compile()
-    q = da.assemble(model, q=random_deformed_state(model, rng, 0.05)[0]).q
+    q = da.assemble(model, state=random_deformed_state(model, rng, 0.05)[0]).q
     v = da.consistent_velocities(model, q, rng.normal(size=model.nv))
     assert_exact(Point(model, q, v, **pushed(model, rng), parameters=("spring.stiffness",)))
 

@@ -22,7 +22,7 @@ def closed_four_bar(**drives: Any) -> tuple[da.Model, Array]:
         s.drive(name, **law)
     model = s.compile()
     guess = {"A": 1.0, "B": -0.6, "C": -2.1}
-    return model, da.assemble(model, q=[guess.get(name, 1.0) for name in model.coordinate_names], hold="A").q
+    return model, da.assemble(model, state=[guess.get(name, 1.0) for name in model.coordinate_names], hold="A").q
 
 
 def ball(radius: float = 0.1, mass: float = 2.0) -> tuple[da.Model, da.Marker]:

@@ -220,7 +220,7 @@ def test_speeds_and_accelerations_can_be_held_at_a_cut_joint() -> None:
     assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-12
     a = da.consistent_accelerations(model, q, v, np.zeros(model.nv), hold={"D": -0.2})
     assert model.cut_motion(q, v, a)[2] == pytest.approx(-0.2)
-    assert da.mobility(model, q=q).determines("D")
+    assert da.mobility(model, state=q).determines("D")
 
 
 def test_an_effort_can_be_asked_of_a_cut_joint() -> None:

@@ -147,7 +147,7 @@ def test_assembly_does_not_bend_bodies():
     s.connect("A", da.Revolute("y"), s.ground, one)
     s.connect("B", da.Revolute("y"), one.at(node=4), two)
     s.connect("C", da.Revolute("y"), two.at(node=4), s.ground.at(1.2, 0, 0))
-    found = da.assemble(s, q=np.r_[0.8, np.zeros(3), -1.8, np.zeros(3)])
+    found = da.assemble(s, state=np.r_[0.8, np.zeros(3), -1.8, np.zeros(3)])
     assert found.residual < 1e-12
     for name in ("one", "two"):
         assert not found.q[found.model.q_slice(name)].any()

@@ -335,18 +335,18 @@ class FourBarInPoints:
 
 
 def test_any_closure_equations_serve() -> None:
-    two = da.circuits(FourBarInPoints(1.0, 2.5, 2.0, 2.2), "x1", q=[0.9, 0.4, 2.0, 2.0])
+    two = da.circuits(FourBarInPoints(1.0, 2.5, 2.0, 2.2), "x1", state=[0.9, 0.4, 2.0, 2.0])
     assert len(two) == 2
     for circuit in two:
         np.testing.assert_allclose(sorted(p.value for p in circuit.dead_points["x1"]), [-1.0, 1.0], atol=1e-10)
-    one = da.circuits(FourBarInPoints(2.0, 2.5, 2.2, 3.0), "x1", q=[1.8, 0.8, 3.0, 2.2])
+    one = da.circuits(FourBarInPoints(2.0, 2.5, 2.2, 3.0), "x1", state=[1.8, 0.8, 3.0, 2.2])
     assert len(one) == 1
-    flat = da.circuits(FourBarInPoints(1.0, 2.0, 1.0, 2.0), "x1", q=[0.5, 0.8, 2.5, 0.8])
+    flat = da.circuits(FourBarInPoints(1.0, 2.0, 1.0, 2.0), "x1", state=[0.5, 0.8, 2.5, 0.8])
     assert len(flat) == 1 and len(flat[0].paths) == 2 and len(flat[0].bifurcations) == 2
     np.testing.assert_allclose(sorted(b.value for b in flat[0].bifurcations), [-1.0, 1.0], atol=1e-9)
     with pytest.raises(da.ModelError, match="only a circuit of a system"):
         one[0].result()
-    with pytest.raises(da.ModelError, match="give a configuration"):
+    with pytest.raises(da.ModelError, match="give coordinates near a closed"):
         da.circuits(FourBarInPoints(1.0, 2.0, 1.0, 2.0))
 
 
@@ -400,7 +400,7 @@ def test_circuits_of_a_geared_five_bar(ratio: float, turns: int) -> None:
         assert circuit.closed and circuit.has_full_rotation
         assert np.ptp(circuit.values("A")) == pytest.approx(2 * math.pi * turns, rel=1e-9)
         for q in circuit.at(0.4):
-            assert np.abs(da.assemble(geared(ratio), q=q).model.constraint_residual(q)).max() < 1e-9
+            assert np.abs(da.assemble(geared(ratio), state=q).model.constraint_residual(q)).max() < 1e-9
         assert len(circuit.at(0.4)) == turns
 
 

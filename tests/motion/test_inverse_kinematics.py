@@ -34,10 +34,10 @@ def turned(q, other) -> np.ndarray:
 def test_a_planar_arm_of_two_links_has_the_closed_form() -> None:
     s = planar_arm((1.0, 0.8))
     both = two_links((1.0, 0.8), (0.7, 0.9))
-    found = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, np.nan)}, q=[0.0, 1.0])
+    found = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, np.nan)}, state=[0.0, 1.0])
     assert found.reached
     assert turned(found.q, both[0]) < 1e-9
-    found = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, 0.0)}, q=[0.0, -1.0])
+    found = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, 0.0)}, state=[0.0, -1.0])
     assert turned(found.q, both[1]) < 1e-9
     everything = da.inverse_kinematics(s, {"link2.tool": (0.7, 0.9, 0.0)}, all_solutions=True).solutions[0]
     assert len(everything) == 2
@@ -195,7 +195,7 @@ def test_gears_keep_their_turns() -> None:
     model = s.compile()
     goal = {b.at(1, 0, 0): (np.cos(2.0), np.sin(2.0), 0.2)}
     for start in ([0.0, 0.0], [-20.0, 20 / 3], [20.0, 20 / 3]):  # the last is far from closed
-        found = da.inverse_kinematics(model, goal, q=start)
+        found = da.inverse_kinematics(model, goal, state=start)
         assert found.reached
         assert np.abs(model.constraint_residual(found.q)).max() < CLOSED
         assert turned(found.q[1:], [2.0]) < 1e-9
@@ -215,8 +215,8 @@ def test_a_mechanism_whose_rows_repeat_each_other_is_solved() -> None:
     start = da.assemble(model).q
     name = model.body_names[1]
     wanted = model.pose(name, start).rotation[0, 0]
-    target = model.pose(name, da.assemble(model, q=start + 0.2, hold=model.joint_names[0]).q)
-    found = da.inverse_kinematics(model, {name: da.Target(rotation=target.rotation)}, q=start)
+    target = model.pose(name, da.assemble(model, state=start + 0.2, hold=model.joint_names[0]).q)
+    found = da.inverse_kinematics(model, {name: da.Target(rotation=target.rotation)}, state=start)
     assert found.reached
     assert np.abs(model.constraint_residual(found.q)).max() < CLOSED
     assert model.pose(name, found.q).rotation == pytest.approx(target.rotation, abs=1e-9)
@@ -240,7 +240,7 @@ def test_limits_hold_at_joints_where_loops_are_cut() -> None:
     still = np.zeros(model.nv)
     at = float(model.cut_motion(free.q, still, still)[0][0])
     bound = (at + 0.1, at + 2.0)
-    held = da.inverse_kinematics(s, {"right.tip": (0.25, 0.6, 0.0)}, q=free.q, limits={cut: bound}, starts=1)
+    held = da.inverse_kinematics(s, {"right.tip": (0.25, 0.6, 0.0)}, state=free.q, limits={cut: bound}, starts=1)
     assert not held.reached
     assert float(model.cut_motion(held.q, still, still)[0][0]) == pytest.approx(bound[0], abs=1e-9)
     assert np.abs(model.constraint_residual(held.q)).max() < CLOSED
@@ -251,7 +251,7 @@ def test_limits_hold_at_joints_where_loops_are_cut() -> None:
 
 
 def test_beyond_the_reach_the_arm_points_at_the_target() -> None:
-    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": (3.0, 4.0, 0.0)}, q=[0.1, 0.5])
+    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": (3.0, 4.0, 0.0)}, state=[0.1, 0.5])
     assert not found.reached
     assert found.q == pytest.approx([np.arctan2(4, 3), 0.0], abs=1e-6)
     assert found.residual.position == pytest.approx(5.0 - 1.8, abs=1e-12)
@@ -268,7 +268,7 @@ def test_a_limit_in_the_way_is_named() -> None:
     span = np.hypot(1.0 + 0.8 * np.cos(0.5), 0.8 * np.sin(0.5))
     assert found.residual.position == pytest.approx(3.0 - span, abs=1e-12)
     assert "'J2' is at its lower limit 0.5" in found.message
-    assert da.inverse_kinematics(s, {"link2.tool": (1.8, 0, 0)}, limits=False, q=[0.0, 0.4]).reached
+    assert da.inverse_kinematics(s, {"link2.tool": (1.8, 0, 0)}, limits=False, state=[0.0, 0.4]).reached
 
 
 def test_what_is_nearest_is_stationary_within_the_limits() -> None:
@@ -344,10 +344,10 @@ def test_weights_select_the_joints_that_move() -> None:
     start = np.array([0.3, 0.4, 0.5])
     goal = {"link3.tool": (1.5, 1.5, 0.0)}
     moved = [
-        np.abs(da.inverse_kinematics(s, goal, q=start, weights={"J1": w}).q - start)[0] for w in (0.01, 1.0, 100.0)
+        np.abs(da.inverse_kinematics(s, goal, state=start, weights={"J1": w}).q - start)[0] for w in (0.01, 1.0, 100.0)
     ]
     assert moved[0] > moved[1] > moved[2]
-    held = da.inverse_kinematics(s, goal, q=start, hold="J1")
+    held = da.inverse_kinematics(s, goal, state=start, hold="J1")
     assert held.reached
     assert held.q[0] == start[0]
     assert moved[2] < 0.02
@@ -439,7 +439,7 @@ def test_every_form_of_a_pose_means_the_same() -> None:
         da.Target(position=pose.position, angles=da.rotation.to_euler(pose.rotation, "YXY"), convention="YXY"),
     ]
     for form in forms:
-        found = da.inverse_kinematics(model, {"hand.tool": form}, q=q + 0.2)
+        found = da.inverse_kinematics(model, {"hand.tool": form}, state=q + 0.2)
         assert found.reached, form
         assert found.q == pytest.approx(q, abs=1e-8)
 
@@ -453,7 +453,7 @@ def test_angles_and_their_rates_belong_together(letters: str) -> None:
     R = model.pose("hand.tool", q).rotation
     angles = da.rotation.to_euler(R, letters)
     wanted = angles + np.array([0.05, np.nan, -0.05])
-    found = da.inverse_kinematics(model, {"hand.tool": da.Target(angles=wanted, convention=letters)}, q=q)
+    found = da.inverse_kinematics(model, {"hand.tool": da.Target(angles=wanted, convention=letters)}, state=q)
     assert found.reached
     there = da.rotation.to_euler(model.pose("hand.tool", found.q).rotation, letters)
     assert turned(there[[0, 2]], wanted[[0, 2]]) < 1e-9
@@ -490,7 +490,7 @@ def test_several_markers_and_relative_targets() -> None:
 def test_components_may_be_free_in_some_targets_of_a_batch() -> None:
     s = planar_arm((1.0, 1.0, 1.0))
     points = np.array([[1.0, 1.0, 0.0], [1.2, np.nan, 0.0], [np.nan, 1.3, np.nan]])
-    found = da.inverse_kinematics(s, {"link3.tool": points}, q=[0.2, 0.2, 0.2])
+    found = da.inverse_kinematics(s, {"link3.tool": points}, state=[0.2, 0.2, 0.2])
     assert found.reached.all()
     p = found.model.pose("link3.tool", found.q).position
     given = ~np.isnan(points)
@@ -520,7 +520,7 @@ def test_a_path_stays_on_its_branch() -> None:
     angles = np.linspace(0.0, 2 * np.pi, 73)
     points = np.column_stack([0.2 + 1.2 * np.cos(angles), 1.2 * np.sin(angles), np.zeros_like(angles)])
     start = two_links((1.0, 0.8), points[0, :2])[1]
-    found = da.inverse_kinematics(s, {"link2.tool": points}, q=start, path=True)
+    found = da.inverse_kinematics(s, {"link2.tool": points}, state=start, path=True)
     assert found.reached.all()
     assert found.jumps == ()
     expected = np.array([two_links((1.0, 0.8), p[:2])[1] for p in points])
@@ -533,7 +533,7 @@ def test_a_coarse_path_is_followed_in_small_steps() -> None:
     s = planar_arm((1.0, 0.8))
     angles = np.linspace(0.0, np.pi, 4)
     points = np.column_stack([1.5 * np.cos(angles), 1.5 * np.sin(angles), np.zeros_like(angles)])
-    found = da.inverse_kinematics(s, {"link2.tool": points}, q=two_links((1.0, 0.8), points[0, :2])[0], path=True)
+    found = da.inverse_kinematics(s, {"link2.tool": points}, state=two_links((1.0, 0.8), points[0, :2])[0], path=True)
     assert found.reached.all()
     assert (found.q[:, 1] > 0).all()
     assert found.jumps == ()
@@ -544,7 +544,7 @@ def test_a_path_reports_where_it_jumps() -> None:
     angles = np.linspace(1.0, 3.0, 41)
     points = np.column_stack([1.2 * np.cos(angles), 1.2 * np.sin(angles), np.zeros_like(angles)])
     start = two_links((1.0, 0.8), points[0, :2])[1]  # elbow down: the shoulder meets its limit first
-    found = da.inverse_kinematics(s, {"link2.tool": points}, q=start, path=True)
+    found = da.inverse_kinematics(s, {"link2.tool": points}, state=start, path=True)
     jumps = np.flatnonzero(np.abs(np.diff(found.q, axis=0)).max(axis=1) > 0.5) + 1
     assert [jump.number for jump in found.jumps] == list(jumps)
     assert len(jumps) == 1
@@ -557,7 +557,7 @@ def test_a_path_that_leaves_the_reach_goes_on_along_its_border() -> None:
     points = np.column_stack([x, np.full_like(x, 0.5), np.zeros_like(x)])
     points = np.concatenate([points, points[::-1]])
     start = two_links((1.0, 0.8), points[0, :2])[0]
-    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": points}, q=start, path=True)
+    found = da.inverse_kinematics(planar_arm((1.0, 0.8)), {"link2.tool": points}, state=start, path=True)
     far = np.hypot(points[:, 0], 0.5) > 1.8
     assert (found.reached == ~far).all()
     assert found.residual.position[far] == pytest.approx(np.hypot(points[far, 0], 0.5) - 1.8, abs=1e-9)
@@ -574,7 +574,7 @@ def test_paths_of_an_arm_change_no_branch_unsaid() -> None:
         turn = Rotation.from_matrix(pose.rotation[1] @ pose.rotation[0].T).as_rotvec()
         R = Rotation.from_rotvec(s[:, None] * turn).as_matrix() @ pose.rotation[0]
         p = pose.position[0] + s[:, None] * (pose.position[1] - pose.position[0])
-        found = da.inverse_kinematics(model, {"hand.tool": da.Target(position=p, rotation=R)}, q=ends[0], path=True)
+        found = da.inverse_kinematics(model, {"hand.tool": da.Target(position=p, rotation=R)}, state=ends[0], path=True)
         centre = p - HEIGHTS[3] * R[:, :, 2]
         ahead = np.cos(found.q[:, 0]) * centre[:, 0] + np.sin(found.q[:, 0]) * centre[:, 1]
         branch = np.column_stack([np.sin(found.q[:, 2]), np.sin(found.q[:, 4]), ahead]) > 0.0
@@ -587,7 +587,7 @@ def test_a_path_of_a_redundant_arm_moves_little() -> None:
     q = np.array([0.2, 0.7, -0.3, 1.2, 0.1, 0.8, 0.0])
     R, p = model.pose("link7.tool", q)
     way = np.linspace(0.0, 0.1, 11)[:, None] * np.array([0.5, -1.0, 0.3])
-    found = da.inverse_kinematics(model, {"link7.tool": da.Target(position=p + way, rotation=R)}, q=q, path=True)
+    found = da.inverse_kinematics(model, {"link7.tool": da.Target(position=p + way, rotation=R)}, state=q, path=True)
     assert found.reached.all()
     assert np.abs(np.diff(found.q, axis=0)).max() < 0.1
 
@@ -618,7 +618,7 @@ def test_a_path_agrees_with_a_driven_motion() -> None:
     s.drive("plate", position=laws, rotation=da.EulerAngles(angles, "XYZ"))
     model, q = s.compile(), None
     for k, t in enumerate(times):
-        motion = da.driven_motion(model, t, q=q)
+        motion = da.driven_motion(model, t, state=q)
         q = motion.q
         for leg in range(1, 7):
             one = path.q[k, path.model.coordinate_names.index(f"L{leg}")]
@@ -657,8 +657,8 @@ def test_an_answer_is_a_start_of_a_simulation() -> None:
         ({"link1": da.Target(rotation=("z", 0.2))}, {"hold": "J1"}, "no unlocked joint"),
         ({"ground": (1, 0, 0)}, {}, "ground"),
         ({"link2.tool": da.Target(position=(1, 0, 0), relative_to="link2")}, {}, "body that it refers to"),
-        ({"link2.tool": (1, 1, 0)}, {"q": [0.0, 9.0]}, "limits are -2 and 2"),
-        ({"link2.tool": (1, 1, 0)}, {"q": [0.0]}, "shape of q"),
+        ({"link2.tool": (1, 1, 0)}, {"state": [0.0, 9.0]}, "limits are -2 and 2"),
+        ({"link2.tool": (1, 1, 0)}, {"state": [0.0]}, "shape of q"),
         ({"link2.tool": (1, 1, 0)}, {"limits": {"J2": (1.0, 0.0)}}, "must not exceed"),
         ({"link2.tool": (1, 1, 0)}, {"limits": {"J9": (1.0, 0.0)}}, "J9"),
         ({"link2.tool": (1, 1, 0)}, {"weights": {"J2": 0.0}}, "above zero"),
@@ -725,4 +725,6 @@ def test_inside_the_edge_there_are_two() -> None:
 
 def test_an_arm_folded_onto_its_shoulder_turns_freely() -> None:
     with pytest.raises(ModelError, match="leaves 1 DOF"):
-        da.inverse_kinematics(planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, q=[0.3, 3.0], all_solutions=True)
+        da.inverse_kinematics(
+            planar_arm((1.0, 1.0)), {"link2.tool": (0.0, 0.0, 0.0)}, state=[0.3, 3.0], all_solutions=True
+        )

@@ -143,11 +143,11 @@ def test_where_a_branch_ends_another_drive_is_named() -> None:
     with pytest.raises(da.AssemblyError, match=r"ends at gap = 6 m.*Drive '.*' instead") as error:
         da.kinematics(m, drive="gap", values=np.linspace(3.0, 7.0, 9))
     named = str(error.value).split("Drive '")[1].split("'")[0]
-    assert da.motion_space(m, q=m.equations().start(), independent_coordinates=[named]).dofs == 1
+    assert da.motion_space(m, state=m.equations().start(), independent_coordinates=[named]).dofs == 1
     with pytest.raises(da.AssemblyError, match="at gap = 70 m"):
         da.kinematics(m, drive="gap", values=[70.0, 71.0])
     s = slider_crank()
     with pytest.raises(da.AssemblyError, match=r"drives at D = 5 m .'D' 5 m.: 'D' cannot go beyond 0.8 m"):
         da.kinematics(s, drive="D", values=[5.0, 5.1])
     with pytest.raises(da.SingularityError, match="start beside it, or drive 'B' or 'A'"):
-        da.kinematics(s, drive="D", values=[0.8, 0.7], q=[0.0, 0.0, 0.8])
+        da.kinematics(s, drive="D", values=[0.8, 0.7], state=[0.0, 0.0, 0.8])

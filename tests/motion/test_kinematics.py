@@ -178,7 +178,7 @@ def test_random_jumps_do_not_change_the_branch(name: str) -> None:
 
     def sweep(points: np.ndarray, q: np.ndarray | None = None) -> da.Result:
         drive = {crank: points, **held} if held else crank
-        return da.kinematics(s, drive=drive, values=None if held else points, q=q, on_error="return")
+        return da.kinematics(s, drive=drive, values=None if held else points, state=q, on_error="return")
 
     whole = sweep(values)
     random = np.random.default_rng(5)
@@ -343,7 +343,7 @@ def test_driven_motion_stays_on_its_branch_through_a_flat_position(step: float) 
     s.drive("A", position=da.Polynomial((1.0, 1.0)))
     before = None
     for t in np.arange(0.0, 6.5, step):
-        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, q=before)):
+        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, state=before)):
             assert np.allclose(motion.v, [1.0, -1.0, 1.0], atol=1e-6) and motion.notes == ()
         before = motion.q
     many = windows(3)
@@ -369,7 +369,7 @@ def test_a_parallelogram_with_a_flexible_coupler_stays_on_its_branch() -> None:
     s.drive("A", position=da.Polynomial((1.0, 1.0)))
     before = None
     for t in np.arange(0.0, 6.5, 0.5):
-        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, q=before)):
+        for motion in (da.driven_motion(s, t), da.driven_motion(s, t, state=before)):
             assert motion.q[motion.model.q_slice("D")] == pytest.approx(1.0 + t, abs=1e-8)
         before = motion.q
 
@@ -471,7 +471,7 @@ def test_branches_that_nearly_meet_are_distinguished(gap: float) -> None:
         s = four_links(1.0, coupler, rocker, base)
         start = da.kinematics(s, drive="A", values=[1.0, 1.2])
         for jump in random.uniform(-6.3, 6.3, 8):
-            motion = da.kinematics(s, drive="A", values=[1.0, 1.0 + jump], q=start.q[0])
+            motion = da.kinematics(s, drive="A", values=[1.0, 1.0 + jump], state=start.q[0])
             assert (side(motion, base) == side(start, base)[0]).all()
 
 

@@ -21,14 +21,14 @@ Array = NDArray[np.float64]
 def same_motion(system: da.System, q: Array, v: Array, dimension: int | None = None) -> None:
     """Positions, speeds, accelerations, degrees of freedom and dynamics agree; poses come back."""
     model = system.compile()
-    natural = natural_model(system, q=q, dimension=dimension)
+    natural = natural_model(system, state=q, dimension=dimension)
     e = natural.equations()
     X, V = natural.coordinates_of(q), natural.coordinates_of(q, v)
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-13)
     J = e.jacobian(X, 0.0)
     assert pytest.approx(0, abs=1e-12) == J @ V
-    free = da.motion_space(model, q=q).dofs
-    assert da.motion_space(natural, q=X).dofs == natural.mechanism.count(X).dofs == free
+    free = da.motion_space(model, state=q).dofs
+    assert da.motion_space(natural, state=X).dofs == natural.mechanism.count(X).dofs == free
     # any acceleration that loops permit, and the one of free motion
     a = model.forward_dynamics(q, v)
     A = natural.coordinates_of(q, v, a)
@@ -49,7 +49,7 @@ def test_planar_loops_in_the_plane_and_in_space(seed: int) -> None:
     closed = planar_loop(np.random.default_rng(seed), 4 + seed % 3)
     q, v = closed.state(closed.system.compile())
     same_motion(closed.system, q, v)
-    assert natural_model(closed.system, q=q).mechanism.dimension == 2
+    assert natural_model(closed.system, state=q).mechanism.dimension == 2
     same_motion(closed.system, q, v, 3)
 
 
@@ -181,8 +181,8 @@ def test_ready_mechanisms_have_the_same_dofs_and_speeds(room: str, name: str) ->
     system = getattr(import_module(f"dalembert.library.{room}"), name)()
     model = system.compile()
     q = da.assemble(model).q
-    space = da.motion_space(model, q=q)
-    natural = natural_model(system, q=q)
+    space = da.motion_space(model, state=q)
+    natural = natural_model(system, state=q)
     e, X = natural.equations(), natural.coordinates_of(q)
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-13)
     assert natural.mechanism.count(X).dofs == space.dofs
@@ -209,7 +209,7 @@ def test_jumps_reach_the_branch_they_left_or_are_refused(room: str, name: str, j
     start = float(q[model.q_slice(driven)][0])
     system.drives.clear()
     system.drive(driven, position=da.Polynomial((start, 1.0)))
-    natural = natural_model(system, q=q)
+    natural = natural_model(system, state=q)
     X = natural.coordinates_of(q)
     for jump in np.random.default_rng(1).uniform(-3.0, 3.0, jumps):
         ends = []
@@ -229,7 +229,7 @@ def test_a_choice_of_rows_is_given_up_when_its_first_pivot_tires() -> None:
     q = da.assemble(model).q
     system.drive("O", position=da.Polynomial((float(q[0]), 1.0)))
     t = np.linspace(0.0, 2 * math.pi, 1001)
-    natural = natural_model(system, q=q)
+    natural = natural_model(system, state=q)
     motion = natural.motion(t)
     joints = da.kinematics(system, times=t)
     for k in (0, 250, 251, 500, 750, 1000):

@@ -17,7 +17,7 @@ from dalembert.natural import Mechanism, natural_model
 def same_accelerations(system: da.System, q: np.ndarray, v: np.ndarray, dimension: int | None = None) -> None:
     """Free motion with all elements: joint coordinates give the same accelerations as points and vectors."""
     model = system.compile()
-    natural = natural_model(system, q=q, dimension=dimension)
+    natural = natural_model(system, state=q, dimension=dimension)
     a = model.forward_dynamics(q, v, t=0.0)
     wanted = natural.coordinates_of(q, v, a)
     size = max(1.0, float(np.abs(wanted).max()))
@@ -65,8 +65,8 @@ def test_gears_have_a_natural_form(name: str) -> None:
     system.drives.clear()
     model = system.compile()
     q = da.assemble(model).q
-    space = da.motion_space(model, q=q)
-    natural = natural_model(system, q=q)
+    space = da.motion_space(model, state=q)
+    natural = natural_model(system, state=q)
     e, X = natural.equations(), natural.coordinates_of(q)
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-12)
     assert natural.mechanism.count(X).dofs == space.dofs
@@ -91,7 +91,7 @@ def test_a_geared_pendulum_swings_as_joints_do() -> None:
     t = np.linspace(0.0, 1.2, 7)
     ran = da.simulate(s, 1.2, times=t, rtol=1e-10, atol=1e-12)
     assert float(np.ptp(ran["B.position"])) > 2 * math.pi  # the spring counts turns
-    natural = natural_model(s, q=ran.q[0])
+    natural = natural_model(s, state=ran.q[0])
     motion = natural.dynamics().simulate(
         t, natural.coordinates_of(ran.q[0]), natural.coordinates_of(ran.q[0], ran.v[0])
     )
@@ -112,10 +112,10 @@ def test_states_of_elements_go_along() -> None:
     s = motor_drives(library.mechanisms.four_bar(), "A")
     model = s.compile()
     q = da.assemble(model).q
-    natural = natural_model(s, q=q)
+    natural = natural_model(s, state=q)
     dynamics = natural.dynamics()
     assert dynamics.states == model.nx == 1
-    v = da.motion_space(s, q=q).velocity([1.3])
+    v = da.motion_space(s, state=q).velocity([1.3])
     X, V = natural.coordinates_of(q), natural.coordinates_of(q, v)
     for current in (0.0, 2.5):
         wanted = natural.coordinates_of(q, v, model.forward_dynamics(q, v, t=0.0, x=np.array([current])))

@@ -136,10 +136,10 @@ def same_assemblies(system: da.System) -> None:
     q = da.assemble(model).q
     first = model.forest.joints[0].name
     at = float(q[model.q_slice(first)][0])
-    wanted = da.assemble(model, q=q, hold={first: at}, branches=True).branches
+    wanted = da.assemble(model, state=q, hold={first: at}, branches=True).branches
     driven = system.copy()
     driven.drive(first, position=at)
-    natural = natural_model(driven, q=q)
+    natural = natural_model(driven, state=q)
     found = natural.mechanism.assemblies()
     assert len(found) == len(wanted) > 1
     pictures = [natural.coordinates_of(each) for each in wanted]

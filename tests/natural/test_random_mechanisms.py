@@ -27,7 +27,7 @@ def driven(system: da.System, q: np.ndarray) -> tuple[da.System, np.ndarray]:
     at = float(q[model.q_slice(name)][0])
     system.drive(name, position=da.Polynomial((at, 0.8, -0.3, 0.2)))
     again = system.compile()
-    return system, da.assemble(again, q=q).q if again.coordinate_names == model.coordinate_names else _moved(
+    return system, da.assemble(again, state=q).q if again.coordinate_names == model.coordinate_names else _moved(
         model, again, q
     )
 
@@ -51,7 +51,7 @@ def agree(system: da.System, q: np.ndarray, dimension: int | None) -> None:
     """Positions a step on, speeds, accelerations, jerks and rank."""
     system, q = driven(system, q)
     model = system.compile()
-    joints, natural = RelativeEquations(model), natural_model(system, q=q, dimension=dimension)
+    joints, natural = RelativeEquations(model), natural_model(system, state=q, dimension=dimension)
     e = natural.equations()
     t = 0.01
     at = find_position(joints, q, t).q
@@ -102,8 +102,8 @@ def test_random_mechanisms_close_in_as_many_ways(seed: int) -> None:
     system, q = driven(closed.system, q)
     model = system.compile()
     name = next(iter(system.drives.values())).connection.name
-    wanted = da.assemble(model, q=q, hold=[name], branches=True).branches
-    natural = natural_model(system, q=q)
+    wanted = da.assemble(model, state=q, hold=[name], branches=True).branches
+    natural = natural_model(system, state=q)
     found = natural.mechanism.assemblies()
     pictures = [natural.coordinates_of(each) for each in wanted]
     assert len(found) == len(pictures)

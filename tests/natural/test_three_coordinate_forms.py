@@ -25,7 +25,7 @@ def test_example_3_5b_the_four_bar_by_centres_and_angles() -> None:
     """Nine coordinates, eight rows of pins, one of the drive; angular rates as in the other coordinates."""
     s = driven_four_bar()
     q = da.driven_motion(s.compile(), 0.0).q
-    e = reference_equations(s, q=q)
+    e = reference_equations(s, state=q)
     assert (e.nv, e.rows) == (9, 9)
     rates = find_rates(e)
     turn = {name: rates.v[e.speed_names.index(f"{name}.angle")] for name in ("crank", "coupler", "rocker")}
@@ -37,7 +37,7 @@ def test_example_3_5b_the_four_bar_by_centres_and_angles() -> None:
 
 def agree(system: da.System, q: Array, v: Array, a: Array, dimension: int | None = None) -> None:
     """Rows hold, rates obey them, and rank and degrees of freedom are those of joints, at a closed state."""
-    e = reference_equations(system, q=q, dimension=dimension)
+    e = reference_equations(system, state=q, dimension=dimension)
     X, V, A = e.coordinates_of(q), e.coordinates_of(q, v), e.coordinates_of(q, v, a)
     size = max(1.0, float(np.abs(A).max()))
     assert e.residual(X, 0.0) * e.row_scales == pytest.approx(0, abs=1e-12)
@@ -48,7 +48,7 @@ def agree(system: da.System, q: Array, v: Array, a: Array, dimension: int | None
         step = 1e-6 * np.eye(e.nv)[k]
         slope = (e.residual(X + step, 0.0) - e.residual(X - step, 0.0)) / 2e-6
         assert J[:, k] == pytest.approx(slope, abs=1e-8)
-    assert da.motion_space(e, q=X).dofs == da.motion_space(system.compile(), q=q).dofs
+    assert da.motion_space(e, state=X).dofs == da.motion_space(system.compile(), state=q).dofs
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -83,14 +83,14 @@ def test_positions_to_jerks_of_driven_mechanisms_in_three_forms(name: str) -> No
     system.drives.clear()
     model = system.compile()
     q = da.assemble(model).q
-    space = da.motion_space(model, q=q)
+    space = da.motion_space(model, state=q)
     single = {n: k for k, n in enumerate(model.coordinate_names)}
     for number, speed in enumerate(space.independent or ()):
         system.drive(speed, position=da.Polynomial((float(q[single[speed]]), 1.0 - 0.3 * number, 0.4, 0.2)))
     driven = system.compile()
-    swept = da.kinematics(driven, times=[0.0, 0.02], q=q)
+    swept = da.kinematics(driven, times=[0.0, 0.02], state=q)
     joints = RelativeEquations(driven)
-    natural, reference = natural_model(system, q=swept.q[0]), reference_equations(system, q=swept.q[0])
+    natural, reference = natural_model(system, state=swept.q[0]), reference_equations(system, state=swept.q[0])
     t, at = 0.02, swept.q[1]
     rates = find_rates(joints, at, t)
     wanted_j = swept_jerk(driven, t, at)
@@ -131,7 +131,7 @@ def test_trees_accelerate_alike_in_three_forms(seed: int) -> None:
     q, v = random_state(system, random)
     if any(isinstance(c.element, Screw) for c in system.connections.values()):
         with pytest.raises(da.ModelError, match="Screw cannot be converted"):
-            reference_equations(system, q=q)
+            reference_equations(system, state=q)
         return
     agree(system, q, v, system.compile().forward_dynamics(q, v))
 
@@ -141,7 +141,7 @@ def test_a_full_turn_is_followed_in_three_forms() -> None:
     s = driven_four_bar()
     times = np.linspace(0.0, 2 * math.pi, 25)
     joints = da.kinematics(s, times=times)
-    e = reference_equations(s, q=joints.q[0])
+    e = reference_equations(s, state=joints.q[0])
     motion = follow_branch(e, times, e.coordinates_of(joints.q[0]), jerk=False)
     for k in range(len(times)):
         x = motion.q[k].copy()

@@ -54,7 +54,7 @@ def test_spatial_loops_close_from_far_with_a_wish_kept(seed: int) -> None:
     joint = next(name for name in model.joint_names if len(range(*model.q_slice(name).indices(model.nq))) == 1)
     far = model.integrate(q, rng.uniform(-0.8, 0.8, model.nv))
     value = float(q[model.q_slice(joint)][0])
-    found = da.assemble(model, q=far, prefer={joint: value})
+    found = da.assemble(model, state=far, prefer={joint: value})
     assert found.residual < 1e-10
     assert found.q[model.q_slice(joint)][0] == value
 
@@ -187,7 +187,7 @@ def poses_off(s: da.System, seed: int, noise: float) -> tuple[da.Model, np.ndarr
     guess = model.random_state(rng).q
     for name in model.flexible_names:
         guess[model.q_slice(name)] = 0.0
-    q = da.assemble(model, q=guess, starts=20).q
+    q = da.assemble(model, state=guess, starts=20).q
     away, (R, p) = 0.0, model.poses(q)
     for k, name in enumerate(model.body_names):
         turn, shift = noise * rng.normal(size=(2, 3))
@@ -414,7 +414,7 @@ def test_loops_close_within_limits_of_tree_and_cut_joints(limited: str) -> None:
         s = four_bar()
         s.initials.clear()
         model = s.compile()
-        q = da.assemble(model, q=rng.uniform(-3, 3, 3), starts=20).q
+        q = da.assemble(model, state=rng.uniform(-3, 3, 3), starts=20).q
         at = dict(zip("ABCD", [*q, *model.cut_motion(q, np.zeros(3), np.zeros(3))[0]], strict=True))
         for name in limited:
             below, width = rng.uniform(0, 1), rng.choice([0.1, 1.0])

@@ -70,7 +70,7 @@ def test_a_four_bar_with_a_spring_rests_where_its_energy_is_least() -> None:
     eq = da.equilibrium(s)
 
     def energy(angle: float) -> float:
-        q = da.assemble(model, q=eq.q, hold={"A": angle}).q
+        q = da.assemble(model, state=eq.q, hold={"A": angle}).q
         return float(model.energy(q, np.zeros(model.nv)).potential)
 
     least = minimize_scalar(energy, bracket=(eq["A"] - 0.02, eq["A"] + 0.01), tol=1e-12)

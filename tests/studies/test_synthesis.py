@@ -176,7 +176,7 @@ def test_defects_are_reported() -> None:
     assert find_defects(model, motion.q, "A") == ()
     (order,) = find_defects(model, motion.q[[0, 3, 1, 5, 2]], "A")
     assert order.startswith("order")
-    other = da.circuits(model, "A", q=motion.q[0])
+    other = da.circuits(model, "A", state=motion.q[0])
     away = next(c for c in other if not c.contains(motion.q[0]))
     (circuit,) = find_defects(model, np.vstack([motion.q[:3], away.at(0.5)[:1]]), "A")
     assert circuit.startswith("circuit") and "3 together" in circuit

@@ -120,7 +120,7 @@ def test_a_driven_mechanism_moves_as_its_drive_says() -> None:
     h, t = 1e-4, 0.2
     motion = da.driven_motion(model, t)
     assert motion.q[model.q_slice(crank)][0] == 1.0 + 0.8 * np.sin(5.0 * t + 0.3)
-    near = {k: da.driven_motion(model, t + k * h, q=motion.q) for k in (-2, -1, 1, 2)}
+    near = {k: da.driven_motion(model, t + k * h, state=motion.q) for k in (-2, -1, 1, 2)}
 
     def rate(of: str) -> np.ndarray:
         x = {k: getattr(m, of) for k, m in near.items()}
@@ -147,7 +147,7 @@ def test_speed_and_acceleration_drives_leave_the_position_open(law: dict[str, fl
     q, v, a = (x[model.v_slice(crank)][0] for x in model.drive_targets(1.0))
     assert np.isnan(q)
     assert (v == 3.0 and a == 0.0) if "speed" in law else (np.isnan(v) and a == 2.0)
-    motion = da.driven_motion(model, 1.0, v=np.full(model.nv, 0.1))
+    motion = da.driven_motion(model, 1.0, state=dict.fromkeys((f"{name}.speed" for name in model.joint_names), 0.1))
     assert np.abs(model.constraint_jacobian(motion.q) @ motion.v).max() < 1e-12
 
 
@@ -364,7 +364,7 @@ def test_a_constraint_may_be_driven() -> None:
     angle = motion.q[0]
     distance = np.hypot(np.cos(angle) - 0.5, np.sin(angle) + 0.5)
     assert distance == pytest.approx(1.0 + 0.2 * np.sin(3.0 * t + 0.1), abs=1e-12)
-    near = {k: da.driven_motion(model, t + k * h, q=motion.q) for k in (-2, -1, 1, 2)}
+    near = {k: da.driven_motion(model, t + k * h, state=motion.q) for k in (-2, -1, 1, 2)}
     rate = {
         x: (8 * (getattr(near[1], x) - getattr(near[-1], x)) - (getattr(near[2], x) - getattr(near[-2], x))) / (12 * h)
         for x in "qv"
@@ -382,7 +382,7 @@ def test_the_power_of_a_driven_constraint_is_the_rate_of_energy() -> None:
     force, speed = efforts.multipliers[0], model.constraint_targets(t)[1, 0]
 
     def energy(h: float) -> np.ndarray:
-        near = da.driven_motion(model, t + h, q=motion.q)
+        near = da.driven_motion(model, t + h, state=motion.q)
         return np.array(model.energy(near.q, near.v).total)
 
     assert force * speed == pytest.approx(float(derivative(energy, 1e-4)), rel=1e-6)

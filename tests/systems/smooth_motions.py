@@ -96,7 +96,7 @@ def rolling_disc() -> Motion:
     disc = s.body("disc", mass=1.0, inertia=(0.02, 0.02, 0.04))
     s.connect("roll", da.RollingDisc(0.3), s.ground, disc)
     model = s.compile()
-    q = da.assemble(model, q=[math.cos(0.65), math.sin(0.65), 0, 0, 0, 0, 0.3]).q
+    q = da.assemble(model, state=[math.cos(0.65), math.sin(0.65), 0, 0, 0, 0, 0.3]).q
     v = da.consistent_velocities(model, q, [0.3, 0.5, 6.0, 0.0, 0.0, 0.0])
     return Motion(model, da.State(q, v), 0.8, 0.05)
 

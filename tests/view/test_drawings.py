@@ -318,7 +318,7 @@ def test_labels_avoid_each_other_and_what_is_drawn() -> None:
 def test_points_paths_and_forces_are_drawn_at_their_markers() -> None:
     model = mechanisms.four_bar().compile()
     q = da.assemble(model).q
-    rows = np.array([da.assemble(model, q=q + 0.01 * k * np.eye(model.nq)[0], hold="A").q for k in range(12)])
+    rows = np.array([da.assemble(model, state=q + 0.01 * k * np.eye(model.nq)[0], hold="A").q for k in range(12)])
     spec = "coupler.at(1.2, 0.3, 0)"
     ax = draw(model, rows, trace=spec, markers=[model.system["rocker"]], forces={spec: (1.0, 0, 0)}, ax=axes())
     path = model.pose(find_marker(model.system, spec, item="", field=""), rows).position[:, :2]
@@ -339,7 +339,7 @@ def test_unknown_points_are_refused() -> None:
 
 def test_configurations_of_the_wrong_shape_are_refused() -> None:
     for bad in ([0.0], np.zeros((2, 5)), [np.nan, 0, 0], "q", np.zeros((0, 3))):
-        with pytest.raises(ModelError, match="q is"):
+        with pytest.raises(ModelError, match="state is"):
             draw(mechanisms.four_bar(), bad, ax=axes())
 
 

@@ -199,7 +199,7 @@ def test_a_point_within_reach_is_brought_to_the_hand() -> None:
     model = s.compile()
     puppet = DragSolver(model)
     marker = s.bodies["coupler"].at(1.0, 0.2, 0)
-    goal = model.pose(marker, da.assemble(model, q=np.r_[2.0, puppet.q[1:]], hold="A").q).position
+    goal = model.pose(marker, da.assemble(model, state=np.r_[2.0, puppet.q[1:]], hold="A").q).position
     for _ in range(40):
         left = puppet.pull("coupler", (1.0, 0.2, 0), goal)
     assert left < 1e-6

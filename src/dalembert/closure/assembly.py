@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from ..answer import ArrayAnswer, count_text
 from ..arrays import Array, BoolArray
-from ..checks import checked, finite_array, random_generator
+from ..checks import checked, finite_array, finite_number, random_generator
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
+from ..model.state import StateLike
 from ..system import System
 from .all_assemblies import all_branches
 from .limit_rows import hold_limits
@@ -26,11 +27,12 @@ from .loop_solver import LoopSolver, SoftTargets, SolverOutcome
 from .named_velocities import as_name_list, named_velocities
 from .redundancy import conflicting_constraints, loop_connections
 from .starts.coordinate_targets import CoordinateTarget, body_pose_targets, cut_joint_target
+from .starts.named_start_values import named_starts
 from .starts.placements import nearest_closure
-from .starts.start_values import StartValues
+from .starts.start_values import StartValues, unmet_start_values
 from .velocity_projection import consistent_velocities
 
-__all__ = ["Assembly", "assemble", "close_loops"]
+__all__ = ["Assembly", "assemble", "close_loops", "given_coordinates", "given_time"]
 
 
 MAX_PREFERENCE_STARTS = 8  # starting points for meeting preferences exactly, unless the preferences outnumber the DOF
@@ -84,11 +86,11 @@ class Assembly(ArrayAnswer):
         return assembly_html(self)
 
 
-@checked("q", "hold", "prefer", "weights", "tolerance", "seed", "branches", "use_placements")
+@checked("state", "hold", "prefer", "weights", "tolerance", "seed", "branches", "use_placements")
 def assemble(
     system: System | Model,
     *,
-    q: ArrayLike | None = None,
+    state: StateLike | None = None,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
     prefer: str | Iterable[str] | Mapping[str, Any] | None = None,
     weights: Mapping[str, float] | None = None,
@@ -98,22 +100,23 @@ def assemble(
     seed: np.random.Generator | int | None = None,
     branches: bool = False,
     use_placements: bool | None = None,
-    t: float = 0.0,
+    t: float | None = None,
 ) -> Assembly:
     """Close all loops of a system, starting from a rough guess.
 
     Parameters
     ----------
     system : System or Model
-    q : (nq,) rad or m
+    state : State, dict of name to value, or (nq,) rad or m
         Guess. Default: the start values of ``System.initial``; joints then stay within their limits if the loops can
-        be closed so.
+        be closed so. Values by name, as in `simulate`, are preferred; start values without a name are guesses then.
     hold : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) exactly. A cut joint is not part of q; it
         keeps its start value to the tolerance.
     prefer : names, or dict of name to value
         Connections or coordinates that keep the guess (or take the value) if the loops can be closed so, and move
-        as little as possible otherwise. Default, if `q` is left out: those with start values that are not guesses.
+        as little as possible otherwise. Default, without coordinates in `state`: those with start values that are
+        not guesses.
     weights : dict of name to float
         Weights of the coordinates in the length of a step: the larger the weight, the smaller the motion. Default 1 for
         an angle, and for a displacement measured in the characteristic length of the system.
@@ -131,9 +134,9 @@ def assemble(
         until nothing new is found. The configurations must be isolated: hold as many coordinates by `hold` as the
         system has degrees of freedom.
     use_placements : bool
-        Prefer the body poses of `System.place`; default only if `q` is left out.
+        Prefer the body poses of `System.place`; default only without coordinates in `state`.
     t : float, s
-        Time, for driven constraints. (For driven joints see `driven_motion`.)
+        Time, for driven constraints; default that of a `State`, else 0. (For driven joints see `driven_motion`.)
 
     Returns
     -------
@@ -158,15 +161,22 @@ def assemble(
     <Connection 'B': Revolute from crank.at(1, 0, 0) to coupler>
     >>> s.connect("C", da.Spherical(), coupler.at(2, 0, 0), s.ground.at(2, 0, 0))
     <Connection 'C': Spherical from coupler.at(2, 0, 0) to ground.at(2, 0, 0)>
-    >>> closed = assemble(s, q=[1.0, -1.5])
+    >>> closed = assemble(s, state=[1.0, -1.5])
     >>> closed.residual < 1e-12
     True
     """
     model = as_model(system)
     if not isinstance(starts, (int, np.integer)) or starts < 1:
         raise ModelError("assemble", "starts", starts, "give the number of starting points, at least 1")
-    closure = LoopSolver(LoopEquations.of(model, t=t), tolerance, max_iterations, weights)
+    time = given_time(state, t, item="assemble")
+    closure = LoopSolver(LoopEquations.of(model, t=time), tolerance, max_iterations, weights)
     described = StartValues.of(model)
+    if isinstance(state, Mapping):
+        starts_by_name = named_starts(model, state)
+        guess, described, q = model.initial_state(starts_by_name.initials).q, starts_by_name.first or described, None
+    else:
+        q = given_coordinates(model, state, item="assemble")
+        guess = closure.guess(q)
     if prefer is None:
         # given start values are preferred; the others may move
         prefer = described.positions(model) if q is None else model.flexible_names  # smallest deformation
@@ -177,7 +187,7 @@ def assemble(
     )
     return close_loops(
         closure,
-        closure.guess(q),
+        guess,
         _values(hold),
         _values(prefer),
         placed,
@@ -186,6 +196,32 @@ def assemble(
         branches=branches,
         limits=q is None and not branches,
     )
+
+
+def given_coordinates(model: Model, state: StateLike | None, *, item: str, t: float = 0.0) -> Any:
+    """Return the coordinates of a state in any form, (nq,) or (n, nq), not yet checked; None if it is left out.
+
+    Start values by name are completed by those of the description, with loops closed.
+
+    Raises
+    ------
+    ModelError
+        If the loops do not permit the values given by name.
+    """
+    if isinstance(state, Mapping):
+        first = named_starts(model, state).first
+        assert first is not None
+        q = assemble(model, state=state, t=t).q
+        missed = unmet_start_values(model, q, np.zeros(model.nv), first.of_positions())
+        if missed:
+            raise ModelError(item, "state", dict(state), missed[0])
+        return q
+    return state.q if isinstance(state, State) else state
+
+
+def given_time(state: StateLike | None, t: float | None, *, item: str) -> float:
+    """Return the time of an analysis: t, or that of a `State`, or 0."""
+    return finite_number((state.t if isinstance(state, State) else 0.0) if t is None else t, item=item, field="t")
 
 
 def close_loops(

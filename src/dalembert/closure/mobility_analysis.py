@@ -19,11 +19,12 @@ from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text
 from ..arrays import Array
-from ..checks import checked, finite_number
+from ..checks import checked
 from ..model import Model, as_model
+from ..model.state import StateLike
 from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
 from ..system import System
-from .assembly import assemble
+from .assembly import assemble, given_coordinates, given_time
 from .driven.driven_state import driven_positions
 from .driven.prescribed_velocities import Prescribed
 from .loop_equations import LoopEquations
@@ -221,18 +222,18 @@ class Mobility(Answer):
         return f"{number} redundant row{'s' * (number > 1)}"
 
 
-@checked("q")
-def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0) -> Mobility:
+@checked("state")
+def mobility(system: System | Model, state: StateLike | None = None, *, t: float | None = None) -> Mobility:
     """Return the mobility of a system at a closed configuration.
 
     Parameters
     ----------
     system : System or Model
-    q : (nq,) rad or m
+    state : State, dict of name to value, or (nq,) rad or m
         Configuration. Default: the start values, with driven coordinates at their values at t. Open loops are closed
         first (see `assemble`).
     t : float, s
-        Time, for drives and explicit time dependence.
+        Time, for drives and explicit time dependence; default that of a `State`, else 0.
 
     Raises
     ------
@@ -253,10 +254,10 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
     (1, -4, -1, {'high': 5})
     """
     model = as_model(system)
-    t = finite_number(t, item="mobility", field="t")
+    time = given_time(state, t, item="mobility")
     prescribed = Prescribed.of(model)
-    at = _configuration(model, q, t, prescribed)
-    everything = LoopEquations.of(model, t=t)
+    at = _configuration(model, given_coordinates(model, state, item="mobility", t=time), time, prescribed)
+    everything = LoopEquations.of(model, t=time)
     let_go = prescribed.rows | ~model.compiled.names.closing
     loops, free = everything.without(let_go), ~prescribed.clocks
     J = loops.jacobian(at)
@@ -284,7 +285,7 @@ def mobility(system: System | Model, q: ArrayLike | None = None, *, t: float = 0
         general=general,
         loops=loop_connections(model),
         q=at,
-        t=t,
+        t=time,
         model=model,
     )
 
@@ -299,7 +300,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     for drive in prescribed.clock_drives:
         index = model.q_slice(drive.connection.name).start + drive.coordinate
         at[index] = q_given[index]
-    return assemble(model, q=at, hold=clocks, t=t).q if model.nc else at
+    return assemble(model, state=at, hold=clocks, t=t).q if model.nc else at
 
 
 def _motions(model: Model, loops: LoopEquations, N: Array) -> list[dict[str, float]]:

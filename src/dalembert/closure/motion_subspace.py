@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,10 @@ from ..answer import ArrayAnswer, list_text
 from ..arrays import Array, IndexArray
 from ..checks import checked, finite_array, one_of, positive
 from ..errors import ModelError, SingularityError
-from ..model import as_model
+from ..model import State, as_model
+from ..model.state import StateLike
 from ..numerics.rank import independent_rows
-from .assembly import assemble
+from .assembly import assemble, given_coordinates, given_time
 from .equations import Equations, RelativeEquations
 from .orthonormal_basis import gram_schmidt, jacobian_rate
 from .position_rates import jerk_terms, speed_scales
@@ -199,7 +200,7 @@ class MotionSpace(ArrayAnswer):
             again = _by_gram_schmidt(self.equations, q, t, v, self._V)
             if again is not None and again.condition <= limit:
                 return again
-        fresh = motion_space(self.equations, q=q, t=t, v=v, method=self.method)
+        fresh = motion_space(self.equations, state=q, t=t, v=v, method=self.method)
         return MotionSpace(**{**_fields(fresh), "refreshed": True})
 
 
@@ -221,8 +222,8 @@ def equations_of(system: Any) -> Equations:
 def motion_space(
     system: Any,
     *,
-    q: ArrayLike | None = None,
-    t: float = 0.0,
+    state: StateLike | None = None,
+    t: float | None = None,
     v: ArrayLike | None = None,
     method: str = "gauss",
     independent_coordinates: Sequence[str] | None = None,
@@ -232,11 +233,12 @@ def motion_space(
     Parameters
     ----------
     system : System, Model, natural.Mechanism or Equations
-    q : (nq,)
-        A closed configuration; default the described one.
+    state : State, dict of name to value, or (nq,) rad or m
+        A closed configuration; default the described one. By name for a System or Model only.
     t : float, s
+        Default that of a `State`, else 0.
     v : (nv,)
-        Velocities, for `Sc` and `R_rate`.
+        Velocities, for `Sc` and `R_rate`; default those of a `State`.
     method : str
         ``"gauss"``: independent coordinates by full pivoting; ``"qr"``, ``"svd"``: an orthonormal basis;
         ``"gram-schmidt"``: a differentiable one.
@@ -250,9 +252,13 @@ def motion_space(
     """
     one_of("motion_space", "method", method, METHODS)
     equations = equations_of(system)
-    if q is None and isinstance(equations, RelativeEquations):
-        q = assemble(equations.model).q
-    at = start_of(equations, q)
+    t = given_time(state, t, item="motion_space")
+    if isinstance(equations, RelativeEquations):
+        q = given_coordinates(equations.model, state, item="motion_space", t=t)
+        at = start_of(equations, assemble(equations.model).q if q is None else q)
+    else:
+        at = start_of(equations, state.q if isinstance(state, State) else cast(ArrayLike, state))
+    v = state.v if v is None and isinstance(state, State) else v
     if independent_coordinates is not None and method not in ("gauss", "gram-schmidt"):
         raise ModelError(
             "motion_space",

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import Array
+from ..closure.assembly import given_coordinates
 from ..closure.loop_equations import LoopEquations
 from ..closure.projection import STALLED_TOL, project_batch
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..model.state import StateLike
 from ..motion import inverse_kinematics
 from ..numerics.rank import null_space, pseudo_inverse
 from ..result import Motion, Result, Stats
@@ -49,7 +51,7 @@ def measured_motion(
     cutoff: float | None = None,
     residual: float | None = None,
     bridge: float = 0.0,
-    q: ArrayLike | None = None,
+    state: StateLike | None = None,
     **options: Any,
 ) -> Result:
     """Return a smooth motion from samples of coordinates, or from measured markers and poses of bodies.
@@ -74,7 +76,7 @@ def measured_motion(
         With neither, the motion passes through the samples.
     bridge : float, s
         Gaps up to this length are bridged; longer ones raise an error.
-    q : (nq,) rad or m
+    state : State, dict of name to value, or (nq,) rad or m
         Guess of the first configuration.
     options
         Of `inverse_kinematics` (markers), or of `simulate` (integrated coordinates).
@@ -109,7 +111,7 @@ def measured_motion(
     if (coordinates is None) == (markers is None):
         raise ModelError(_ITEM, "coordinates", None, "give coordinates= or markers=, one of them")
     if markers is not None:
-        placed = _by_markers(model, t, markers, q, options)
+        placed = _by_markers(model, t, markers, state, options)
         columns = {name: placed.q[:, model.q_slice(name)] for name in (*model.joint_names, *model.flexible_names)}
         given = MotionSamples.of(model, t, {name: c for name, c in columns.items() if c.shape[1]}, smoothing)
         return _settled(given, placed.notes)
@@ -119,6 +121,7 @@ def measured_motion(
         if options:
             raise ModelError(_ITEM, next(iter(options)), options, "all coordinates are given: leave options out")
         return _settled(given, [])
+    q = given_coordinates(model, state, item=_ITEM)
     return driven_motion_of(model, t, given.laws(), q, given.notes, options, _ITEM)
 
 
@@ -131,9 +134,11 @@ class _Placed:
     notes: list[str]
 
 
-def _by_markers(model: Model, t: Array, markers: Mapping[Any, Any], q: Any, options: dict[str, Any]) -> _Placed:
+def _by_markers(
+    model: Model, t: Array, markers: Mapping[Any, Any], state: StateLike | None, options: dict[str, Any]
+) -> _Placed:
     """Return configurations (n, nq) that fit markers, one after another."""
-    found = inverse_kinematics(model, markers, q=q, path=True, fit=True, **options)
+    found = inverse_kinematics(model, markers, state=state, path=True, fit=True, **options)
     rows = np.atleast_2d(found.q)
     if len(rows) != len(t):
         raise ModelError(_ITEM, "markers", f"{len(rows)} positions", f"give one for each of the {len(t)} times")

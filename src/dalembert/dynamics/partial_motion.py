@@ -41,7 +41,7 @@ def driven_motion_of(
     if left == 0 and not driven.flexible_names:
         if options:
             raise ModelError(item, next(iter(options)), options, "no DOF is integrated: leave options out")
-        followed = kinematics(driven, times=t, q=q)
+        followed = kinematics(driven, times=t, state=q)
         followed.stats.notes.extend(notes)
         return followed
     if q is not None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..arrays import Array
 
-__all__ = ["State"]
+__all__ = ["State", "StateLike"]
 
 
 @dataclass
@@ -32,3 +35,6 @@ class State:
     t: float = 0.0
     x: Array = field(default_factory=lambda: np.zeros(0))
     run: int = field(default=0, kw_only=True, repr=False, compare=False)
+
+
+StateLike: TypeAlias = State | Mapping[str, Any] | ArrayLike  # a state, start values by name, or coordinates (nq,)

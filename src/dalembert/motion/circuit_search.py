@@ -11,11 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..checks import checked, finite_number, random_generator
-from ..closure.assembly import assemble
+from ..closure.assembly import assemble, given_coordinates, given_time
 from ..closure.branch_search import all_closed_configurations, distinct_configurations
 from ..closure.continuation.arclength import PathTracer
 from ..closure.continuation.bifurcation import BifurcationPoint, locate_bifurcation
@@ -25,7 +24,8 @@ from ..closure.equations import Equations, RelativeEquations
 from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations, held_values, measures_of, named
 from ..connections.joints import Revolute
 from ..errors import AssemblyError, ModelError
-from ..model import Model, as_model
+from ..model import Model, State, as_model
+from ..model.state import StateLike
 from ..numerics.least_squares import levenberg_marquardt
 from ..system import System
 from .angle_periods import cycle_of
@@ -42,15 +42,15 @@ _N_WIDE_STARTS = 8  # starts examined in sets with several degrees of freedom
 _MAX_DIRECTIONS = 16  # largest number of directions at a bifurcation
 
 
-@checked("input", "hold", "limits", "q", "seed")
+@checked("input", "hold", "limits", "state", "seed")
 def circuits(
     system: System | Model | Equations,
     input: str | None = None,
     *,
     hold: str | Iterable[str] | Mapping[str, Any] = (),
     limits: bool = False,
-    q: ArrayLike | None = None,
-    t: float = 0.0,
+    state: StateLike | None = None,
+    t: float | None = None,
     max_step: float = 0.12,
     max_arclength: float | None = None,
     seed: np.random.Generator | int | None = None,
@@ -67,10 +67,10 @@ def circuits(
         mechanism except one.
     limits : bool
         End paths at the stops of joints (`lower`, `upper`).
-    q : (nq,) rad or m
+    state : State, dict of name to value, or (nq,) rad or m
         A configuration to start from; the start values if left out. Its circuit comes first.
     t : float, s
-        Time, for explicit time dependence.
+        Time, for explicit time dependence; default that of a `State`, else 0.
     max_step : float
         Largest change of a coordinate between two stored configurations, rad or lengths of the mechanism.
     max_arclength : float
@@ -98,9 +98,9 @@ def circuits(
     >>> len(found), [circuit.has_full_rotation for circuit in found]
     (2, [True, True])
     """
-    t = finite_number(t, item="circuits", field="t")
+    t = given_time(state, t, item="circuits")
     random = random_generator(0 if seed is None else seed, item="circuits", field="seed")
-    equations, closed, first, problem = _closed(system, hold, q, t)
+    equations, closed, first, problem = _closed(system, hold, state, t)
     known = measures_of(equations)
     stops = [m for m in known.values() if np.isfinite(m.lower) or np.isfinite(m.upper)] if limits else []
     tracer = PathTracer(
@@ -142,16 +142,16 @@ def _within(measure: CoordinateMeasure, q: Array) -> bool:
 
 
 def _closed(
-    system: System | Model | Equations, fixed: Any, q: ArrayLike | None, t: float
+    system: System | Model | Equations, fixed: Any, state: StateLike | None, t: float
 ) -> tuple[Equations, ScaledEquations, Array, Exception | None]:
     """Return equations, scaled equations, a closed start, and the error that prevented closing."""
     problem: Exception | None = None
     if not isinstance(system, (System, Model, RelativeEquations)):
         if not hasattr(system, "acceleration_terms"):
             raise ModelError("circuits", "system", system, "give a System, a Model or closure equations")
-        if q is None:
-            raise ModelError("circuits", "q", None, "give a configuration near a closed one")
-        first = np.asarray(q, dtype=float)
+        if state is None or isinstance(state, Mapping):
+            raise ModelError("circuits", "state", state, "give coordinates near a closed configuration")
+        first = np.asarray(state.q if isinstance(state, State) else state, dtype=float)
         return system, ScaledEquations(system, held_values(system, first, fixed, item="circuits"), t), first, None
     model = system.model if isinstance(system, RelativeEquations) else as_model(system)
     _refuse_no_length(model)
@@ -160,10 +160,11 @@ def _closed(
             "circuits", "system", model.system.name, f"it has no loops, and {model.nv} degrees of freedom: draw it"
         )
     equations = RelativeEquations(model, driven=False)
+    q = given_coordinates(model, state, item="circuits", t=t)
     first = model.initial_state().q if q is None else model.checked_configuration("circuits", q)
     holding = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
     try:
-        first = assemble(model, q=q, hold=holding, t=t).q
+        first = assemble(model, state=q, hold=holding, t=t).q
     except AssemblyError as error:
         problem = error
     held = held_values(equations, first, holding, item="circuits")

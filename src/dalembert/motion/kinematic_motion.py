@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..checks import checked, one_of
+from ..closure.assembly import given_coordinates
 from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
 from ..model.driven_kinematics import KinematicSweep
+from ..model.state import StateLike
 from ..result import Result, Stats, single_period
 from ..system import System
 from .first_position import approached
@@ -32,7 +34,7 @@ _ROWS = ("t", "q", "v", "a", "slack")
 CROSSING_OFFSET = 3e-3  # rad or characteristic lengths; distance from a bifurcation at which rates are taken
 
 
-@checked("times", "values", "q", "on_error")
+@checked("times", "values", "state", "on_error")
 def kinematics(
     system: System | Model | Any,
     *,
@@ -40,7 +42,7 @@ def kinematics(
     drive: str | Mapping[str, ArrayLike] | None = None,
     values: ArrayLike | None = None,
     speed: float | None = None,
-    q: ArrayLike | None = None,
+    state: StateLike | None = None,
     on_error: str = "raise",
 ) -> Result:
     """Return positions, velocities, accelerations and jerks of a fully driven mechanism.
@@ -63,9 +65,10 @@ def kinematics(
     speed : float, rad/s or m/s
         Of the driven coordinate; default 1, so that rates are with respect to it, and t is its value. Values that do
         not increase are passed in their order at that speed, and t is the travel.
-    q : (nq,) rad or m
-        Guess of the first position. Default: start values as in `simulate`. A first position that is singular, or
-        closes only as a singular one from there, is reached by following the drives from the start values.
+    state : State, dict of name to value, or (nq,) rad or m
+        Guess of the first position (of a natural mechanism in its own coordinates). Default: start values as in
+        `simulate`. A first position that is singular, or closes only as a singular one from there, is reached by
+        following the drives from the start values.
     on_error : str
         ``"raise"``, or ``"return"`` for the motion so far with status ``"failed"`` and the reason as message.
 
@@ -103,11 +106,11 @@ def kinematics(
     one_of(_ITEM, "on_error", on_error, ("raise", "return"))
     own = getattr(system, "kinematics", None)
     if callable(own):  # natural coordinates
-        return own(times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
+        return own(times=times, drive=drive, values=values, speed=speed, state=state, on_error=on_error)
     request = make_request(system, times, drive, values, speed)
     model = request.model
     held = undeformed(model)
-    path = _across(model, _path(request, q, held), held)
+    path = _across(model, _path(request, given_coordinates(model, state, item=_ITEM), held), held)
     message, kind = explain_end(request, path)
     result = _result(request, path, held, message, time.perf_counter() - began)
     if message and (on_error == "raise" or not len(path.t)):

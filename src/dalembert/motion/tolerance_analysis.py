@@ -8,16 +8,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..answer import count_text, list_text
 from ..arrays import Array
-from ..checks import checked, finite_array, finite_number
-from ..closure.assembly import assemble
+from ..checks import checked, finite_number
+from ..closure.assembly import assemble, given_coordinates
 from ..closure.joint_velocities import speed_rows
 from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..model.state import StateLike
 from ..result import TIME, Axis, Output, Result
 from ..result.outputs.frames import frame_of, turning_axis
 from ..system import System
@@ -144,7 +144,7 @@ class Tolerances(KinematicResult):
         for name in self._held:
             cut = model.compiled.names.cut_q.get(name)
             values[name] = None if cut is None else model.cut_motion(q, still, still)[0][cut]
-        at = assemble(other, q=q, hold=values, t=float(self.t[row])).q if model.nc else q
+        at = assemble(other, state=q, hold=values, t=float(self.t[row])).q if model.nc else q
         found = [np.atleast_1d(Output.of(other, name).evaluate(other, self.t[row], at, still)) for name in self.outputs]
         return np.concatenate(found)
 
@@ -192,7 +192,7 @@ def tolerances(
     deviations: Mapping[str, float],
     *,
     hold: str | Iterable[str] | None = None,
-    q: ArrayLike | None = None,
+    state: StateLike | None = None,
 ) -> Tolerances:
     """Return the first-order output errors due to deviations of lengths and joint positions, exactly.
 
@@ -209,7 +209,7 @@ def tolerances(
     hold : names
         Joints or coordinates that keep their values, as many as the mechanism has degrees of freedom; default the
         driven ones.
-    q : (nq,) rad or m
+    state : State, dict of name to value, or (nq,) rad or m
         Configuration of a System or Model, if not its start.
 
     Raises
@@ -238,11 +238,11 @@ def tolerances(
     if (amounts < 0).any():
         raise ModelError(item, "deviations", dict(deviations), "tolerances are symmetric: give non-negative numbers")
     if result is not None:
-        if q is not None:
-            raise ModelError(item, "q", q, "a Result has its own: leave it out")
+        if state is not None:
+            raise ModelError(item, "state", state, "a Result has its own: leave it out")
         rows, times = np.array(result.q), np.array(result.t)
     else:
-        rows, times = _start(model, q, hold)[None], np.zeros(1)
+        rows, times = _start(model, state)[None], np.zeros(1)
     names = _driven(model) if hold is None else as_name_list(hold)
     free = named_velocities(model, names, item=item)
     makers = [maker for name in ([outputs] if isinstance(outputs, str) else outputs) for maker in _parts(model, name)]
@@ -306,9 +306,10 @@ def _driven(model: Model) -> list[str]:
     return [name for drive in model.joint_drives for name in drive.speed_names]
 
 
-def _start(model: Model, q: ArrayLike | None, held: str | Iterable[str] | None) -> Array:
-    if q is not None:
-        return finite_array(q, (model.nq,), item="tolerances", field="q")
+def _start(model: Model, state: StateLike | None) -> Array:
+    """Return the configuration of a state, or the assembled start values."""
+    if state is not None:
+        return model.checked_configuration("tolerances", given_coordinates(model, state, item="tolerances"))
     if not model.nc:
         return np.asarray(model.initial_state().q)
     return np.asarray(assemble(model).q)

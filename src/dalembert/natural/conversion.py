@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..closure import RelativeEquations, assemble
+from ..closure.assembly import given_coordinates
 from ..connections.constraints.couplings import Coupling
 from ..connections.constraints.geometric import Distance
 from ..connections.drives import Drive
@@ -36,6 +37,7 @@ from ..connections.joints import (
 )
 from ..errors import ModelError
 from ..model import Model
+from ..model.state import StateLike
 from ..numerics.rank import STEP_RANK_TOL, null_space
 from ..system import System
 from .dynamics import NaturalDynamics
@@ -141,7 +143,7 @@ class NaturalModel:
         for name, drive in made.items():
             place = compiled.q_slice(drive.connection.name).start + drive.coordinate
             described.drive(name, position=float(q[place]))
-        other = natural_model(described, dimension=3 if self.plane is None else 2, q=q)
+        other = natural_model(described, dimension=3 if self.plane is None else 2, state=q)
         kinds = {name: ("turn", "slide")[drive.connection.element.speed_units[drive.coordinate] == "m"]
                  for name, drive in made.items()}  # fmt: skip
         return other, {name: f"{made[name].connection.name}.{kind}" for name, kind in kinds.items()}
@@ -304,7 +306,7 @@ class JointForces:
         return q
 
 
-def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike | None = None) -> NaturalModel:
+def natural_model(system: System, *, dimension: int | None = None, state: StateLike | None = None) -> NaturalModel:
     """Convert a system of rigid bodies to natural coordinates.
 
     Parameters
@@ -313,7 +315,7 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
         With joints of the library, distances, drives of single coordinates, and no other constraints.
     dimension : int
         2 or 3; if left out, 2 wherever all joints move in one plane.
-    q : (nq,)
+    state : State, dict of name to value, or (nq,) rad or m
         A closed configuration, near which the mechanism is assembled; assembled from the start if left out.
 
     Raises
@@ -323,7 +325,8 @@ def natural_model(system: System, *, dimension: int | None = None, q: ArrayLike 
     """
     model = system.compile()
     _refuse(system, model)
-    at = assemble(model).q if q is None else np.asarray(q, dtype=float)
+    q = given_coordinates(model, state, item="natural_model")
+    at = assemble(model).q if q is None else model.checked_configuration("natural_model", q)
     plane = plane_of(system, model, at, dimension)
     builder = MechanismBuilder(system, model, at, plane)
     return NaturalModel(builder.build(), model, plane, builder.homes, at)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Array
 from ..closure.driven.driving_coordinates import best_driving_coordinates
 from ..errors import DalembertError, ModelError
+from ..model import State
 from ..motion import FollowedMotion, follow_branch
 from ..motion.kinematic_request import axis_of_one, in_order, law_of_one, laws_of_several, renamed
 from ..result import TIME, Axis, Stats
@@ -33,7 +34,7 @@ def kinematics(
     drive: str | Mapping[str, ArrayLike] | None = None,
     values: ArrayLike | None = None,
     speed: float | None = None,
-    q: ArrayLike | None = None,
+    state: State | ArrayLike | None = None,
     on_error: str = "raise",
 ) -> NaturalMotion:
     """Return the motion of a mechanism that is fully driven; see `dalembert.kinematics`."""
@@ -42,7 +43,7 @@ def kinematics(
     message, error = "", None
     found: FollowedMotion | None
     try:
-        found = _in_parts(driven, when, corners, q, axis)
+        found = _in_parts(driven, when, corners, state.q if isinstance(state, State) else state, axis)
     except DalembertError as caught:
         found, error = getattr(caught, "result", None), renamed(caught, axis, float(when[0]))
         if found is None or not len(found.t):

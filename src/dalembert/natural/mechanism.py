@@ -13,6 +13,7 @@ from ..arrays import Array
 from ..checks import finite_array, not_negative, positive, valid_name
 from ..closure import PositionResult, RateResult, find_position, find_rates
 from ..errors import DalembertError, ModelError
+from ..model import State
 from ..motion import FollowedMotion, follow_branch
 from ..numerics.rank import independent_rows
 from .assembly import ContinuationResult, all_assemblies, relaxed_assembly
@@ -329,11 +330,11 @@ class Mechanism(Forces):
         drive: str | Mapping[str, ArrayLike] | None = None,
         values: ArrayLike | None = None,
         speed: float | None = None,
-        q: ArrayLike | None = None,
+        state: State | ArrayLike | None = None,
         on_error: str = "raise",
     ) -> NaturalMotion:
         """Return the motion for the drives, or for a coordinate through values; see `dalembert.kinematics`."""
-        return kinematics(self, times=times, drive=drive, values=values, speed=speed, q=q, on_error=on_error)
+        return kinematics(self, times=times, drive=drive, values=values, speed=speed, state=state, on_error=on_error)
 
     def copy(self, name: str | None = None) -> Mechanism:
         """Return an independent copy."""

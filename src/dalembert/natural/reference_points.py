@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import Array
 from ..bodies.markers import Marker
-from ..closure.assembly import assemble
+from ..closure.assembly import assemble, given_coordinates
 from ..connections.connection import Connection
 from ..connections.constraints.geometric import Distance
 from ..connections.drives import Drive
@@ -29,6 +29,7 @@ from ..connections.joints import Cylindrical, Fixed, Free, Planar, Prismatic, Re
 from ..connections.laws import Law, third_rate
 from ..errors import ModelError
 from ..model import Model
+from ..model.state import StateLike
 from ..numerics.taylor_series import from_derivatives, times, turning
 from ..rotation import quaternion_rate, to_quaternion
 from ..system import System
@@ -303,7 +304,7 @@ class ReferenceEquations:
 
 
 def reference_equations(
-    system: System, *, dimension: int | None = None, q: ArrayLike | None = None
+    system: System, *, dimension: int | None = None, state: StateLike | None = None
 ) -> ReferenceEquations:
     """Convert a system of rigid bodies to reference-point coordinates.
 
@@ -313,7 +314,7 @@ def reference_equations(
         With joints of the library (`Screw` excepted), distances, drives of single angles and slides.
     dimension : int
         2 or 3; if left out, 2 wherever all joints move in one plane.
-    q : (nq,)
+    state : State, dict of name to value, or (nq,) rad or m
         A closed configuration in joint coordinates; assembled if left out.
 
     Raises
@@ -338,5 +339,6 @@ def reference_equations(
             raise ModelError(f"connection {name!r}", "form", "reference", f"{kind} cannot be converted: use compile()")
     for name in system.couplings:
         raise ModelError(f"coupling {name!r}", "form", "reference", "couplings cannot be converted: use compile()")
-    at = assemble(model).q if q is None else np.asarray(q, dtype=float)
+    q = given_coordinates(model, state, item="reference_equations")
+    at = assemble(model).q if q is None else model.checked_configuration("reference_equations", q)
     return ReferenceEquations(system, model, at, plane_of(system, model, at, dimension))

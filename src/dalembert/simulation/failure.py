@@ -224,7 +224,7 @@ def _singular_loops(run: Run, t: float, q: np.ndarray) -> str:
     """Return a message on a singular configuration of the loops at q; empty if it is regular."""
     free = ~run.conditions.acceleration_prescribed
     try:
-        mobile = not free.all() or mobility(run.model, q=q, t=t).mobility > 0
+        mobile = not free.all() or mobility(run.model, q, t=t).mobility > 0
     except DalembertError:
         return ""
     usual = min(len(run.model.independent_rows), int(free.sum()))

@@ -282,7 +282,7 @@ def _start_state(
             )
         if worst > 1e-9:
             notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
-    motion = driven_motion(model, t, q=q, v=v)
+    motion = driven_motion(model, t, state=State(q=q, v=v))
     moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
     if moved > 1e-9:
         notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
@@ -437,7 +437,7 @@ def start_states(
     moved = np.zeros(count)
     for k in np.flatnonzero((widest > ROUNDING_TOL) | ~_satisfied(model, q, v, t_start)):
         own = model if model_of is None else model_of(int(k))
-        motion = driven_motion(own, t_start, q=q[k], v=v[k])
+        motion = driven_motion(own, t_start, state=State(q=q[k], v=v[k]))
         moved[k] = np.abs(motion.v - v[k]).max()
         q[k], v[k] = motion.q, motion.v
     if widest.max() > NOTE_TOL:

@@ -199,7 +199,7 @@ def _start(
         raise ModelError(item, "state", state, "give a da.State, start values by name, or leave it out")
     if targets:
         fixed = {**targets, **{name: None for d in model.joint_drives for name in d.speed_names}}
-        q = assemble(model, q=q, hold=fixed, t=t).q
+        q = assemble(model, state=q, hold=fixed, t=t).q
     return q, x, v, notes
 
 

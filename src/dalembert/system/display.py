@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from numpy.typing import ArrayLike
-
-from ..checks import checked
 from .display_options import DrawKeywords, DrawOptions, SceneOptions, keywords_of
 
 if TYPE_CHECKING:
     from anywidget import AnyWidget
     from matplotlib.axes import Axes
 
+    from ..model.state import StateLike
     from ..view.web.server import Viewer
     from .system import System
 
@@ -29,14 +27,13 @@ class SystemDisplay:
 
         return system_html(self)
 
-    @checked("q")
     @keywords_of(DrawOptions)
-    def draw(self, q: ArrayLike | None = None, **options: Unpack[DrawKeywords]) -> Axes:
+    def draw(self, state: StateLike | None = None, **options: Unpack[DrawKeywords]) -> Axes:
         """Draw the system and return the matplotlib axes (see `view.draw`).
 
         Parameters
         ----------
-        q : (nq,) or (n, nq) rad or m
+        state : State, dict of name to value, or (nq,) or (n, nq) rad or m
             Configuration; the initial one, with drives, if left out. Of several, the last is drawn in full and a few
             of the others faintly.
         {options}
@@ -52,11 +49,11 @@ class SystemDisplay:
         """
         from ..view.drawing.system_drawing import draw
 
-        return draw(cast("System", self), q, **options)
+        return draw(cast("System", self), state, **options)
 
     def view(
         self,
-        q: ArrayLike | None = None,
+        state: StateLike | None = None,
         *,
         view: str = "auto",
         inertia: bool = False,
@@ -72,7 +69,7 @@ class SystemDisplay:
 
         Parameters
         ----------
-        q : (nq,) rad or m
+        state : State, dict of name to value, or (nq,) rad or m
             First configuration; the initial one if left out.
         parameters : dict of str to (low, high)
             Parameters with sliders: ``{"crank.tip.x": (0.05, 0.15)}``; `parameters` lists their names.
@@ -87,7 +84,7 @@ class SystemDisplay:
 
         options = SceneOptions(view=view, inertia=inertia, exaggerate=exaggerate)
         return view_system(
-            cast("System", self), q, options=options, parameters=parameters, open_browser=open_browser, port=port
+            cast("System", self), state, options=options, parameters=parameters, open_browser=open_browser, port=port
         )
 
     def play(

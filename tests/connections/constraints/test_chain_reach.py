@@ -103,7 +103,7 @@ def test_a_chain_far_out_of_reach_closes_where_its_joints_as_unknowns_would(axes
     chain = KinematicChain([da.Spherical(), bar(0.5), pins[0], bar(0.3), pins[1]])
     s.connect("leg", chain, s.ground, body.at(0.1, 0, 0))
     model = s.compile()
-    q = da.assemble(model, q=start).q
+    q = da.assemble(model, state=start).q
     pose = model.pose("b", q)
     found = chain.inner(pose.rotation, pose.position + pose.rotation @ [0.1, 0, 0])
     C, c, _ = chain.programs.at(np.array(list(found.values())))

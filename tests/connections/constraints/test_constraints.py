@@ -69,7 +69,7 @@ def test_rows_are_rates_of_residuals(name: str, seed: int) -> None:
 def test_reactions_are_internal_and_do_no_work(name: str) -> None:
     """Whatever the constraint does, it changes neither momentum nor, without drives, energy."""
     model = two_bodies(ELEMENTS[name], 5)
-    q = da.assemble(model, q=model.random_state(5).q, starts=20, seed=1).q
+    q = da.assemble(model, state=model.random_state(5).q, starts=20, seed=1).q
     v = da.consistent_velocities(model, q, np.random.default_rng(1).normal(size=model.nv))
     assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-10
     a = model.forward_dynamics(q, v)
@@ -107,7 +107,7 @@ def test_loads_come_in_world_or_marker_axes() -> None:
     model = s.compile()
     guess = model.zero_configuration()
     guess[model.coordinate_names.index("ball.free.z")] = -1.0
-    q = da.assemble(model, q=guess).q
+    q = da.assemble(model, state=guess).q
     world, marker = (model.connection_loads(q, np.zeros(6), axes=x) for x in ("world", "marker"))
     for name, end in (("pin", s["pin"].second), ("bar", s["bar"].second)):
         R = model.pose(end, q).rotation

@@ -27,7 +27,7 @@ def bead(wire: da.Curve) -> da.Model:
 def accelerate(model: da.Model, p: Array, velocity: Array) -> Array:
     """Return the acceleration of the bead at p with a velocity along the wire, after closing the last of the gap."""
     guess = np.concatenate([[1, 0, 0, 0], p])
-    q = da.assemble(model, q=guess).q
+    q = da.assemble(model, state=guess).q
     assert np.abs(q - guess).max() < 1e-6
     v = da.consistent_velocities(model, q, np.concatenate([np.zeros(3), velocity]))
     a: Array = model.acceleration("bead", q, v, model.forward_dynamics(q, v))[3:]
@@ -73,7 +73,7 @@ def test_a_straight_wire_is_a_line() -> None:
         body = system.body("box", da.box(1.0, 0.2, 0.1, 2.0))
         system.connect("on", element, system.ground, body.at(0.3))
     a, b = s.compile(), t.compile()
-    q = da.assemble(b, q=b.random_state(0).q).q
+    q = da.assemble(b, state=b.random_state(0).q).q
     v = da.consistent_velocities(b, q, b.random_state(1).v)
     assert np.allclose(a.constraint_residual(q), 0, atol=1e-12)
     assert np.allclose(a.forward_dynamics(q, v), b.forward_dynamics(q, v), atol=1e-10)
@@ -96,7 +96,7 @@ def test_a_distant_bead_finds_the_wire() -> None:
     rng = np.random.default_rng(0)
     for distance in (0.1, 1.0, 30.0):
         guess = np.concatenate([[1, 0, 0, 0], distance * rng.normal(size=3)])
-        found = da.assemble(model, q=guess)
+        found = da.assemble(model, state=guess)
         assert found.residual < 1e-11 * distance + 1e-12
         assert np.linalg.norm(samples - found.q[4:], axis=1).min() < 3e-4
         # it goes to the nearest point: no part of the wire was nearer to the guess
@@ -122,7 +122,7 @@ def test_the_point_of_contact_is_the_nearest_of_all(seed: int) -> None:
 def test_the_reaction_of_a_wire_is_across_it() -> None:
     wire = da.Curve.from_function(lambda x: (x, 0, x * x), -1, 1)
     model = bead(wire)
-    q = da.assemble(model, q=[1, 0, 0, 0, 0.5, 0, 0.25]).q
+    q = da.assemble(model, state=[1, 0, 0, 0, 0.5, 0, 0.25]).q
     load = model.connection_loads(q, np.zeros(6))["wire"]
     tangent = np.array([1, 0, 2 * q[4]]) / np.hypot(1, 2 * q[4])
     normal = np.array([-tangent[2], 0, tangent[0]])
@@ -165,7 +165,7 @@ def lift(follower: str, angle: float) -> tuple[float, float, float]:
 
 def moving(model: da.Model, angle: float, guess: float = 0.2) -> tuple[Array, Array, Array]:
     """Return q, v, a with the shaft at constant speed."""
-    q = da.assemble(model, q=[angle, guess], hold="shaft").q
+    q = da.assemble(model, state=[angle, guess], hold="shaft").q
     v = da.consistent_velocities(model, q, [SPEED, 0.0], hold="shaft")
     return q, v, da.consistent_accelerations(model, q, v, [0.0, 0.0], hold="shaft")
 
@@ -277,7 +277,7 @@ def test_a_far_follower_comes_to_the_cam() -> None:
     for follower in ("roller", "knife", "flat"):
         model = eccentric(follower)
         for guess in (-0.01, 0.01, 3.0):
-            found = da.assemble(model, q=[0.7, guess], hold="shaft")
+            found = da.assemble(model, state=[0.7, guess], hold="shaft")
             assert found.residual < 1e-12
             if guess > 0.05:  # from outside; from inside there are two ways out
                 assert found.q[1] == pytest.approx(lift(follower, 0.7)[0], abs=1e-12)
@@ -303,20 +303,20 @@ def test_a_roller_larger_than_a_hollow_bridges_it() -> None:
     r = 0.035
     model = mechanism(da.CamFollower(kidney(), "roller", radius=r))
     top = np.sqrt((0.03 + r) ** 2 - 0.04**2)
-    assert da.assemble(model, q=[0.0, 0.1], hold="shaft").q[1] == pytest.approx(top, abs=1e-10)
+    assert da.assemble(model, state=[0.0, 0.1], hold="shaft").q[1] == pytest.approx(top, abs=1e-10)
     residuals = [model.constraint_residual([x, top])[0] for x in (-1e-9, 0.0, 1e-9)]
     assert np.abs(residuals).max() < 1e-9
     slopes = [model.constraint_jacobian([x, top])[0, 0] for x in (-1e-6, 1e-6)]
     assert slopes[0] == pytest.approx(-slopes[1], rel=1e-3) and abs(slopes[0]) > 0.01
     small = mechanism(da.CamFollower(kidney(), "roller", radius=0.015))
-    bottom = da.assemble(small, q=[0.0, 0.06], hold="shaft").q[1]
+    bottom = da.assemble(small, state=[0.0, 0.06], hold="shaft").q[1]
     assert bottom == pytest.approx(0.03 - 0.02 + 0.015, abs=1e-10)  # in the hollow
 
 
 def test_a_flat_face_bridges_hollows() -> None:
     model = mechanism(da.CamFollower(kidney(), "flat"))
     for angle in (-0.2, 0.0, 0.3):
-        q = da.assemble(model, q=[angle, 0.2], hold="shaft").q
+        q = da.assemble(model, state=[angle, 0.2], hold="shaft").q
         assert q[1] == pytest.approx(0.03 + 0.04 * abs(np.sin(angle)), abs=1e-12)
 
 

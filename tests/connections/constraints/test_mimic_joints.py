@@ -71,7 +71,7 @@ def test_a_gripper_moves_as_the_reduced_one() -> None:
 def test_assembly_and_speeds_obey_the_rules() -> None:
     model = load_urdf(GRIPPER).compile()
     B, b = reduction(model)
-    q = da.assemble(model, q=[0.3, 0.5, 0.0, 0.0], hold=["turn", "finger"]).q
+    q = da.assemble(model, state=[0.3, 0.5, 0.0, 0.0], hold=["turn", "finger"]).q
     np.testing.assert_allclose(q, B @ [0.3, 0.5] + b, atol=1e-14)
     v = da.consistent_velocities(model, q, [1.0, 2.0, 0.0, 0.0], hold=["turn", "finger"])
     np.testing.assert_allclose(v, B @ [1.0, 2.0], atol=1e-14)

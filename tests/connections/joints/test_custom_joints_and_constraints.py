@@ -265,7 +265,7 @@ def test_a_chain_closes_from_far_away() -> None:
     s.connect("strut", strut, s.ground.at(0.5, 0, -1.0), boom.at(1.0, 0, 0))
     assert s.check().mobility == 1
     for guess in ((0.0, 1.5), (2.5, -0.3), (-1.0, 0.6)):
-        closed = da.assemble(s, q=guess)
+        closed = da.assemble(s, state=guess)
         p = closed.model.pose(boom.at(1.0, 0, 0), closed.q).position
         assert np.linalg.norm(p - [0.5, 0, -1.0]) == pytest.approx(1.2, abs=1e-11)
 

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, count_text
 from ...arrays import Array
-from ...checks import checked, finite_number
+from ...checks import checked, finite_array, finite_number
 from ...connections.constraints.geometric import Constraint
 from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, ModelError, SingularityError
-from ...model import Model, as_model
+from ...model import Model, State, as_model
+from ...model.state import StateLike
 from ...numerics.rank import singular_values
 from ...system import System
-from ..assembly import close_loops
+from ..assembly import close_loops, given_coordinates
 from ..loop_equations import LoopEquations
 from ..loop_solver import LoopSolver
 from ..starts.coordinate_targets import body_pose_targets
+from ..starts.named_start_values import named_starts
 from ..starts.start_values import StartValues, within_limits
 from ..velocity_projection import consistent_accelerations, consistent_velocities
 from .drive_limits import unreachable_drive
@@ -75,29 +76,25 @@ class DrivenMotion(ArrayAnswer):
         return f"t = {self.t:.6g} s, {count_text(len(self.q), 'coordinate')}, {fastest}"
 
 
-@checked("q", "v")
-def driven_motion(
-    system: System | Model, t: float = 0.0, *, q: ArrayLike | None = None, v: ArrayLike | None = None
-) -> DrivenMotion:
+@checked("state")
+def driven_motion(system: System | Model, t: float = 0.0, *, state: StateLike | None = None) -> DrivenMotion:
     """Return the motion at time t that satisfies the loops and every drive.
 
     Positions are assembled with the driven coordinates held (Sol 1983, KSP/0). Velocities and accelerations follow by
     linear solves (KSP/1, KSP/2). If the drives leave degrees of freedom, the solution nearest to the guess is returned:
-    positions nearest to `q`, velocities to `v`, accelerations to zero.
+    positions and velocities nearest to those of `state`, accelerations to zero.
 
     If the drives leave none, the position is on the branch of a start. The drives are followed from there to t,
-    straight through bifurcations, as in `kinematics`. The start is `q`, if it closes the loops, or, without it, the
+    straight through bifurcations, as in `kinematics`. The start is `state`, if it closes the loops, or, without it, the
     configuration at t = 0. A branch that ends before t adds a note.
 
     Parameters
     ----------
     system : System or Model
     t : float, s
-    q : (nq,) rad or m
-        Guess, for instance the configuration a moment earlier. Default: the start values; those of `System.initial` are
-        kept if loops and drives permit.
-    v : (nv,) rad/s or m/s
-        Guess of the velocities; zero if left out.
+    state : State, dict of name to value, or (nq,) rad or m
+        Guess, for instance the state a moment earlier. Default: the start values; those of `System.initial` are kept if
+        loops and drives permit. Velocities that are not given are zero.
 
     Raises
     ------
@@ -120,11 +117,11 @@ def driven_motion(
     """
     model = as_model(system)
     t = finite_number(t, item="driven_motion", field="t")
-    guess = None if q is None else np.array(q, dtype=float)
-    if guess is not None and guess.shape != (model.nq,):
-        raise ModelError("driven_motion", "q", q, f"give ({model.nq},) numbers")
-    speeds = np.zeros(model.nv) if v is None else np.array(v, dtype=float)
-    guess, notes = _on_branch(model, t, guess)
+    q = given_coordinates(model, state, item="driven_motion", t=t)
+    guess, notes = _on_branch(model, t, None if q is None else model.checked_configuration("driven_motion", q).copy())
+    given = named_starts(model, state).first if isinstance(state, Mapping) else None
+    v = state.v if isinstance(state, State) else model.initial_state(given.initials if given is not None else {}).v
+    speeds = finite_array(v, (model.nv,), item="driven_motion", field="v")
 
     def speeds_at(at: Array, prescribed: dict[str, float]) -> Array:
         _check_not_singular(model, at, t)

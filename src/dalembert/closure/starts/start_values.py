@@ -78,6 +78,12 @@ class StartValues:
                 found.append(ChainRateTarget(model.system.connections[name], chain, position, initial.speed))
         return found
 
+    def of_positions(self) -> StartValues:
+        """Return the joint and body positions among them."""
+        initials = {name: replace(initial, speed=None) for name, initial in self.initials.items()}
+        places = {name: replace(place, velocity=None, angular_velocity=None) for name, place in self.placements.items()}
+        return StartValues(initials, places, self.x)
+
     def of_speeds(self) -> StartValues:
         """Return the joint and body velocities among them."""
         initials = {name: Initial(None, initial.speed) for name, initial in self.initials.items()}

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 
 from ...answer import ArrayAnswer, count_text
 from ...arrays import Array
-from ...checks import checked, finite_number, positive, random_generator
+from ...checks import checked, positive, random_generator
+from ...closure.assembly import given_coordinates, given_time
 from ...closure.joint_limits import Bounds
 from ...closure.named_velocities import as_name_list
 from ...errors import ModelError
 from ...model import Model, State, as_model
+from ...model.state import StateLike
 from ...system import System
 from .all_solutions import find_all_solutions
 from .equations import IkEquations
@@ -125,12 +127,14 @@ class InverseKinematics(ArrayAnswer):
         return State(q=q[k].copy(), v=np.zeros(self.model.nv), x=self.model.element_start_values())
 
 
-@checked("q", "weights", "prefer", "hold", "free", "path", "fit", "all_solutions", "max_iterations", "seed", "starts")
+@checked(
+    "state", "weights", "prefer", "hold", "free", "path", "fit", "all_solutions", "max_iterations", "seed", "starts"
+)
 def inverse_kinematics(
     system: System | Model,
     targets: Mapping[Any, Any],
     *,
-    q: ArrayLike | None = None,
+    state: StateLike | None = None,
     limits: bool | Mapping[str, Any] = True,
     weights: Mapping[str, float] | None = None,
     prefer: ArrayLike | Mapping[str, Any] | None = None,
@@ -142,7 +146,7 @@ def inverse_kinematics(
     starts: int | None = None,
     tolerance: float = 1e-10,
     max_iterations: int = 60,
-    t: float = 0.0,
+    t: float | None = None,
     seed: np.random.Generator | int | None = None,
 ) -> InverseKinematics:
     """Find configurations in which markers reach targets, within limits, with all loops closed.
@@ -154,7 +158,7 @@ def inverse_kinematics(
         Markers or bodies, or their names. Each a position (..., 3), a pose (what `Model.pose` gives, or (..., 4, 4)),
         or a `da.Target`: rotations, angles, directions of axes, relative to other markers. NaN leaves a component
         free; a leading axis (B, ...) gives many targets at once.
-    q : (nq,) or (B, nq) rad or m
+    state : State, dict of name to value, or (nq,) or (B, nq) rad or m
         Start; default the start values of the description, with loops closed.
     limits : bool, or dict of name to (lower, upper)
         Apply the limits of joints, cut joints included; a dict replaces limits by name.
@@ -184,7 +188,7 @@ def inverse_kinematics(
     max_iterations : int
         Per start.
     t : float, s
-        Time, for joints and constraints that depend on it. Drives are released.
+        Time, for joints and constraints that depend on it; default that of a `State`, else 0. Drives are released.
     seed : numpy Generator or seed
         Generator or seed of the random starts; default seed 0, so that results are reproducible.
 
@@ -208,7 +212,7 @@ def inverse_kinematics(
     >>> _ = s.connect("shoulder", da.Revolute("z"), s.ground, upper)
     >>> _ = s.connect("elbow", da.Revolute("z", lower=0.0, upper=2.6), upper.at(1, 0, 0), fore)
     >>> hand = fore.at(1, 0, 0)
-    >>> found = da.inverse_kinematics(s, {hand: (1.0, 1.0, 0.0)}, q=[0.0, 1.0])
+    >>> found = da.inverse_kinematics(s, {hand: (1.0, 1.0, 0.0)}, state=[0.0, 1.0])
     >>> found.reached, found.q[1].round(6)
     (True, np.float64(1.570796))
     """
@@ -217,7 +221,7 @@ def inverse_kinematics(
     count = 1 if number is None else number
     if not fit:
         check_contradictions(goals, ITEM)
-    t = finite_number(t, item=ITEM, field="t")
+    t = given_time(state, t, item=ITEM)
     columns = columns_of(model, as_name_list(hold), as_name_list(free), ITEM)
     bounds = Bounds.of(model, limits, ITEM)
     metric = metric_of(model, weights)[columns]
@@ -225,7 +229,7 @@ def inverse_kinematics(
     number_of_starts = _count(starts, 400 if all_solutions else 50, "starts")
     random = random_generator(0 if seed is None else seed, item="inverse_kinematics", field="seed")
     search = MultistartSearch(reach, number_of_starts, _count(max_iterations, 60, "max_iterations"), random)
-    begin, notes, several = begin_from(model, q, count, reach)
+    begin, notes, several = begin_from(model, given_coordinates(model, state, item=ITEM, t=t), count, reach)
     check_motion(reach, begin[0], search, ITEM)
     preferred = posture_of(model, prefer, begin, count)
     if number is None and several is not None:

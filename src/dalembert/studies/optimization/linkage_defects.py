@@ -28,7 +28,7 @@ def find_defects(model: Model, q: Array, drive: str | None) -> tuple[str, ...]:
     if not model.nc:
         return ()
     try:
-        every = circuits(model, drive, q=q[0])
+        every = circuits(model, drive, state=q[0])
     except DalembertError as error:
         return (f"circuits could not be followed: {error}",)
     homes = [every.of(one) for one in q]

@@ -12,9 +12,11 @@ from ...arrays import Array
 from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...checks import finite_number
+from ...closure.assembly import given_coordinates, given_time
 from ...closure.driven.driven_state import start_positions
 from ...errors import ModelError
 from ...model import Model, as_model
+from ...model.state import StateLike
 from ...system import System
 from ...system.display_options import DrawKeywords, DrawOptions, PictureKeywords, deformation_factor, keywords_of
 from .. import style
@@ -38,18 +40,18 @@ N_GHOSTS = 5
 
 @keywords_of(DrawOptions)
 def draw(
-    system: System | Model, q: ArrayLike | None = None, *, t: float = 0.0, **options: Unpack[DrawKeywords]
+    system: System | Model, state: StateLike | None = None, *, t: float | None = None, **options: Unpack[DrawKeywords]
 ) -> Axes:
     """Draw a system and return the matplotlib axes.
 
     Parameters
     ----------
     system : System or Model
-    q : (nq,) or (n, nq) rad or m
+    state : State, dict of name to value, or (nq,) or (n, nq) rad or m
         Configuration; the initial one, with drives, if left out. Of several, the last is drawn in full and a few of
         the others faintly.
     t : float, s
-        Time of loads that follow time laws.
+        Time of loads that follow time laws; default that of a `State`, else 0.
     {options}
 
     Raises
@@ -57,14 +59,15 @@ def draw(
     ModelError
         If a view, a point or a file is invalid.
     AssemblyError
-        If no `q` is given and the loops do not close; the error has the nearest `q`, which can be drawn.
+        If no `state` is given and the loops do not close; the error has the nearest `q`, which can be drawn.
     MissingPackageError
         Without matplotlib.
     """
     style.matplotlib()
     chosen = DrawOptions(**options)
     model = as_model(system)
-    rows = configurations(model, q)
+    t = given_time(state, t, item="draw")
+    rows = configurations(model, given_coordinates(model, state, item="draw", t=t))
     factor = deformation_factor(chosen.exaggerate)
     marked, traced = markers_of(model, chosen.markers, "markers"), markers_of(model, chosen.trace, "trace")
     given = {"forces": chosen.forces, "velocities": chosen.velocities, "accelerations": chosen.accelerations}
@@ -161,7 +164,7 @@ def configurations(model: Model, q: ArrayLike | None) -> Array:
     except (TypeError, ValueError):
         rows = np.zeros((0, 0))
     if rows.ndim != 2 or rows.shape[1] != model.nq or not len(rows) or not np.isfinite(rows).all():
-        raise ModelError("draw", "q", q, f"give finite numbers of shape ({model.nq},) or (n, {model.nq})")
+        raise ModelError("draw", "state", q, f"give finite numbers of shape ({model.nq},) or (n, {model.nq})")
     return rows
 
 

@@ -64,7 +64,7 @@ def plot_linkage(linkage: Linkage, *, ax: Any = None, path: Any = None) -> Axes:
     model, q = linkage.model, linkage.q
     plane = "".join("xyz"[k] for k in linkage.plane)
     points = [w for w in linkage.wanted if w.kind == "point"]
-    every = circuits(model, q=q[0]) if model.nc else ()
+    every = circuits(model, state=q[0]) if model.nc else ()
     with style.styled():
         axes = model.system.draw(q[0], view=plane, ax=ax)
         for number, w in enumerate(points):

@@ -56,7 +56,7 @@ class DragSolver:
     def __init__(self, model: Model, q: ArrayLike | None = None, *, t: float = 0.0) -> None:
         self.model = model
         self._closure = LoopSolver(LoopEquations.of(model, t=t), CLOSURE_TOL, MAX_ITERATIONS)
-        self.start: Array = start_positions(model, t) if q is None else assemble(model, q=q, t=t).q
+        self.start: Array = start_positions(model, t) if q is None else assemble(model, state=q, t=t).q
         self.q: Array = self.start.copy()
         self._all = np.ones(model.nv, dtype=bool)
         self.low, self.high = _limits(model)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...checks import one_of
+from ...closure.assembly import given_coordinates
 from ...errors import ModelError
 from ...model import Model, as_model
+from ...model.state import StateLike
 from ...system import System
 from ..style import written
 from .capture import write_scene
@@ -65,7 +67,7 @@ def view_modes(
 
 def view_system(
     system: System | Model,
-    q: Any = None,
+    state: StateLike | None = None,
     *,
     options: SceneOptions,
     parameters: Mapping[str, tuple[float, float]] | None = None,
@@ -74,7 +76,7 @@ def view_system(
 ) -> Viewer | AnyWidget:
     """Show a system whose bodies can be dragged; return the `Viewer`, or in a notebook the widget."""
     model = as_model(system)
-    solver = DragSolver(model, None if q is None else np.asarray(q, dtype=float))
+    solver = DragSolver(model, given_coordinates(model, state, item="view"))
     builder, description = scene_of_system(model, solver.q, options=options)
     session = DragSession(
         solver, builder, parameters or {}, lambda other, at: scene_of_system(other, at, options=options)
