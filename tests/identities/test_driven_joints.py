@@ -11,6 +11,7 @@ from systems.random_trees import derivative, random_marker
 
 import dalembert as da
 from dalembert.connections.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from dalembert.model.drive_targets import constraint_targets
 
 Array = NDArray[np.float64]
 
@@ -122,12 +123,12 @@ def case(request: pytest.FixtureRequest) -> Driven:
 
 def test_drives_are_obeyed_and_loops_stay_closed(case: Driven) -> None:
     model, q, v = case.model, case.q, case.v
-    a, _ = model.driven_dynamics(0.0, q, v, case.tau, loads=case.loads)
+    a = model.dynamics(0.0, q, v, tau=case.tau, loads=case.loads).a
     size = max(1.0, np.abs(a).max())
     for name, second in case.wanted.items():
         if name in model.speed_names:
             assert a[model.speed_names.index(name)] == pytest.approx(second, abs=1e-12 * size)
-    gap = model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - model.constraint_targets(0.0)[2]
+    gap = model.constraint_jacobian(q) @ a + model.constraint_bias(q, v) - constraint_targets(model, 0.0)[2]
     assert np.abs(gap).max() <= AGREEMENT * size * max(1.0, np.abs(model.constraint_jacobian(q)).max())
 
 
@@ -140,7 +141,8 @@ def test_the_state_is_the_driven_motion(case: Driven) -> None:
 def test_efforts_make_the_motion_happen(case: Driven) -> None:
     """Without their drives, joints under the same efforts move the same; constraints need theirs."""
     model, q, v = case.model, case.q, case.v
-    a, tau = model.driven_dynamics(0.0, q, v, case.tau, loads=case.loads)
+    found = model.dynamics(0.0, q, v, tau=case.tau, loads=case.loads)
+    a, tau = found.a, found.tau
     efforts = model.drive_efforts(0.0, q, v, case.tau, loads=case.loads)
     assert set(efforts) == set(case.wanted)
     for name, effort in efforts.items():
@@ -149,14 +151,15 @@ def test_efforts_make_the_motion_happen(case: Driven) -> None:
     M, P = model.mass_matrix(q), model.constraint_jacobian(q)
     K = np.block([[M, -P.T], [P, np.zeros((model.nc, model.nc))]])
     forces = tau - model.bias_forces(q, v, loads=case.loads)
-    rates = model.constraint_targets(0.0)[2] - model.constraint_bias(q, v)
+    rates = constraint_targets(model, 0.0)[2] - model.constraint_bias(q, v)
     free = np.linalg.lstsq(K, np.concatenate([forces, rates]), rcond=1e-12)[0][: model.nv]
     assert np.abs(free - a).max() <= 1e-7 * max(1.0, np.abs(a).max())
 
 
 def test_power_of_drives_and_loads_is_the_rate_of_energy(case: Driven) -> None:
     model, q, v = case.model, case.q, case.v
-    a, tau = model.driven_dynamics(0.0, q, v, case.tau, loads=case.loads)
+    found = model.dynamics(0.0, q, v, tau=case.tau, loads=case.loads)
+    a, tau = found.a, found.tau
     efforts = model.drive_efforts(0.0, q, v, case.tau, loads=case.loads)
 
     def energy(t: float) -> Array:
@@ -174,7 +177,8 @@ def test_power_of_drives_and_loads_is_the_rate_of_energy(case: Driven) -> None:
 
 def test_loads_hold_every_body_and_joints_carry_their_efforts(case: Driven) -> None:
     model, q, v = case.model, case.q, case.v
-    a, tau = model.driven_dynamics(0.0, q, v, case.tau, loads=case.loads)
+    found = model.dynamics(0.0, q, v, tau=case.tau, loads=case.loads)
+    a, tau = found.a, found.tau
     F = model.connection_loads(q, v, case.tau, loads=case.loads, t=0.0)
     assert unexplained(model, q, v, a, F, case.loads) <= 1e-7
     size = max(np.abs(x).max() for x in F.values())

@@ -18,6 +18,7 @@ from dalembert.connections.elements.built_in import (
 from dalembert.connections.elements.element import MEASURES, Element
 from dalembert.connections.elements.signals import Reaction, Sensor, Source
 from dalembert.connections.laws import Law
+from dalembert.model.connection_loads import second_markers
 from dalembert.result import Motion, Output
 
 Array = NDArray[np.float64]
@@ -78,7 +79,7 @@ def _input(motion: Motion, source: Source) -> Array:
 def _reaction(motion: Motion, reaction: Reaction) -> Array:
     model = motion.model
     load = motion.part("loads")[:, model.connection_names.index(reaction.connection)].reshape(-1, 2, 3)
-    R = model.pose(model.second_markers[reaction.connection], motion.q).rotation
+    R = model.pose(second_markers(model)[reaction.connection], motion.q).rotation
     turned: Array = np.einsum("nji,nkj->nki", R, load).reshape(-1, 6)[:, reaction.number]
     return turned
 

@@ -11,6 +11,7 @@ from systems.random_trees import derivative
 import dalembert as da
 from dalembert.connections.laws import as_law
 from dalembert.library.mechanisms import parallelogram, slider_crank
+from dalembert.model.drive_targets import constraint_targets, drive_targets
 
 LAWS = {
     "constant": (da.Constant(2.5), 1e-12),
@@ -134,7 +135,8 @@ def test_the_effort_of_a_drive_is_that_of_inverse_dynamics() -> None:
     s, crank = driven_slider_crank(position=da.Polynomial((0.4, 12.0, -3.0)))
     model = s.compile()
     motion = da.driven_motion(model, 0.05)
-    a, tau = model.driven_dynamics(0.05, motion.q, motion.v)
+    found = model.dynamics(0.05, motion.q, motion.v)
+    a, tau = found.a, found.tau
     assert np.allclose(a, motion.a, atol=1e-8)
     efforts = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=crank)
     assert np.allclose(tau, efforts.tau, rtol=1e-8, atol=1e-10)
@@ -144,7 +146,7 @@ def test_the_effort_of_a_drive_is_that_of_inverse_dynamics() -> None:
 def test_speed_and_acceleration_drives_leave_the_position_open(law: dict[str, float]) -> None:
     s, crank = driven_slider_crank(**law)
     model = s.compile()
-    q, v, a = (x[model.v_slice(crank)][0] for x in model.drive_targets(1.0))
+    q, v, a = (x[model.v_slice(crank)][0] for x in drive_targets(model, 1.0))
     assert np.isnan(q)
     assert (v == 3.0 and a == 0.0) if "speed" in law else (np.isnan(v) and a == 2.0)
     motion = da.driven_motion(model, 1.0, state=dict.fromkeys((f"{name}.speed" for name in model.joint_names), 0.1))
@@ -159,7 +161,8 @@ def test_an_open_chain_may_be_driven_too() -> None:
     s.drive(names[1], position=da.Harmonic(1.0, 2.0))
     model = s.compile()
     motion = da.driven_motion(model, 0.3)
-    a, tau = model.driven_dynamics(0.3, motion.q, motion.v)
+    found = model.dynamics(0.3, motion.q, motion.v)
+    a, tau = found.a, found.tau
     assert a[1] == motion.a[1] and tau[1] != 0 and (np.delete(tau, 1) == 0).all()
     assert np.allclose(model.inverse_dynamics(motion.q, motion.v, a), tau, atol=1e-9)
 
@@ -370,7 +373,7 @@ def test_a_constraint_may_be_driven() -> None:
         for x in "qv"
     }
     assert np.allclose(rate["q"], motion.v, atol=1e-8) and np.allclose(rate["v"], motion.a, atol=1e-7)
-    a, _ = model.driven_dynamics(t, motion.q, motion.v)
+    a = model.dynamics(t, motion.q, motion.v).a
     assert np.allclose(a, motion.a, atol=1e-10)
 
 
@@ -379,7 +382,7 @@ def test_the_power_of_a_driven_constraint_is_the_rate_of_energy() -> None:
     t = 0.1
     motion = da.driven_motion(model, t)
     efforts = da.inverse_dynamics(model, motion.q, motion.v, motion.a, actuators=[], t=t)
-    force, speed = efforts.multipliers[0], model.constraint_targets(t)[1, 0]
+    force, speed = efforts.multipliers[0], constraint_targets(model, t)[1, 0]
 
     def energy(h: float) -> np.ndarray:
         near = da.driven_motion(model, t + h, state=motion.q)

@@ -21,6 +21,7 @@ from dalembert.bodies.markers import Marker
 from dalembert.connections.joints import Fixed, Joint, Revolute, Spherical
 from dalembert.model import Model
 from dalembert.system import System
+from dalembert.system.lookup import body_called
 from dalembert.system.topology import Forest
 from systems.random_contacts import CONTACTS, contact_pose
 from systems.random_trees import (
@@ -102,7 +103,7 @@ def tree_state(system: System, forest: Forest, R: Array, p: Array, V: Array) -> 
     twin.connections = {}
     for joint in forest.joints:
         ends = [
-            twin.body_called(m.body.name).at(*m.position, rotation=m.rotation) for m in (joint.inboard, joint.outboard)
+            body_called(twin, m.body.name).at(*m.position, rotation=m.rotation) for m in (joint.inboard, joint.outboard)
         ]
         twin.connect(f"tree {joint.name}", joint.element, *(reversed(ends) if joint.reversed else ends))
     relations = Maximal(twin, R, p, V).relations.values()

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..arrays import Array, BoolArray, IndexArray
 from ..model import Model
+from ..model.drive_targets import constraint_targets, drive_targets, driven_dof, driven_row, row_gaps
 from ..numerics.least_squares import LeastSquaresProblem
 from .loop_equations import LoopEquations
 
@@ -103,7 +104,7 @@ class RelativeEquations:
         self.model, self._driven = model, driven
         self.nq, self.nv = model.nq, model.nv
         drives = model.joint_drives if driven else ()
-        self._places = [k for drive in drives for k in model.driven_dof(drive)]
+        self._places = [k for drive in drives for k in driven_dof(model, drive)]
         self._levels = np.array([drive.level for drive in drives for _ in drive.dofs], dtype=int)
         self.rows = model.nc + len(self._places)
         self.speed_names = tuple(model.speed_names)
@@ -120,17 +121,19 @@ class RelativeEquations:
     def _driven_rows(self) -> BoolArray:
         model = self.model
         rows = np.zeros(model.nc, dtype=bool)
-        rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
+        rows[[driven_row(model, drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
         return rows
 
     def residual(self, q: Array, t: float) -> Array:
         """Return Phi (rows,), m or rad; of a batch q (B, nq), (B, rows)."""
         model = self.model
-        gaps = model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0] if self._driven else 0.0)
+        gaps = row_gaps(
+            model, model.constraint_residual(q, t=t), constraint_targets(model, t)[0] if self._driven else 0.0
+        )
         gaps[..., ~self._closing | ~np.asarray(model.holonomic, dtype=bool)] = 0.0
         if not self._places:
             return np.asarray(gaps)
-        given = model.drive_targets(t)[0]
+        given = drive_targets(model, t)[0]
         away = model.difference(np.where(np.isnan(given), q, given), q)[..., self._places]
         return np.concatenate([gaps, np.where(self._levels == 0, away, 0.0)], -1)
 
@@ -147,14 +150,14 @@ class RelativeEquations:
     def velocity_terms(self, q: Array, t: float) -> Array:
         """Return b (rows,), m/s or rad/s."""
         model = self.model
-        b = (model.constraint_targets(t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
-        return np.concatenate([b * self._closing, model.drive_targets(t)[1][self._places]])
+        b = (constraint_targets(model, t)[1] if self._driven else 0.0) - model.constraint_drift(q, t=t)
+        return np.concatenate([b * self._closing, drive_targets(model, t)[1][self._places]])
 
     def acceleration_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return c (rows,), m/s2 or rad/s2."""
         model = self.model
-        c = (model.constraint_targets(t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
-        return np.concatenate([c * self._closing, model.drive_targets(t)[2][self._places]])
+        c = (constraint_targets(model, t)[2] if self._driven else 0.0) - model.constraint_bias(q, v, t=t)
+        return np.concatenate([c * self._closing, drive_targets(model, t)[2][self._places]])
 
     def retract(self, q: Array, step: Array) -> Array:
         """Return the configuration (nq,) after a step (nv,) from q."""

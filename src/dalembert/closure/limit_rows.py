@@ -18,6 +18,7 @@ import numpy as np
 from ..arrays import Array
 from ..model import Model
 from ..model.cache import cached_per_model
+from ..model.drive_targets import driven_speeds
 from .equations import RelativeEquations
 from .scaled_equations import CoordinateMeasure, measures_of
 
@@ -64,7 +65,7 @@ class HeldLimits:
 @cached_per_model
 def _limited(model: Model) -> list[CoordinateMeasure]:
     """Return the joint coordinates with limits that drives do not prescribe."""
-    driven = model.driven_speeds(0)
+    driven = driven_speeds(model, 0)
     return [
         m
         for m in measures_of(RelativeEquations(model)).values()

@@ -19,6 +19,7 @@ from ..arrays import Array, BoolArray
 from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
 from ..model.cache import cached_per_model
+from ..model.drive_targets import constraint_targets, row_gaps
 
 __all__ = ["LoopEquations"]
 
@@ -86,7 +87,7 @@ class LoopEquations:
 
     def gaps(self, q: Array) -> Array:
         """Return Phi - target (..., nc), m or rad, at q (..., nq)."""
-        return self.model.apart(self.model.constraint_residual(q, t=self.t), self.targets[0])
+        return row_gaps(self.model, self.model.constraint_residual(q, t=self.t), self.targets[0])
 
     def residual(self, q: Array) -> Array:
         """Return r (..., nc) of (1)."""
@@ -123,10 +124,10 @@ class LoopEquations:
 def _targets(model: Model, t: float | Array) -> Array:
     """Return residual, rate and second rate (3, nc), or (3, n, nc), that drives of constraints prescribe."""
     if not isinstance(t, np.ndarray) or t.ndim == 0:
-        return model.constraint_targets(float(t) if isinstance(t, np.ndarray) else t)
+        return constraint_targets(model, float(t) if isinstance(t, np.ndarray) else t)
     if all(drive.of_joint for drive in model.drives):
         return np.zeros((3, np.size(t), model.nc))
-    return np.array([model.constraint_targets(float(one)) for one in np.asarray(t)]).swapaxes(0, 1)
+    return np.array([constraint_targets(model, float(one)) for one in np.asarray(t)]).swapaxes(0, 1)
 
 
 @cached_per_model

@@ -21,6 +21,7 @@ from ..answer import Answer, count_text
 from ..arrays import Array
 from ..checks import checked
 from ..model import Model, as_model
+from ..model.drive_targets import drive_targets
 from ..model.state import StateLike
 from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
 from ..system import System
@@ -296,7 +297,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
         return driven_positions(model, t)
     at = model.checked_configuration("mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
-    q_given = model.drive_targets(t)[0]
+    q_given = drive_targets(model, t)[0]
     for drive in prescribed.clock_drives:
         index = model.q_slice(drive.connection.name).start + drive.coordinate
         at[index] = q_given[index]

@@ -19,6 +19,7 @@ from ..connections.laws import Polynomial, Ramp
 from ..errors import ModelError
 from ..parameters import Parameter
 from ..rotation import from_rotation_vector
+from ..system.lookup import body_called
 from .parameter_map import TABLES, ParameterGroup, ParameterMap, law_fields
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def _marker(system: System, group: ParameterGroup, values: Array, before: Array)
     kind, owner, which = group.key
     marker: Marker
     if kind == "named":
-        marker = system.body_called(owner).markers[which]
+        marker = body_called(system, owner).markers[which]
     elif kind == "connection":
         marker = getattr(system.connections[owner], which)
     else:

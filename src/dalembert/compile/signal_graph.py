@@ -11,6 +11,7 @@ from ..connections.elements.element import Element
 from ..connections.elements.signals import Delay, Source
 from ..connections.formulas.dependencies import inputs_of
 from ..errors import ModelError, TopologyError
+from ..system.lookup import coordinate_of
 from .names import Names
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class SignalGraph:
     def _coordinate(self, owner: str) -> tuple[Connection, int] | None:
         """Return a joint and its coordinate, if a name is a coordinate with a velocity."""
         try:
-            return self.forest.system.coordinate("input", "name", owner)
+            return coordinate_of(self.forest.system, "input", "name", owner)
         except ModelError:
             return None
 

@@ -25,6 +25,7 @@ from ..closure.loop_equations import LoopEquations
 from ..closure.projection import STALLED_TOL, project_batch
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..model.drive_targets import driven_speeds
 from ..model.state import StateLike
 from ..motion import inverse_kinematics
 from ..numerics.rank import null_space, pseudo_inverse
@@ -153,7 +154,7 @@ def _untold(model: Model, markers: Mapping[Any, Any], q: Array, t: float) -> lis
     for marker, target in markers.items():
         is_position = not hasattr(target, "position") and np.shape(target)[-1:] == (3,)
         rows.append(model.jacobian(marker, q)[3 if is_position else 0 :])
-    free = ~model.driven_speeds()
+    free = ~driven_speeds(model)
     J = np.vstack([np.vstack(rows) / model.length, model.constraint_jacobian(q, t=t)])[:, free]
     loose = null_space(J * model.compiled.tables["column_scale"][free]).T
     if not len(loose):

@@ -29,6 +29,7 @@ from ..checks import checked
 from ..connections.connection import Connection
 from ..connections.joints import Free, Joint
 from ..model import Model, State
+from ..model.drive_targets import constraint_targets
 from ..oracles.flexible_operators import body_inertia, node_motion, turned
 from ..rotation import skew, to_quaternion
 from ..system import System
@@ -375,7 +376,7 @@ def _flying_rows(here: ModelAtState, U: Array) -> tuple[list[str], Array, Array]
     for name, (at, nm) in zip(model.body_names, _starts(here), strict=True):
         left[at + nm : at + nm + 6] = A[flying.forest.number[name] - 1]
     G = np.asarray(np.linalg.solve(to_U.T, flying.constraint_jacobian(q, t=here.t).T).T, dtype=float)
-    g = flying.constraint_bias(q, v, t=here.t) - flying.constraint_targets(here.t)[2] - G @ left
+    g = flying.constraint_bias(q, v, t=here.t) - constraint_targets(flying, here.t)[2] - G @ left
     return list(flying.constraint_names), G, g
 
 

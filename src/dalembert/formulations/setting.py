@@ -23,6 +23,7 @@ from ..checks import finite_array
 from ..compile.names import holds_of
 from ..errors import ModelError
 from ..model import Model, State, as_model
+from ..model.drive_targets import constraint_targets, drive_targets
 from ..oracles.kane import Kane
 from ..simulation import start_state
 from ..system import System
@@ -98,16 +99,16 @@ class ModelAtState:
     @cached_property
     def driven(self) -> IndexArray:
         """Indices of driven velocities."""
-        return np.flatnonzero(~np.isnan(self.model.drive_targets(self.t)[1]))
+        return np.flatnonzero(~np.isnan(drive_targets(self.model, self.t)[1]))
 
     @cached_property
     def rows(self) -> tuple[Array, Array, Array]:
         """Rows of loops and drives, S v = s and S v' + c = 0: S (n, nv), s (n,), c (n,); see `row_names`."""
         model, kept = self.model, self.closures
-        _, speeds, accelerations = model.drive_targets(self.t)
+        _, speeds, accelerations = drive_targets(model, self.t)
         S, s, c = np.eye(model.nv)[self.driven], speeds[self.driven], -accelerations[self.driven]
         if model.nc:
-            target = model.constraint_targets(self.t)
+            target = constraint_targets(model, self.t)
             drift = target[1] - model.constraint_drift(self.q, t=self.t)
             bias = model.constraint_bias(self.q, self.v, t=self.t) - target[2]
             S = np.vstack([model.constraint_jacobian(self.q, t=self.t)[kept], S])

@@ -18,6 +18,7 @@ from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model, argument_errors as refusals
+from ..model.drive_targets import drive_targets, driven_dof
 from .contact import Contact
 
 __all__ = [
@@ -70,8 +71,8 @@ class ImpulseRequest:
     def __post_init__(self) -> None:
         model = self.model
         given, speeds = np.zeros(model.nv, dtype=bool), np.zeros(model.nv)
-        prescribed = model.drive_targets(self.t)[1]
-        driven = {column: drive for drive in model.joint_drives for column in model.driven_dof(drive)}
+        prescribed = drive_targets(model, self.t)[1]
+        driven = {column: drive for drive in model.joint_drives for column in driven_dof(model, drive)}
         for column in driven:
             given[column], speeds[column] = True, prescribed[column]  # NaN: the velocity does not jump
         for lock in self.locks:
@@ -89,7 +90,7 @@ class ImpulseRequest:
     @property
     def efforts(self) -> dict[str, list[int]]:
         """Indices in v of tree locks and joint drives, by name."""
-        result = {drive.name: self.model.driven_dof(drive) for drive in self.model.joint_drives}
+        result = {drive.name: driven_dof(self.model, drive) for drive in self.model.joint_drives}
         return result | {lock.name: lock.columns for lock in self.locks if lock.loop_constraint is None}
 
 

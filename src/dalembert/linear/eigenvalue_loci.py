@@ -24,6 +24,7 @@ from ..arrays import Array, ComplexArray, IndexArray
 from ..checks import checked, finite_array
 from ..errors import DalembertError, ModelError, UserFunctionError
 from ..model import Conditions, DynamicsDerivatives, Model, State, as_model
+from ..model.drive_targets import driven_dof
 from ..numerics.rank import ROUNDOFF_RANK_TOL
 from ..system import System
 from .operating_point import as_plain_state, conditions_of, inputs_of, operating_point, same_coordinates
@@ -439,7 +440,7 @@ def _at_value(
         at = operating_point(model, named, None, conditions, item=item)
         model, base, conditions = at.model, at.state, at.conditions
     for drive in paced:
-        base = _paced(model, base, conditions, model.driven_dof(drive)[0], value)
+        base = _paced(model, base, conditions, driven_dof(model, drive)[0], value)
     return model, base, conditions
 
 

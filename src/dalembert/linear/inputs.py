@@ -27,6 +27,7 @@ from ..connections.drives import Drive, PoseDrive
 from ..errors import DalembertError, ModelError
 from ..model import DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
+from ..model.drive_targets import constraint_targets, drive_targets, driven_dof, driven_row, driven_speeds
 from ..numerics.rank import ROW_RANK_TOL, null_space
 from .state_constraints import StateConstraints
 from .tangent import Tangent, rate_slopes
@@ -138,7 +139,7 @@ def check_fixed_rows(
             except ModelError:  # infeasible inertia: try the other sign, or the parameter moves no marker
                 continue
             pairs = [
-                (*([each.constraint_residual(q, t=t)] if loops else []), *each.drive_targets(t))
+                (*([each.constraint_residual(q, t=t)] if loops else []), *drive_targets(each, t))
                 for each in (model, near)
             ]
             if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*pairs, strict=True)):
@@ -192,7 +193,7 @@ def _number(space: Tangent, name: str) -> InputEffect:
     now = parameter_value(model, name, base.parameters)
     h = DIFFERENCE_STEP * (abs(now) or model.length)
     near = [base.with_parameter(name, now + step, item="linearize").model for step in (h, -h)]
-    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - each.constraint_targets(s.t)[0] for each in near)) / (
+    phi = np.subtract(*(each.constraint_residual(s.q, t=s.t) - constraint_targets(each, s.t)[0] for each in near)) / (
         2 * h
     )
     if phi[rows.placing].any():
@@ -200,7 +201,9 @@ def _number(space: Tangent, name: str) -> InputEffect:
     if s.v.any():
         places = [model.integrate(s.q, step * change.xi) for step in (h, -h)]
         ends = [
-            each.constraint_jacobian(q, t=s.t) @ s.v + each.constraint_drift(q, t=s.t) - each.constraint_targets(s.t)[1]
+            each.constraint_jacobian(q, t=s.t) @ s.v
+            + each.constraint_drift(q, t=s.t)
+            - constraint_targets(each, s.t)[1]
             for each, q in zip(near, places, strict=True)
         ]
         change.dv = -_solved(P, np.subtract(*ends) / (2 * h), rows.held, rows.paced, space.speeds, rows)
@@ -284,8 +287,8 @@ def _driven(space: Tangent, drive: Drive, level: int, name: str) -> InputEffect:
 def _is_length(model: Model, drive: Drive) -> bool:
     names = model.compiled.names
     if drive.of_joint:
-        return names.speed_units[model.driven_dof(drive)[0]] == "m"
-    return names.row_units[model.driven_row(drive)] == "m"
+        return names.speed_units[driven_dof(model, drive)[0]] == "m"
+    return names.row_units[driven_row(model, drive)] == "m"
 
 
 def _target_slopes(drive: Drive, t: float, level: int) -> Array:
@@ -318,9 +321,9 @@ def _particular(
     """Return the motion (nv,) with a unit driven velocity, and zero independent and other driven velocities."""
     if not drive.of_joint:
         wanted = np.zeros(len(P))
-        wanted[model.driven_row(drive)] = 1.0
+        wanted[driven_row(model, drive)] = 1.0
         return _solved(P, wanted, active, fixed, kept, rows)
-    place = model.driven_dof(drive)[0]
+    place = driven_dof(model, drive)[0]
     x = np.zeros(P.shape[1])
     x[place] = 1.0
     return x - _solved(P, P[:, place], active, fixed, kept, rows) if len(P) else x
@@ -330,7 +333,7 @@ def _accelerated(space: Tangent, drive: Drive, P: Array, rows: StateConstraints)
     """Return A_u of (2), (nv,)."""
     model, q = space.model, space.state.q
     given = (
-        model.driven_speeds(2)
+        driven_speeds(model, 2)
         if space.conditions is None
         else np.array(space.conditions.acceleration_prescribed, dtype=bool)
     )

@@ -12,6 +12,7 @@ from ..arrays import Array
 from ..checks import finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model, SampledControl, State, as_model
+from ..model.callbacks import shortest_delay
 from ..result import Result
 from ..simulation.start import parameter_differences, start_state
 from ..system import System
@@ -65,7 +66,7 @@ def operating_point(
         Replaces those of the run or equilibrium.
     """
     model = as_model(system)
-    if np.isfinite(model.shortest_delay):
+    if np.isfinite(shortest_delay(model)):
         remedy = (
             "inputs with a da.Delay depend on the past, not on the state: remove the delay, or replace it by a lag "
         )

@@ -18,6 +18,7 @@ from ..arrays import Array, BoolArray
 from ..errors import ModelError
 from ..model import Conditions, DynamicsDerivatives, Model
 from ..model.conditions import parameter_value
+from ..model.drive_targets import drive_targets
 from ..result import Motion, Output, single_period
 from .inputs import InputEffect, present_inputs
 from .small_motions import small_motion_names
@@ -210,7 +211,7 @@ def _size(space: Tangent, change: InputEffect) -> float:
 
 def _prescribed(space: Tangent) -> Array:
     """Return the accelerations (nv,) prescribed by drives at the state; zero elsewhere."""
-    a = space.model.drive_targets(float(space.state.t))[2]
+    a = drive_targets(space.model, float(space.state.t))[2]
     return np.where(np.isnan(a), 0.0, a)
 
 

@@ -10,6 +10,7 @@ from ..arrays import Array, BoolArray
 from ..closure.loop_equations import LoopEquations
 from ..errors import AssemblyError, ModelError
 from ..model import Conditions, Model, State
+from ..model.drive_targets import driven_speeds
 from ..numerics.rank import minimum_norm_solution
 
 __all__ = ["StateConstraints"]
@@ -46,7 +47,7 @@ class StateConstraints:
         held = np.asarray(names.closing, dtype=bool).copy()
         placing = held & np.asarray(model.holonomic, dtype=bool)
         if conditions is None:
-            placed, paced = model.driven_speeds(0), model.driven_speeds(1)
+            placed, paced = driven_speeds(model, 0), driven_speeds(model, 1)
         else:
             on = conditions.active_rows()
             held, placing = held & on, placing & on

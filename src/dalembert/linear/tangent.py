@@ -36,6 +36,7 @@ from ..closure.nearby_configurations import general_mobility
 from ..closure.projection import project
 from ..errors import AssemblyError, ModelError, SingularityError
 from ..model import Conditions, DynamicsDerivatives, Model, State
+from ..model.drive_targets import drive_targets
 from ..numerics.rank import ROW_RANK_TOL, numerical_rank, pivoted_columns, singular_values, truncated_svd
 from .small_motions import brackets, small_motion_names
 from .state_constraints import StateConstraints
@@ -168,7 +169,7 @@ class Tangent:
         """
         model, s = self.model, self.state
         y, z = (np.broadcast_to(np.asarray(part, dtype=float), (n,)) for part, n in ((y, self.ny), (z, self.nz)))
-        place, pace, _ = model.drive_targets(float(s.t))
+        place, pace, _ = drive_targets(model, float(s.t))
         q = model.integrate(s.q, self.Q @ y)
         q = np.where(np.isnan(place), q, place)
         rows = StateConstraints.of(model, self.conditions, s.t)

@@ -29,6 +29,7 @@ __all__ = [
     "effort_bounds",
     "joint_forces",
     "record_effort_excess",
+    "shortest_delay",
 ]
 
 
@@ -241,3 +242,11 @@ def effort_bounds(model: Model) -> Array:
         if joint.element.max_effort is not None:
             bounds[model.v_slice(joint.name)] = joint.element.max_effort
     return bounds
+
+
+def shortest_delay(model: Model) -> float:
+    """Return the least delay of all inputs, s; infinite if there is none."""
+    delays = [
+        law.delay.time for law in model.callback_laws if isinstance(law, OutputInputCallback) and law.delay is not None
+    ]
+    return min(delays, default=np.inf)

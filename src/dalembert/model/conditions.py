@@ -18,6 +18,7 @@ from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .callbacks import CallbackHost
 from .control_sequence import ControlSequence
+from .drive_targets import driven_dof
 from .history import History
 from .sampled_control import SampledControl, SampledForces
 from .variants import make_variant
@@ -278,7 +279,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
 
 def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]:
     """Return the degrees of freedom of joints to be locked."""
-    driven = {dof for drive in model.joint_drives for dof in model.driven_dof(drive)}
+    driven = {dof for drive in model.joint_drives for dof in driven_dof(model, drive)}
     dofs: set[int] = set()
     for joint in joints:
         mine = set(_dof(model, joint))

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text, list_text
 from ..arrays import Array, BoolArray
+from ..bodies.markers import Marker
 from ..checks import one_of
 from ..errors import ModelError
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .conditions import Conditions
     from .model import Model
 
-__all__ = ["ConnectionLoads", "SelfStress", "weightless_loads"]
+__all__ = ["ConnectionLoads", "SelfStress", "second_markers", "weightless_loads"]
 
 
 ROUNDOFF_TOL = 1e-7  # of the largest load of a state: smaller loads are zero
@@ -181,7 +182,7 @@ class ConnectionLoads(Answer, Mapping[str, Array]):
 
     @cached_property
     def _rotations(self) -> Array:
-        markers = self._model.second_markers.values()
+        markers = second_markers(self._model).values()
         return np.array([self._model.pose(marker, self._q).rotation for marker in markers])
 
     def _subject(self) -> str:
@@ -251,3 +252,13 @@ def weightless_loads(
     times = np.full(len(a), t)
     found = model._loads_of_motion(q, np.zeros(model.nv), a, lam=lam, loads=further, t=times, bare=True)
     return np.where(largest[:, None, None] > 0.0, found / factor[:, None, None], 0.0)
+
+
+def second_markers(model: Model) -> dict[str, Marker]:
+    """Return the second marker of every connection, by name; of a coupling, the origin of ground."""
+    joints = {h.name: h.inboard if h.reversed else h.outboard for h in model.forest.joints}
+    loop_constraints = {
+        loop_constraint.name: loop_constraint.second for loop_constraint in model.forest.loop_constraints
+    }
+    couplings = {coupling.name: model.system.ground.origin for coupling in model.forest.couplings}
+    return joints | loop_constraints | couplings

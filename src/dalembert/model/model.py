@@ -26,6 +26,7 @@ from ..system import System
 from . import argument_errors as refusals
 from .conditions import Conditions, check_closure, locked_dof, parameter_directions, parameter_vector
 from .connection_loads import ConnectionLoads
+from .drive_targets import drive_targets, driven_dof, driven_row
 from .history import History
 from .kernel_results import Derivatives, DynamicsDerivatives, Energy, ForceEnergy, Pose
 from .mass_factor import Factor
@@ -283,19 +284,12 @@ class Model(NamedModel):
         """
         marks = self._marks(given)
         accelerations = self._checked("mixed_dynamics", "a", a)
-        driven = np.array([~np.isnan(self.drive_targets(one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
+        driven = np.array([~np.isnan(drive_targets(self, one)[2]) for one in np.atleast_1d(t)]).any(0) & ~marks
         if driven.any():
-            prescribed = np.array([self.drive_targets(one)[2] for one in np.atleast_1d(t)])
+            prescribed = np.array([drive_targets(self, one)[2] for one in np.atleast_1d(t)])
             accelerations = np.where(driven, prescribed if np.ndim(t) else prescribed[0], accelerations)
         conditions = Conditions(self, self.parameters, frozenset(np.flatnonzero(marks).tolist()))
         found = self.dynamics(t, q, v, x, tau=tau, loads=loads, a=accelerations, conditions=conditions)
-        return found.a, found.tau
-
-    def driven_dynamics(
-        self, t: float, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, **more: Any
-    ) -> tuple[Array, Array]:
-        """Return accelerations and joint forces while the drives prescribe motions: those of `dynamics`."""
-        found = self.dynamics(t, q, v, tau=tau, **more)
         return found.a, found.tau
 
     @checked("parameters", "multipliers")
@@ -705,9 +699,9 @@ class Model(NamedModel):
                 assert isinstance(element, (Constraint, CustomCoupling))
                 # derivative of the row by the driven quantity
                 slopes = [element.target(drive.law(float(one))[0], 1.0, 0.0)[1] for one in np.atleast_1d(t)]
-                efforts[drive.name] = found["lam"][..., self.driven_row(drive)] * (slopes if np.ndim(t) else slopes[0])
+                efforts[drive.name] = found["lam"][..., driven_row(self, drive)] * (slopes if np.ndim(t) else slopes[0])
             else:
-                places = self.driven_dof(drive)
+                places = driven_dof(self, drive)
                 found_here = found["tau"][..., places] - found["applied"][..., places]
                 efforts[drive.name] = found_here if isinstance(drive, PoseDrive) else found_here[..., 0]
         return {name: effort if np.ndim(effort) else float(effort) for name, effort in efforts.items()}

@@ -18,11 +18,9 @@ from ..checks import checked, did_you_mean, random_generator, shape_of
 from ..compile import Compiled, compile_system
 from ..compile.compiler import random_coordinates
 from ..compile.signal_graph import OutputInput
-from ..connections.constraints.couplings import CustomCoupling
-from ..connections.constraints.geometric import AxisAngle, Constraint
-from ..connections.drives import Drive
 from ..errors import ModelError
 from ..system import System
+from ..system.lookup import body_called
 from ..system.system import Initial
 from . import argument_errors as refusals
 from .cache import cached_per_model
@@ -173,16 +171,6 @@ class NamedModel(_core.Model):
         v = random.normal(size=(*shape, self.nv))
         return State(q=self.integrate(q, np.zeros(self.nv)), v=v)
 
-    @property
-    def second_markers(self) -> dict[str, Marker]:
-        """Second marker of every connection, by name; of a coupling, the origin of ground."""
-        joints = {h.name: h.inboard if h.reversed else h.outboard for h in self.forest.joints}
-        loop_constraints = {
-            loop_constraint.name: loop_constraint.second for loop_constraint in self.forest.loop_constraints
-        }
-        couplings = {coupling.name: self.system.ground.origin for coupling in self.forest.couplings}
-        return joints | loop_constraints | couplings
-
     # ---- inputs
 
     @checked("given")
@@ -224,67 +212,6 @@ class NamedModel(_core.Model):
         return values
 
     # ---- drives
-
-    @property
-    def shortest_delay(self) -> float:
-        """Least delay of all inputs, s; infinite if there is none."""
-        delays = [
-            law.delay.time
-            for law in self.callback_laws
-            if isinstance(law, OutputInputCallback) and law.delay is not None
-        ]
-        return min(delays, default=np.inf)
-
-    def drive_targets(self, t: float) -> tuple[Array, Array, Array]:
-        """Return position (nq,), velocity (nv,) and acceleration (nv,) of driven joints at t; NaN elsewhere."""
-        q, v, a = np.full(self.nq, np.nan), np.full(self.nv, np.nan), np.full(self.nv, np.nan)
-        for drive in self.joint_drives:
-            dofs, places = self.driven_dof(drive), self.q_slice(drive.connection.name).start
-            q[[places + k for k in drive.coordinate_indices]], v[dofs], a[dofs] = drive.given(t)
-        return q, v, a
-
-    def constraint_targets(self, t: float) -> Array:
-        """Return residual, rate and second rate (3, nc) of driven constraints at t; zero elsewhere."""
-        targets = np.zeros((3, self.nc))
-        for drive in self.drives:
-            element = drive.connection.element
-            if isinstance(element, (Constraint, CustomCoupling)):
-                value, rate, second = drive.law(t)
-                lower, upper = element.limits
-                if not lower < value < upper:
-                    where = f"position at t = {t:.6g} s"
-                    remedy = f"a {element.kind} needs it between {lower:.6g} and {upper:.6g}"
-                    raise ModelError(f"drive {drive.name!r}", where, value, remedy)
-                targets[:, self.driven_row(drive)] = element.target(value, rate, second)
-        return targets
-
-    @checked("residual", "target")
-    def apart(self, residual: Array, target: Array | float) -> Array:
-        """Return the differences of rows (..., nc) from their targets, driven angles up to whole turns."""
-        gap: Array = np.asarray(residual, dtype=float) - np.asarray(target, dtype=float)
-        rows = [self.driven_row(drive) for drive in self.drives if _counts_turns(drive)]
-        if rows:
-            gap[..., rows] -= 2 * np.pi * np.round(gap[..., rows] / (2 * np.pi))
-        return gap
-
-    @checked("drive")
-    def driven_dof(self, drive: Drive) -> list[int]:
-        """Return the indices in v of the velocities of a driven joint."""
-        start = self.v_slice(drive.connection.name).start
-        return [start + k for k in drive.dofs]
-
-    def driven_speeds(self, level: int = 2) -> BoolArray:
-        """Return a mask (nv,) of velocities driven by position (level 0), also by velocity (1), or all (2)."""
-        marks = np.zeros(self.nv, dtype=bool)
-        for drive in self.joint_drives:
-            if drive.level <= level:
-                marks[self.driven_dof(drive)] = True
-        return marks
-
-    @checked("drive")
-    def driven_row(self, drive: Drive) -> int:
-        """Return the constraint row of a drive."""
-        return self.constraint_connections.index(drive.connection.name) + int(drive.coordinate)
 
     @checked("name")
     def index_range(self, name: str) -> slice | None:
@@ -393,7 +320,7 @@ class NamedModel(_core.Model):
             if owner is self.system:
                 return found
             if owner.key in (self.compiled.origin, self.family.system.key):
-                body = self.system.body_called(found.body.name)
+                body = body_called(self.system, found.body.name)
                 return body.markers.get(found.label or "") or found.on(body)
         raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
 
@@ -469,8 +396,3 @@ def _parameter_names(model: Model) -> dict[str, int]:
     names = {**elements.parameter_names, **{name: k for name, k in own.items() if name not in elements.parameter_names}}
     inputs = [name for name in elements.inputs_by_law if name not in names and f"{name}.value" in names]
     return ParameterNames(names, {name: f"{name}.value" for name in inputs})
-
-
-def _counts_turns(drive: Drive) -> bool:
-    element = drive.connection.element
-    return isinstance(element, AxisAngle) and element.about is not None

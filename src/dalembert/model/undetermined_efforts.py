@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Array, BoolArray
 from ..numerics.rank import numerical_rank
+from .drive_targets import driven_speeds
 
 if TYPE_CHECKING:
     from .model import Model
@@ -24,7 +25,7 @@ RANK_TOL = 1e-9  # of the largest singular value; smaller ones are round-off
 
 def undetermined_efforts(model: Model, q: Array, t: float) -> BoolArray:
     """Return which driven velocities have efforts that are not unique at q (nq,), (nv,)."""
-    driven = np.asarray(model.driven_speeds())
+    driven = np.asarray(driven_speeds(model))
     marks = np.zeros(model.nv, dtype=bool)
     if model.nc and driven.any():
         P, idle = _idle(model, q, t, driven)
@@ -37,7 +38,7 @@ def undetermined_multipliers(model: Model, q: Array, t: float) -> BoolArray:
     """Return which constraint rows have multipliers that are not unique at q (nq,), (nc,)."""
     if not model.nc:
         return np.zeros(0, dtype=bool)
-    _, idle = _idle(model, q, t, np.asarray(model.driven_speeds()))
+    _, idle = _idle(model, q, t, np.asarray(driven_speeds(model)))
     return np.asarray(np.abs(idle).max(axis=1, initial=0.0) > RANK_TOL)
 
 

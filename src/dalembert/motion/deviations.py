@@ -28,6 +28,7 @@ from ..connections.joints import Cylindrical, Revolute, Screw
 from ..errors import ModelError
 from ..rotation import axis_angle
 from ..system import System
+from ..system.lookup import body_called
 
 __all__ = ["Deviation", "deviated", "find_deviation"]
 
@@ -194,7 +195,7 @@ def deviated(system: System, deviations: list[Deviation], amounts: Array) -> Sys
             longer = replace(c.element, length=c.element.length + amount)
             new.connections[c.name] = Connection(c.name, longer, c.first, c.second)
             continue
-        body = new.body_called(deviation.body.name)
+        body = body_called(new, deviation.body.name)
         for label in deviation.labels:
             body.markers[label] = moved(body.markers[label], deviation, amount)
         for name, k in deviation.ends:

@@ -12,6 +12,7 @@ from ..closure.equations import RelativeEquations
 from ..closure.loop_equations import LoopEquations
 from ..errors import AssemblyError, SingularityError
 from ..model import Model
+from ..model.drive_targets import driven_speeds
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep
 from ..numerics.rank import null_space
 from ..result import Axis
@@ -45,7 +46,7 @@ def explain_end(request: KinematicRequest, found: KinematicSweep) -> tuple[str, 
     if found.status == "contradicted":
         drives = drives_at(model, found.t_last, 1)
         return f"{where}: {drives} prescribe velocities or accelerations that the loops do not permit", SingularityError
-    given = model.driven_speeds()
+    given = driven_speeds(model)
     limit = limit_reached(model, found.t_last, found.q_last, found.v_last, given)
     nowhere = f"beyond it no nearby position satisfies the loops and the {drives_at(model, found.t_last, 0)}."
     others = _better(model, found.q_last, found.t_last)
@@ -77,7 +78,7 @@ def _left_open(model: Model, found: KinematicSweep, where: str, least: float = 1
     Singular values below `least` are zero.
     """
     J = LoopEquations.of(model, t=found.t_last).jacobian(found.q_last)
-    given = model.driven_speeds()
+    given = driven_speeds(model)
     free = np.flatnonzero(~given)
     motions = null_space(J[:, free], least).T
     moving = [model.speed_names[free[k]] for k in np.flatnonzero(np.abs(motions).max(axis=0, initial=0.0) > 1e-6)]

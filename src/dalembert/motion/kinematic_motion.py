@@ -17,6 +17,7 @@ from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
+from ..model.drive_targets import constraint_targets, drive_targets
 from ..model.driven_kinematics import KinematicSweep
 from ..model.state import StateLike
 from ..result import Result, Stats, single_period
@@ -234,10 +235,10 @@ def _closed(model: Model, q: Array, t: float) -> bool:
     """Return True if a guess is already a closed position."""
     if model.flexible_names or model.nq != model.nv or not all(model.holonomic):
         return False
-    given = model.drive_targets(t)[0]
+    given = drive_targets(model, t)[0]
     if not (np.isnan(given) | (given == q)).all():
         return False
-    gap = model.constraint_residual(q, t=t) - model.constraint_targets(t)[0]
+    gap = model.constraint_residual(q, t=t) - constraint_targets(model, t)[0]
     return float(np.abs(gap).max(initial=0.0)) <= 1e-13 * min(1.0, model.length)
 
 

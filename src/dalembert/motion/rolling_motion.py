@@ -15,6 +15,7 @@ from ..closure.loop_equations import LoopEquations
 from ..closure.projection import project
 from ..errors import SingularityError
 from ..model import Conditions, Model
+from ..model.drive_targets import drive_targets, driven_speeds
 from ..model.driven_kinematics import MAX_STEPS, KinematicSweep, rates_at
 
 __all__ = ["rolled"]
@@ -78,10 +79,10 @@ def rolled(model: Model, times: Array, q: Array, held: Conditions | None, rtol: 
 
 def _back(model: Model, t: float, q: Array) -> Array:
     """Return q (nq,) with holonomic rows satisfied and driven coordinates at their laws, by least change."""
-    given = model.drive_targets(t)[0]
+    given = drive_targets(model, t)[0]
     q = model.integrate(np.where(np.isnan(given), q, given), np.zeros(model.nv))
     loops = LoopEquations.of(model, t=t, positions_only=True)
-    found = project(loops, q, ~model.driven_speeds(level=0), tolerance=loops.floor)
+    found = project(loops, q, ~driven_speeds(model, level=0), tolerance=loops.floor)
     if found is None:
         gap = float(np.abs(loops.gaps(q)).max())
         raise SingularityError(f"kinematics: at t = {t:.6g} s the loops stay open by {gap:.3g} m or rad")

@@ -40,6 +40,7 @@ from ..model import Model
 from ..model.state import StateLike
 from ..numerics.rank import STEP_RANK_TOL, null_space
 from ..system import System
+from ..system.lookup import connection_and_part
 from .dynamics import NaturalDynamics
 from .equations import NaturalEquations
 from .mechanism import Mechanism
@@ -130,7 +131,7 @@ class NaturalModel:
         return other.mechanism.kinematics(drive={named.get(k, k): x for k, x in drive.items()}, **options)
 
     def _is_joint(self, name: str) -> bool:
-        connection, _ = self.model.system.connection_and_part(name)
+        connection, _ = connection_and_part(self.model.system, name)
         return connection is not None and isinstance(connection.element, Joint)
 
     def _with_driven(self, joints: list[str]) -> tuple[NaturalModel, dict[str, str]]:

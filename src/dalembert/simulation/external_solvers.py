@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, BoolArray
 from ..errors import DalembertError, IntegrationError, MissingPackageError, ModelError
 from ..model import Conditions, Model, SampledControl, State
+from ..model.drive_targets import constraint_targets, drive_targets
 from ..model.interpolation import interpolate
 from ..numerics.rank import independent_rows
 from ..result import Motion, Result, Stats, single_period
@@ -196,8 +197,8 @@ class Residual:
         closure = np.zeros(0)
         if len(self.rows):
             P = model.constraint_jacobian(q, t=t)
-            closure = (P @ a + model.constraint_bias(q, v, t=t) - model.constraint_targets(t)[2])[self.rows]
-        motion[self.driven] = (a - model.drive_targets(t)[2])[self.driven]
+            closure = (P @ a + model.constraint_bias(q, v, t=t) - constraint_targets(model, t)[2])[self.rows]
+        motion[self.driven] = (a - drive_targets(model, t)[2])[self.driven]
         return np.concatenate(
             [slope[:nq] - model.coordinate_rates(q, v), motion, slope[nq + nv : nq + nv + nx] - dx, closure]
         )

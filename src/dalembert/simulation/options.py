@@ -12,6 +12,7 @@ from ..arrays import Array
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model
+from ..model.callbacks import shortest_delay
 from .absolute_tolerances import Tolerance, tolerances
 
 __all__ = ["Options", "baumgarte_gains", "is_external_method", "make_options"]
@@ -117,7 +118,7 @@ def make_options(
         remedy = "elements that depend on reactions need another method: 'auto', 'radau', ..."
         raise ModelError("simulate", "method", method, remedy)
     has_step_control = step is None and method not in FIXED_STEP_METHODS
-    length, delay = 0.0 if has_step_control else _fixed_step(method, step, span), model.shortest_delay
+    length, delay = 0.0 if has_step_control else _fixed_step(method, step, span), shortest_delay(model)
     if length > delay:
         raise ModelError("simulate", "fixed_step", step, f"the shortest delay limits steps to {delay:.6g} s")
     return Options(

@@ -14,6 +14,7 @@ from ..arrays import Array
 from ..closure.starts.named_start_values import named_count
 from ..errors import ModelError
 from ..model import Conditions, History, Model, SampledControl, State
+from ..model.callbacks import shortest_delay
 from ..model.conditions import parameter_vector
 from ..result import Result
 from .events.drive_velocity_jumps import DriveVelocityJump
@@ -138,7 +139,7 @@ def start_conditions(
         model,
         parameter_vector(model, dict(parameters) if parameters else None, "conditions"),
         control=control,
-        history=History(model) if np.isfinite(model.shortest_delay) else None,
+        history=History(model) if np.isfinite(shortest_delay(model)) else None,
         stabilization=stabilization,
     )
 

@@ -33,6 +33,7 @@ from ..connections.laws import (
 from ..errors import AssemblyError, ModelError, SingularityError, listed
 from ..model import Conditions, Model, State, as_model
 from ..model.cache import cached_per_model
+from ..model.drive_targets import constraint_targets, drive_targets, row_gaps
 from ..model.undetermined_efforts import undetermined_efforts
 from ..system import System
 from .events.drive_velocity_jumps import DriveVelocityJump, drive_velocity_jumps
@@ -270,7 +271,7 @@ def _start_state(
     )
     notes += _normalized(model, {h.name: q[model.q_slice(h.name)] for h in model.forest.joints})
     if model.nc:
-        residual = np.abs(model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0]))[
+        residual = np.abs(row_gaps(model, model.constraint_residual(q, t=t), constraint_targets(model, t)[0]))[
             model.holonomic
         ]
         worst = float(residual.max()) if len(residual) else 0.0
@@ -424,8 +425,8 @@ def start_states(
         return q, v, x, notes
     widest = np.zeros(count)
     if model.nc:
-        residual = model.apart(
-            model.constraint_residual(q, t=np.full(count, t_start)), model.constraint_targets(t_start)[0]
+        residual = row_gaps(
+            model, model.constraint_residual(q, t=np.full(count, t_start)), constraint_targets(model, t_start)[0]
         )
         widest = np.abs(residual[:, model.holonomic]).max(axis=1, initial=0.0)
     if widest.max() > MAX_OPEN_LOOP:
@@ -469,13 +470,13 @@ def _named_states(
 def _satisfied(model: Model, q: Array, v: Array, t: float) -> BoolArray:
     """Return which states satisfy loops and drives, (count,)."""
     times = np.full(len(q), t)
-    q_given, v_given, _ = model.drive_targets(t)
+    q_given, v_given, _ = drive_targets(model, t)
     placed, paced = ~np.isnan(q_given), ~np.isnan(v_given)
     fine = np.abs(q[:, placed] - q_given[placed]).max(axis=1, initial=0.0) <= ROUNDING_TOL
     fine &= np.abs(v[:, paced] - v_given[paced]).max(axis=1, initial=0.0) <= ROUNDING_TOL
     if model.nc:
         rates = np.einsum("kij,kj->ki", model.constraint_jacobian(q, t=times), v)
-        wanted = model.constraint_targets(t)[1] - model.constraint_drift(q, t=times)
+        wanted = constraint_targets(model, t)[1] - model.constraint_drift(q, t=times)
         size = 1.0 + np.abs(v).max(axis=1, initial=0.0)
         fine &= np.abs(rates - wanted).max(axis=1, initial=0.0) <= ROUNDING_TOL * size
     return np.asarray(fine)

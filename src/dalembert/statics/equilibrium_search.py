@@ -14,6 +14,7 @@ from ..closure.loop_equations import LoopEquations
 from ..closure.scaled_equations import CoordinateMeasure
 from ..errors import EquilibriumError
 from ..model import Model, State, as_model
+from ..model.drive_targets import driven_speeds
 from ..numerics.rank import singular_values
 from ..result import Motion, single_period
 from ..simulation.diagnostics.flexible_bodies import mode_notes
@@ -293,7 +294,7 @@ def _singular(request: EquilibriumRequest, look: BalanceEvaluation) -> bool:
 def locked(request: EquilibriumRequest, balance: ForceBalance) -> Any:
     """Return conditions with all held coordinates locked."""
     model = request.model
-    free = model.driven_speeds() | (balance.v != 0)
+    free = driven_speeds(model) | (balance.v != 0)
     locked = {int(k) for k in np.flatnonzero(balance.prescribed & ~free)} | balance.held_indices
     conditions = balance.conditions
     return conditions.changed(locked=conditions.locked | locked) if locked else conditions
@@ -321,7 +322,7 @@ def _check_steady(request: EquilibriumRequest, look: BalanceEvaluation) -> None:
 def _pushed(request: EquilibriumRequest, look: BalanceEvaluation, size: float) -> list[str]:
     """Return notes on the efforts required to keep given velocities without a drive."""
     balance, model = look.balance, request.model
-    given = balance.prescribed & (balance.v != 0) & ~model.driven_speeds()
+    given = balance.prescribed & (balance.v != 0) & ~driven_speeds(model)
     lacking = look.lacking
     return [
         f"{model.speed_names[k]!r} keeps its velocity only with an additional effort of {lacking[k]:.6g}"

@@ -23,7 +23,9 @@ from ..closure.velocity_projection import consistent_velocities
 from ..errors import AssemblyError, ModelError
 from ..linear.inputs import check_fixed_rows
 from ..model import Conditions, Model, SampledControl, State
+from ..model.callbacks import shortest_delay
 from ..model.conditions import followed, parameter_slot, parameter_value
+from ..model.drive_targets import drive_targets, driven_dof, driven_speeds
 from ..numerics.rank import null_space
 from ..simulation.friction.rows import FrictionRows, friction_rows
 from .force_balance import ForceBalance
@@ -112,7 +114,7 @@ def make_request(
     if isinstance(control, SampledControl):
         remedy = "sampled control acts in a run only: give the function itself, which is evaluated in equilibrium"
         raise ModelError(item, "control", control, remedy)
-    if np.isfinite(model.shortest_delay):
+    if np.isfinite(shortest_delay(model)):
         raise ModelError(
             item, "system", model.system.name, "inputs with a da.Delay have no value in equilibrium: remove the delay"
         )
@@ -127,7 +129,7 @@ def make_request(
     holds = dict(hold) if isinstance(hold, Mapping) else dict.fromkeys(as_name_list(hold))
     unknown_names, guesses = _unknown(model, unknown, given, conditions, t, item)
     q, x, paces, notes = _start(model, state, holds, t, item)
-    driven = model.driven_speeds()
+    driven = driven_speeds(model)
     check_fixed_rows(model, [name for name in unknown_names if name not in model.input_names], q, t, f"{item}: unknown")
     columns, held = _held(model, holds, q, driven, item)
     v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
@@ -243,7 +245,7 @@ def _speeds(
     """Return steady velocities (nv,), and masks of given, unknown and dependent ones, such as of wheels."""
     values: dict[str, float] = {}
     given, sought = np.zeros(model.nv, dtype=bool), np.zeros(model.nv, dtype=bool)
-    driven = model.drive_targets(t)[1]
+    driven = drive_targets(model, t)[1]
     for drive in model.joint_drives:
         if drive.level == 1:
             values |= dict(zip(drive.speed_names, drive.given(t)[1].tolist(), strict=True))
@@ -305,7 +307,7 @@ def _resting_drives(model: Model, v: Array, t: float) -> list[str]:
     for drive in model.joint_drives:
         if drive.level != 0:
             continue
-        for k, rate in zip(model.driven_dof(drive), np.atleast_1d(drive.given(t)[1]), strict=True):
+        for k, rate in zip(driven_dof(model, drive), np.atleast_1d(drive.given(t)[1]), strict=True):
             if rate != 0.0 and v[k] == 0.0:
                 notes.append(
                     f"{model.speed_names[k]!r} moves at {rate:.6g} at t = {t:.6g} s; it is held where it is then. For "

@@ -20,6 +20,7 @@ from ..connections.joints import Joint
 from ..connections.joints.custom import CustomJoint
 from ..connections.laws import Polynomial
 from ..errors import ModelError
+from .lookup import coordinate_of, endpoint
 
 if TYPE_CHECKING:
     from .system import System
@@ -42,7 +43,7 @@ def connect(
         raise ModelError(item, "ends", len(ends), f"a {type(element).__name__} has two")
     first, second = ends
     if isinstance(element, Coupling):
-        (a, i), (b, j) = system.coordinate(item, "first", first), system.coordinate(item, "second", second)
+        (a, i), (b, j) = coordinate_of(system, item, "first", first), coordinate_of(system, item, "second", second)
         if (a, i) == (b, j):
             raise ModelError(item, "second", b.name, "a coupling needs two different coordinates")
         system.couplings[name] = CoordinateConnection(name, element, ((a, i), (b, j)))
@@ -51,7 +52,7 @@ def connect(
         raise ModelError(item, "element", element.__name__, f"call it: {element.__name__}()")
     if not isinstance(element, (Joint, Constraint)):
         raise ModelError(item, "element", element, "use an element such as Revolute('z') or Free()")
-    markers = system.endpoint(item, "first", first), system.endpoint(item, "second", second)
+    markers = endpoint(system, item, "first", first), endpoint(system, item, "second", second)
     _check_different_bodies(item, "second", *markers)
     connection = Connection(name, element, *markers)
     system.connections[name] = connection
@@ -75,7 +76,7 @@ def _custom_coupling(system: System, name: str, element: CustomCoupling, ends: t
         wanted = f"its formula has {len(element.coordinates)}: {', '.join(element.coordinates)}"
         raise ModelError(item, "number of coordinates", len(ends), wanted)
     places = tuple(
-        system.coordinate(item, field, end, speeds=not element.needs_position(k))
+        coordinate_of(system, item, field, end, speeds=not element.needs_position(k))
         for k, (field, end) in enumerate(zip(element.coordinates, ends, strict=True))
     )
     if len(set(places)) < len(places):
@@ -93,7 +94,7 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
     if len(ends) != wanted:
         raise _wrong_ends(item, element, ends, wanted, at_joints)
     if at_joints:
-        places = tuple(system.coordinate(item, "first", end) for end in ends)
+        places = tuple(coordinate_of(system, item, "first", end) for end in ends)
         if len(set(places)) < len(places):
             raise ModelError(item, "ends", [joint.name for joint, _ in places], "give different coordinates")
         for joint, coordinate in places:
@@ -102,7 +103,7 @@ def _force(system: System, name: str, element: ForceElement, ends: tuple[Any, ..
                 raise ModelError(item, "first", joint.name, "its coordinate is no angle: use a JointSpring")
         return ForceConnection(name, element, joint_coordinates=places)
     labels = ("first", "second", *(f"end {k}" for k in range(3, wanted + 1)))
-    markers = tuple(system.endpoint(item, label, end) for label, end in zip(labels, ends, strict=False))
+    markers = tuple(endpoint(system, item, label, end) for label, end in zip(labels, ends, strict=False))
     if wanted == 1 and markers[0].body is system.ground:
         raise ModelError(item, "first", markers[0].name, "a load on ground moves nothing; give a marker of a body")
     moving = [marker for marker in markers[1:] if marker.body is not markers[0].body]

@@ -31,6 +31,7 @@ from ..connections.joints import Free, Joint
 from ..connections.joints.modal import ModalCoordinates
 from ..connections.laws import as_law, integrated
 from ..errors import ModelError
+from .lookup import connection_and_part, coordinate_of, endpoint
 
 if TYPE_CHECKING:
     from .system import System
@@ -76,7 +77,7 @@ def _drive(
             "give exactly one of position, speed and acceleration, or rotation with or without position; the rest "
             "follows",
         )
-    found, part = system.connection_and_part(coordinate)
+    found, part = connection_and_part(system, coordinate)
     if found is not None and _is_pose(item, found, part, position, rotation):
         return _drive_pose(system, item, found, part, position, rotation)
     level, law = given[0]
@@ -89,7 +90,7 @@ def _drive(
 
 def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, level: int) -> CoordinateConnection:
     """Return the coupling of a modal coordinate, or of its rate, for a time law."""
-    number = system.coordinate(item, "coordinate", coordinate)[1]
+    number = coordinate_of(system, item, "coordinate", coordinate)[1]
     name = f"{modes.element.coordinate_name(modes.name, number)}.drive"  # type: ignore[union-attr]
     before = system.couplings.get(name)
     if before is not None and before.joint_coordinates == ((modes, number),):
@@ -100,7 +101,7 @@ def _held_mode(system: System, item: str, modes: Connection, coordinate: Any, le
 
 def _single_drive(system: System, item: str, coordinate: Any, level: int, law: Any) -> Drive:
     row = _drivable_row(system, coordinate)
-    connection, place = row or system.coordinate(item, "coordinate", coordinate, speeds=level > 0)
+    connection, place = row or coordinate_of(system, item, "coordinate", coordinate, speeds=level > 0)
     given_law = as_law(law, item=item, field=LEVELS[level])
     element = connection.element
     if isinstance(element, (Constraint, CustomCoupling)):
@@ -203,11 +204,11 @@ def angles_of(system: System, joint: Connection) -> list[Connection]:
 
 def _moved(system: System, item: str, target: Any) -> Marker | None:
     """Return the marker whose motion is prescribed, or None for a connection."""
-    if isinstance(target, str) and system.connection_and_part(target)[0] is None and target in system:
+    if isinstance(target, str) and connection_and_part(system, target)[0] is None and target in system:
         target = system[target]
     if not isinstance(target, (Body, Marker)):
         return None
-    marker = system.endpoint(item, "body", target)
+    marker = endpoint(system, item, "body", target)
     if marker.body is system.ground:
         raise ModelError(item, "body", marker.name, "ground does not move")
     return marker
@@ -218,7 +219,7 @@ def _motion_of(system: System, item: str, marker: Marker, relative_to: Body | Ma
     flexible_body = marker.label is None and marker.body.flexible is not None and not marker.position.any()
     name = f"{marker.body.name if flexible_body else marker.name}.motion"
     old = system.connections.get(name)
-    first = system.endpoint(item, "relative_to", system.ground if relative_to is None else relative_to)
+    first = endpoint(system, item, "relative_to", system.ground if relative_to is None else relative_to)
     if old is not None and isinstance(old.element, Free):
         if relative_to is None or old.first is first:
             return old
@@ -233,7 +234,7 @@ def _drivable_row(system: System, end: Any) -> tuple[Connection | CoordinateConn
     coupling = system.couplings.get(end) if isinstance(end, str) else end
     if isinstance(coupling, CoordinateConnection) and system.couplings.get(coupling.name) is coupling:
         return (coupling, 0) if isinstance(coupling.element, CustomCoupling) else None
-    found, part = system.connection_and_part(end)
+    found, part = connection_and_part(system, end)
     if found is None or not isinstance(found.element, Constraint) or not found.element.drivable:
         return None
     rows = found.element.rows

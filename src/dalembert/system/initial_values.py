@@ -19,6 +19,7 @@ from ..connections.joints import Joint
 from ..connections.joints.custom import CustomJoint
 from ..errors import ModelError
 from ..rotation import quaternion
+from .lookup import connection_and_part, inner_coordinate, own_connection
 
 if TYPE_CHECKING:
     from .system import System
@@ -77,16 +78,16 @@ def set_joint_start(
         return
     if isinstance(connection, Body):
         raise ModelError(f"system {system.name!r}", "body", connection.name, "it is not a body of this system")
-    chain, inner = system.inner_coordinate(connection)
+    chain, inner = inner_coordinate(system, connection)
     if chain is not None:
         places, rates = (None if value is None else {inner: value} for value in (position, speed))
         _start_chain(system, chain, places, rates, bool(guess))
         return
-    owner, part = system.connection_and_part(connection)
+    owner, part = connection_and_part(system, connection)
     if part is not None and owner is not None and isinstance(owner.element, Joint):
         _start_part(system, owner, part, position, speed, bool(guess))
         return
-    found = system.own_connection(connection)
+    found = own_connection(system, connection)
     item = f"initial {found.name!r}"
     joint = found.element
     if isinstance(joint, KinematicChain):

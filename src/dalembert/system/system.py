@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 from uuid import uuid4
 
@@ -17,23 +16,22 @@ from ..bodies.markers import Marker
 from ..bodies.shapes import Shape
 from ..checks import checked, did_you_mean, finite_array, finite_number, one_of, valid_name
 from ..connections.connection import Connection
-from ..connections.constraints.chains import KinematicChain
 from ..connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.constraints.mimic import Mimic
-from ..connections.drive_builder import turns_freely
 from ..connections.drives import Drive
 from ..connections.elements.built_in import ForceConnection, ForceElement
-from ..connections.elements.element import Element
 from ..connections.joints import Joint
-from ..connections.joints.modal import ModalCoordinates
 from ..errors import ModelError
 from ..parameters import Parameter, split
 from ..rotation import unit_vector
 from .connect import connect
+from .copies import copy_system
 from .display import SystemDisplay
-from .drive import angles_of, drive, place_of
+from .drive import drive
 from .initial_values import AttitudeInput, BodyPlacement, Initial, set_body_start, set_joint_start
+from .lookup import GROUND
+from .removal import remove_part
 from .topology import Forest, with_massless_links
 
 if TYPE_CHECKING:
@@ -45,8 +43,6 @@ if TYPE_CHECKING:
     from .topology import Forest
 
 __all__ = ["Initial", "System"]
-
-GROUND = "ground"
 
 _POINT = re.compile(r"^(?P<base>.+)\.at\((?P<numbers>[^()]*)\)$")
 
@@ -96,7 +92,7 @@ class System(SystemDisplay):
         self.placements: dict[str, BodyPlacement] = {}
         self.mimics: dict[str, Mimic] = {}
         self.settings: dict[str, dict[str, Any]] = {}  # of analyses, by verb, as a model file has them
-        self._modal: dict[str, Connection] = {}  # modal coordinates in use, by body
+        self.modal_connections: dict[str, Connection] = {}  # modal coordinates in use, by body
         self.notes: list[str] = []  # data of a model file that could not be used as given
 
     # ---- building
@@ -295,16 +291,6 @@ class System(SystemDisplay):
         """
         set_joint_start(self, connection, position, speed, guess, AttitudeInput(rotation, bryant, euler, angle_rates))
 
-    def inner_coordinate(self, name: Any) -> tuple[Connection | None, str]:
-        """Return the kinematic chain and the index of an inner coordinate such as ``"chain.0.angle"``."""
-        if not isinstance(name, str) or name in self.connections:
-            return None, ""
-        owner, _, inner = name.rpartition(".")
-        owner, _, part = owner.rpartition(".")
-        found = self.connections.get(owner)
-        known = found is not None and isinstance(found.element, KinematicChain)
-        return (found, f"{part}.{inner}") if known else (None, "")
-
     @checked("body", "axes")
     def place(
         self,
@@ -416,45 +402,7 @@ class System(SystemDisplay):
 
     def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
         """Remove a connection, a named marker, or a body with its connections."""
-        item = self[name] if isinstance(name, str) else name
-        if isinstance(item, Connection) and self.connections.get(item.name) is item:
-            del self.connections[item.name]
-            self.initials.pop(item.name, None)
-            self.mimics = {f: m for f, m in self.mimics.items() if item.name not in (f, m.joint)}
-            for coupling in [c for c in self.couplings.values() if item in c.joints]:
-                self.remove(coupling)
-            if (rows := place_of(self, item)) is not None:
-                self.remove(rows)
-            for angle in angles_of(self, item):
-                self.remove(angle)
-            self.forces = {name: f for name, f in self.forces.items() if not f.acts_at(item)}
-            self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
-        elif isinstance(item, CoordinateConnection) and self.couplings.get(item.name) is item:
-            del self.couplings[item.name]
-            self.drives = {name: d for name, d in self.drives.items() if d.connection is not item}
-        elif isinstance(item, ForceConnection) and self.forces.get(item.name) is item:
-            del self.forces[item.name]
-        elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
-            users = [c.name for c in self.connections.values() if item in (c.first, c.second)]
-            users += [f.name for f in self.forces.values() if item in f.ends]
-            if users:
-                raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
-            del item.body.markers[item.label]
-        elif isinstance(item, Body) and self.bodies.get(item.name) is item:
-            for connection in list(self.connections.values()):
-                if item in (connection.first.body, connection.second.body):
-                    self.remove(connection)
-            modes = self._modal.pop(item.name, None)
-            for force in list(self.forces.values()):
-                if any(end.body is item for end in force.ends) or (modes is not None and force.acts_at(modes)):
-                    self.remove(force)
-            for coupling in [c for c in self.couplings.values() if modes in c.joints]:
-                self.remove(coupling)
-            self.initials.pop(item.name, None)
-            self.placements.pop(item.name, None)
-            del self.bodies[item.name]
-        else:
-            raise ModelError(f"system {self.name!r}", "remove", name, "it is not a removable part of this system")
+        remove_part(self, self[name] if isinstance(name, str) else name)
 
     # ---- looking up
 
@@ -494,14 +442,6 @@ class System(SystemDisplay):
             raise ModelError(f"system {self.name!r}", "name", name, "it is a connection: give a body or a marker")
         return found
 
-    @checked("name")
-    def body_called(self, name: str) -> Body:
-        """Return the body of that name, or ground."""
-        if name != GROUND and name not in self.bodies:
-            known = did_you_mean(name, self.bodies) or f"there are {', '.join(map(repr, self.bodies)) or 'none'}"
-            raise ModelError(f"system {self.name!r}", "body", name, f"no body has that name; {known}")
-        return self.ground if name == GROUND else self.bodies[name]
-
     def __contains__(self, name: str) -> bool:
         try:
             self[name]
@@ -511,49 +451,7 @@ class System(SystemDisplay):
 
     def copy(self, name: str | None = None) -> System:
         """Return an independent copy."""
-        new = System(self.name if name is None else name, gravity=self.gravity, planar=self.planar)
-        new.named, new.expressions = dict(self.named), dict(self.expressions)
-        bodies = {id(self.ground): new.ground}
-        for body in self.bodies.values():
-            copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
-            copied.shape, copied.color = body.shape, body.color
-            copied.expressions = dict(body.expressions)
-            copied.flexible = body.flexible
-            copied.visuals = list(body.visuals)
-            new.bodies[body.name] = copied
-            bodies[id(body)] = copied
-        markers: dict[int, Marker] = {}
-
-        def twin(marker: Marker) -> Marker:
-            position, rotation = marker.position.copy(), marker.rotation.copy()
-            return replace(marker, body=bodies[id(marker.body)], position=position, rotation=rotation)
-
-        for body in (self.ground, *self.bodies.values()):
-            for marker in body.markers.values():
-                twin_body = bodies[id(body)]
-                twin_marker = twin(marker)
-                twin_body.markers[str(marker.label)] = markers[id(marker)] = twin_marker
-
-        def twin_of(marker: Marker) -> Marker:
-            return markers.get(id(marker)) or twin(marker)
-
-        for c in self.connections.values():
-            new.connections[c.name] = Connection(c.name, c.element, twin_of(c.first), twin_of(c.second))
-        for g in self.couplings.values():
-            new.couplings[g.name] = CoordinateConnection(g.name, g.element, new._same_places(g.joint_coordinates))
-        for f in self.forces.values():
-            element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
-            ends = tuple(map(twin_of, f.ends))
-            new.forces[f.name] = ForceConnection(f.name, element, ends, new._same_places(f.joint_coordinates))
-        for d in self.drives.values():
-            name = d.connection.name
-            new.drives[d.name] = d.on(new.connections[name] if name in new.connections else new.couplings[name])
-        new.initials = dict(self.initials)
-        new.placements = dict(self.placements)
-        new.mimics = dict(self.mimics)
-        new.settings = {verb: dict(given) for verb, given in self.settings.items()}
-        new.notes = list(self.notes)
-        return new
+        return copy_system(self, System(self.name if name is None else name, gravity=self.gravity, planar=self.planar))
 
     __copy__ = copy
 
@@ -621,99 +519,6 @@ class System(SystemDisplay):
             or name in self.named
         ):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
-
-    def endpoint(self, item: str, field: str, end: Body | Marker | SlenderBody | str) -> Marker:
-        """Return the marker for an end of a connection; `item` and `field` are for errors."""
-        if isinstance(end, str):
-            try:
-                end = self.body_called(end) if end == GROUND or end in self.bodies else self.marker(end)
-            except ModelError as error:
-                raise ModelError(item, field, end, error.remedy) from None
-        end = getattr(end, "start", end)  # of a slender body: its first end
-        if isinstance(end, Body):  # joints attach to the material, not to the frame of reference of the deformation
-            end = end.origin if end.flexible is None else end.at()
-        marker = end
-        if not isinstance(marker, Marker):
-            raise ModelError(item, field, end, "give a body, a marker such as body.at(x, y, z), or a name")
-        body = marker.body
-        if body is not self.ground and self.bodies.get(body.name) is not body:
-            raise ModelError(
-                item, field, marker.name, f"it belongs to another system, not to {self.name!r}, or was removed"
-            )
-        return marker
-
-    def connection_and_part(self, end: Any) -> tuple[Connection | None, str | None]:
-        """Return the connection for a name, and the ending of ``"name.ending"`` if there is one."""
-        part: str | None = None
-        found = self.connections.get(end) if isinstance(end, str) else end
-        if found is None and isinstance(end, str):
-            owner, _, part = end.rpartition(".")
-            found = self.connections.get(owner) or self.modal_coordinates(owner)
-        known = isinstance(found, Connection) and self.connection_called(found.name) is found
-        return (found, part) if known else (None, part)
-
-    @checked("body")
-    def modal_coordinates(self, body: str) -> Connection | None:
-        """Return the modal coordinates of a flexible body as those of a joint; None if it has none."""
-        found = self.bodies.get(body)
-        if found is None or found.flexible is None or not found.flexible.nm:
-            return None
-        known = self._modal.get(body)
-        if known is None or known.first.body is not found:
-            known = Connection(body, ModalCoordinates(count=found.flexible.nm), found.origin, found.origin)
-            self._modal[body] = known
-        return known
-
-    def _same_places(self, places: tuple[tuple[Connection, int], ...]) -> tuple[tuple[Connection, int], ...]:
-        """Return coordinates of another system's connections as those of the same name in this system."""
-        found = [(self.connection_called(joint.name), number) for joint, number in places]
-        return tuple((joint, number) for joint, number in found if joint is not None)
-
-    @checked("name")
-    def connection_called(self, name: str) -> Connection | None:
-        """Return the connection of that name, or the modal coordinates of the flexible body of that name."""
-        return self.connections.get(name) or self.modal_coordinates(name)
-
-    @checked("speeds")
-    def coordinate(self, item: str, field: str, end: Any, *, speeds: bool = False) -> tuple[Connection, int]:
-        """Return joint and index of a coordinate with its own velocity; with `speeds`, of any velocity."""
-        found, part = self.connection_and_part(end)
-        if found is None:
-            remedy = "give a joint's connection, or the name of one of its coordinates"
-            raise ModelError(item, field, end, remedy)
-        joint = found.element
-        names = joint.coordinates if isinstance(joint, Joint) and joint.nq == joint.nv else ()
-        if speeds and isinstance(joint, Joint) and joint.nv:
-            names = joint.speeds
-        if part is None and len(names) == 1:
-            return found, 0
-        if part in names:
-            return found, names.index(part)
-        remedy = "it has no coordinate of its own to couple or drive"
-        if turns_freely(joint):
-            assert isinstance(joint, Joint)
-            rates = ", ".join(f"{found.name}.{name}" for name in joint.speeds)
-            remedy += f"; drive its rotation=, or speeds and accelerations of {rates}"
-        if names:
-            remedy = f"name one of its coordinates: {', '.join(f'{found.name}.{n}' for n in names)}"
-        raise ModelError(item, field, end, remedy)
-
-    def own_connection(self, connection: str | Connection) -> Connection:
-        """Return the connection of a name; raise an error for a connection of another system."""
-        if isinstance(connection, str) and connection not in self:
-            body, dot, ending = connection.rpartition(".")
-            if dot and ending == "free" and body in self.bodies:
-                remedy = (
-                    f"this joint is added when the system is compiled: use place({body!r}, ...), or make it "
-                    f"yourself: connect({connection!r}, Free(), 'ground', {body!r})"
-                )
-                raise ModelError(f"system {self.name!r}", "connection", connection, remedy)
-        found = self[connection] if isinstance(connection, str) else connection
-        if not isinstance(found, Connection) or self.connections.get(found.name) is not found:
-            raise ModelError(
-                f"system {self.name!r}", "connection", connection, "give the name of one of its connections"
-            )
-        return found
 
     def _suggest(self, name: str) -> str:
         known = [GROUND, *self.bodies, *self.connections, *self.couplings, *self.forces]

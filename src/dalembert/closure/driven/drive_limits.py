@@ -16,6 +16,7 @@ from ...connections.drives import Drive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, listed
 from ...model import Model
+from ...model.drive_targets import driven_speeds
 from ...numerics.rank import numerical_rank, singular_values
 from ...numerics.roots import bisect
 from ..assembly import close_loops
@@ -76,7 +77,7 @@ def unreachable_drive(model: Model, t: float, guess: Array, held: dict[str, Any]
         except AssemblyError:
             continue
         limit, q = _farthest(model, t, q, index, requested, {**others, drive.name: None})
-        given = model.driven_speeds(level=0)
+        given = driven_speeds(model, level=0)
         s = singular_values(LoopEquations.of(model, t=t).jacobian(q)[:, ~given])
         if not len(s) or s[min(len(model.independent_rows), len(s)) - 1] > _LOCKED_TOL * max(1.0, s[0]):
             continue  # another drive limits it, not the links

@@ -18,6 +18,7 @@ from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, ModelError, SingularityError
 from ...model import Model, State, as_model
+from ...model.drive_targets import drive_targets, driven_row, driven_speeds
 from ...model.state import StateLike
 from ...numerics.rank import singular_values
 from ...system import System
@@ -150,7 +151,7 @@ def _on_branch(model: Model, t: float, q: Array | None) -> tuple[Array | None, t
         return direct, ()
     if direct is not None:
         step = float(np.abs(model.difference(begin, direct) / loops.column_scales).max(initial=0.0))
-        slack = singular_values(loops.jacobian(begin)[:, ~model.driven_speeds()])
+        slack = singular_values(loops.jacobian(begin)[:, ~driven_speeds(model)])
         if slack.min(initial=np.inf) > _SINGULAR_DISTANCE_FACTOR * step:
             return direct, ()
     if q is None:
@@ -192,7 +193,7 @@ def driven_state_from(
     take start values to positions within the limits of joints, if possible.
     """
     at = driven_positions(model, t, guess, starts, limits=limits)
-    a_given = model.drive_targets(t)[2]
+    a_given = drive_targets(model, t)[2]
     rates = np.where(np.isnan(a_given), 0.0, a_given)
     prescribed = _drive_velocities(model, t)
     try:
@@ -221,7 +222,7 @@ def driven_positions(
     starts = StartValues.of(model) if starts is None else starts
     if guess is None and _angle_branches(model, t) != _angle_branches(model, 0.0):
         guess = _advance_drives(model, t, starts)
-    q_given = model.drive_targets(t)[0]
+    q_given = drive_targets(model, t)[0]
     start = model.initial_state(starts.initials).q if guess is None else guess
     at: Array = np.where(np.isnan(q_given), start, q_given)
     cut = model.compiled.names.cut_q  # a free joint parallel to another connection is cut without a row
@@ -252,7 +253,7 @@ def _check_not_singular(model: Model, q: Array, t: float) -> None:
     """Raise an error at a position in which velocities and accelerations would depend on rounding."""
     if not model.nc or not model.drives:
         return
-    s = singular_values(LoopEquations.of(model, t=t).jacobian(q)[:, ~model.driven_speeds()])
+    s = singular_values(LoopEquations.of(model, t=t).jacobian(q)[:, ~driven_speeds(model)])
     smallest = s[s > 1e-11 * s.max(initial=0.0)].min(initial=np.inf)
     if smallest < SINGULAR_TOL * max(1.0, float(s.max(initial=0.0))):
         raise SingularityError(
@@ -340,4 +341,4 @@ def drive_unit(model: Model, drive: Drive) -> str:
     element = drive.connection.element
     if isinstance(element, Joint):
         return element.speed_units[drive.coordinate]
-    return model.compiled.names.row_units[model.driven_row(drive)]
+    return model.compiled.names.row_units[driven_row(model, drive)]

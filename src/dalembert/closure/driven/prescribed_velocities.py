@@ -9,6 +9,7 @@ import numpy as np
 from ...arrays import Array, BoolArray, IndexArray
 from ...connections.drives import Drive
 from ...model import Model
+from ...model.drive_targets import driven_dof, driven_row
 from ...numerics.rank import numerical_rank, singular_values
 
 __all__ = ["Prescribed"]
@@ -46,10 +47,10 @@ class Prescribed:
         """Return the prescribed velocities and rows of a model."""
         clocks = np.array([unit == "s" for unit in model.compiled.names.speed_units], dtype=bool)
         joints = set(model.joint_drives)
-        indices = {d: tuple(int(f) for f in model.driven_dof(d)) for d in model.joint_drives}
+        indices = {d: tuple(int(f) for f in driven_dof(model, d)) for d in model.joint_drives}
         drives = tuple(d for d in model.drives if d not in joints or not clocks[list(indices[d])].any())
         columns = tuple(indices.get(d, ()) for d in drives)
-        numbers = np.array([-1 if d in joints else model.driven_row(d) for d in drives], dtype=np.intp)
+        numbers = np.array([-1 if d in joints else driven_row(model, d) for d in drives], dtype=np.intp)
         rows = np.zeros(model.nc, dtype=bool)
         rows[numbers[numbers >= 0]] = True
         time = tuple(d for d in model.joint_drives if clocks[list(indices[d])].any())

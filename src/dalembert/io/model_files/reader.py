@@ -15,6 +15,7 @@ from ...checks import NO_EXPRESSION, did_you_mean
 from ...connections.constraints.mimic import Mimic
 from ...errors import DalembertError, FileError
 from ...system import System
+from ...system.lookup import body_called
 from ...units import Dimension, dimension_text, quantity
 from .csv_columns import Columns
 from .dimensions import BODY, PLACE, SETTINGS, START, fits, unit_for
@@ -195,7 +196,7 @@ class _Reader:
             if name != self.system.ground.name and name not in self.system.bodies:
                 remedy = did_you_mean(str(name), self.system.bodies, most=2) or "there is no such body"
                 raise FileError(str(value.positions["body"]), "body", name, remedy)
-            body = self.system.body_called(str(name))
+            body = body_called(self.system, str(name))
             at, rotation, shape, arm = self._frame(value, where)
             if shape is not None:
                 return _carried(body, at, rotation, None, shape, arm)

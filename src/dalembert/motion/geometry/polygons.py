@@ -26,6 +26,7 @@ from ...checks import checked
 from ...connections.joints import Joint
 from ...errors import ModelError
 from ...result import Result
+from ...system.lookup import body_called
 from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion, find_frame, row_of
 
@@ -225,7 +226,7 @@ class _Moment:
 
     def motion(self, body: Body | str) -> RelativeFrameMotion:
         """Return the motion of a body."""
-        body = self._one.require_model().system.body_called(body) if isinstance(body, str) else body
+        body = body_called(self._one.require_model().system, body) if isinstance(body, str) else body
         if body.name not in self._motions:
             self._motions[body.name] = RelativeFrameMotion.of(
                 self._one, body.origin, self._base, rates=1 + self.accelerations

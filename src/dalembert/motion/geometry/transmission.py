@@ -28,10 +28,12 @@ from ...closure.loop_equations import LoopEquations
 from ...closure.named_velocities import NamedVelocities, named_velocities
 from ...errors import ModelError
 from ...model import Model
-from ...model.connection_loads import weightless_loads
+from ...model.connection_loads import second_markers, weightless_loads
+from ...model.drive_targets import driven_row
 from ...numerics.rank import ROW_RANK_TOL
 from ...result import Result
 from ...result.outputs.frames import common_axis
+from ...system.lookup import body_called, connection_and_part
 from .interpolation import Extremes, extremes
 from .kinematic_result import KinematicResult
 from .relative_motion import RelativeFrameMotion
@@ -150,7 +152,7 @@ def transmission_angle(
     source = _input(model, item) if input is None else input
     driven, frame = _driven(model, at, output, body, item)
     loads = balanced_loads(result, source, output, item)[:, model.connection_names.index(at)]
-    second = model.second_markers[at]
+    second = second_markers(model)[at]
     loads = loads if second.body.name == driven else -loads
     moment, force = loads[:, :3], loads[:, 3:]
     size = np.linalg.norm(force, axis=1)
@@ -242,7 +244,7 @@ def _coordinate(model: Model, name: str, field: str, item: str) -> NamedVelociti
 
 def _driven_rows(model: Model) -> BoolArray:
     rows = np.zeros(model.nc, dtype=bool)
-    rows[[model.driven_row(drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
+    rows[[driven_row(model, drive) for drive in model.drives if drive not in set(model.joint_drives)]] = True
     return rows
 
 
@@ -257,7 +259,7 @@ def _driven(model: Model, at: str, output: str, body: str | None, item: str) -> 
     """Return the driven body, and the body that guides it."""
     connection = model.system.connections[at]
     ends = [marker.body.name for marker in (connection.first, connection.second)]
-    joint = model.system.connection_and_part(output.removesuffix(".position").removesuffix(".speed"))[0]
+    joint = connection_and_part(model.system, output.removesuffix(".position").removesuffix(".speed"))[0]
     guides = [] if joint is None else [marker.body.name for marker in (joint.first, joint.second)]
     if body is not None and body not in ends:
         raise ModelError(item, "body", body, f"give one of those that {at!r} connects: {ends[0]!r} or {ends[1]!r}")
@@ -275,7 +277,7 @@ def _velocity(result: Result, driven: str, frame: str, point: Array) -> Array:
     Where it is zero, its rate.
     """
     system = result.require_model().system
-    first, second = (RelativeFrameMotion.of(result, system.body_called(name).origin) for name in (driven, frame))
+    first, second = (RelativeFrameMotion.of(result, body_called(system, name).origin) for name in (driven, frame))
     v = first.velocity_at(point) - second.velocity_at(point)
     speed = np.linalg.norm(v, axis=1)
     still = speed <= 1e-9 * np.nanmax(speed, initial=0.0)

@@ -14,6 +14,7 @@ from ...closure.assembly import assemble
 from ...closure.named_velocities import named_velocities
 from ...errors import AssemblyError, ModelError
 from ...model import Model
+from ...model.drive_targets import drive_targets
 from .equations import IkEquations
 
 __all__ = ["ITEM", "begin_from", "metric_of", "posture_of"]
@@ -70,7 +71,7 @@ def begin_from(
         _check_limits(model, reach, starts)
     clocks = [k for k, name in enumerate(model.compiled.names.speed_units) if name == "s"]
     if clocks:
-        given_q = model.drive_targets(reach.t)[0]
+        given_q = drive_targets(model, reach.t)[0]
         starts = np.where(np.isnan(given_q), starts, given_q)
     return starts, tuple(notes), several
 

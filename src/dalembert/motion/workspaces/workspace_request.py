@@ -22,6 +22,7 @@ from ...model import Model, as_model
 from ...numerics.rank import null_space
 from ...rotation import as_rotation_matrix, axis_angle, quaternion_from_matrix
 from ...system import System
+from ...system.lookup import endpoint
 from .grid_sweep import WorkspaceSweep
 from .reachable_workspace import Workspace
 
@@ -171,9 +172,9 @@ def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
     item = "workspace"
     carried = model.system.copy()
     if isinstance(target, str):
-        marker = carried.endpoint(item, "target", target)
+        marker = endpoint(carried, item, "target", target)
     elif isinstance(target, Body):
-        marker = carried.endpoint(item, "target", target.name)
+        marker = endpoint(carried, item, "target", target.name)
     elif isinstance(target, Marker):
         body = carried.bodies.get(target.body.name)
         if body is None:
@@ -191,7 +192,7 @@ def _led(model: Model, target: str | Body | Marker) -> tuple[System, str, str]:
     carried.initials.clear()
     for k, body_name in enumerate(model.body_names):
         carried.place(body_name, position=p[k], rotation=R[k])
-    given = model.pose(model.system.endpoint(item, "target", marker.name) if isinstance(target, str) else target, at)
+    given = model.pose(endpoint(model.system, item, "target", marker.name) if isinstance(target, str) else target, at)
     drives = carried.drive(marker, position=tuple(given.position), rotation=given.rotation)
     drive = drives[0] if isinstance(drives, tuple) else drives
     connection = drive.connection

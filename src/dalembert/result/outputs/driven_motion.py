@@ -16,6 +16,7 @@ import numpy as np
 
 from ...arrays import Array, BoolArray
 from ...errors import ModelError, SingularityError
+from ...model.drive_targets import driven_speeds
 from ...model.driven_kinematics import KinematicSweep, rates_at
 from ...numerics.rank import ROW_RANK_TOL, STEP_RANK_TOL, null_space, pseudo_inverse
 from .motion import Motion
@@ -93,7 +94,7 @@ class PrescribedMotion(Motion):
         """Return (1) where masses are missing; redundant rows share by least norm."""
         model, a = self.model, self.part("a")
         needed = model._required_forces(self.q, self.v, a, t=self.t, x=self.x)
-        driven = model.driven_speeds()
+        driven = driven_speeds(model)
         found: dict[str, Array] = {
             "lam": np.zeros((len(self), model.nc)),
             "constraint_effort": np.zeros((len(self), model.nv)),

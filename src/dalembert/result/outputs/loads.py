@@ -15,6 +15,7 @@ from ...connections.elements.built_in import ForceConnection
 from ...connections.elements.element import Element
 from ...connections.joints import Joint
 from ...model import Model
+from ...model.drive_targets import driven_row
 from ...model.undetermined_efforts import undetermined_multipliers
 from .chain_coordinates import inner_output, inner_quantities
 from .line_elements import line_output, line_quantities
@@ -71,7 +72,7 @@ def constraint_output(model: Model, loop_constraint: Connection, quantity: str, 
     drive = drives[0]
     unit = "N m" if rows[drive.coordinate] == "angle" else "N"
     meaning = f"effort of the drive of constraint {drive.name!r}, along the driven quantity"
-    output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), model.driven_row(drive)
+    output, at = number(name, unit, meaning, lambda m: m.effort(drive), "dynamics"), driven_row(model, drive)
 
     def unique(m: Motion) -> BoolArray:
         return np.array([not undetermined_multipliers(model, q, t)[at] for q, t in zip(m.q, m.t.tolist(), strict=True)])

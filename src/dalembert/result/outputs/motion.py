@@ -15,6 +15,7 @@ from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model
+from ...model.drive_targets import driven_dof, driven_row
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
@@ -207,10 +208,10 @@ class Motion:
         """Return the effort of a drive, (n,) N m or N, for a pose (n, k): effort times driven rate is its power."""
         element, model = drive.connection.element, self.model
         if isinstance(element, Joint):
-            places = model.driven_dof(drive)
+            places = driven_dof(model, drive)
             effort: Array = self.part("tau")[:, places] - self.part("applied")[:, places]
             return effort if isinstance(drive, PoseDrive) else effort[:, 0]
-        effort = self.part("lam")[:, model.driven_row(drive)].copy()
+        effort = self.part("lam")[:, driven_row(model, drive)].copy()
         if isinstance(element, AxisAngle):  # the multiplier belongs to the residual, which is a cosine
             effort *= [element.target(drive.law(t)[0], 1.0, 0.0)[1] for t in self.t.tolist()]
         return effort

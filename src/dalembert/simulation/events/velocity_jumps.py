@@ -12,6 +12,7 @@ from ...arrays import Array
 from ...errors import AssemblyError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions
+from ...model.drive_targets import constraint_targets, drive_targets, row_gaps
 from ...numerics.rank import ROUNDOFF_RANK_TOL
 
 __all__ = [
@@ -31,7 +32,9 @@ def check_closed(conditions: Conditions, connection: str, q: Array, t: float, be
     """Refuse to switch on a constraint that is open by more than `MAX_OPEN_LOOP`."""
     model = conditions.model
     mine = np.array([name == connection for name in model.constraint_connections]) & model.holonomic
-    wide = np.abs(model.apart(model.constraint_residual(q, t=t), model.constraint_targets(t)[0]))[mine].max(initial=0.0)
+    wide = np.abs(row_gaps(model, model.constraint_residual(q, t=t), constraint_targets(model, t)[0]))[mine].max(
+        initial=0.0
+    )
     if wide > MAX_OPEN_LOOP and because:
         raise AssemblyError(f"at t = {t:.6g} s {connection!r} would be open by {wide:.3g} m or rad: {because}")
     if wide > MAX_OPEN_LOOP:
@@ -60,7 +63,7 @@ def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Ar
         return np.zeros((0, model.nv)), np.zeros(0)
     on = conditions.active_rows()
     P = model.constraint_jacobian(q, t=t) * on[:, None]
-    rates: Array = (model.constraint_targets(t)[1] - model.constraint_drift(q, t=t)) * on
+    rates: Array = (constraint_targets(model, t)[1] - model.constraint_drift(q, t=t)) * on
     return P, rates - P @ v
 
 
@@ -70,7 +73,7 @@ def velocities_after_jump(
     """Return the velocities after an impulse (nv,) N m s or N s, which satisfy all active rows, locks and drives."""
     model = conditions.model
     held = conditions.velocity_prescribed
-    prescribed = model.drive_targets(t)[1]
+    prescribed = drive_targets(model, t)[1]
     jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
     applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
     P, missing = loop_rates(conditions, q, v, t)

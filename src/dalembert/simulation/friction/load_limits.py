@@ -20,6 +20,7 @@ from ...connections.elements.signals import Reaction, parts_in
 from ...connections.joints import Joint
 from ...errors import ModelError, SingularityError
 from ...model import Conditions, SelfStress
+from ...model.connection_loads import second_markers
 from ..events.events import EventContext
 from .modes import Modes
 from .rows import FrictionRows
@@ -152,7 +153,7 @@ def undetermined_friction(rows: FrictionRows, now: EventContext) -> list[str]:
     model = rows.model
     if not model.nc or not rows.has_load_friction.any():
         return []
-    markers = model.second_markers
+    markers = second_markers(model)
     varies = SelfStress(model, now.q, t=now.t).varies(
         np.array([model.pose(m, now.q).rotation for m in markers.values()])
     )

@@ -13,6 +13,7 @@ from ...arrays import Array
 from ...checks import did_you_mean
 from ...errors import ModelError
 from ...model import ControlSequence, Model
+from ...model.drive_targets import driven_dof
 
 __all__ = ["Channels", "control_channels"]
 
@@ -166,7 +167,7 @@ def _targets(model: Model, name: Any) -> list[str]:
         )
         near = did_you_mean(name, known) or f"known are: {', '.join(map(repr, known[:12])) or 'none'}"
         raise ModelError("rollout", "control", name, remedy if cut else near)
-    driven = {model.speed_names[dof] for drive in model.joint_drives for dof in model.driven_dof(drive)} & set(found)
+    driven = {model.speed_names[dof] for drive in model.joint_drives for dof in driven_dof(model, drive)} & set(found)
     if driven:
         raise ModelError(
             "rollout", "control", name, f"{sorted(driven)[0]!r} is driven: a joint force has no effect there"

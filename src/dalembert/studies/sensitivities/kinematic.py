@@ -25,6 +25,7 @@ from ...closure.loop_equations import LoopEquations
 from ...errors import GradientError, ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
+from ...model.drive_targets import constraint_targets, drive_targets, driven_dof, driven_row, driven_speeds
 from ...model.driven_kinematics import rates_at
 from ...motion import kinematics
 from ...motion.kinematic_request import make_request
@@ -114,7 +115,7 @@ class KinematicDerivatives:
         if drive is None or drive.level <= (field == "speed"):
             remedy = "it is no parameter of the system; start values matter for drives of velocity or acceleration only"
             raise ModelError("sensitivity", "by", name, f"{remedy}, else they only select the branch")
-        place = model.driven_dof(drive)[0]
+        place = driven_dof(model, drive)[0]
         now = float((self.result.v if field == "speed" else self.result.q)[0, place])
 
         def perturbed(h: float) -> Model:
@@ -145,7 +146,7 @@ class KinematicDerivatives:
             gaps = [other.constraint_residual(q, t=t) for other in models]
             if direction.drives and any(not drive.of_joint for drive in model.drives):
                 gaps = [
-                    gap - np.stack([other.constraint_targets(float(time))[0] for time in t])
+                    gap - np.stack([constraint_targets(other, float(time))[0] for time in t])
                     for gap, other in zip(gaps, models, strict=True)
                 ]
             right = -differences(gaps, step)
@@ -162,10 +163,10 @@ class KinematicDerivatives:
         model = self.request.model
         for drive in model.drives:
             if drive.name == name and drive.of_joint:
-                given[:, model.driven_dof(drive)] = 1.0
+                given[:, driven_dof(model, drive)] = 1.0
                 return
             if drive.name == name:
-                element, row = drive.connection.element, model.driven_row(drive)
+                element, row = drive.connection.element, driven_row(model, drive)
                 right[:, row] = [element.target(drive.law(float(time))[0], 1.0, 0.0)[1] for time in self.t]  # type: ignore[union-attr]
                 return
         raise ModelError("sensitivity", "by", name, "the driven joint has no single value: name a parameter")
@@ -173,7 +174,7 @@ class KinematicDerivatives:
     def _known(self) -> BoolArray:
         """Return the mask (nv,) of driven or fixed degrees of freedom."""
         model = self.request.model
-        known = np.array(model.driven_speeds(), dtype=bool)
+        known = np.array(driven_speeds(model), dtype=bool)
         held = undeformed(model)
         if held is not None:
             known[list(held.locked)] = True
@@ -184,7 +185,7 @@ class KinematicDerivatives:
         model = self.request.model
         q = self.q.copy()
         for row, time in enumerate(self.t):
-            asked_for = other.drive_targets(float(time))[0]
+            asked_for = drive_targets(other, float(time))[0]
             given = ~np.isnan(asked_for)
             q[row, given] = asked_for[given]
         return np.asarray(model.difference(self.q, q))

@@ -14,6 +14,7 @@ from ...arrays import Array
 from ...checks import checked
 from ...errors import GradientError, IntegrationError, ModelError
 from ...model import Model, SampledControl, as_model
+from ...model.callbacks import shortest_delay
 from ...result import Result
 from ...simulation import Event, simulate
 from ...simulation.events.discontinuity_times import discontinuity_sources, discontinuity_times_until
@@ -329,9 +330,9 @@ def _check_memory(model: Model, settings: Mapping[str, Any]) -> None:
     if settings.get("control_period") is not None or isinstance(settings.get("control"), SampledControl):
         remedy = "derivatives of sampled values are not supported: use continuous control, or da.sweep"
         raise ModelError("sensitivity", "control", "sampled", remedy)
-    if np.isfinite(model.shortest_delay):
+    if np.isfinite(shortest_delay(model)):
         remedy = "derivatives of past states are not supported: replace the delay by a lag state, or use da.sweep"
-        raise ModelError("sensitivity", "inputs with a da.Delay", f"{model.shortest_delay:.6g} s", remedy)
+        raise ModelError("sensitivity", "inputs with a da.Delay", f"{shortest_delay(model):.6g} s", remedy)
 
 
 def _check_discontinuity_times(model: Model, directions: Sequence[ParameterDirection]) -> None:
