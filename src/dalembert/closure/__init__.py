@@ -19,10 +19,12 @@ any Equations, coordinates held        `scaled_equations.ScaledEquations`
 these with stops, a plane, a sphere    `scaled_equations.ExtendedEquations`
 rows of all loop constraints           `loop_equations.LoopEquations`
 these with targets and limits          `loop_solver.LoopSolver` (rows: `limit_rows`, `starts.coordinate_targets`)
-inverse kinematics                     `motion.ik.equations.IkEquations`: rows by the core, one target per start
 equilibrium under a varied load        `statics.load_continuation.LoadedEquations`
-states: loops, drives, locks           `linear.state_constraints.StateConstraints`: masks of LoopEquations
 =====================================  ======================================================================
+
+Two classes are no `ScaledRows`, because their problems differ. `motion.ik.equations.IkEquations` has other rows for
+each target of a batch, inequalities and bounds. `linear.state_constraints.StateConstraints` selects active rows of
+`LoopEquations` and prescribed DOF; it has no residual of its own.
 
 Solvers: `projection` (the nearest closed configuration, by Newton's method), `numerics.least_squares`
 (Levenberg-Marquardt from far away), `position_solver` (Newton's method with a choice of factorizations, for users),

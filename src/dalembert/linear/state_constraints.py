@@ -23,6 +23,8 @@ CONSTRAINT_TOL = 1e-6  # scaled residual beyond which a state violates a row
 class StateConstraints:
     """Constraints on a state under given conditions at a time.
 
+    This is a selection of rows and DOF, not a `ScaledRows` with a residual of its own; `of_positions` is one.
+
     Attributes
     ----------
     held : (nc,) bool

@@ -121,8 +121,12 @@ class Result(ResultDisplay, ResultExport, Answer):
         if n == 0 or not np.isfinite(self.t).all() or not self._in_order():
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.conditions = conditions
-        self.q = _frozen("q", q, (n, len(self.labels.coordinates)))
-        self.v = _frozen("v", v, (n, len(self.labels.speeds)))
+        if labels is not None:
+            nq, nv = len(labels.coordinates), len(labels.speeds)
+        else:
+            assert model is not None
+            nq, nv = model.nq, model.nv
+        self.q, self.v = _frozen("q", q, (n, nq)), _frozen("v", v, (n, nv))
         states = np.zeros((n, 0 if model is None else model.nx)) if x is None else np.asarray(x)
         self.x = _frozen("x", states, (n, states.shape[-1] if model is None else model.nx))
         if status not in _STATUS:

@@ -35,6 +35,9 @@ __all__ = ["IkEquations"]
 class IkEquations:
     """Rows of one inverse kinematics problem.
 
+    They are no `ScaledRows`: each member of a batch has rows of its own target, limits of cut joints are inequalities,
+    and steps are bounded, so that residual and Jacobian need the number of the target and the active rows as well.
+
     Attributes
     ----------
     model : Model
