@@ -1,4 +1,4 @@
-"""What stands around the core: events and control in Python, delays, batches of loops, pictures and pages.
+"""Costs outside the core: events and control in Python, delays, batches of loops, pictures and pages.
 
     python bench/around.py [--rounds 3]
 

@@ -1,4 +1,4 @@
-"""Where mechanisms can go: circuits, all ways to assemble, workspace maps.
+"""Cost of searches of configurations: circuits, all ways to assemble, workspace maps.
 
 python bench/circuits.py
 """

@@ -1,4 +1,4 @@
-"""What elements cost: laws of the library, expressions, compiled and Python functions, per element and evaluation.
+"""Cost of elements: laws of the library, expressions, compiled and Python functions, per element and evaluation.
 
 Run ``python bench/elements.py``. Times are processor time, minima over interleaved rounds; ratios count, machines are
 noisy. The batch is measured in lanes and threads against the same model without elements.

@@ -1,4 +1,4 @@
-"""What flexible bodies cost: by number of bodies, by number of modes, beside the mass matrix and a dense solution.
+"""Cost of flexible bodies: by number of bodies, by number of modes, beside the mass matrix and a dense solution.
 
     python bench/flexible.py [--quick] [--json out.json]
 

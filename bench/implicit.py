@@ -1,4 +1,4 @@
-"""What a step of the implicit methods costs, by number of bodies, beside an explicit one.
+"""Cost of a step of the implicit methods, by number of bodies, beside an explicit one.
 
     python bench/implicit.py [--quick] [--json out.json]
 

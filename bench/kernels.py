@@ -67,7 +67,7 @@ class State:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is measured: a system, single calls (states = 1) or batches, and the number of threads."""
+    """A measurement: a system, single calls (states = 1) or batches, and the number of threads."""
 
     model: str
     dofs: int

@@ -1,4 +1,4 @@
-"""What equilibria, linear equations, modes, Campbell diagrams, other numbers and inverse dynamics cost.
+"""Costs of equilibria, linear equations, modes, Campbell diagrams, other numbers and inverse dynamics.
 
     python bench/linear.py [--quick] [--json out.json]
 

@@ -1,4 +1,4 @@
-"""Where and with what a measurement was made."""
+"""Machine and versions of a measurement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reading a result costs beside the simulation that made it: every output of several systems, and two plots.
+"""Cost of reading a result beside the simulation that made it: every output of several systems, and two plots.
 
     python bench/outputs.py [--rounds 5]
 

@@ -1,4 +1,4 @@
-"""What the benchmarks have in common: what they are asked, on which machine, and where their numbers go."""
+"""Shared parts of the benchmarks: options, description of the machine, output of numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How our costs grow with the number of bodies; what it costs to build, to compile and to import.
+"""Growth of costs with the number of bodies; costs of building, compilation and import.
 
     python bench/scaling.py [--quick] [--json out.json]
 

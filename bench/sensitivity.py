@@ -1,4 +1,4 @@
-"""What derivatives of a run cost, in simulations: by 8 numbers forwards, by 50 with the output followed back.
+"""Cost of derivatives of a run, in simulations: by 8 numbers forwards, by 50 with the output followed back.
 
     python bench/sensitivity.py [--quick] [--json out.json]
 

@@ -1,4 +1,4 @@
-"""What the stepper itself costs, as a part of the evaluations that it asks for."""
+"""Cost of the stepper itself, relative to its evaluations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What monitoring of switching functions costs: contacts that stay open, beside smooth forces of the same size.
+"""Cost of monitoring switching functions: contacts that stay open, beside smooth forces of the same size.
 
     python bench/switching.py [--rounds 9]
 

@@ -27,7 +27,7 @@ __all__ = ["Convention", "Coordinates"]
 
 @dataclass(frozen=True)
 class Convention:
-    """How an engine writes a free joint; spherical joints follow where they apply.
+    """Convention of an engine for a free joint; spherical joints follow where they apply.
 
     Attributes
     ----------

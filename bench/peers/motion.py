@@ -1,4 +1,4 @@
-"""What simulations by other engines have in common: a run that can be timed, and the state it ends in."""
+"""Shared parts of simulations by other engines: a run that can be timed, and the state it ends in."""
 
 from __future__ import annotations
 

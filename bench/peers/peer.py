@@ -1,4 +1,4 @@
-"""What every peer offers: results in dalembert's coordinates, and bare calls to be timed."""
+"""Interface of a peer: results in dalembert's coordinates, and bare calls to be timed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// What each kernel takes and gives, as Python sees it: one row per method.
+// Arguments and results of each kernel in Python: one row per method.
 #pragma once
 
 #include "bind/arrays.hpp"

@@ -1,4 +1,4 @@
-// What closes loops, as rows between frames A and B on bodies of the trees.
+// Loop constraints, as rows between frames A and B on bodies of the trees.
 //
 // A row is a load [R_WA g_w; R_WA g_v] at the origin of B (constraints/rows.hpp): it acts on B's body, and its
 // opposite, at the same point, on A's. So a row of the Jacobian P is the load times the motions of the degrees of

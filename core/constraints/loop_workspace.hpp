@@ -1,4 +1,4 @@
-// What the two ways of solving for loops share: workspace, how a loop constraint's rows spread over its trees, how the
+// Shared parts of the two solutions for loops: workspace, how a loop constraint's rows spread over its trees, how the
 // trees respond, and by how much the rows are missed. Equation numbers are those of constraints/loop_dynamics.hpp.
 //
 // For numbers, W rows of a loop constraint are carried through the trees at once; for packs, each row by itself, with a

@@ -1,4 +1,4 @@
-// What rows of closures are made of: equations between two frames A and B.
+// Elementary rows of loop constraints: equations between two frames A and B.
 //
 // With R, p the pose of B in A and omega, v its velocity seen from A, in axes of A (Sol 1983, (5.3.5)-(5.3.15), with
 // the term that (5.3.14) omits, erratum: alpha seen from A is alpha_B - alpha_A - omega_A x omega):

@@ -1,4 +1,4 @@
-// What the evaluation of elements needs besides positions and velocities.
+// Inputs of the evaluation of elements besides positions and velocities.
 #pragma once
 
 #include "elements/law_branches.hpp"

@@ -1,4 +1,4 @@
-// What elements measure, and what their forces do.
+// Measures of elements, and the loads of their forces.
 //
 //     place       p of B in A            rate: velocity seen from A              force on B
 //     attitude    rotation vector of B   rate: angular velocity seen from A      moment on B

@@ -1,4 +1,4 @@
-// What single states and SIMD batches of a kernel share: templates on the scalar that evaluate it, and the entry points
+// Shared parts of single states and SIMD batches of a kernel: templates on the scalar that evaluate it, and the entry points
 // of one instruction set, behind kernels/kernels.hpp.
 #pragma once
 

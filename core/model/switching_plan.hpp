@@ -1,4 +1,4 @@
-// What follows from the tables of a model for switching functions: where tables of numbers break, at which numbers laws
+// Switching functions that follow from the tables of a model: where tables of numbers break, at which numbers laws
 // change branches, and which elements have to be looked at along a step (system/switching.hpp).
 #pragma once
 

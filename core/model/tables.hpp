@@ -1,4 +1,4 @@
-// What a model is made from: rows that the description fills in, and what follows from them. Owns everything that
+// Tables of a model: rows that the description fills in, and derived ones. Owns everything that
 // ModelData points to.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a run brings into a lane of a SIMD batch: its state and its parameters.
+// State and parameters of a run in a lane of a SIMD batch.
 #pragma once
 
 #include "model/parameter_maps.hpp"

@@ -22,7 +22,7 @@ PrescribedDofs prescribed_dofs(const ModelData &m, const std::vector<std::int32_
   marks.cut_velocity.assign(std::all_of(locked.begin(), locked.end(), in_tree) ? 0 : std::size_t(m.cut_nv), 0);
   for (const std::int32_t f : locked) {
     if (f < 0 || f >= m.nv + m.cut_nv)
-      throw std::invalid_argument("a locked freedom is out of range");
+      throw std::invalid_argument("a locked DOF is out of range");
     if (f >= m.nv)
       marks.cut_velocity[std::size_t(f - m.nv)] = 1;
     else

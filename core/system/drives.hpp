@@ -1,4 +1,4 @@
-// What drives demand of coordinates and of constraint rows.
+// Values that drives prescribe for coordinates and constraint rows.
 #pragma once
 
 #include "elements/time_laws.hpp"

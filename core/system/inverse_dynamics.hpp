@@ -1,4 +1,4 @@
-// What a given motion needs: joint forces beside those of elements, and the loads that connections pass on in it.
+// Inverse dynamics of a given motion: joint forces beside those of elements, and the loads that connections pass on in it.
 //
 // Where elements take loads z that connections transmit, these follow from the motion and from the elements themselves,
 // z = T(z); they are found by going round, and are not finite where that does not settle.

@@ -1,4 +1,4 @@
-// How the recursions use a joint, whatever its kind: where its frame is, and products with its motion map.
+// Interface of joints of any kind for the recursions: pose of the frame, products with the motion map.
 #pragma once
 
 #include "flexible/body.hpp"

@@ -1,4 +1,4 @@
-// What users look at: motion of bodies, frames and points in the world, energy, momentum, joint loads.
+// Outputs of a tree: motion of bodies, frames and points in the world, energy, momentum, joint loads.
 //
 // The frame map from F to the user's body frame B is applied here and in subtract_loads only.
 #pragma once

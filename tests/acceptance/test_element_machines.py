@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
 
 
 def numbers_of(name: str) -> dict[str, Any]:
-    """What an example has computed, without its pictures."""
+    """Return the numbers that an example computed, without its pictures."""
     return runpy.run_path(str(FOLDER / f"{name}.py"), run_name=name)
 
 

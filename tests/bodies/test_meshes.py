@@ -229,7 +229,7 @@ URDF = """<robot name="arm"><link name="base"/>
 
 
 def drawn(system: da.System, body: str) -> Any:
-    """What a picture has of a body, as corners (k, 3) m."""
+    """Return the drawn polygon of a body, as corners (k, 3) m."""
     figure = next(b for b in Scene(system.compile()).bodies if b.name == body)
     return np.concatenate([solid.corners for solid in figure.solids]) if figure.solids else None
 

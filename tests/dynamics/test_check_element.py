@@ -1,4 +1,4 @@
-"""What `check_element` finds in laws that are fit and in laws that are not."""
+"""Findings of `check_element` for valid and for invalid laws."""
 
 from __future__ import annotations
 

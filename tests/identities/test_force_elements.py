@@ -48,7 +48,7 @@ def value(law: Any, t: float) -> float:
 
 
 class Oracle:
-    """What the force elements of a tree do, one after the other, by Jacobians of markers."""
+    """Forces of the elements of a tree, one after the other, by Jacobians of markers."""
 
     def __init__(self, model: da.Model, t: float, q: Array, v: Array) -> None:
         self.tau = np.zeros(model.nv)  # at coordinates

@@ -1,4 +1,4 @@
-"""What is refused, and in which words: every argument of every kernel of the system as described."""
+"""Errors for wrong arguments, and their messages: every argument of every kernel of the system as described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is worked out once for a model belongs to that model and goes with it."""
+"""Values cached per model belong to that model and are freed with it."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ SYSTEMS: dict[str, tuple[Callable[..., da.System], str]] = {
 
 
 def start_of(model: da.Model) -> da.State:
-    """Where a run begins: on its loops."""
+    """Return the start of a run, with loops closed."""
     first = da.simulate(model, 1e-3)
     return da.State(q=first.q[0], v=first.v[0])
 

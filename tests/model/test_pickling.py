@@ -1,4 +1,4 @@
-"""What travels: models, results and errors through pickle and copy, into other processes; what stays with a model."""
+"""Models, results and errors through pickle and copy, into other processes; what stays with a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is left of the bounds of rows that hold each other: as other solvers find it."""
+"""Remaining margins of coupled bounds, compared with other solvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a single element measures and gives at many states, in NumPy; the core does all of them at once."""
+"""Measures and forces of a single element at many states, in NumPy; the core does all of them at once."""
 
 from __future__ import annotations
 

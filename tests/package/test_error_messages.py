@@ -1,4 +1,4 @@
-"""What goes wrong is said as what it is: numbers too large, lack of memory, deep formulas, private doors."""
+"""Error messages name the cause: numbers too large, lack of memory, deep formulas, private doors."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What goes into distributions: licence texts of everything that is bundled, and the viewer's page."""
+"""Contents of distributions: licence texts of everything that is bundled, and the viewer's page."""
 
 from __future__ import annotations
 

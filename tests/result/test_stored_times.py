@@ -1,4 +1,4 @@
-"""What happened between stored times counts: energies, whole turns, events that come faster than steps."""
+"""Quantities between stored times are included: energies, whole turns, events that come faster than steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What actuators can give at a joint, all together."""
+"""Joint limit of the total effort of all actuators."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a run is asked for is what happens, also when it goes on: later, elsewhere, from a state, or not at all."""
+"""A run fulfils its request, also when it is continued: later, elsewhere, from a state, or not at all."""
 
 from __future__ import annotations
 

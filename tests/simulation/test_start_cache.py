@@ -1,4 +1,4 @@
-"""What only the model decides about a start is worked out once; what else decides is looked at in every run."""
+"""Parts of a start that depend on the model only are cached; the others are evaluated in every run."""
 
 import numpy as np
 from systems.pendulums import rod_pendulum

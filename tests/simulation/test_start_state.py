@@ -1,4 +1,4 @@
-"""Where runs begin: values that hold, places of bodies, what cannot be met and is said."""
+"""Start states: given values, placed bodies, notes on values that cannot be met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where systems rest: against closed forms, least energies by SciPy, and motions that die away."""
+"""Equilibria of systems: against closed forms, least energies by SciPy, and motions that die away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the core reads off a joint that closes a loop, given the motion of its second marker in the first."""
+"""Coordinates and rates of a cut joint, given the motion of its second marker in the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a tree of bodies is at rest, by Newton's method on its accelerations."""
+"""Equilibria of a tree of bodies, by Newton's method on its accelerations."""
 
 from __future__ import annotations
 

@@ -623,7 +623,7 @@ def flexible_arm() -> tuple[da.System, Array]:
 
 
 def node_positions(model: Any, body: da.Body, q: Array) -> Array:
-    """Where the kernels put the nodes of a flexible body."""
+    """Return the positions of the nodes of a flexible body by the kernels."""
     assert body.flexible is not None
     return np.array([model.pose(body.at(node=k), q).position for k in range(body.flexible.n)])
 

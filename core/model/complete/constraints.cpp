@@ -117,7 +117,7 @@ void complete_loop_constraints(Tables &t, ModelData &m, std::vector<std::int64_t
           continue;
         t.coupling_index[j] = count_of(t.support.size());
         require(within(part.dof, 0, m.nv) && (constraint.program >= 0 || t.coordinate[std::size_t(part.dof)] >= 0),
-                "a coupled freedom has no coordinate of its own");
+                "a coupled DOF has no coordinate of its own");
         t.support.push_back(part.dof);
         t.support_factor.push_back(part.factor);
         ends.push_back(body_of[std::size_t(part.dof)]);

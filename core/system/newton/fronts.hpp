@@ -1,4 +1,4 @@
-// What elimination and solution by fronts share. Numbers of equations are those of system/newton/newton.hpp.
+// Shared parts of elimination and solution by fronts. Numbers of equations are those of system/newton/newton.hpp.
 #pragma once
 
 #include "system/newton/newton.hpp"

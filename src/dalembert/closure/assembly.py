@@ -260,16 +260,20 @@ def close_loops(
     preferred, wanted = _hold(model, prefer)
     wanted += placed
     guess = closure.guess(_with_target_values(model, _with_target_values(model, guess, prefer), fixed))
-    hopes = SoftTargets(model, guess, preferred & ~held, wanted, closure.loops) if preferred.any() or wanted else None
+    preferences = (
+        SoftTargets(model, guess, preferred & ~held, wanted, closure.loops) if preferred.any() or wanted else None
+    )
 
     def found_by(equations: LoopSolver) -> SolverOutcome:
         outcome = (
-            _close_meeting_preferences(equations, guess, held, hopes, random, starts) if hopes is not None else None
+            _close_meeting_preferences(equations, guess, held, preferences, random, starts)
+            if preferences is not None
+            else None
         )
-        if placed and hopes is not None and outcome is not None and not outcome.closed:
-            outcome = nearest_closure(equations, guess, held, hopes, placed, random)
+        if placed and preferences is not None and outcome is not None and not outcome.closed:
+            outcome = nearest_closure(equations, guess, held, preferences, placed, random)
         if outcome is None or not outcome.closed:
-            outcome = equations.close(guess, held, random, starts=starts, wishes=hopes, insist=insist)
+            outcome = equations.close(guess, held, random, starts=starts, preferences=preferences, insist=insist)
         return outcome
 
     outcome = found_by(closure)
@@ -290,13 +294,13 @@ def _close_meeting_preferences(
     closure: LoopSolver,
     guess: Array,
     held: BoolArray,
-    hopes: SoftTargets,
+    preferences: SoftTargets,
     random: np.random.Generator,
     starts: int,
 ) -> SolverOutcome | None:
     """Close the loops with every preference met exactly, if possible."""
-    all_held = held | hopes.columns
-    exact = closure.with_rows(hopes.loop_constraints)
+    all_held = held | preferences.columns
+    exact = closure.with_rows(preferences.loop_constraints)
     rows = len(exact.loops.row_scales) + sum(loop_constraint.count for loop_constraint in exact.extra)
     tries = starts if rows > (~all_held).sum() else max(starts, MAX_PREFERENCE_STARTS)
     return exact.close(guess, all_held, random, starts=tries)

@@ -215,7 +215,7 @@ class LoopSolver:
         random: np.random.Generator,
         *,
         starts: int,
-        wishes: SoftTargets | None = None,
+        preferences: SoftTargets | None = None,
         insist: bool = False,
     ) -> SolverOutcome:
         """Try the guess, then random starts at growing distance; a closure with opposed axes adds starts.
@@ -223,7 +223,7 @@ class LoopSolver:
         With `insist`, a local minimum of the residual adds starts too. Preferences are met as nearly as the loops
         allow.
         """
-        best = self._first(guess, held, random, wishes)
+        best = self._first(guess, held, random, preferences)
         if not best.closed and _chains(self.model):
             best = self._with_chains_unfolded(best, guess, held)
         attempt, limit = 1, starts
@@ -243,17 +243,17 @@ class LoopSolver:
             best = trial if trial.closed else best
         if best.closed and attempt > 1:
             best.q = self.unwrap_angles(best.q, guess, held)
-        if best.closed and wishes is not None:
-            best = self.refine(best, wishes, ~held)
+        if best.closed and preferences is not None:
+            best = self.refine(best, preferences, ~held)
         return best
 
     def _first(
-        self, guess: Array, held: BoolArray, random: np.random.Generator, wishes: SoftTargets | None
+        self, guess: Array, held: BoolArray, random: np.random.Generator, preferences: SoftTargets | None
     ) -> SolverOutcome:
         """Solve from the guess; preferred coordinates move less, unless that keeps the loops open."""
-        if wishes is None or not wishes.columns.any():
+        if preferences is None or not preferences.columns.any():
             return self.leave_local_minimum(self.iterate(guess, ~held), held, random)
-        metric, self.metric = self.metric, np.where(wishes.columns, PREFERENCE_WEIGHT * self.metric, self.metric)
+        metric, self.metric = self.metric, np.where(preferences.columns, PREFERENCE_WEIGHT * self.metric, self.metric)
         best = self.iterate(guess, ~held)
         self.metric = metric
         return best if best.closed else self.leave_local_minimum(self.iterate(guess, ~held), held, random)
@@ -298,14 +298,14 @@ class LoopSolver:
         flipped = reversed_axes(self.model, found.q) if small else ()
         return SolverOutcome(**vars(found), closed=small and not flipped, flipped=flipped)
 
-    def refine(self, found: SolverOutcome, wishes: SoftTargets, free: BoolArray) -> SolverOutcome:
+    def refine(self, found: SolverOutcome, preferences: SoftTargets, free: BoolArray) -> SolverOutcome:
         """Slide along the closed configurations to the least deviation from preferences, by Gauss-Newton steps."""
         weights = self.metric[free]
         columns = self.loops.column_scales[free] * weights
-        missed, before = wishes.residual(found.q), np.inf
+        missed, before = preferences.residual(found.q), np.inf
         for _ in range(30):
             null = null_space(self.jacobian(found.q)[:, free] * weights, STEP_RANK_TOL, 0.0)
-            G = wishes.jacobian(found.q)[:, free] * columns @ null
+            G = preferences.jacobian(found.q)[:, free] * columns @ null
             direction = null @ np.linalg.lstsq(G, -missed, rcond=1e-6)[0]
             size = float(np.abs(direction).max(initial=0.0))
             # the deviation is stationary at the end: its norm does not resolve steps below the root of rounding
@@ -317,7 +317,7 @@ class LoopSolver:
                 step = np.zeros(self.model.nv)
                 step[free] = part * columns * direction
                 trial = self.iterate(self.model.integrate(found.q, step), free)
-                still = wishes.residual(trial.q) if trial.closed else missed
+                still = preferences.residual(trial.q) if trial.closed else missed
                 if np.linalg.norm(still) < np.linalg.norm(missed) or (near and trial.closed):
                     break
                 part *= 0.25

@@ -97,7 +97,7 @@ def preferred_velocities(
     model: Model,
     q: Array,
     fixed: Mapping[str, ArrayLike],
-    wishes: Mapping[str, ArrayLike],
+    preferences: Mapping[str, ArrayLike],
     places: Mapping[str, BodyPlacement] | None = None,
     *,
     chains: Sequence[ChainRateTarget] = (),
@@ -112,7 +112,7 @@ def preferred_velocities(
     model : Model
     q : (nq,) rad or m
         A closed configuration.
-    fixed, wishes : dict of name to value
+    fixed, preferences : dict of name to value
         Connections or velocities, also of cut joints. Those in `fixed` are met exactly or an error is raised. No
         velocity is in both.
     places : dict of str to BodyPlacement
@@ -124,22 +124,22 @@ def preferred_velocities(
     rest = np.zeros(model.nv)
     placed, rates, units = _body_velocity_targets(model, q, places or {}, chains)
     try:
-        found = consistent_velocities(model, q, rest, hold={**fixed, **wishes}, t=t)
+        found = consistent_velocities(model, q, rest, hold={**fixed, **preferences}, t=t)
         if not len(placed):
             return found
     except AssemblyError:
-        if not wishes:
+        if not preferences:
             raise
     base = consistent_velocities(model, q, rest, hold=fixed, t=t)
     loops = LoopEquations.of(model, t=t)
-    held, wished = (named_velocities(model, names, item="start speeds") for names in (fixed, wishes))
+    held, wanted_velocities = (named_velocities(model, names, item="start speeds") for names in (fixed, preferences))
     rows = [loops.jacobian(q), held.rows(q) * loops.column_scales]
     allowed = loops.column_scales[:, None] * null_space(np.vstack(rows), STEP_RANK_TOL, 0.0)
     v = rest.copy()
-    cut = _with_values(wished, wishes, v, np.zeros(len(wished.cut)), "start speeds")
-    sizes = np.concatenate([1.0 / loops.column_scales[wished.columns], wished.cut_scales, units])
-    G = np.vstack([wished.rows(q), placed])
-    gap = sizes * (np.concatenate([v[wished.columns], cut, rates]) - G @ base)
+    cut = _with_values(wanted_velocities, preferences, v, np.zeros(len(wanted_velocities.cut)), "start speeds")
+    sizes = np.concatenate([1.0 / loops.column_scales[wanted_velocities.columns], wanted_velocities.cut_scales, units])
+    G = np.vstack([wanted_velocities.rows(q), placed])
+    gap = sizes * (np.concatenate([v[wanted_velocities.columns], cut, rates]) - G @ base)
     U, s, Vt = np.linalg.svd(sizes[:, None] * (G @ allowed))
     rank = numerical_rank(s, ROW_RANK_TOL)
     met: Array = base + allowed @ (Vt[:rank].T @ ((U[:, :rank].T @ gap) / s[:rank]))

@@ -261,12 +261,12 @@ def tangent_space(
     _check_nearly_singular(model, J[rows.placing][:, free], free)
     paces, V = positions, Q
     if not at_once:
-        asked = (
+        requested = (
             None
             if independent_velocities is None
             else _named(model, independent_velocities, item, "independent_velocities")
         )
-        paces, V = _fewer(model, J[rows.held & ~rows.placing], D, rows.paced, positions, Q, asked, item)
+        paces, V = _fewer(model, J[rows.held & ~rows.placing], D, rows.paced, positions, Q, requested, item)
     U = _following(model, state, rows, J, paces, Q, K)
     return Tangent(model, conditions, state, positions, paces, Q, V, U, K, inputs)
 
@@ -295,7 +295,7 @@ def _fewer(
     paced: BoolArray,
     positions: IndexArray,
     Q: Array,
-    asked: IndexArray | None,
+    requested: IndexArray | None,
     item: str,
 ) -> tuple[IndexArray, Array]:
     """Return the independent motions with independent velocities, and V (nv, nz), for velocity rows."""
@@ -305,10 +305,10 @@ def _fewer(
     rows = np.vstack([J @ scaled, scaled[held]])
     following, others, _ = pivoted_columns(rows)
     rank, kept = len(following), np.sort(others)
-    if asked is not None:
-        kept = np.array([k for k, place in enumerate(positions) if place in set(asked.tolist())], dtype=np.intp)
-        if len(kept) != len(positions) - rank or len(kept) != len(asked):
-            given = tuple(model.speed_names[k] for k in asked)
+    if requested is not None:
+        kept = np.array([k for k, place in enumerate(positions) if place in set(requested.tolist())], dtype=np.intp)
+        if len(kept) != len(positions) - rank or len(kept) != len(requested):
+            given = tuple(model.speed_names[k] for k in requested)
             few = f"name {len(positions) - rank} of {', '.join(repr(model.speed_names[k]) for k in positions)}"
             raise ModelError(item, "independent_velocities", given, few)
     rest = np.setdiff1d(np.arange(len(positions)), kept)
@@ -385,14 +385,14 @@ def _differences(model: Model, q: Array, v: Array, t: float, Q: Array) -> Array:
 
 def _named(model: Model, names: Sequence[str], item: str, field: str = "independent_coordinates") -> IndexArray:
     known, also = small_motion_names(model), model.speed_names
-    asked = [names] if isinstance(names, str) else list(names)
-    for name in asked:
+    requested = [names] if isinstance(names, str) else list(names)
+    for name in requested:
         if name not in known and name not in also:
             shown = ", ".join(map(repr, known[:12]))
             raise ModelError(item, field, name, f"name coordinates of the tree: {shown}")
-    places = [known.index(name) if name in known else also.index(name) for name in asked]
+    places = [known.index(name) if name in known else also.index(name) for name in requested]
     if len(set(places)) < len(places):
-        raise ModelError(item, field, tuple(asked), "give each name once")
+        raise ModelError(item, field, tuple(requested), "give each name once")
     return np.array(places, dtype=np.intp)
 
 
@@ -405,9 +405,9 @@ def _check_chosen(model: Model, J: Array, wanted: IndexArray, free: IndexArray, 
     whole = numerical_rank(singular_values(J[:, free]), ROW_RANK_TOL)
     count = len(free) - whole
     if len(wanted) != count:
-        asked = tuple(names[k] for k in wanted)
+        requested = tuple(names[k] for k in wanted)
         raise ModelError(
-            item, "independent_coordinates", asked, f"give {count} coordinates, one for each independent one"
+            item, "independent_coordinates", requested, f"give {count} coordinates, one for each independent one"
         )
     if len(left):
         raise SingularityError(

@@ -53,7 +53,7 @@ class Conditions(_core.Conditions):
     sequence : ControlSequence or None
         Joint forces and inputs of elements over time.
     run : int
-        Number of the run in its ensemble, which a control is told.
+        Number of the run in its ensemble, for controls.
     sliding : frozenset of int
         Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float

@@ -116,15 +116,15 @@ def _by_eigenvalues(
         how = (
             f"oscillates with {abs(values[k].imag):.4g} rad/s and grows" if abs(values[k].imag) > error[k] else "grows"
         )
-        who = names[int(shapes[:, k].argmax())]
-        return Stability("unstable", f"{str(who)!r} {how} by exp({values[k].real:.4g} t)", values)
+        coordinate = names[int(shapes[:, k].argmax())]
+        return Stability("unstable", f"{str(coordinate)!r} {how} by exp({values[k].real:.4g} t)", values)
     if by_energy is not None and by_energy[0] != "stable":
         return Stability(*by_energy, values)
     spare = int(steady[tangent.speeds].sum())
     if int(still.sum()) > spare and by_energy is None:
         k = int(np.flatnonzero(still)[0])
-        who = names[int(shapes[:, k].argmax())]
-        return Stability("marginal", f"an eigenvalue is zero: no restoring force along {str(who)!r}", values)
+        coordinate = names[int(shapes[:, k].argmax())]
+        return Stability("marginal", f"an eigenvalue is zero: no restoring force along {str(coordinate)!r}", values)
     if not (stays & ~still).any():
         slowest = float(values.real[~still].max(initial=-np.inf))
         return Stability("stable", f"every motion decays, by exp({slowest:.4g} t) or faster", values)

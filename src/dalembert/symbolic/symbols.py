@@ -79,7 +79,7 @@ class Numbers:
         self.known.update((name, owner))
         expression = self.follows.get(name)
         if expression is not None:
-            return self._written(expression, asked=self.wanted is None or bool({name, owner} & self.wanted))
+            return self._written(expression, requested=self.wanted is None or bool({name, owner} & self.wanted))
         if value == 0.0 or not np.isfinite(value) or (self.wanted is not None and not {name, owner} & self.wanted):
             return as_number(value)
         if name in self.names and self.values[self.names[name]] != float(value):
@@ -89,12 +89,12 @@ class Numbers:
             self.names[name], self.values[symbol] = symbol, float(value)
         return self.names[name]
 
-    def _written(self, part: Expression, *, asked: bool) -> Any:
+    def _written(self, part: Expression, *, requested: bool) -> Any:
         """Convert an expression of user parameters to SymPy, with the selected ones as symbols."""
 
         def made(one: Expression, parts: list[Any]) -> Any:
             if isinstance(one, Parameter):
-                if not asked and one.name not in (self.wanted or ()):
+                if not requested and one.name not in (self.wanted or ()):
                     return as_number(self.named[one.name])
                 symbol = self.names.setdefault(one.name, plain_symbol(one.name))
                 self.values[symbol] = self.named[one.name]

@@ -1,5 +1,6 @@
 """The user's description of a mechanical system."""
 
-from .system import GROUND, System
+from .lookup import GROUND
+from .system import System
 
 __all__ = ["GROUND", "System"]

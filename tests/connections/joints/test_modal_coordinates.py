@@ -1,4 +1,4 @@
-"""What acts inside one flexible body: elements, couplings and drives of modal coordinates; between two of its nodes."""
+"""Actions within one flexible body: elements, couplings and drives of modal coordinates; between two of its nodes."""
 
 from __future__ import annotations
 

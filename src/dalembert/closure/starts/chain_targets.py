@@ -9,7 +9,7 @@ up to terms of the order of e. These rows include those of the chain, so the two
 closed loops, the coordinates themselves are compared: of all inner coordinates at the pose, those nearest to the
 targets,
 
-    r = gamma_a - asked,     r' = (1 - N_a N_a^+) (Y^+)_a V,     Y of all, N its null space                         (2)
+    r = gamma_a - given,     r' = (1 - N_a N_a^+) (Y^+)_a V,     Y of all, N its null space                         (2)
 
 Rates g of some of them are met if V and a motion N z of the chain within itself satisfy
 

@@ -35,7 +35,7 @@ def nearest_closure(
     closure: LoopSolver,
     guess: Array,
     held: BoolArray,
-    wishes: SoftTargets,
+    preferences: SoftTargets,
     places: list[CoordinateTarget],
     random: np.random.Generator,
 ) -> SolverOutcome | None:
@@ -47,20 +47,20 @@ def nearest_closure(
     guess : (nq,) rad or m
         Start of joints between bodies that are not placed.
     held : (nv,) bool
-    wishes : SoftTargets
+    preferences : SoftTargets
         Placed bodies included.
     places : list of CoordinateTarget
         The placed bodies.
     random : Generator
     """
-    model, given = closure.model, held | wishes.columns
+    model, given = closure.model, held | preferences.columns
     modes = np.zeros(model.nv, dtype=bool)
     for name in model.flexible_names:
         modes[model.v_slice(name)] = True
     base = coordinates_at(model, guess, places, given)
     # a flexible body is deformed only if the loops cannot be closed otherwise: errors of placement are not deflections
-    for kept in [held | (modes & wishes.columns), held] if (modes & wishes.columns & ~held).any() else [held]:
-        best = _nearest(closure, base, kept, given, wishes, random)
+    for kept in [held | (modes & preferences.columns), held] if (modes & preferences.columns & ~held).any() else [held]:
+        best = _nearest(closure, base, kept, given, preferences, random)
         if best is not None:
             best.q = closure.unwrap_angles(best.q, guess, given)
             return best
@@ -72,12 +72,12 @@ def _nearest(
     base: Array,
     held: BoolArray,
     given: BoolArray,
-    wishes: SoftTargets,
+    preferences: SoftTargets,
     random: np.random.Generator,
 ) -> SolverOutcome | None:
     """Return the best local solution of (1) from several starts around a base (nq,)."""
     best, least, bound = None, np.inf, np.inf
-    compromise = closure.with_rows(wishes.loop_constraints)
+    compromise = closure.with_rows(preferences.loop_constraints)
     for k, size in enumerate([0.0, *np.linspace(*DISPLACEMENT_RANGE, N_STARTS - 1)]):
         if k >= N_NEAR_STARTS and least <= NEAR_BOUND_RATIO * bound:
             break
@@ -87,8 +87,8 @@ def _nearest(
         if not trial.closed:
             trial = closure.leave_local_minimum(trial, held, random)
         if trial.closed:
-            trial = closure.refine(trial, wishes, ~held)
-            missed = float(np.linalg.norm(wishes.residual(trial.q)))
+            trial = closure.refine(trial, preferences, ~held)
+            missed = float(np.linalg.norm(preferences.residual(trial.q)))
             if missed < (1.0 - SAME_DISTANCE_TOL) * least:
                 best, least = trial, missed
     return best

@@ -279,7 +279,7 @@ class KinematicChain(Constraint):
         return values
 
     def rate_targets(self, item: str, given: Any, before: Array | None = None) -> Array:
-        """Return requested rates of inner coordinates, as `asked` does; quaternion rates raise an error."""
+        """Return requested rates of inner coordinates, as `inner_targets` does; quaternion rates raise an error."""
         given, rates = self._requested(item, "speed", given, before)
         for name, value in given.items():
             if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):
@@ -302,49 +302,49 @@ class KinematicChain(Constraint):
             values[names.index(name)] = finite_number(value, item=item, field=name)
         return given, values
 
-    def with_start(self, asked: Array) -> KinematicChain:
+    def with_start(self, requested: Array) -> KinematicChain:
         """Return the same chain with start values (n,) of the inner search; NaN keeps the present ones."""
         twin = copy(self)
-        start = np.where(np.isnan(asked), self.starts[0], asked)
-        set_fields(twin, starts=np.vstack([start, self.starts]), wanted=asked)
+        start = np.where(np.isnan(requested), self.starts[0], requested)
+        set_fields(twin, starts=np.vstack([start, self.starts]), wanted=requested)
         return twin
 
     def held_pose_error(
-        self, rotation: Array, position: Array, asked: Array, near: Array | None = None
+        self, rotation: Array, position: Array, requested: Array, near: Array | None = None
     ) -> tuple[Array, Array]:
         """Return the closest pose error with the requested coordinates held, and the inner coordinates there.
 
         As `limit_violation`: (6,) m and inner coordinates (n,).
         """
-        free = np.isnan(asked)
+        free = np.isnan(requested)
         starts = [*self.starts[:2]] if near is None else [near, self.starts[0]]
         found = [
             self.programs.nearest(
-                rotation, position, np.where(free, start, asked), self.length, UNREACHABLE_TOL**2, free=free
+                rotation, position, np.where(free, start, requested), self.length, UNREACHABLE_TOL**2, free=free
             )
             for start in starts
         ]
         inner = min(found, key=lambda pair: pair[1])[0]
         return self.error(rotation, position, inner)[0], inner
 
-    def toward(self, rotation: Array, position: Array, asked: Array) -> Array:
+    def toward(self, rotation: Array, position: Array, requested: Array) -> Array:
         """Return the inner coordinates (n,) at a pose that are nearest to requested ones (n,), NaN: any."""
-        e, gamma = self.held_pose_error(rotation, position, asked)
+        e, gamma = self.held_pose_error(rotation, position, requested)
         if float(np.abs(e).max()) < 1e-11 * self.length:
             return gamma
-        given = ~np.isnan(asked)
+        given = ~np.isnan(requested)
         starts = (gamma, *self.starts[:4])  # from 180 degrees away a search may stay where it is
         found = [self.programs.nearest(rotation, position, start, self.length) for start in starts]
         best = min(miss for _, miss in found)
         met = [inner for inner, miss in found if miss <= best + 1e-7 * (1.0 + self.length)]
-        gamma = min(met, key=lambda inner: float(np.linalg.norm((asked - inner)[given])))
+        gamma = min(met, key=lambda inner: float(np.linalg.norm((requested - inner)[given])))
         for _ in range(20):
             _, N = self.slopes(gamma)
-            off = (asked - gamma)[given]
+            off = (requested - gamma)[given]
             step = N @ np.linalg.lstsq(N[given], off, rcond=ROW_RANK_TOL)[0] if N.shape[1] else np.zeros(len(gamma))
             step /= max(1.0, 2.0 * float(np.abs(step).max()))
             trial = self.programs.nearest(rotation, position, gamma + step, self.length)[0]
-            if not np.linalg.norm((asked - trial)[given]) < (1.0 - 1e-12) * np.linalg.norm(off):
+            if not np.linalg.norm((requested - trial)[given]) < (1.0 - 1e-12) * np.linalg.norm(off):
                 break
             gamma = trial
         return gamma
