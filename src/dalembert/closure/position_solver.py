@@ -64,7 +64,6 @@ class PositionResult(ArrayAnswer):
     history: list[float]
     rows: dict[str, float] = field(default_factory=dict)
     factors: Factors | None = field(default=None, repr=False)
-    last_step: float = 0.0
     _arrays: ClassVar = {
         "q": (("coordinate",), ""),
         "iterates": (("iterate", "coordinate"), ""),
@@ -165,7 +164,7 @@ def find_position(
     at = start_of(equations, q)
     r = rows * equations.residual(at, t)
     iterates, history = [at], [float(np.linalg.norm(r))]
-    made, status, steps, fresh = 0, "not converged", [], False
+    made, status, fresh = 0, "not converged", False
     pattern: Any = getattr(equations, "pattern", None)
     choice: Any = getattr(equations, "choice", lambda q, t: ())
     chosen = choice(at, t)
@@ -205,13 +204,12 @@ def find_position(
         at, r, fresh = trial, r_trial, False
         iterates.append(at)
         history.append(size)
-        steps.append(float(np.linalg.norm(s * x / columns)))
     raw = equations.residual(at, t)
     order = np.argsort(-np.abs(r))
     missed = {equations.row_names[k]: float(raw[k]) for k in order if abs(r[k]) > tolerance / np.sqrt(max(len(r), 1))}
     found = PositionResult(
         at, float(t), status == "closed", status, history[-1], len(history) - 1, made, np.array(iterates), history,
-        missed if status != "closed" else {}, factors, steps[-1] if steps else 0.0,
+        missed if status != "closed" else {}, factors,
     )  # fmt: skip
     if check and not found.success:
         error = AssemblyError(found.message)
