@@ -1,73 +1,43 @@
 #include "geometry/convex_distance.hpp"
 #include <cmath>
 
-namespace dalembert::geometry {
+namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr int max_rounds = 200;
 constexpr double exact = 1e-13;    // e of (1)
 constexpr double touching = 1e-28; // square of a part of the size of the solids that is no distance
 
-double dot(const double *a, const double *b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-// the point of a solid that lies farthest in a direction, in the world
-void support(const Placed &at, const double *d, double *out) {
-  const double *R = at.pose, *p = at.pose + 9;
-  const Convex &solid = *at.solid;
-  const double own[3] = {R[0] * d[0] + R[3] * d[1] + R[6] * d[2], R[1] * d[0] + R[4] * d[1] + R[7] * d[2],
-                         R[2] * d[0] + R[5] * d[1] + R[8] * d[2]};
-  double x[3] = {0.0, 0.0, 0.0};
-  if (solid.points) {
-    double most = -1e300;
-    for (int k = 0; k < solid.count; ++k) {
-      const double *point = solid.points + 3 * k, far = dot(point, own);
-      if (far > most) {
-        most = far;
-        for (int i = 0; i < 3; ++i)
-          x[i] = point[i];
-      }
-    }
-  } else {
-    const double across = std::hypot(own[0], own[1]);
-    if (across > 0.0)
-      x[0] = solid.across * own[0] / across, x[1] = solid.across * own[1] / across;
-    x[2] = own[2] < 0.0 ? -solid.half : solid.half;
-  }
-  for (int i = 0; i < 3; ++i)
-    out[i] = p[i] + R[3 * i] * x[0] + R[3 * i + 1] * x[1] + R[3 * i + 2] * x[2];
-}
-
 struct Simplex {
+  struct Vertex {
+    Point w, a, b; // of the difference, of either solid
+    int of_first, of_second;
+    double part;
+  };
   int count = 0;
-  double w[4][3], a[4][3], b[4][3], part[4];
+  Vertex at[4];
 };
 
 // parts of the points of a face whose mean is nearest to the origin; false if that lies outside, or the face is flat
 bool project(const Simplex &s, const int *face, int count, double *part) {
   double M[3][4];
   const int n = count - 1;
-  for (int i = 0; i < n; ++i) {
-    double e[3];
-    for (int c = 0; c < 3; ++c)
-      e[c] = s.w[face[i + 1]][c] - s.w[face[0]][c];
-    for (int j = 0; j < n; ++j) {
-      M[i][j] = 0.0;
-      for (int c = 0; c < 3; ++c)
-        M[i][j] += e[c] * (s.w[face[j + 1]][c] - s.w[face[0]][c]);
-    }
-    M[i][n] = -dot(e, s.w[face[0]]);
-  }
   double size = 0.0;
-  for (int i = 0; i < n; ++i)
+  for (int i = 0; i < n; ++i) {
+    const Point e = s.at[face[i + 1]].w - s.at[face[0]].w;
+    for (int j = 0; j < n; ++j)
+      M[i][j] = dot(e, s.at[face[j + 1]].w - s.at[face[0]].w);
+    M[i][n] = -dot(e, s.at[face[0]].w);
     size = std::fmax(size, M[i][i]);
+  }
   for (int k = 0; k < n; ++k) { // symmetric and positive; the largest pivot first
-    int at = k;
+    int row = k;
     for (int i = k + 1; i < n; ++i)
-      if (std::fabs(M[i][k]) > std::fabs(M[at][k]))
-        at = i;
+      if (std::fabs(M[i][k]) > std::fabs(M[row][k]))
+        row = i;
     for (int j = 0; j <= n; ++j) {
       const double kept = M[k][j];
-      M[k][j] = M[at][j], M[at][j] = kept;
+      M[k][j] = M[row][j], M[row][j] = kept;
     }
     if (!(std::fabs(M[k][k]) > 1e-14 * size))
       return false;
@@ -92,87 +62,94 @@ bool project(const Simplex &s, const int *face, int count, double *part) {
   return part[0] >= 0.0;
 }
 
-// keeps the face that is nearest to the origin; its nearest point into v
-void reduce(Simplex &s, double *v) {
+// keeps the face that is nearest to the origin; returns its nearest point
+Point reduce(Simplex &s) {
   double best = 1e300, chosen_part[4] = {};
   int chosen[4] = {}, chosen_count = 0;
+  Point nearest{};
   for (int bits = 1; bits < 1 << s.count; ++bits) {
     int face[4], count = 0;
     for (int k = 0; k < s.count; ++k)
       if (bits >> k & 1)
         face[count++] = k;
-    double part[4], point[3] = {0.0, 0.0, 0.0};
+    double part[4];
     if (!project(s, face, count, part))
       continue;
+    Point point{};
     for (int k = 0; k < count; ++k)
-      for (int c = 0; c < 3; ++c)
-        point[c] += part[k] * s.w[face[k]][c];
-    const double size = dot(point, point);
-    if (size < best) {
-      best = size, chosen_count = count;
+      point += scale(part[k], s.at[face[k]].w);
+    const double square = dot(point, point);
+    if (square < best) {
+      best = square, chosen_count = count, nearest = point;
       for (int k = 0; k < count; ++k)
         chosen[k] = face[k], chosen_part[k] = part[k];
-      for (int c = 0; c < 3; ++c)
-        v[c] = point[c];
     }
   }
   Simplex kept;
   kept.count = chosen_count;
   for (int k = 0; k < chosen_count; ++k) {
-    kept.part[k] = chosen_part[k];
-    for (int c = 0; c < 3; ++c)
-      kept.w[k][c] = s.w[chosen[k]][c], kept.a[k][c] = s.a[chosen[k]][c], kept.b[k][c] = s.b[chosen[k]][c];
+    kept.at[k] = s.at[chosen[k]];
+    kept.at[k].part = chosen_part[k];
   }
   s = kept;
+  return nearest;
+}
+
+Point scaled_support(const ConvexSolid &s, const Frame &X, const Point &direction, double factor, int *index) {
+  const Point own = support(s, mul_t(X.R, direction), index);
+  return mul(X.R, factor == 1.0 ? own : s.center + scale(factor, own - s.center)) + X.p;
+}
+
+Simplex::Vertex furthest(const ConvexSolid &first, const Frame &X, const ConvexSolid &second, const Frame &Y,
+                         const Point &direction, double factor) {
+  Simplex::Vertex found{};
+  found.a = scaled_support(first, X, direction, factor, &found.of_first);
+  found.b = scaled_support(second, Y, -direction, factor, &found.of_second);
+  found.w = found.a - found.b;
+  return found;
+}
+
+bool is_known(const Simplex &s, const Point &w) {
+  for (int k = 0; k < s.count; ++k)
+    if (s.at[k].w.x == w.x && s.at[k].w.y == w.y && s.at[k].w.z == w.z)
+      return true;
+  return false;
 }
 
 } // namespace
 
-Nearest nearest(const Placed &first, const Placed &second) {
-  Nearest found{};
-  double v[3], size = 0.0;
-  for (int c = 0; c < 3; ++c)
-    v[c] = first.pose[9 + c] - second.pose[9 + c];
+ClosestPoints closest_points(const ConvexSolid &first, const Frame &X, const ConvexSolid &second, const Frame &Y,
+                             double factor) {
+  Point v = (mul(X.R, first.center) + X.p) - (mul(Y.R, second.center) + Y.p);
   if (dot(v, v) == 0.0)
-    v[0] = 1.0;
+    v = {1.0, 0.0, 0.0};
   Simplex s;
+  double size = 0.0;
   bool begun = false;
   for (int round = 0; round < max_rounds; ++round) {
-    double a[3], b[3], w[3];
-    const double back[3] = {-v[0], -v[1], -v[2]};
-    support(first, back, a);
-    support(second, v, b);
-    for (int c = 0; c < 3; ++c)
-      w[c] = a[c] - b[c];
-    size = std::fmax(size, dot(w, w));
+    const Simplex::Vertex next = furthest(first, X, second, Y, -v, factor);
+    size = std::fmax(size, dot(next.w, next.w));
     const double square = dot(v, v);
-    if (begun && square - dot(v, w) <= exact * square + 1e-16 * std::sqrt(square * size))
+    if (begun && square - dot(v, next.w) <= exact * square + 1e-16 * std::sqrt(square * size))
       break;
-    bool known = false; // a point that is there already: rounding
-    for (int k = 0; k < s.count; ++k)
-      known = known || (s.w[k][0] == w[0] && s.w[k][1] == w[1] && s.w[k][2] == w[2]);
-    if (known)
+    if (is_known(s, next.w)) // rounding
       break;
-    for (int c = 0; c < 3; ++c)
-      s.w[s.count][c] = w[c], s.a[s.count][c] = a[c], s.b[s.count][c] = b[c];
-    ++s.count;
-    reduce(s, v);
+    s.at[s.count++] = next;
+    v = reduce(s);
     begun = true;
     if (s.count == 4 || dot(v, v) <= touching * size) { // the origin is inside
-      v[0] = v[1] = v[2] = 0.0;
+      v = {0.0, 0.0, 0.0};
       break;
     }
   }
-  for (int k = 0; k < s.count; ++k)
-    for (int c = 0; c < 3; ++c)
-      found.first[c] += s.part[k] * s.a[k][c], found.second[c] += s.part[k] * s.b[k][c];
-  const double apart = std::sqrt(dot(v, v)), radii = first.solid->radius + second.solid->radius;
-  found.distance = apart > radii ? apart - radii : 0.0;
-  for (int c = 0; c < 3 && apart > 0.0; ++c) { // from the grown surfaces
-    found.first[c] -= first.solid->radius * v[c] / apart;
-    found.second[c] += second.solid->radius * v[c] / apart;
+  ClosestPoints found{};
+  found.count = s.count;
+  for (int k = 0; k < s.count; ++k) {
+    found.first += scale(s.at[k].part, s.at[k].a), found.second += scale(s.at[k].part, s.at[k].b);
+    found.of_first[k] = s.at[k].of_first, found.of_second[k] = s.at[k].of_second;
   }
+  found.distance = std::sqrt(dot(v, v));
   return found;
 }
 
-} // namespace dalembert::geometry
+} // namespace dalembert::DALEMBERT_ISA

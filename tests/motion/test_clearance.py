@@ -93,7 +93,7 @@ def test_boxes_side_by_side_corner_to_corner_and_in_each_other() -> None:
     s.connect("B", da.Planar("z"), s.ground, two)
     places = {"B.x": [1.5, 2.0, 1.5, 0.9, 1.0], "B.y": [0.2, 3.0, 1.5, 0.0, 0.0], "B.angle": 0.0}
     found = da.clearance(da.kinematics(s, drive=places, times=np.arange(5.0)))
-    expected = [0.5, np.hypot(1.0, 2.0), np.hypot(0.5, 0.5), 0.0, 0.0]
+    expected = [0.5, np.hypot(1.0, 2.0), np.hypot(0.5, 0.5), -0.1, 0.0]
     assert found.distance[:, 0] == pytest.approx(expected, abs=1e-12)
     assert found.pairs == (("a", "b"),)
 

@@ -14,7 +14,9 @@ from .body import Body
 from .shapes import Shape
 from .visuals import Visual, surface_of, visual_of_shape
 
-__all__ = ["Convex", "convex_parts"]
+__all__ = ["Convex", "convex_parts", "solid_of_points"]
+
+FLATNESS = 1e-9  # of the size of a hull: smaller distances from a plane are rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,7 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
         kind, size = look.kind, look.size
         if kind == "mesh":
             try:
-                points: Array | None = _hull_of(surface_of(look).corners)
+                points: Array | None = np.asarray(surface_of(look).corners, dtype=float)
             except ModelError as error:
                 remarks.append(f"{body.name}: a mesh is ignored: {error}")
                 continue
@@ -65,7 +67,7 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
             remarks.append(f"{body.name}: an outline is not convex; the hull around it was taken")
         if kind == "tube":
             remarks.append(f"{body.name}: the bore of a tube counts as full")
-        solid = Solid(np.zeros((0, 3)) if points is None else points, np.array(sizes))
+        solid = solid_of_points(points, sizes[2]) if points is not None else Solid(np.zeros((0, 3)), np.array(sizes))
         far = np.hypot(sizes[0], sizes[1]) if points is None else float(np.linalg.norm(points, axis=1).max())
         turned = look.rotation @ _along(size)
         parts.append(Convex(solid, turned, np.asarray(look.position, dtype=float), float(far) + sizes[2]))
@@ -77,14 +79,61 @@ def _line(rod: Shape) -> Visual:
     return Visual("cylinder", dict(rod.size), np.array(rod.com, dtype=float), np.eye(3))
 
 
-def _hull_of(corners: Array) -> Array:
-    """Return the vertices of the convex hull of points (k, 3); all points if they are coplanar."""
-    from scipy.spatial import ConvexHull, QhullError
+def solid_of_points(points: Array, radius: float = 0.0) -> Solid:
+    """Return the convex hull of points (k, 3) m, grown by a radius, m.
 
-    try:
-        return np.asarray(corners[ConvexHull(corners).vertices])
-    except (QhullError, ValueError):
-        return corners
+    Coplanar points make a plate without thickness, collinear ones a segment.
+    """
+    size = float(np.ptp(points, axis=0).max(initial=0.0))
+    centered = points - points.mean(axis=0)
+    _, spread, axes = (
+        np.linalg.svd(centered, full_matrices=False) if len(points) > 1 else (None, np.zeros(3), np.eye(3))
+    )
+    dimension = int((spread > FLATNESS * size).sum()) if size else 0
+    loops: list[Array] = []
+    if dimension == 3:
+        corners, loops = _hull_faces(points, size)
+    elif dimension == 2:
+        corners = np.array([points.mean(axis=0) + xy @ axes[:2] for xy in _hull(centered @ axes[:2].T)])
+        loop = np.arange(len(corners))
+        loops = [loop, loop[::-1]]
+    elif dimension == 1:
+        along = centered @ axes[0]
+        corners = points[[int(along.argmin()), int(along.argmax())]]
+    else:
+        corners = points[:1]
+    sizes = np.array([0.0, 0.0, radius])
+    flat = [int(k) for loop in loops for k in loop]
+    return Solid(np.ascontiguousarray(corners, dtype=float), sizes, flat, [len(loop) for loop in loops])
+
+
+def _hull_faces(points: Array, size: float) -> tuple[Array, list[Array]]:
+    """Return the corners (k, 3) of a hull, and those of each face, counterclockwise as seen from outside."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(points)
+    corners = points[hull.vertices]
+    number = np.full(len(points), -1)
+    number[hull.vertices] = np.arange(len(hull.vertices))
+    groups: list[tuple[Array, set[int]]] = []
+    for equation, simplex in zip(hull.equations, hull.simplices, strict=True):
+        for plane, members in groups:
+            distance = points[simplex] @ plane[:3] + plane[3]
+            if plane[:3] @ equation[:3] > 1.0 - FLATNESS and np.abs(distance).max() < FLATNESS * size:
+                members.update(number[simplex].tolist())
+                break
+        else:
+            groups.append((equation, set(number[simplex].tolist())))
+    return corners, [_loop(corners, plane[:3], np.array(sorted(members))) for plane, members in groups]
+
+
+def _loop(corners: Array, normal: Array, members: Array) -> Array:
+    """Return the members of a face in counterclockwise order about its normal."""
+    middle = corners[members].mean(axis=0)
+    first = corners[members[0]] - middle
+    across = np.cross(normal, first)
+    offsets = corners[members] - middle
+    return members[np.argsort(np.arctan2(offsets @ across, offsets @ first * np.linalg.norm(normal)))]
 
 
 def _solid_of(

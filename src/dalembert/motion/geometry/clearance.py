@@ -52,7 +52,7 @@ class Clearance(KinematicResult):
     pairs : tuple of (str, str)
     t : (n,) s
     distance : (n, pairs) m
-        Of the shapes of the bodies; zero where they overlap.
+        Of the shapes of the bodies; negative where they overlap, by the depth of the overlap.
     points : (n, pairs, 2, 3) m
         Nearest points of either body, world axes.
     min_distance : float, m
@@ -87,7 +87,7 @@ class Clearance(KinematicResult):
         """The smallest distance over the motion, also between rows where dense output is available."""
         row, k = divmod(int(self.distance.argmin()), len(self.pairs))
         best = Closest(self.pairs[k], float(self.distance[row, k]), float(self.t[row]), self.points[row, k])
-        if self.result.dense is None or best.distance == 0.0 or len(self.t) < 2:
+        if self.result.dense is None or len(self.t) < 2:
             return best
         low, high = (float(self.t[min(max(row + d, 0), len(self.t) - 1)]) for d in (-1, 1))
         golden = (5**0.5 - 1) / 2
@@ -106,7 +106,7 @@ class Clearance(KinematicResult):
 
         None without interference.
         """
-        bad = self.distance < self.min_distance if self.min_distance > 0.0 else self.distance == 0.0
+        bad = self.distance < self.min_distance if self.min_distance > 0.0 else self.distance <= 0.0
         rows = np.flatnonzero(bad.any(axis=1))
         if not len(rows):
             return None
@@ -158,7 +158,8 @@ def clearance(
 
     Boxes, plates, cylinders, rods, spheres, capsules and prisms of convex outline are exact. Other prisms are replaced
     by their hull, and a tube by a full cylinder. A body may have several shapes. Model files with collision geometry
-    use that. By the method of Gilbert, Johnson and Keerthi (1988).
+    use that. Distances are exact to rounding, by the method of Gilbert, Johnson and Keerthi (1988); where shapes
+    overlap, the distance is negative: the shortest displacement that separates them, among all pairs of their features.
 
     Parameters
     ----------

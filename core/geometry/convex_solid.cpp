@@ -1,0 +1,138 @@
+#include "geometry/convex_solid.hpp"
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace dalembert::DALEMBERT_ISA {
+namespace {
+
+std::size_t at(int k) { return std::size_t(k); }
+double length(const Point &a) { return std::sqrt(dot(a, a)); }
+
+// normal of a loop of points (Newell)
+Point loop_normal(const std::vector<Point> &points, const int *loop, int count) {
+  Point sum{};
+  for (int k = 0; k < count; ++k)
+    sum += cross(points[at(loop[k])], points[at(loop[(k + 1) % count])]);
+  return scale(1.0 / length(sum), sum);
+}
+
+void add_edges(ConvexSolid &s) {
+  std::map<std::pair<int, int>, int> known;
+  for (int f = 0; f < int(s.faces.size()); ++f)
+    for (int k = 0; k < s.faces[at(f)].count; ++k) {
+      const int *loop = s.loops.data() + s.faces[at(f)].begin;
+      const int from = loop[k], to = loop[(k + 1) % s.faces[at(f)].count];
+      const auto twin = known.find({to, from});
+      if (twin != known.end()) {
+        s.edges[at(twin->second)].right = f;
+        continue;
+      }
+      const Point along = s.points[at(to)] - s.points[at(from)];
+      known[{from, to}] = int(s.edges.size());
+      s.edges.push_back({from, to, f, -1, scale(1.0 / length(along), along)});
+    }
+  for (const ConvexSolid::Edge &edge : s.edges)
+    if (edge.right < 0)
+      throw std::invalid_argument("the faces of the hull are not closed");
+  s.edges_at_begin.assign(s.points.size() + 1, 0);
+  for (const ConvexSolid::Edge &edge : s.edges)
+    ++s.edges_at_begin[at(edge.from + 1)], ++s.edges_at_begin[at(edge.to + 1)];
+  for (std::size_t k = 1; k < s.edges_at_begin.size(); ++k)
+    s.edges_at_begin[k] += s.edges_at_begin[k - 1];
+  std::vector<int> next(s.edges_at_begin.begin(), s.edges_at_begin.end() - 1);
+  s.edges_at.resize(2 * s.edges.size());
+  for (int k = 0; k < int(s.edges.size()); ++k)
+    for (const int point : {s.edges[at(k)].from, s.edges[at(k)].to})
+      s.edges_at[at(next[at(point)]++)] = k;
+}
+
+} // namespace
+
+ConvexSolid make_hull(const std::vector<Point> &points, const std::vector<int> &loops, const std::vector<int> &sizes,
+                      double radius) {
+  ConvexSolid s;
+  s.points = points, s.loops = loops, s.radius = radius;
+  int begin = 0;
+  for (const int count : sizes) {
+    s.faces.push_back({loop_normal(points, loops.data() + begin, count), begin, count});
+    begin += count;
+  }
+  add_edges(s);
+  for (const Point &p : points)
+    s.center += scale(1.0 / double(points.size()), p);
+  for (const Point &p : points)
+    s.reach = std::max(s.reach, length(p - s.center) + radius);
+  return s;
+}
+
+ConvexSolid make_cylinder(double half, double across, double radius) {
+  ConvexSolid s;
+  s.kind = CoreKind::cylinder;
+  s.half = half, s.across = across, s.radius = radius;
+  s.reach = std::hypot(half, across) + radius;
+  return s;
+}
+
+ConvexSolid make_half_space() {
+  ConvexSolid s;
+  s.kind = CoreKind::half_space;
+  s.reach = std::numeric_limits<double>::infinity();
+  return s;
+}
+
+Feature make_feature(const ConvexSolid &s, std::int32_t number) {
+  Feature f;
+  f.radius = s.radius;
+  const int k = feature_index(number);
+  const FeatureClass kind = feature_class(number);
+  const Point z{0.0, 0.0, 1.0};
+  if (s.kind == CoreKind::half_space) {
+    f.kind = FeatureKind::plane, f.d = z;
+  } else if (s.kind == CoreKind::cylinder) {
+    if (kind == FeatureClass::edge) {
+      f.kind = FeatureKind::line, f.d = z, f.radius += s.across;
+    } else if (kind == FeatureClass::face || k < first_rim_point) {
+      f.kind = kind == FeatureClass::face ? FeatureKind::plane : FeatureKind::circle;
+      f.out = scale(k == 0 ? -1.0 : 1.0, z), f.c = scale(s.half, f.out), f.r = s.across;
+      f.d = kind == FeatureClass::face ? f.out : z, f.e = {1.0, 0.0, 0.0};
+    } else {
+      const int place = k - first_rim_point;
+      const double angle = 2.0 * M_PI * (place % rim_points) / rim_points;
+      f.c = {s.across * std::cos(angle), s.across * std::sin(angle), place < rim_points ? -s.half : s.half};
+    }
+  } else if (kind == FeatureClass::point) {
+    f.c = s.points[at(k)];
+  } else if (kind == FeatureClass::face) {
+    const ConvexSolid::Face &face = s.faces[at(k)];
+    f.kind = FeatureKind::plane, f.c = s.points[at(s.loops[at(face.begin)])], f.d = face.normal;
+  } else if (s.edges.empty()) { // the axis of a capsule
+    const Point along = s.points[1] - s.points[0];
+    f.kind = FeatureKind::line, f.c = s.center, f.d = scale(1.0 / length(along), along);
+  } else {
+    const ConvexSolid::Edge &edge = s.edges[at(k)];
+    f.kind = FeatureKind::line, f.d = edge.direction;
+    f.c = scale(0.5, s.points[at(edge.from)] + s.points[at(edge.to)]);
+    f.out = s.faces[at(edge.left)].normal + s.faces[at(edge.right)].normal;
+  }
+  return f;
+}
+
+Point support(const ConvexSolid &s, const Point &d, int *index) {
+  if (s.kind == CoreKind::cylinder) {
+    const double across = std::hypot(d.x, d.y), factor = across > 0.0 ? s.across / across : 0.0;
+    return {factor * d.x, factor * d.y, d.z < 0.0 ? -s.half : s.half};
+  }
+  int best = 0;
+  double most = -std::numeric_limits<double>::infinity();
+  for (int k = 0; k < int(s.points.size()); ++k)
+    if (const double far = dot(s.points[at(k)], d); far > most)
+      most = far, best = k;
+  if (index)
+    *index = best;
+  return s.points[at(best)];
+}
+
+} // namespace dalembert::DALEMBERT_ISA

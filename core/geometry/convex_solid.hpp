@@ -1,0 +1,64 @@
+// Convex solids of contact and clearance: a core grown by a radius.
+//
+// The core is the hull of points (a point for a sphere, a segment for a capsule, a polytope), a cylinder about z, or the
+// half space z <= 0. A polytope has faces with their loops of points, counterclockwise from outside, and edges between
+// two faces each.
+#pragma once
+
+#include "geometry/feature_pairs.hpp"
+#include <vector>
+
+namespace dalembert::DALEMBERT_ISA {
+
+using Point = Vec3<double>;
+using Frame = Pose<double>;
+
+enum class CoreKind : std::int32_t { hull, cylinder, half_space };
+
+struct ConvexSolid {
+  struct Face {
+    Point normal;
+    int begin, count; // in `loops`
+  };
+  struct Edge {
+    int from, to;    // points
+    int left, right; // faces
+    Point direction;
+  };
+
+  CoreKind kind = CoreKind::hull;
+  std::vector<Point> points;
+  std::vector<Face> faces;
+  std::vector<int> loops;
+  std::vector<Edge> edges;
+  std::vector<int> edges_at_begin, edges_at; // edges of each point
+  double half = 0.0, across = 0.0;           // half length and radius of a cylinder
+  double radius = 0.0;                       // by which the core is grown
+  Point center{};                            // within the core
+  double reach = 0.0;                        // radius of a ball about `center` that contains the solid
+
+  bool is_polytope() const { return !faces.empty(); }
+  bool is_round() const { return kind == CoreKind::hull && points.size() <= 2; } // a sphere or a capsule
+};
+
+// Hull of points with given faces (loops of points one after the other, with their sizes; none for points, segments and
+// flat hulls).
+ConvexSolid make_hull(const std::vector<Point> &points, const std::vector<int> &loops, const std::vector<int> &sizes,
+                      double radius);
+ConvexSolid make_cylinder(double half, double across, double radius);
+ConvexSolid make_half_space();
+
+// Number of a feature of a solid, the same as long as the solid exists: points, edges and faces; of a cylinder the side
+// (edge 0), caps (faces 0 at -z and 1 at z), rims (points 0 and 1) and fixed points of rims (points from 2 on).
+enum class FeatureClass : std::int32_t { point, edge, face };
+constexpr std::int32_t feature_number(FeatureClass kind, int index) { return (index << 2) | std::int32_t(kind); }
+constexpr FeatureClass feature_class(std::int32_t number) { return FeatureClass(number & 3); }
+constexpr int feature_index(std::int32_t number) { return number >> 2; }
+constexpr int first_rim_point = 2, rim_points = 4; // fixed points of each rim
+
+Feature make_feature(const ConvexSolid &solid, std::int32_t number);
+
+// the point of the core that lies farthest in a direction, in the frame of the solid; index of the point of a hull
+Point support(const ConvexSolid &solid, const Point &direction, int *index = nullptr);
+
+} // namespace dalembert::DALEMBERT_ISA
