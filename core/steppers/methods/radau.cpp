@@ -298,14 +298,39 @@ static bool slopes_exist(const ModelData &m, const RadauWorkspace &mine) {
          all_finite(mine.X_q, nx * nv) && all_finite(mine.X_v, nx * nv) && all_finite(mine.X_x, nx * nx);
 }
 
-// Derivatives at the beginning of the step: of accelerations and rates of element states, or of what they follow from.
+// Dry friction of several measures is directed against the velocity: its slope, friction / speed, is unbounded where slip
+// starts. Slopes at the beginning of a step exceed those at its stages by orders of magnitude then. Newton's method with
+// them makes no corrections across the direction of slip, and appears to converge. Such systems have derivatives of the
+// middle of every step.
+static bool has_vector_friction(const ModelData &m) {
+  for (int k = 0; k < m.element_count; ++k)
+    if (m.elements[k].form == LawForm::dry_friction && m.elements[k].measures > 1)
+      return true;
+  return false;
+}
+
+// the state ahead by a time h, from velocities and accelerations at the beginning: q1, v1, x1
+static SystemState<double> state_ahead(const RunContext &i, double t, double h) {
+  RunWorkspace &work = i.work;
+  for (int f = 0; f < i.m.nv; ++f) {
+    work.change[f] = h * work.v[f] + 0.5 * h * h * work.a[f];
+    work.v1[f] = work.v[f] + h * work.a[f];
+  }
+  integrate<double>(i.m, work.q, work.change, work.q1);
+  copy(work.x, i.m.nx, work.x1);
+  return {t, work.q1, work.v1, work.x1};
+}
+
+// Derivatives at the beginning of the step, or at its middle for friction of several measures: of accelerations and rates of element states, or of what they follow from.
 // Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does
 // not exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the
 // length of the step, where Newton's method needs them.
 static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use_frontal_solver, double h) {
   const ModelData &m = i.m;
   const Conditions &c = i.run.conditions;
-  const SystemState<double> s{i.run.interval.clamp(i.run.t), i.work.q, i.work.v, i.work.x};
+  const double t = i.run.interval.clamp(i.run.t);
+  const SystemState<double> s =
+      has_vector_friction(m) ? state_ahead(i, t, 0.5 * h) : SystemState<double>{t, i.work.q, i.work.v, i.work.x};
   ++i.run.counts.evaluations;
   mine.kept->use_frontal_solver = use_frontal_solver;
   DerivativeBlocks blocks;
@@ -339,14 +364,9 @@ static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use
   }
   if (use_frontal_solver) // a dense matrix is looked at before it is used
     return find_derivatives(i, mine, false, h);
-  for (int f = 0; f < m.nv; ++f) {
-    i.work.change[f] = h * i.work.v[f] + 0.5 * h * h * i.work.a[f];
-    i.work.v1[f] = i.work.v[f] + h * i.work.a[f];
-  }
-  integrate<double>(m, i.work.q, i.work.change, i.work.q1);
-  copy(i.work.x, m.nx, i.work.x1);
+  const SystemState<double> end = state_ahead(i, t, h);
   copy(i.work.a, m.nv, i.work.a1);
-  return derivatives(m, c, i.work.motion, mine.derivatives, {s.t, i.work.q1, i.work.v1, i.work.x1}, i.work.a1, blocks);
+  return derivatives(m, c, i.work.motion, mine.derivatives, end, i.work.a1, blocks);
 }
 
 // factors of both systems for steps of length h; false if one is singular
@@ -365,7 +385,7 @@ static Outcome prepare_newton(const RunContext &i, RadauWorkspace &mine, double 
   const ModelData &m = i.m;
   Run &run = i.run;
   auto &kept = *mine.kept;
-  if (!kept.jacobian_known) {
+  if (!kept.jacobian_known || (kept.factored_for != h && has_vector_friction(m))) {
     ++run.counts.jacobians;
     if (!find_derivatives(i, mine, use_frontal_solver(m, run.conditions, true), h))
       return Outcome::callback_failed;
@@ -469,7 +489,7 @@ static double radau_accept(const RunContext &i, RadauWorkspace &mine, double h, 
   if (!poor && factor < 1.2 && factor > 0.9)
     factor = 1.0; // not worth another factorisation
   kept.jacobian_old = 1;
-  if (poor)
+  if (poor || has_vector_friction(m))
     kept.jacobian_known = 0;
   copy(mine.Z, 3 * increments(m), mine.Z_old);
   kept.old_length = h;

@@ -175,3 +175,17 @@ def test_a_ball_that_is_held_twice_lets_go_where_both_cannot_hold_it():
     for h, left in (((1.5, 0.0), 0.0), ((1.0, 0.9), 1.0 - np.hypot(0.5, 0.9)), ((0.3, 1.2), -0.2)):
         margin = held.margin(np.array([h]), limits)[0]
         assert (margin > 1e-6) == (left > 1e-6) and (margin < -1e-6) == (left < -1e-6)
+
+
+@pytest.mark.parametrize("friction", [0.5, (0.8, 0.3, 0.5)])
+@pytest.mark.parametrize("method", ["dopri5", "radau"])
+def test_methods_agree_on_a_ball_joint_that_breaks_away(method, friction):
+    """The slope of its friction is friction / speed: unbounded at rest, where slip starts."""
+    s = da.System("ball", gravity=(1.0, -8.0, -5.0))
+    body = s.body("body", da.box(0.3, 0.2, 0.6, mass=1.0))
+    s.connect("S", da.Spherical(friction=friction), s.ground, body.at(0.4, 0.1, 0.2))
+    model = s.compile()
+    fine = da.simulate(model, 0.2, method="dop853", rtol=1e-11, atol=1e-13)
+    found = da.simulate(model, 0.2, method=method, rtol=1e-9, atol=1e-11)
+    assert np.abs(model.difference(found.q[-1], fine.q[-1])).max() < 1e-9
+    assert np.abs(found["energy.balance"]).max() < 1e-9  # J of 1
