@@ -23,7 +23,7 @@ from systems.random_trees import hang_on, random_body, random_joint
 
 Array = NDArray[np.float64]
 
-__all__ = ["Bang", "add_jumping_laws", "lead", "machine", "option"]
+__all__ = ["LAWS", "Bang", "add_jumping_laws", "lead", "machine", "option", "start_closed"]
 
 TREE = (da.Revolute, da.Prismatic, da.Cylindrical, da.Universal, da.Screw, da.Planar)
 SPATIAL = (da.Revolute, da.Spherical, da.Revolute, da.Universal, da.Revolute, da.Revolute)
@@ -38,7 +38,7 @@ def machine(seed: int) -> da.System:
         _tree(system, base, rng)
     else:
         closed = _loop(system, base, rng, planar=seed % 3 == 1)
-        _start_closed(system, closed)
+        start_closed(system, closed)
     place = system.ground if seed % 3 == 0 else _where(system, closed)
     system.connect("S", da.Spherical(), place, base)
     a, b, c = rng.uniform(0.1, 0.4, 3)
@@ -174,7 +174,7 @@ def _where(system: da.System, closed: ClosedSystem) -> Any:
     return system.ground.at(*closed.p[k], rotation=closed.R[k])
 
 
-def _start_closed(system: da.System, closed: ClosedSystem) -> None:
+def start_closed(system: da.System, closed: ClosedSystem) -> None:
     """Make the coordinates of joints in the configuration in which the loop was closed their start values."""
     model = system.compile()
     q, v = closed.state(model)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from oracles.coulomb import check_friction_law
 from systems.random_loops import planar_loop, random_loop
 from systems.random_trees import random_state, random_system
 
 import dalembert as da
-from dalembert.simulation.friction.rows import FrictionRows, friction_rows
 
 Array = NDArray[np.float64]
 
@@ -44,63 +44,6 @@ def roughened(
     return system
 
 
-def mind_the_laws(result: da.Result) -> int:
-    """Assert Coulomb's law and the limits at all stored states; returns how many rows were at rest."""
-    model, rows = result.model, friction_rows(result.model)
-    s, u = rows.motion(result.q, result.v)
-    with np.errstate(invalid="ignore"):
-        assert not (s < rows.lower - 1e-8).any() and not (s > rows.upper + 1e-8).any()
-    effort = np.column_stack([_friction(result, name) for name in rows.names])
-    event = np.isin(result.t, [e.t for e in result.events])
-    sliding, static, shared = _bounds(result)
-    resting = 0
-    for number in np.unique(rows.group):
-        k = np.flatnonzero(rows.group == number)
-        speed = np.linalg.norm(u[:, k], axis=1)
-        moving = (speed > 1e-5) & ~event & rows.has_friction[k].any() & ~_stopped(result, rows, k).any(axis=1)
-        power = sliding[:, k] * u[:, k]
-        size = np.linalg.norm(power, axis=1, keepdims=True)
-        law = -sliding[:, k] * power / np.where(size > 0, size, 1.0)
-        assert effort[moving][:, k] == pytest.approx(law[moving], abs=1e-6 * (1.0 + np.abs(law).max()))
-        still = (speed == 0.0) & ~event
-        free = still & ~shared & ~_stopped(result, rows, k).any(axis=1) & rows.has_friction[k].any()
-        within = np.linalg.norm(effort[free][:, k] / np.maximum(static[free][:, k], 1e-7), axis=1)
-        assert (within <= 1.0 + 1e-5).all()
-        resting += int(still.sum()) * len(k)
-    assert model.nv
-    return resting
-
-
-def _bounds(result: da.Result) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return friction and static friction (k, n) at all stored states, by the loads of the joints there.
-
-    And where more rows stick than would have to: how they share what holds is not unique.
-    """
-    model, rows = result.model, friction_rows(result.model)
-    sliding, static = np.zeros((len(result.t), len(rows))), np.zeros((len(result.t), len(rows)))
-    shared = np.zeros(len(result.t), dtype=bool)
-    for some, conditions in result.conditions(result.t):
-        states = result.t[some], result.q[some], result.v[some], result.x[some]
-        loads = rows.loads(model.report(["signals"], *states, conditions=conditions)["signals"])
-        sliding[some], static[some] = rows.friction_limits(conditions, loads)
-        shared[some] = (
-            conditions.parameters[rows.mode[rows.has_friction & rows.has_scalar_friction]] == 0
-        ).sum() > len(conditions.locked)
-    return sliding, static, shared
-
-
-def _stopped(result: da.Result, rows: FrictionRows, some: Array) -> Array:
-    return np.column_stack([_stop(result, rows.names[k]) != 0 for k in some])
-
-
-def _friction(result: da.Result, name: str) -> Array:
-    return np.asarray(result[f"{name}.friction"])
-
-
-def _stop(result: da.Result, name: str) -> Array:
-    return np.asarray(result[f"{name}.stop"])
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_random_trees_with_friction_and_stops(seed: int) -> None:
     rng = np.random.default_rng(300 + seed)
@@ -112,7 +55,7 @@ def test_random_trees_with_friction_and_stops(seed: int) -> None:
     assert result.status == "finished"
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
     assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
-    mind_the_laws(result)
+    check_friction_law(result)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -130,7 +73,7 @@ def test_random_loops_with_friction(seed: int) -> None:
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
     assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
     assert result["constraints.residual"].max() < 1e-9
-    mind_the_laws(result)
+    check_friction_law(result)
 
 
 LOADED = (*JOINTS, da.Spherical)
@@ -147,7 +90,7 @@ def test_random_trees_with_friction_by_load(seed: int) -> None:
     assert result.status == "finished"
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
     assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
-    mind_the_laws(result)
+    check_friction_law(result)
 
 
 def test_friction_of_others_presses_a_row_on_its_stop() -> None:
@@ -160,7 +103,7 @@ def test_friction_of_others_presses_a_row_on_its_stop() -> None:
     result = da.simulate(model, 0.48, state=start, rtol=1e-9, atol=1e-11)
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
     assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
-    mind_the_laws(result)
+    check_friction_law(result)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -178,7 +121,7 @@ def test_random_loops_with_friction_by_load(seed: int) -> None:
     scale = 1.0 + np.abs(result["energy.kinetic"]).max() + np.ptp(result["energy.potential"])
     assert np.abs(result["energy.balance"]).max() < 1e-6 * scale
     assert result["constraints.residual"].max() < 1e-9
-    mind_the_laws(result)
+    check_friction_law(result)
 
 
 @pytest.mark.parametrize("loads", [0.0, 0.9])
