@@ -28,8 +28,9 @@ def work_and_loss(result: Result) -> tuple[Array, Array]:
     sums = np.zeros((len(result), 2))
     if _exchanges_power(result):
         grid = _Grid(result)
-        # below this the power of conservative elements is rounding
-        rounding = 1e-14 * float(np.abs(result["energy.kinetic"]).max(initial=0.0))
+        # below this the power of conservative elements, and of discontinuous ones at rest, is rounding
+        kinetic, total = (float(np.abs(result[f"energy.{name}"]).max(initial=0.0)) for name in ("kinetic", "total"))
+        rounding = 1e-14 * kinetic + 1e-15 * total
         parts = over_intervals(
             lambda times: _powers(result._motion_at(times)),
             grid.begin,

@@ -27,9 +27,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     places = np.arange(first, first + element.nv)
     speeds = full_names(joint, element.speeds)
     labels = element.speeds
+    driven = np.zeros(element.nv, dtype=bool) if cut else model.driven_speeds()[places]
 
     def friction(m: Motion) -> Array:
-        effort = m.part("constraint_effort")[:, places].copy()
+        effort = np.where(driven, 0.0, m.part("constraint_effort")[:, places])  # that of a drive is "effort"
         for part, speed in enumerate(speeds):
             if speed in model.compiled.elements.friction_slots:
                 effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]

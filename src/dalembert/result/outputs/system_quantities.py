@@ -53,8 +53,10 @@ def _columns(
 
 
 def _balance(result: Result) -> Array:
+    """Return the balance since the first stored state; impacts up to there, also those of the start, are not in it."""
     total, (work, dissipated) = result["energy.total"], result._works
-    return np.asarray(total - total[0] - work + dissipated)
+    every = total - total[0] - work + dissipated
+    return np.asarray(every - every[:1])
 
 
 def _momentum(m: Motion) -> Array:

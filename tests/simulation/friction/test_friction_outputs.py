@@ -1,0 +1,63 @@
+"""Outputs of runs with friction and stops: energies around impacts, friction of driven joints, work at rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from systems.blocks import sliding_block
+from systems.pendulums import rod_pendulum
+from systems.random_friction_systems import random_friction_system
+
+import dalembert as da
+from dalembert.result.outputs import cumulative
+
+
+def test_energy_balances_in_a_run_that_starts_with_an_impact() -> None:
+    s = sliding_block(lower=0.0, upper=1.0, restitution=0.5)
+    s.initial("X", position=0.0, speed=-1.0)
+    result = da.simulate(s, 0.5)
+    assert result["X.speed"] == pytest.approx(0.5, abs=1e-15)
+    assert result.events[0].energy == pytest.approx(-0.375, abs=1e-15)  # J: (1 - 0.25) / 2
+    assert np.abs(result["energy.balance"]).max() < 1e-15
+
+
+def test_energy_balances_from_the_first_stored_time_after_an_impact() -> None:
+    s = sliding_block(lower=0.0, upper=1.0, restitution=0.5)
+    s.initial("X", position=0.2, speed=-1.0)  # reaches its stop at 0.2 s
+    result = da.simulate(s, 0.5, times=[0.3, 0.4, 0.5])
+    assert len(result.events) == 1 and np.abs(result["energy.balance"]).max() < 1e-15
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_friction_of_a_driven_joint_is_without_the_effort_of_the_drive(loop: bool) -> None:
+    s = rod_pendulum(friction=1.5)
+    if loop:
+        other = s.body("other", da.rod(length=1.0, mass=1.0))
+        s.connect("B", da.Revolute("y"), s.ground.at(0, 0, 0.5), other)
+        s.connect("C", da.constraints.Distance(0.5), s["bob"].at(1, 0, 0), other.at(1, 0, 0))
+    s.drive("A", speed=da.Ramp(0.0, -0.4, 0.3))
+    result = da.simulate(s, 0.5)
+    moving = result["A.speed"] < -1e-9
+    assert moving.sum() > 5 and result["A.friction"][moving] == pytest.approx(1.5, abs=1e-12)
+    assert np.ptp(result["A.effort"][moving]) > 0.1  # N m: the drive also lifts the rod
+    assert np.abs(result["energy.balance"]).max() < 1e-7
+
+
+def test_rounding_of_the_power_at_rest_is_not_subdivided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A law with a jump at zero velocity has a power of rounding where a lock holds its joint."""
+    states = 0
+    original = cumulative.over_intervals
+
+    def count(rate, *given, **options):  # type: ignore[no-untyped-def]
+        def counted(times):  # type: ignore[no-untyped-def]
+            nonlocal states
+            states += len(times)
+            return rate(times)
+
+        return original(counted, *given, **options)
+
+    monkeypatch.setattr(cumulative, "over_intervals", count)
+    case = random_friction_system(1)
+    result = da.simulate(case.system, case.t_end, **case.options())
+    assert np.abs(result["energy.balance"]).max() < 1e-12  # J of 500
+    assert states < 100 * len(result.t)
