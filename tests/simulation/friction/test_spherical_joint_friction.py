@@ -189,3 +189,23 @@ def test_methods_agree_on_a_ball_joint_that_breaks_away(method, friction):
     found = da.simulate(model, 0.2, method=method, rtol=1e-9, atol=1e-11)
     assert np.abs(model.difference(found.q[-1], fine.q[-1])).max() < 1e-9
     assert np.abs(found["energy.balance"]).max() < 1e-9  # J of 1
+
+
+@pytest.mark.parametrize("friction", [1.0, (1.2, 0.9, 0.95)])
+@pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), (0.2, -0.9, 0.4)])
+def test_it_breaks_away_on_a_moving_base(direction, friction):
+    """Sticking efforts stay within the ellipsoid; slip starts when they reach it."""
+    s = da.System("ball", gravity=(0, 0, 0))
+    base, body = s.body("base", da.box(0.3, 0.2, 0.1, mass=5.0)), s.body("body", mass=1.0, inertia=(1.0, 1.5, 2.0))
+    s.connect("R", da.Revolute((1.0, 2.0, 0.5)), s.ground, base)
+    s.connect("S", da.Spherical(friction=friction), base, body)
+    moment = [da.Polynomial((0.0, 4.0 * x)) for x in direction]
+    s.connect("M", da.Load(moment=tuple(moment), axes="marker"), body)
+    s.initial("R", speed=1.0)
+    result = da.simulate(s, 2.0)
+    part = np.linalg.norm(result["S.friction"] / friction, axis=1)
+    stuck = result["S.stuck"][:, 0] == 1.0
+    assert words(result)[:2] == ["S sticks", "S slips"] and stuck.sum() > 20
+    assert part[stuck].max() == pytest.approx(1.0, abs=1e-8)  # the margin of break-away
+    assert part[~stuck] == pytest.approx(1.0, abs=1e-8)
+    assert abs(result["energy.balance"]).max() < 1e-7

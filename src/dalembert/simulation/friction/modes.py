@@ -23,6 +23,7 @@ __all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
 
 
 ON_ELLIPSOID_TOL = 1e-9  # relative: closer efforts are on the ellipsoid
+PULL_TOL = 1e-12  # of the accelerations that the efforts cause: far below those at break-away, BREAKAWAY_TOL of them
 SLIP_DIRECTION_TOL = 1e-7  # rad: slip directions that differ by less are equal
 
 
@@ -177,7 +178,7 @@ class RowsAtRest:
         bound[(found.w == 0.0) & (lower < upper)] = False  # no acceleration away from the bound
         for group in groups:
             size = (
-                ON_ELLIPSOID_TOL * (np.abs(self.A[group]) @ np.abs(x)).max()
+                PULL_TOL * (np.abs(self.A[group]) @ np.abs(x)).max()
             )  # on the ellipsoid without an acceleration: other rows could hold as well
             pulled = np.linalg.norm(found.w[group]) > size
             bound[group] = pulled and np.linalg.norm(x[group] / limit[group]) >= 1.0 - ON_ELLIPSOID_TOL
