@@ -61,3 +61,24 @@ def test_rounding_of_the_power_at_rest_is_not_subdivided(monkeypatch: pytest.Mon
     result = da.simulate(case.system, case.t_end, **case.options())
     assert np.abs(result["energy.balance"]).max() < 1e-12  # J of 500
     assert states < 100 * len(result.t)
+
+
+def test_a_lock_on_a_stuck_joint_is_no_slip() -> None:
+    s = sliding_block(friction=5.0)
+    s.connect("F", da.Effort(2.0), "X")
+    events = [
+        da.Event("lock", lambda state: state.t - 0.5, action=lambda now: now.lock("X")),
+        da.Event("free", lambda state: state.t - 1.0, action=lambda now: now.release("X")),
+        da.Event("oil", lambda state: state.t - 1.5, action=lambda now: now.set("X.friction", 1.0)),
+    ]
+    result = da.simulate(s, 2.0, events=events)
+    assert [e.name for e in result.events] == ["X sticks", "lock", "free", "X sticks", "oil", "X slips"]
+    assert result["X.position"][-1] == pytest.approx(0.125, abs=1e-12)  # 1 m/s2 for half a second
+
+
+def test_a_rope_that_a_drive_stretches_is_noted() -> None:
+    s = sliding_block()
+    s.connect("rope", da.Rope(0.5), s.ground, s["b"])
+    s.drive("X", speed=1.0)
+    notes = da.simulate(s, 2.0).stats.notes
+    assert any("rope exceeded its length 0.5 m and reached 2 m" in note for note in notes), notes

@@ -25,8 +25,9 @@ LIMIT_TOL = 1e-6  # rad or m: a coordinate beyond a limit by less is on it
 
 @cached_per_model
 def has_checked_parts(model: Model) -> bool:
-    """Return whether a model has flexible bodies, joint data or driven angles, on which there may be notes."""
-    return bool(model.flexible_names or _joints_with_data(model) or has_driven_axis_angles(model))
+    """Return whether a model has flexible bodies, joint data, ropes or driven angles, on which there may be notes."""
+    data = _joints_with_data(model) or model.compiled.names.ropes
+    return bool(model.flexible_names or data or has_driven_axis_angles(model))
 
 
 def motion_notes(motion: Motion, conditions: Sequence[Conditions], *, call_control: bool = True) -> list[str]:
@@ -68,8 +69,8 @@ def _joints_with_data(model: Model) -> dict[str, Joint]:
 
 def _joint_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
     """Yield notes on exceeded limits of position and velocity."""
-    joints = _joints_with_data(model)
-    if not joints:
+    joints, ropes = _joints_with_data(model), model.compiled.names.ropes
+    if not joints and not ropes:
         return
     cut_q, cut_v, _ = model.cut_motion(q, v, np.zeros_like(v))
     names = model.compiled.names
@@ -78,6 +79,11 @@ def _joint_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
         speeds = cut_v[:, names.cut_v[name]] if cut else v[:, model.v_slice(name)]
         positions = cut_q[:, names.cut_q[name]] if cut else q[:, model.q_slice(name)]
         yield from _exceeded(name, joint, positions, speeds)
+    for constraint in model.forest.loop_constraints:
+        if constraint.name in ropes:
+            length = cut_q[:, ropes[constraint.name][0]]
+            if length.max() > constraint.element.upper + LIMIT_TOL:
+                yield _limit_note(constraint.name, "length", constraint.element.upper, length.max(), "m")
 
 
 def _exceeded(name: str, joint: Joint, positions: Array, speeds: Array) -> Iterator[str]:

@@ -263,7 +263,7 @@ class FrictionState:
         if solver.correction.any():
             now.q = self.model.integrate(now.q, solver.correction)
         self._stop_locked_rows(now)
-        describe_change(rows, before, self.modes, change)
+        describe_change(rows, before, self.modes, change, movable)
         self._check_progress(now.t, before, [impact.row for impact in change.impacts])
         return change
 

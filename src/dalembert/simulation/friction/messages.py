@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...arrays import BoolArray
 from .modes import Modes
 from .rows import FrictionRows
 
@@ -30,8 +31,13 @@ class Change:
     velocities_jumped: bool = False
 
 
-def describe_change(rows: FrictionRows, before: Modes, modes: Modes, change: Change) -> None:
-    """Add the texts of changed modes to a change."""
+def describe_change(
+    rows: FrictionRows, before: Modes, modes: Modes, change: Change, movable: BoolArray | None = None
+) -> None:
+    """Add the texts of changed modes to a change; rows that are driven or locked by the user (not `movable`) have none.
+
+    Such a row has no mode: it ceases to stick, but it does not slip.
+    """
     for impact in change.impacts:
         which, limit = ("lower", rows.lower) if impact.side < 0 else ("upper", rows.upper)
         name, unit = rows.names[impact.row], rows.units[impact.row]
@@ -39,6 +45,8 @@ def describe_change(rows: FrictionRows, before: Modes, modes: Modes, change: Cha
         change.texts.append(f"{name} reaches its {which} limit {limit[impact.row]:.6g} {unit} with {speed}")
     named = set()
     for k, name in enumerate(rows.names):
+        if movable is not None and not movable[k]:
+            continue
         if not rows.has_scalar_friction[k] and not modes.side[k] and not before.side[k]:  # one text for a vector group
             name = name.rpartition(".")[0]
             if name in named:
