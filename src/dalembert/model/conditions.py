@@ -14,7 +14,6 @@ from .. import _core
 from ..arrays import Array, BoolArray
 from ..checks import finite_array, finite_number
 from ..connections.constraints.geometric import AxisAngle
-from ..connections.elements.built_in import JointSpring, Limits, SpringDamper
 from ..errors import ModelError
 from .callbacks import CallbackHost
 from .control_sequence import ControlSequence
@@ -271,7 +270,7 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
         return parameter_slot(model, name, number)
     owner, _, label = name.rpartition(".")
     force = model.family.system.forces.get(owner)
-    plain = force is None or isinstance(force.element, (SpringDamper, JointSpring, Limits))
+    plain = force is None or bool(force.element.law_form)  # a user-written law may take any number
     if number < 0 and plain and label in _NOT_NEGATIVE:
         raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
     return number
