@@ -70,3 +70,39 @@ def test_a_run_without_inertia_is_refused():
     model, given = s.compile(), {"a.mass": np.array([1.0, 0.0]), "b.mass": np.array([1.0, 0.0])}
     with pytest.raises(da.SingularityError, match="nothing resists"):
         da.simulate(model, TIMES[-1], parameters=given, state={"slide a": 0.6, "slide b": 0.8}, times=TIMES)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_runs_of_trees_by_name_start_as_alone(seed):
+    rng = np.random.default_rng(seed)
+    s = da.System("tree")
+    links = [s.ground]
+    joints = [da.Revolute("y"), da.Prismatic("x"), da.Planar("z"), da.Revolute("x", lower=0.2), da.Universal("x", "y")]
+    for k, joint in enumerate(joints):
+        link = s.body(f"link{k}", da.box(0.4, 0.1, 0.1, mass=1.0))
+        s.connect(f"J{k}", joint, links[rng.integers(len(links))], link)
+        links.append(link)
+    s.initial("J1", position=0.3, speed=-1.0)
+    model = s.compile()
+    names = [*model.coordinate_names, *(f"{name}.speed" for name in model.speed_names)]
+    chosen = rng.choice(names, size=4, replace=False).tolist()
+    state = {name: rng.uniform(0.25, 1.0, 6) for name in chosen}
+    state[chosen[0]] = 0.5  # of all runs
+    runs = da.simulate(model, 0.01, state=state, times=TIMES)
+    for k in range(6):
+        alone = da.simulate(model, 0.01, state={n: v[k] if np.ndim(v) else v for n, v in state.items()}, times=TIMES)
+        np.testing.assert_array_equal(runs.q[k, 0], alone.q[0])
+        np.testing.assert_array_equal(runs.v[k, 0], alone.v[0])
+
+
+def test_a_run_without_inertia_at_its_start_is_refused():
+    s = da.System("gimbal", gravity=(0, 0, 0))
+    last = s.ground
+    for name, axis in zip("ABC", "zyz", strict=True):
+        ring = s.body(name.lower(), da.box(1, 1, 1, mass=1.0)) if name == "C" else s.body(name.lower())
+        s.connect(name, da.Revolute(axis), last, ring)
+        last = ring
+    model = s.compile()
+    da.simulate(model, 0.01, state={"B": np.array([0.5, 0.8])}, times=TIMES)
+    with pytest.raises(da.SingularityError, match="nothing resists along"):
+        da.simulate(model, 0.01, state={"B": np.array([0.5, 0.0])}, times=TIMES)

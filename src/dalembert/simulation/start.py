@@ -14,7 +14,7 @@ from ..arrays import Array, BoolArray, IndexArray
 from ..checks import checked, finite_array, finite_number
 from ..closure.driven.driven_state import driven_motion, driven_state_from
 from ..closure.redundancy import nearly_conflicting_constraints
-from ..closure.starts.named_start_values import named_count, named_starts
+from ..closure.starts.named_start_values import named_count, named_starts, tree_columns
 from ..closure.starts.start_values import StartValues, unmet_start_values, within_limits
 from ..closure.ungrounded_parts import find_ungrounded_parts
 from ..closure.velocity_projection import consistent_velocities, preferred_velocities
@@ -53,6 +53,7 @@ __all__ = [
 
 MAX_NOTES = 20  # on start values of an ensemble
 QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
+SURE_INERTIA, KEPT_INERTIA = 1e-9, 1e-3  # least scaled eigenvalue of M that is not zero; part of that of the first run
 ROUNDING_TOL, NOTE_TOL = 1e-12, 1e-9  # m, rad or per s: rounding; corrections above are noted
 
 
@@ -457,6 +458,9 @@ def _named_states(
     model: Model, values: Mapping[str, Any], t: float, runs: IndexArray, limits: bool
 ) -> tuple[Array, Array, Array, list[str]]:
     """Return start states of many runs from start values by name, and notes on unmet values by run."""
+    free = _free_states(model, values, t, runs, limits)
+    if free is not None:
+        return *free, []
     found = [_from_starts(model, named_starts(model, values, run), t, limits) for run in runs.tolist()]
     q, v, x = (np.array([getattr(state, part) for state, _ in found]) for part in ("q", "v", "x"))
     notes = [
@@ -465,6 +469,36 @@ def _named_states(
     if len(notes) > MAX_NOTES:
         notes = [*notes[:MAX_NOTES], f"... and {len(notes) - MAX_NOTES} more of the kind"]
     return q, v, x, notes
+
+
+def _free_states(
+    model: Model, values: Mapping[str, Any], t: float, runs: IndexArray, limits: bool
+) -> tuple[Array, Array, Array] | None:
+    """Return start states of many runs of trees from values of coordinates and velocities, which are met as given.
+
+    All other values are those of the first run. None if that is not so: with loops, drives, flexible or placed bodies,
+    other names, or notes.
+    """
+    if model.nc or model.drives or model.flexible_names or model.system.placements:
+        return None
+    columns = tree_columns(model, values)
+    if columns is None:
+        return None
+    first, notes = _from_starts(model, named_starts(model, values, int(runs[0])), t, limits)
+    if notes:
+        return None
+    q, v, x = (np.tile(part, (len(runs), 1)) for part in (first.q, first.v, first.x))
+    for part, column, numbers in columns:
+        (q if part == "q" else v)[:, column] = numbers[runs] if numbers.ndim else numbers
+    M = model.mass_matrix(q)
+    size = np.sqrt(np.einsum("kii->ki", M))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = M / (size[:, :, None] * size[:, None, :])
+    least = np.linalg.eigvalsh(np.nan_to_num(scaled))[:, 0]
+    sure = (least > max(SURE_INERTIA, KEPT_INERTIA * least[0])) & (size**2 > KEPT_INERTIA * size[0] ** 2).all(axis=1)
+    for row in q[~sure]:
+        check_inertia(model, row, t)
+    return q, v, x
 
 
 def _satisfied(model: Model, q: Array, v: Array, t: float) -> BoolArray:

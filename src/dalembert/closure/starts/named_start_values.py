@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...connections.constraints.chains import KinematicChain
 from ...connections.drive_builder import turns_freely
 from ...connections.joints import Joint
@@ -23,7 +24,7 @@ from ...result.outputs.attitude_angles import angles_named, is_angles
 from ...system import System
 from .start_values import StartValues
 
-__all__ = ["named_count", "named_starts"]
+__all__ = ["named_count", "named_starts", "tree_columns"]
 
 
 _POSE_FIELDS = {"position": (3,), "rotation": None, "velocity": (3,), "angular_velocity": (3,)}
@@ -79,6 +80,28 @@ def named_starts(model: Model, values: Mapping[str, Any], run: int | None = None
             _set_value(system, target, name, value, run)
     first = StartValues(alone.initials, alone.placements, x)
     return StartValues(merged.initials, merged.placements, x, first)
+
+
+def tree_columns(model: Model, values: Mapping[str, Any]) -> list[tuple[str, int, Array]] | None:
+    """Return part (``"q"`` or ``"v"``), index and values of start values by name, each a number or (B,).
+
+    None if one is not a finite number for a coordinate or a velocity of a tree joint, or if two name the same.
+    """
+    found: list[tuple[str, int, Array]] = []
+    for name, value in values.items():
+        target = _target(model, name)
+        if target.kind != "joint" or target.shape != () or target.owner not in model.joint_names:
+            return None
+        whole = f"{target.owner}.{target.part}" if target.part else target.owner
+        part, names = ("q", model.coordinate_names) if target.field == "position" else ("v", model.speed_names)
+        try:
+            numbers = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            return None
+        if whole not in names or numbers.ndim > 1 or not np.isfinite(numbers).all():
+            return None
+        found.append((part, names.index(whole), numbers))
+    return found if len({place[:2] for place in found}) == len(found) else None
 
 
 def _copy_sharing_parts(system: System) -> System:
