@@ -101,7 +101,10 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
 
     Dependent rows are computed from the others. Their deviation beyond rounding is the misfit.
     """
-    loops = LoopEquations.of(model, positions_only=True, t=t)
+    loops = LoopEquations.of(model, t=t)
+    if float(np.abs(loops.residual(q)).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor:
+        return []
+    loops = loops.of_positions()
     r = loops.residual(q)
     if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor:
         return []

@@ -17,7 +17,9 @@ from ..system.topology import Forest, TreeJoint
 from .names import Names
 
 __all__ = [
+    "InertiaSizes",
     "check_massless_dof",
+    "has_inertia_everywhere",
     "has_modes",
     "massless_dof",
     "motions_without_inertia",
@@ -32,6 +34,34 @@ ZERO_INERTIA_TOL = (
 PIVOT_ROUNDOFF = 1e-14  # of the terms of a pivot; exact zeros gave up to 3e-16
 
 REGULARIZATION = 1e-7  # relative to the inertia of the whole system; added to massless DOF in loops and corrected for
+
+
+@dataclass(frozen=True)
+class InertiaSizes:
+    """Sums over the rigid bodies of a forest: mass, kg, and moments of inertia, kg m2; reach of a body, m."""
+
+    mass: float
+    moment: float
+    reach: float
+
+    @classmethod
+    def of(cls, forest: Forest) -> InertiaSizes:
+        """Return the sums, with the largest distance of a centre of mass from the origin of its body."""
+        bodies = [forest.system.bodies[name] for name in forest.bodies[1:]]
+        moment = sum(float(np.abs(np.diagonal(body.inertia)).sum()) for body in bodies)
+        reach = max((float(np.linalg.norm(body.com)) for body in bodies), default=0.0)
+        return cls(float(sum(body.mass for body in bodies)), moment, reach)
+
+
+def has_inertia_everywhere(model: _core.Model, sizes: InertiaSizes, q: Array) -> bool:
+    """Return whether every degree of freedom clearly has inertia at q (nq,): a quick bound, before `massless_dof`."""
+    pivots = _core.MassMatrixFactor(model, q).pivots()
+    if not len(pivots):
+        return True
+    p = model._poses(q)[:, 9:]
+    widths = p.max(axis=0) - p.min(axis=0) + 2.0 * sizes.reach
+    bound = sizes.moment + sizes.mass * (1.0 + 4.0 * float(widths @ widths))
+    return bool(pivots.min() > ZERO_INERTIA_TOL * bound)
 
 
 def massless_dof(

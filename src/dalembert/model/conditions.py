@@ -15,6 +15,7 @@ from ..arrays import Array, BoolArray
 from ..checks import finite_array, finite_number
 from ..connections.constraints.geometric import AxisAngle
 from ..errors import ModelError
+from .cache import cached_per_model
 from .callbacks import CallbackHost
 from .control_sequence import ControlSequence
 from .drive_targets import driven_dof
@@ -168,7 +169,8 @@ class Conditions(_core.Conditions):
         laws = self.sliding or self.branches
         plain = not (self.locked or self.off or self.control or self.history or laws or any(self.stabilization))
         plain = plain and self.sequence is None
-        return plain and np.array_equal(self.parameters, self.model.family.parameters)
+        described = self.model.family.parameters
+        return plain and (self.parameters is described or np.array_equal(self.parameters, described))
 
     def changed_parameters(
         self, model: Model | None = None, parameters: Array | None = None
@@ -212,6 +214,15 @@ class Conditions(_core.Conditions):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.model, self.parameters, self.locked, self.off, self._how)
+
+
+@cached_per_model
+def described_conditions(model: Model) -> Conditions:
+    """Return the conditions of the description; the same object for all users, as nothing in it changes.
+
+    Not for models that call functions of the user, which are recorded in the conditions of a run.
+    """
+    return Conditions(model, model.parameters)
 
 
 def _restored(model: Model, *given: Any) -> Conditions:

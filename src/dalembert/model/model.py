@@ -17,13 +17,14 @@ from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..checks import checked, finite_array, finite_number, shape_of
 from ..compile import compile_system
-from ..compile.massless_dof import massless_dof, motions_without_inertia
+from ..compile.massless_dof import InertiaSizes, has_inertia_everywhere, massless_dof, motions_without_inertia
 from ..connections.constraints.couplings import CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.drives import PoseDrive
 from ..errors import ModelError
 from ..system import System
 from . import argument_errors as refusals
+from .cache import cached_per_model
 from .conditions import Conditions, check_closure, locked_dof, parameter_directions, parameter_vector
 from .connection_loads import ConnectionLoads
 from .drive_targets import drive_targets, driven_dof, driven_row
@@ -787,6 +788,8 @@ class Model(NamedModel):
         and drives.
         """
         where = self.checked_configuration("massless_dof", q)
+        if has_inertia_everywhere(self, _inertia_sizes(self), where):
+            return []
         names = self.compiled.names
         if t is None:
             return massless_dof(self, self.forest, names, where)
@@ -802,6 +805,12 @@ class Model(NamedModel):
         """
         where = self.checked_configuration("motions_without_inertia", q)
         return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))
+
+
+@cached_per_model
+def _inertia_sizes(model: Model) -> InertiaSizes:
+    """Return the sums of masses and moments of a model, with the reach of its bodies."""
+    return InertiaSizes.of(model.forest)
 
 
 def _nothing(*given: Any) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +31,7 @@ class Stats:
     rtol : float
     atol : float or dict of str to float
     notes : list of str
-        Decisions that were made automatically.
+        Decisions that were made automatically. Those of a run are found when they are read; see `find_notes_later`.
     """
 
     method: str = ""
@@ -42,6 +44,25 @@ class Stats:
     rtol: float = 0.0
     atol: float | dict[str, float] = 0.0
     notes: list[str] = field(default_factory=list)
+
+    def find_notes_later(self, find: Callable[[], list[str]]) -> None:
+        """Replace the notes by those that a function returns, which is called when they are first read."""
+        self.__dict__.pop("notes", None)
+        self.__dict__["_find_notes"] = find
+
+    if not TYPE_CHECKING:  # other unknown attributes stay errors of type checkers
+
+        def __getattr__(self, name: str) -> Any:  # of attributes that are not set
+            find = self.__dict__.get("_find_notes") if name == "notes" else None
+            if find is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            notes = self.__dict__.setdefault("notes", find())
+            self.__dict__.pop("_find_notes", None)
+            return notes
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self.notes
+        return self.__dict__
 
     def __repr__(self) -> str:
         rows = [

@@ -146,7 +146,7 @@ class Result(ResultDisplay, ResultExport, Answer):
     # ---- states
 
     def _in_order(self) -> bool:
-        return bool((np.diff(self.t) >= 0).all())
+        return bool((self.t[1:] >= self.t[:-1]).all())
 
     def __len__(self) -> int:
         return len(self.t)

@@ -12,7 +12,7 @@ from .interrupts import Interrupt, defer_interrupt
 from .request import SimulationRequest
 from .run import Run
 from .run_result import make_result
-from .start import start_state
+from .start import find_start
 from .storage.checkpoint import restore
 from .storage.stream import Stream
 
@@ -74,8 +74,8 @@ def _begin(run: Run) -> None:
     point = None if resume is None or resume is False else _resume_point(run, resume)
     run.notes = [*request.notes, *([] if stream is None else stream.notes)]
     if point is None:
-        start = start_state(run.model, request.state, request.t_start, limits=request.joint_limits)
-        run.notes += start_notes(run.conditions, start) + start.notes
+        start, notes = find_start(run.model, request.state, request.t_start, request.joint_limits)
+        run.notes += start_notes(run.conditions, start) + notes
         if resume:
             run.notes.append("the stream held no checkpoint yet: began at the start")
         run.start(start)

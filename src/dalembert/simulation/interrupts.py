@@ -8,6 +8,7 @@ ignored.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # functions of `signal` convert handlers, which takes 2 us each
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from typing import Any
 from .. import _core
 
 __all__ = ["Abandoned", "Interrupt", "clear_interrupt", "defer_interrupt", "raise_pending_interrupt"]
+
+_SIGINT, _IGNORED = int(signal.SIGINT), int(signal.SIG_IGN)
 
 GRACE_TIME = 0.3  # s after a press: a search for events may take so long, so that the run ends with a complete step
 
@@ -57,16 +60,16 @@ class Interrupt:
 
     def __enter__(self) -> Interrupt:
         self.flag.set = False
-        ours = signal.getsignal(signal.SIGINT) not in (signal.SIG_IGN, None)
+        ours = _signal.getsignal(_SIGINT) not in (_IGNORED, None)
         if ours and threading.current_thread() is threading.main_thread():
-            self._old = signal.signal(signal.SIGINT, self._press)
+            self._old = _signal.signal(_SIGINT, self._press)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._old is not None:
-            signal.signal(signal.SIGINT, self._old)
+            _signal.signal(_SIGINT, self._old)
             self._old = None
 
     def _press(self, number: int, frame: FrameType | None) -> None:

@@ -15,7 +15,7 @@ from ..closure.starts.named_start_values import named_count
 from ..errors import ModelError
 from ..model import Conditions, History, Model, SampledControl, State
 from ..model.callbacks import shortest_delay
-from ..model.conditions import parameter_vector
+from ..model.conditions import described_conditions, parameter_vector
 from ..result import Result
 from .events.drive_velocity_jumps import DriveVelocityJump
 from .events.events import EventFunctions
@@ -135,6 +135,8 @@ def start_conditions(
     stabilization : (float, float)
         Baumgarte's 2 alpha and beta^2.
     """
+    if not parameters and control is None and stabilization == (0.0, 0.0) and not model.family.callback_laws:
+        return described_conditions(model)
     return Conditions(
         model,
         parameter_vector(model, dict(parameters) if parameters else None, "conditions"),

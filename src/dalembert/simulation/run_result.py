@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..result import Result, Stats
-from .diagnostics.run_diagnostics import run_notes
+from .diagnostics.run_diagnostics import set_notes
 from .run import Run
 from .storage.checkpoint import snapshot
 
@@ -47,8 +47,8 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         wall_time=wall_time,
         rtol=run.options.rtol,
         atol=run.options.atol,
-        notes=run_notes(run, (t, q, v, x), interrupted=status == "interrupted"),
     )
+    set_notes(stats, run, (t, q, v, x), interrupted=status == "interrupted")
     result = Result(
         run.model.family,
         t,

@@ -44,6 +44,7 @@ __all__ = [
     "check_inertia",
     "check_time_laws",
     "equilibrium_differences",
+    "find_start",
     "parameter_differences",
     "start_state",
     "start_states",
@@ -247,11 +248,11 @@ def start_state(
     (array([2.]), 0.3, [])
     """
     model = as_model(system)
-    found, notes = _start_state(model, state, t, limits)
+    found, notes = find_start(model, state, t, limits)
     return StartState(found.q, found.v, found.t, found.x, notes, model)
 
 
-def _start_state(
+def find_start(
     model: Model, state: State | Mapping[str, Any] | None, t: float, limits: bool
 ) -> tuple[State, list[str]]:
     """Return the state of `start_state`, and notes."""
@@ -260,7 +261,7 @@ def _start_state(
         count = named_count(model, state)
         if count is None:
             found, notes = _from_starts(model, named_starts(model, state), t, limits)
-            return found, notes + _normalized(model, state)
+            return found, notes + _normalized(model, state.get)
         q, v, x, notes = start_states(model, state, t, count, limits=limits)
         return State(q=q, v=v, t=t, x=x), notes
     if state is None:
@@ -270,42 +271,70 @@ def _start_state(
         finite_array(part, (size,), item="simulate", field=f"state.{name}")
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
-    notes += _normalized(model, {h.name: q[model.q_slice(h.name)] for h in model.forest.joints})
+    notes += _normalized(model, lambda name: q[model.q_slice(name)])
+    closed = True
     if model.nc:
-        residual = np.abs(row_gaps(model, model.constraint_residual(q, t=t), constraint_targets(model, t)[0]))[
-            model.holonomic
-        ]
-        worst = float(residual.max()) if len(residual) else 0.0
+        residual = model.constraint_residual(q, t=t)
+        residual = np.abs(row_gaps(model, residual, constraint_targets(model, t)[0]) if model.drives else residual)
+        residual = residual[model.holonomic]
+        worst = float(residual.max(initial=0.0))
+        closed = worst <= ROUNDING_TOL and _keeps_loops_closed(model, q, v, t)
         if worst > MAX_OPEN_LOOP:
             names = np.array(model.constraint_connections)[model.holonomic]
             raise AssemblyError(
                 f"the given state does not close the loops: {str(names[residual.argmax()])!r} is open by {worst:.3g} m "
                 "or rad; close them with da.assemble(...), or leave the state out"
             )
-        if worst > 1e-9:
+        if worst > NOTE_TOL:
             notes.append(f"the given state was off the loops by {worst:.2g} and was moved onto them")
-    motion = driven_motion(model, t, state=State(q=q, v=v))
-    moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
-    if moved > 1e-9:
-        notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
-    check_inertia(model, motion.q, t)
-    return State(q=motion.q, v=motion.v, t=t, x=x), notes + nearly_conflicting_constraints(
-        model, motion.q, t=t
-    ) + shared_drives(model, motion.q, t)
+    if model.drives or not closed:
+        motion = driven_motion(model, t, state=State(q=q, v=v))
+        moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
+        if moved > NOTE_TOL:
+            notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
+        q, v = motion.q, motion.v
+    check_inertia(model, q, t)
+    notes += nearly_conflicting_constraints(model, q, t=t) if model.nc else []
+    return State(q=q, v=v, t=t, x=x), notes + shared_drives(model, q, t)
 
 
-def _normalized(model: Model, given: Mapping[str, Any]) -> list[str]:
-    """Return notes on quaternions among start values by joint, (nq,) or (B, nq), that are not normalized."""
+def _keeps_loops_closed(model: Model, q: Array, v: Array, t: float) -> bool:
+    """Return whether velocities keep the loops closed at q, and some accelerations do; False for models with drives.
+
+    At singular positions there may be no such accelerations.
+    """
+    if model.drives:
+        return False
+    J = model.constraint_jacobian(q, t=t)
+    rates = np.abs(J @ v + model.constraint_drift(q, t=t))
+    if float(rates.max()) > ROUNDING_TOL * (1.0 + float(np.abs(v).max(initial=0.0))):
+        return False
+    bias = model.constraint_bias(q, v, t=t)
+    if not bias.any():
+        return True
+    gap = J @ np.linalg.lstsq(J, -bias, rcond=None)[0] + bias
+    return bool(np.abs(gap).max() <= NOTE_TOL * np.abs(bias).max())
+
+
+def _normalized(model: Model, start_value: Callable[[str], Any]) -> list[str]:
+    """Return notes on quaternions among start values of joints, (nq,), (B, nq) or None, that are not normalized."""
     notes = []
-    for joint in model.forest.joints:
-        if joint.element.nq == joint.element.nv or given.get(joint.name) is None:
+    for name in _joints_with_quaternions(model):
+        given = start_value(name)
+        if given is None:
             continue
-        values = np.atleast_2d(np.asarray(given[joint.name], dtype=float))
+        values = np.atleast_2d(np.asarray(given, dtype=float))
         lengths = np.linalg.norm(values[:, :4], axis=1)
         worst = float(lengths[np.abs(lengths - 1.0).argmax()])
         if abs(worst - 1.0) > QUATERNION_TOL:
-            notes.append(f"the quaternion of {joint.name!r} has length {worst:.6g} and was divided by it")
+            notes.append(f"the quaternion of {name!r} has length {worst:.6g} and was divided by it")
     return notes
+
+
+@cached_per_model
+def _joints_with_quaternions(model: Model) -> tuple[str, ...]:
+    """Return the names of the tree joints with quaternions among their coordinates."""
+    return tuple(joint.name for joint in model.forest.joints if joint.element.nq != joint.element.nv)
 
 
 def _described(model: Model, t: float, limits: bool) -> tuple[State, list[str]]:
@@ -416,10 +445,10 @@ def start_states(
     notes: list[str] = []
     given = state if isinstance(state, State) else None
     if given is None:
-        given, notes = _start_state(model, state, t_start, limits)
+        given, notes = find_start(model, state, t_start, limits)
     q = rows_of("state.q", given.q, count, model.nq)
     if isinstance(state, State):
-        notes += _normalized(model, {h.name: q[:, model.q_slice(h.name)] for h in model.forest.joints})
+        notes += _normalized(model, lambda name: q[:, model.q_slice(name)])
     v = rows_of("state.v", given.v, count, model.nv)
     x = rows_of("state.x", given.x if np.size(given.x) else model.element_start_values(), count, model.nx)
     if not isinstance(state, State) or not (model.nc or model.drives):

@@ -27,12 +27,15 @@ def largest_gap(conditions: Conditions, t: float, q: Array, v: Array, x: Array) 
         return np.zeros(len(q), dtype=np.intp), np.zeros(len(q)), np.zeros(len(q))
     times = np.full(len(q), t)
     residual = np.abs(model.report(["residual"], times, q, v, x, conditions=conditions)["residual"])
-    made = (
-        model.compiled if model.is_recompiled else model.family.compiled
-    )  # the tables of a variant, without its names
-    scaled = made.tables["row_scale"] * residual
+    scaled = _row_scales(model) * residual
     rows, runs = scaled.argmax(axis=1), np.arange(len(q))
     return rows, residual[runs, rows], scaled[runs, rows]
+
+
+def _row_scales(model: Model) -> Array:
+    """Return the scales (nc,) of residuals, 1/m or 1."""
+    made = model.compiled if model.is_recompiled else model.family.compiled  # of a variant, without making its names
+    return made.tables["row_scale"]
 
 
 def loop_notes(model: Model, t: Array, q: Array) -> list[str]:
@@ -51,11 +54,14 @@ def loop_notes(model: Model, t: Array, q: Array) -> list[str]:
 
 def check_loops_closed(conditions: Conditions, end: State) -> None:
     """Raise an error if a loop is open at the end of a run."""
-    rows, gaps, scaled = largest_gap(conditions, end.t, end.q[None], end.v[None], end.x[None])
-    if scaled[0] > OPEN:
-        model, row = conditions.model, int(rows[0])
+    model = conditions.model
+    if not model.nc:
+        return
+    residual = np.abs(model.report(["residual"], end.t, end.q, end.v, end.x, conditions=conditions)["residual"])
+    row = int((_row_scales(model) * residual).argmax())
+    if _row_scales(model)[row] * residual[row] > OPEN:
         raise IntegrationError(
-            f"the run came to t = {end.t:.9g} s with {model.constraint_connections[row]!r} open by {gaps[0]:.3g} "
+            f"the run came to t = {end.t:.9g} s with {model.constraint_connections[row]!r} open by {residual[row]:.3g} "
             f"({model.constraint_names[row]}): this is not the motion of the system; a body of the loop may be too "
             "light relative to the others for double precision"
         )

@@ -6,6 +6,7 @@ and loops are looked up once per model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...arrays import Array
@@ -13,7 +14,7 @@ from ...connections.elements.contacts import CONTACTS, contact_depth
 from ...errors import SingularityError
 from ...model import Conditions, Model, State
 from ...model.cache import cached_per_model
-from ...result import Motion, Result
+from ...result import Motion, Result, Stats
 from ..events.drive_velocity_jumps import jump_notes
 from .angle_wrap import find_rotation_wrap, rotation_measures
 from .discontinuities import missed_discontinuities
@@ -26,7 +27,7 @@ from .unmonitored_switching import fixed_step_note, frequent_note
 if TYPE_CHECKING:
     from ..run import Run
 
-__all__ = ["check_end", "find_result_error", "run_notes", "start_notes"]
+__all__ = ["check_end", "find_result_error", "set_notes", "start_notes"]
 
 
 MAX_NAMED_CONTACTS = 4  # in one note
@@ -75,34 +76,64 @@ def find_result_error(result: Result) -> SingularityError | None:
     return error
 
 
-def run_notes(run: Run, states: tuple[Array, Array, Array, Array], *, interrupted: bool) -> list[str]:
-    """Return all notes on a run.
+def set_notes(stats: Stats, run: Run, states: tuple[Array, Array, Array, Array], *, interrupted: bool) -> None:
+    """Set the notes of a run in its statistics, found when they are read.
+
+    Found at once are notes that come with warnings, on flexible bodies, and those that need functions of the user.
 
     Parameters
     ----------
+    stats : Stats
     run : Run
     states : t (n,), q (n, nq), v (n, nv), x (n, nx)
         Of the result.
     interrupted : bool
         After Ctrl-C no control is called again, as it may be slow.
     """
-    model, notes = run.model, list(run.notes)
+    find = _notes_finder(run, states, interrupted=interrupted)
+    if run.model.flexible_names or any(_may_change(segment.conditions) for segment in run.segments):
+        stats.notes = find()
+    else:
+        stats.find_notes_later(find)
+
+
+def _may_change(conditions: Conditions) -> bool:
+    """Return whether an evaluation after the run may differ: functions of the user, sampled forces, past states."""
+    return not (conditions.callback is None and conditions.sampled_forces is None and conditions.history is None)
+
+
+def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interrupted: bool) -> Callable[[], list[str]]:
+    """Return a function that finds all notes on a run as it is now; the run may go on."""
+    model, begin = run.model, list(run.notes)
     if run.friction is not None:
-        notes += run.friction.notes()
-    conditions = [segment.conditions for segment in run.segments]
-    if has_checked_parts(model) or any(c.callback is not None for c in conditions):
-        motion = Motion(model, *states, conditions=run.trajectory.conditions)
-        notes += motion_notes(motion, conditions, call_control=not interrupted)
-    if run.request.drive_jumps:
-        notes += jump_notes(run.event_functions.events, run.events)
-    notes += small_motion_notes(run.conditions, run.options, *states[1:])
-    if model.nc:
-        notes += loop_notes(model, *run.records.arrays()[:2])
-    noisy, missed = run.total_counts()[6:8].tolist()
+        begin += run.friction.notes()
+    segments = [segment.conditions for segment in run.segments]
+    jumps = jump_notes(run.event_functions.events, run.events) if run.request.drive_jumps else []
+    conditions, options, conditions_at = run.conditions, run.options, run.trajectory.conditions
+    recorded = run.records.arrays()
+    end = _step_notes(run)
+
+    def find() -> list[str]:
+        notes = list(begin)
+        if has_checked_parts(model) or any(c.callback is not None for c in segments):
+            motion = Motion(model, *states, conditions=conditions_at)
+            notes += motion_notes(motion, segments, call_control=not interrupted)
+        notes += jumps + small_motion_notes(conditions, options, *states[1:])
+        notes += loop_notes(model, *recorded[:2]) if model.nc else []
+        return notes + end
+
+    return find
+
+
+def _step_notes(run: Run) -> list[str]:
+    """Return notes on steps near singular positions, and on switching functions that steps did not resolve."""
+    counts = run.total_counts()
+    noisy, missed = int(counts[6]), int(counts[7])
+    notes = []
     if noisy:
         notes.append(f"{noisy} steps close to a singular position were accepted with an error explained by rounding")
-    if model.switching_functions:
-        notes += [frequent_note(model, t, function) for function, t in run.all_released_branches().items()]
+    if run.model.switching_functions:
+        notes += [frequent_note(run.model, t, function) for function, t in run.all_released_branches().items()]
         first = run.first_missed()
-        notes += [] if first is None else [fixed_step_note(model, missed, first)]
+        notes += [] if first is None else [fixed_step_note(run.model, missed, first)]
     return notes
