@@ -1,10 +1,13 @@
 #include "bind/kernel_methods.hpp"
 #include "bind/docstrings.hpp"
 #include "bind/kernel_signatures.hpp"
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace dalembert::bind {
 
@@ -324,29 +327,49 @@ struct Given {
            *directions = nullptr;
 };
 
+// An argument by name: an interned string, as names of keywords in a call are, and its place in Given.
+struct Keyword {
+  PyObject *name;
+  std::ptrdiff_t offset; // bytes
+};
+
+// names of all arguments of a kernel, made at its first call with keywords (with the GIL)
+const std::vector<Keyword> &keywords_of(const KernelSignature &spec) {
+  static std::vector<Keyword> tables[spec_count];
+  std::vector<Keyword> &table = tables[&spec - specs];
+  if (!table.empty())
+    return table;
+  const auto add = [&](std::size_t offset, const char *title) {
+    table.push_back({PyUnicode_InternFromString(title), std::ptrdiff_t(offset)});
+  };
+  if (spec.outputs == 1)
+    add(offsetof(Given, out), "out");
+  if (spec.points || spec.selects_results)
+    add(spec.points ? offsetof(Given, points) : offsetof(Given, chosen), spec.points ? "points" : "parts");
+  for (int k = 0; k < spec.inputs; ++k)
+    add(offsetof(Given, inputs) + std::size_t(k) * sizeof(PyObject *), spec.arguments[std::size_t(k)].name);
+  if (spec.described)
+    add(offsetof(Given, conditions), "conditions");
+  if (spec.takes_directions)
+    add(offsetof(Given, directions), "directions");
+  if (spec.described && spec.bare != Kernel::report)
+    add(offsetof(Given, bare), "bare");
+  return table;
+}
+
 // arguments given by keyword, those that positions could have given among them; false with TypeError set
 bool sort_keywords(const KernelSignature &spec, PyObject *const *args, PyObject *names, Given &given) {
-  PyObject **places[max_arguments + 6];
-  const char *titles[max_arguments + 6];
-  int count = 0;
-  const auto add = [&](PyObject *&place, const char *title) { places[count] = &place, titles[count++] = title; };
-  if (spec.points || spec.selects_results)
-    add(spec.points ? given.points : given.chosen, spec.points ? "points" : "parts");
-  for (int k = 0; k < spec.inputs; ++k)
-    add(given.inputs[k], spec.arguments[std::size_t(k)].name);
-  if (spec.outputs == 1)
-    add(given.out, "out");
-  if (spec.described)
-    add(given.conditions, "conditions");
-  if (spec.takes_directions)
-    add(given.directions, "directions");
-  if (spec.described && spec.bare != Kernel::report)
-    add(given.bare, "bare");
+  const std::vector<Keyword> &known = keywords_of(spec);
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k) {
     PyObject *name = PyTuple_GET_ITEM(names, k), **place = nullptr;
-    for (int j = 0; !place && j < count; ++j)
-      if (!PyUnicode_CompareWithASCIIString(name, titles[j]))
-        place = places[j];
+    const auto take = [&](auto &&is_meant) {
+      const auto found = std::find_if(known.begin(), known.end(), is_meant);
+      if (found != known.end())
+        place = reinterpret_cast<PyObject **>(reinterpret_cast<std::byte *>(&given) + found->offset);
+    };
+    take([&](const Keyword &keyword) { return keyword.name == name; });
+    if (!place) // a string that is not interned
+      take([&](const Keyword &keyword) { return keyword.name && PyUnicode_Compare(keyword.name, name) == 0; });
     if (!place || *place) {
       PyErr_Format(PyExc_TypeError, place ? "%s() got two values for '%U'" : "%s() has no argument '%U'", spec.name,
                    name);
