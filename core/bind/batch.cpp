@@ -93,6 +93,25 @@ bool PythonControl::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, co
   return false;
 }
 
+bool CompiledControl::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
+                               const double *v, const double *x, double *tau, unsigned char *failed) const {
+  std::fill_n(tau, rows * nv, 0.0);
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    const std::int64_t run = numbers ? numbers[runs[row]] : std::int64_t(runs[row]);
+    failed[row] = !scope.control_forces(run, t[row], q + row * nq, v + row * nv, x + row * nx, tau + row * nv);
+  }
+  return true;
+}
+
+nb::dict CompiledControl::errors(const std::vector<Scope::ControlFailure> &failures, std::size_t count) const {
+  nb::dict found;
+  for (const Scope::ControlFailure &failure : failures) {
+    const std::ptrdiff_t row = numbers ? std::find(numbers, numbers + count, failure.run) - numbers : failure.run;
+    found[nb::int_(row)] = scope.error_of(failure);
+  }
+  return found;
+}
+
 void PythonControl::start(std::size_t run) {
   const Acquired acquired;
   if (!host.is_valid())

@@ -57,4 +57,26 @@ private:
   const std::size_t nq, nv, nx;
 };
 
+// a compiled control, one state after the other, on any thread
+class CompiledControl {
+public:
+  // numbers: of the runs in their ensemble; null: those of their rows
+  CompiledControl(const ModelData &m, Scope &scope, const std::int64_t *numbers)
+      : scope(scope), numbers(numbers), nq(m.nq), nv(m.nv), nx(m.nx) {}
+  BatchedControl plain() {
+    return {this, [](void *self, auto... given) { return static_cast<CompiledControl *>(self)->evaluate(given...); },
+            true};
+  }
+  // the errors by row, of all runs that failed
+  nb::dict errors(const std::vector<Scope::ControlFailure> &failures, std::size_t count) const;
+
+private:
+  bool evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v,
+                const double *x, double *tau, unsigned char *failed) const;
+
+  Scope &scope;
+  const std::int64_t *numbers;
+  const std::ptrdiff_t nq, nv, nx;
+};
+
 } // namespace dalembert::bind

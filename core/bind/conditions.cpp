@@ -1,6 +1,7 @@
 #include "bind/conditions.hpp"
 #include "bind/kernel_methods.hpp"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <nanobind/ndarray.h>
@@ -35,6 +36,7 @@ void PythonCallbacks::take_functions(const nb::list &list, const nb::object &siz
 
 int PythonCallbacks::visit(visitproc visit, void *arg) const {
   Py_VISIT(callback.ptr());
+  Py_VISIT(compiled_control.ptr());
   for (const Function &f : functions)
     Py_VISIT(f.callable.ptr());
   return 0;
@@ -42,6 +44,7 @@ int PythonCallbacks::visit(visitproc visit, void *arg) const {
 
 void PythonCallbacks::clear() {
   callback.reset();
+  compiled_control.reset();
   functions.clear();
 }
 
@@ -84,12 +87,20 @@ Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     laws = zeros({m.callback_law_count, 3});
     tau = zeros({m.nv});
     loads = zeros({m.users, 6});
+  } else if (code.control) {
+    callbacks = {&Scope::call_control, this, true, false, true, code.run};
+    conditions.callbacks = &callbacks;
   }
 }
 
 Scope::~Scope() { Py_XDECREF(raised); }
 
 bool Scope::raise() {
+  if (!raised && !failures.empty()) {
+    const nb::object error = error_of(take_failures().front());
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())), error.ptr());
+    return true;
+  }
   if (!raised)
     return false;
   PyObject *error = raised;
@@ -169,8 +180,25 @@ static void fetch(const nb::object &array, double *to) {
     std::memcpy(to, PyArray_DATA(from), std::size_t(PyArray_SIZE(from)) * sizeof(double));
 }
 
-bool Scope::call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws,
-                        double *tau, double *loads) {
+bool Scope::control_forces(std::int64_t run, double t, const double *q, const double *v, const double *x, double *tau) {
+  code.control(t, run, q, v, x, tau, code.control_data);
+  if (std::all_of(tau, tau + model.nv, [](double force) { return std::isfinite(force); }))
+    return true;
+  const std::lock_guard lock(failing);
+  failures.push_back({run, t});
+  return false;
+}
+
+bool Scope::call_control(void *self, std::int64_t run, double t, const double *q, const double *v, const double *x,
+                         double *, double *tau, double *loads) {
+  Scope &me = *static_cast<Scope *>(self);
+  std::fill_n(tau, me.model.nv, 0.0);
+  std::fill_n(loads, 6 * me.model.users, 0.0);
+  return me.control_forces(run, t, q, v, x, tau);
+}
+
+bool Scope::call_python(void *self, std::int64_t, double t, const double *q, const double *v, const double *x,
+                        double *laws, double *tau, double *loads) {
   Scope &me = *static_cast<Scope *>(self);
   const Acquired acquired;
   if (me.raised || (me.flag && me.flag->set.load(std::memory_order_relaxed)))
@@ -239,7 +267,8 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
           const std::vector<std::int32_t> &locked, const std::vector<bool> &active, nb::object callback,
           bool gives_forces, double damping, double stiffness, nb::object sampled_forces,
           const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &fixed_functions,
-          const std::vector<double> &fixed_branches, nb::object sequence) {
+          const std::vector<double> &fixed_branches, nb::object sequence, nb::object compiled_control,
+          std::int64_t number) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -259,6 +288,13 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
     self->code.callback = callback;
     self->code.gives_forces = gives_forces;
     self->code.depends_on_state = nb::cast<bool>(callback.attr("depends_on_state"));
+  }
+  if (!compiled_control.is_none()) {
+    self->code.compiled_control = compiled_control;
+    self->code.control = reinterpret_cast<ControlFunction>(nb::cast<std::uintptr_t>(compiled_control.attr("address")));
+    self->code.control_data =
+        reinterpret_cast<const double *>(nb::cast<std::uintptr_t>(compiled_control.attr("data_address")));
+    self->code.run = number;
   }
   self->sides.clear();
   const auto hold = [&](std::int32_t k, double side) {
@@ -347,7 +383,7 @@ void add_conditions(nb::module_ &module) {
            nb::arg("callback").none(), nb::arg("gives_forces"), nb::arg("damping"), nb::arg("stiffness"),
            nb::arg("sampled_forces").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
            nb::arg("fixed_functions") = std::vector<std::int32_t>{}, nb::arg("fixed_branches") = std::vector<double>{},
-           nb::arg("sequence") = nb::none())
+           nb::arg("sequence") = nb::none(), nb::arg("compiled_control") = nb::none(), nb::arg("run") = 0)
       .def_prop_ro("acceleration_prescribed",
                    [](const BoundConditions &c) { return mask(c, c.prescribed.acceleration); })
       .def_prop_ro("velocity_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.velocity); })

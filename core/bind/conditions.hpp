@@ -4,7 +4,9 @@
 #include "bind/signals.hpp"
 #include "system/conditions.hpp"
 #include <memory>
+#include <mutex>
 #include <nanobind/nanobind.h>
+#include <utility>
 #include <vector>
 
 namespace dalembert::bind {
@@ -23,7 +25,13 @@ struct PythonCallbacks {
   std::vector<Function> functions;
   nb::object callback; // function(t, q, v, x, laws, tau, loads) fills the last three
   bool gives_forces = false, depends_on_state = false;
+  // a control that is compiled elsewhere, with its numbers; the object in Python keeps both alive and makes its errors
+  nb::object compiled_control;
+  ControlFunction control = nullptr;
+  const double *control_data = nullptr;
+  std::int64_t run = 0; // which it is told
 
+  // whether anything is evaluated in Python
   bool any() const { return callback.is_valid() || has_python_laws(); }
   bool has_python_laws() const {
     for (const Function &f : functions)
@@ -72,7 +80,7 @@ struct BoundConditions {
   // fills `plain`; after the last change
   void update_plain();
   // whether anything is evaluated outside the core, compiled elsewhere or in Python
-  bool has_callbacks() const { return !code.functions.empty() || code.callback.is_valid(); }
+  bool has_callbacks() const { return !code.functions.empty() || code.callback.is_valid() || code.control; }
 };
 
 // Conditions for one call, or one simulation: functions and callbacks with a place for the first error that Python
@@ -93,6 +101,18 @@ public:
   // The same with the GIL, where a run of many has failed by it: what it has raised, unless it is none that a run can
   // have.
   nb::object take_error();
+  // where a compiled control has given numbers that are not finite
+  struct ControlFailure {
+    std::int64_t run;
+    double t;
+  };
+  std::vector<ControlFailure> take_failures() { return std::exchange(failures, {}); }
+  nb::object error_of(const ControlFailure &failure) const {
+    return code.compiled_control.attr("error")(failure.t, failure.run);
+  }
+  // joint forces of the compiled control; false, and kept as a failure of the run, if they are not finite
+  bool control_forces(std::int64_t run, double t, const double *q, const double *v, const double *x, double *tau);
+  bool has_compiled_control() const { return code.control; }
   bool failed() const { return raised; }
   // keeps the first error that Python raised, for when the core has returned
   void keep_error();
@@ -103,8 +123,10 @@ private:
     const PythonCallbacks::Function *function;
   };
   static void call(void *self, const double *in, double *out);
-  static bool call_python(void *self, double t, const double *q, const double *v, const double *x, double *laws,
-                          double *tau, double *loads);
+  static bool call_python(void *self, std::int64_t run, double t, const double *q, const double *v, const double *x,
+                          double *laws, double *tau, double *loads);
+  static bool call_control(void *self, std::int64_t run, double t, const double *q, const double *v, const double *x,
+                           double *laws, double *tau, double *loads);
 
   const ModelData &model;
   const PythonCallbacks &code;
@@ -115,6 +137,8 @@ private:
   std::vector<void *> selves;
   nb::object laws, tau, loads; // what the callback fills
   PyObject *raised = nullptr;
+  std::mutex failing; // of the next
+  std::vector<ControlFailure> failures;
 };
 
 void add_conditions(nb::module_ &module);

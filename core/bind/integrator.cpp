@@ -202,7 +202,8 @@ public:
   nb::tuple batch(double begin, double until, const Doubles &times, const Doubles &q, const Doubles &v,
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
                   std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag,
-                  nb::object batched_control, std::optional<Doubles> sequences, std::optional<Doubles> friction_rows) {
+                  nb::object batched_control, std::optional<Doubles> sequences, std::optional<Doubles> friction_rows,
+                  std::optional<Places> run_numbers) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -222,7 +223,12 @@ public:
     const CallbackFlag callback_flag(scope, flag);
     PythonControl control(m, scope, batched_control, nb::inst_ptr<BoundConditions>(chosen.ptr())->code.callback,
                           signals);
-    const BatchedControl batched = control.plain();
+    if (run_numbers && run_numbers->size() != n)
+      throw nb::value_error("the numbers of the runs do not fit");
+    const std::int64_t *numbers_of_runs = run_numbers ? run_numbers->data() : nullptr;
+    CompiledControl compiled(m, scope, numbers_of_runs);
+    const bool is_compiled = scope.has_compiled_control();
+    const BatchedControl batched = is_compiled ? compiled.plain() : control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
                          .until = until,
@@ -236,7 +242,8 @@ public:
     request.spans = spans ? spans->data() : nullptr;
     request.sequences = sequences ? sequences->data() : nullptr;
     request.threads = threads;
-    request.control = batched_control.is_none() ? nullptr : &batched;
+    request.control = batched_control.is_none() && !is_compiled ? nullptr : &batched;
+    request.run_numbers = numbers_of_runs;
     request.stop = signals.stop();
     request.self = &control;
     request.starting = [](void *self, std::size_t run) { static_cast<PythonControl *>(self)->start(run); };
@@ -247,13 +254,15 @@ public:
     BatchResults results = made.results();
     results.modes = friction ? modes.data() : nullptr;
     const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
+    std::vector<Scope::ControlFailure> failures;
     guarded([&] {
       run_batch(*model->integrators, m, described, run, request, results);
+      failures = scope.take_failures();
       return Outcome::reached;
     });
     if (signals.raise())
       throw nb::python_error();
-    errors.clear();
+    errors = compiled.errors(failures, n);
     for (auto &[number, error] : control.errors)
       errors[nb::int_(number)] = error;
     return made.take();
@@ -520,7 +529,7 @@ void add_integrator(nb::module_ &module) {
            nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
            nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
            nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(), nb::arg("sequences") = nb::none(),
-           nb::arg("friction") = nb::none())
+           nb::arg("friction") = nb::none(), nb::arg("run_numbers") = nb::none())
       .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"),
            nb::arg("x"), nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
            nb::arg("mapped_parameters").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),

@@ -35,8 +35,7 @@ struct RelativeForm {
   Dual *dual_q, *dual_v, *dual_values, *dual_bias, *dual_targets, *dual_a;
 
   bool ask(double time, double *laws) const {
-    return !c.callbacks ||
-           c.callbacks->evaluate(c.callbacks->self, time, still, still + nq, x, laws, unused, unused + nv);
+    return !c.callbacks || (*c.callbacks)(time, still, still + nq, x, laws, unused, unused + nv);
   }
   bool look(double time) {
     t = time;

@@ -159,7 +159,7 @@ void Batch::make() {
                      integrators.supports_fixed_steps(m, run, request.numbers);
   if (fixed)
     run_fixed_steps();
-  else if (simd && batched)
+  else if (simd && batched && !request.control->on_any_thread)
     run_with_batched_control();
   else if (simd)
     run_simd();
@@ -215,7 +215,7 @@ void Batch::run_simd() {
   const auto part = [&](int worker) {
     Queue queue{*this, next, n};
     integrators.run_simd_batch(m, run, memory[std::size_t(worker)]->data, request.begin, request.until, request.samples,
-                               queue.plain(), 1, nullptr);
+                               queue.plain(), 1, request.control);
   };
   ThreadPool::run(parts, part, request.stop);
 }
@@ -274,7 +274,8 @@ void Batch::run_with_batched_control() {
 
 // some or all of the runs, each by itself; callbacks have one thread
 void Batch::run_sequentially(const std::vector<std::size_t> &which) {
-  const int parts = run.conditions.callbacks ? 1 : workers(which.size());
+  const Callbacks *callbacks = run.conditions.callbacks;
+  const int parts = callbacks && !callbacks->on_any_thread ? 1 : workers(which.size());
   const auto memory = blocks(parts, integrators.bytes(m, run.method));
   std::atomic<std::size_t> next{0};
   const auto part = [&](int worker) {
@@ -356,6 +357,12 @@ void Batch::run_scalar(Block &work, std::size_t k) {
     describe_friction(k, friction);
     one.run.friction = &friction;
     one.modes = to.modes ? to.modes + k : nullptr;
+  }
+  Callbacks callbacks;
+  if (run.conditions.callbacks) {
+    callbacks = *run.conditions.callbacks;
+    callbacks.run = request.run_numbers ? request.run_numbers[k] : std::int64_t(k);
+    one.run.conditions.callbacks = &callbacks;
   }
   clear(k);
   if (request.stop()) // samples of a SIMD batch, if there are any, are kept

@@ -28,7 +28,8 @@ struct BatchRequest {
   const double *friction = nullptr;
   int threads = 1;
   const double *sequences = nullptr; // values of the control sequence of the conditions, of each run; null: of all
-  const BatchedControl *control = nullptr; // joint forces of many states in one call; null: none
+  const BatchedControl *control = nullptr;   // joint forces of many states in one call; null: none
+  const std::int64_t *run_numbers = nullptr; // in the ensemble; null: those of the rows
   Stop stop{};
   void *self = nullptr;
   void (*starting)(void *self, std::size_t run) = nullptr; // a run begins by itself, with callbacks; null: not reported

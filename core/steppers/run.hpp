@@ -185,6 +185,7 @@ struct BatchedControl {
   void *self;
   bool (*evaluate)(void *self, std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
                    const double *v, const double *x, double *tau, unsigned char *failed);
+  bool on_any_thread{false}; // a compiled function, which gains nothing from many states in one call
 };
 
 struct IntegratorSet {

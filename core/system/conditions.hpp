@@ -11,12 +11,23 @@ namespace dalembert {
 // Laws and forces that callbacks evaluate; `evaluate` returns false to stop.
 //   laws (3 per callback law), tau (nv), loads (users x 6: [moment; force] at the origin of each body, world axes)
 struct Callbacks {
-  bool (*evaluate)(void *self, double t, const double *q, const double *v, const double *x, double *laws, double *tau,
-                   double *loads);
+  bool (*evaluate)(void *self, std::int64_t run, double t, const double *q, const double *v, const double *x,
+                   double *laws, double *tau, double *loads);
   void *self;
-  bool gives_forces;     // gives tau and loads, not laws only
-  bool depends_on_state; // laws depend on the state, not on time only
+  bool gives_forces;         // gives tau and loads, not laws only
+  bool depends_on_state;     // laws depend on the state, not on time only
+  bool on_any_thread{false}; // may be evaluated by several threads at once
+  std::int64_t run{0};       // number of the run that it serves, in its ensemble
+
+  bool operator()(double t, const double *q, const double *v, const double *x, double *laws, double *tau,
+                  double *loads) const {
+    return evaluate(self, run, t, q, v, x, laws, tau, loads);
+  }
 };
+
+// Joint forces tau (nv) of run `run` at t, q, v, x, by a function compiled outside; data: numbers of its own.
+using ControlFunction = void (*)(double t, std::int64_t run, const double *q, const double *v, const double *x,
+                                 double *tau, const double *data);
 
 // Joint forces that hold from one time to the next, as a sampled control gives them; zero before the first.
 struct SampledForces {

@@ -257,6 +257,7 @@ from .linear import (
     tangent_space as tangent_space,
 )
 from .model import (
+    CompiledControl as CompiledControl,
     Conditions as Conditions,
     ConnectionLoads as ConnectionLoads,
     Derivatives as Derivatives,

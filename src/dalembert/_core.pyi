@@ -6,6 +6,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .model.compiled_control import CompiledControl
 from .model.kernel_results import Dynamics
 
 Array = NDArray[np.float64]
@@ -40,6 +41,8 @@ class Conditions:
         fixed_functions: Sequence[int] = (),
         fixed_branches: Sequence[float] = (),
         sequence: ControlSequence | None = None,
+        compiled_control: CompiledControl | None = None,
+        run: int = 0,
     ) -> None: ...
     @property
     def acceleration_prescribed(self) -> NDArray[np.bool_]: ...
@@ -121,6 +124,7 @@ class Integrator:
         batched_control: Callable[..., dict[int, Any]] | None = None,
         sequences: Array | None = None,
         friction: Array | None = None,
+        run_numbers: NDArray[np.int64] | None = None,
     ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
     def take_modes(self) -> dict[str, Array]: ...
     def gradients(

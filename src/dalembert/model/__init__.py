@@ -1,5 +1,6 @@
 """Compiled model: kernels, conditions of their evaluation, states, loads."""
 
+from .compiled_control import CompiledControl
 from .conditions import Conditions
 from .connection_loads import ConnectionLoads, SelfStress
 from .control_sequence import ControlSequence
@@ -12,6 +13,7 @@ from .state import State
 from .thread_count import set_threads, threads
 
 __all__ = [
+    "CompiledControl",
     "Conditions",
     "ConnectionLoads",
     "ControlSequence",

@@ -184,7 +184,7 @@ class CallbackHost:
                 laws[k] = (law.value(moments), 0.0, 0.0) if isinstance(law, OutputInputCallback) else law(t)
         if self.control is not None:
             run = int(self.numbers[self.place])
-            tau[:] = joint_forces(self.model, self.control, State(q=q, v=v, t=t, x=x, run=run))
+            tau[:] = joint_forces(self.model, self.control, State(q, v, t, x, run=run))
             self._calls += 1
             if self._calls >= self._next:
                 self._next = self._calls + self._calls // 2 + 1
@@ -199,7 +199,7 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
         given = control(state)
     except Exception as error:
         raise UserFunctionError(f"control {callback_name(control)} failed at t = {state.t:.6g} s: {error!r}") from error
-    if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given @ given < np.inf:
+    if type(given) is np.ndarray and given.dtype == float and given.shape == (model.nv,) and given.dot(given) < np.inf:
         return given
     tau = np.zeros(model.nv)
     if isinstance(given, dict):
@@ -213,7 +213,7 @@ def joint_forces(model: Model, control: Callable[..., Any], state: State) -> Arr
             numbers = np.full(0, np.nan)
         # one number for several joints is ambiguous
         tau[:] = numbers if numbers.shape == (model.nv,) or model.nv == numbers.size == 1 else np.nan
-    if not (tau @ tau < np.inf or np.isfinite(tau).all()):  # a product is faster than a test of each entry
+    if not (tau.dot(tau) < np.inf or np.isfinite(tau).all()):  # a product is faster than a test of each entry
         raise UserFunctionError(
             f"control {callback_name(control)} returned {given!r} at t = {state.t:.6g} s; "
             f"give ({model.nv},) finite numbers, "

@@ -17,6 +17,7 @@ from ..connections.constraints.geometric import AxisAngle
 from ..errors import ModelError
 from .cache import cached_per_model
 from .callbacks import CallbackHost
+from .compiled_control import CompiledControl, as_compiled_control
 from .control_sequence import ControlSequence
 from .drive_targets import driven_dof
 from .history import History
@@ -44,7 +45,7 @@ class Conditions(_core.Conditions):
         Locked degrees of freedom: indices of the velocities of the trees, then of those of cut joints, from nv on.
     off : frozenset of str
         Loop constraints that are open.
-    control : callable, SampledControl or None
+    control : callable, CompiledControl, SampledControl or None
         From a `State` to joint forces.
     sampled_forces : SampledForces or None
         Results of a sampled control, in a run.
@@ -103,7 +104,9 @@ class Conditions(_core.Conditions):
             model = make_variant(model.family, parameters)
         if isinstance(control, SampledControl):
             sampled_forces = SampledForces(model.nv) if sampled_forces is None else sampled_forces
-        function = None if isinstance(control, SampledControl) else control
+        control = as_compiled_control(control)
+        compiled = control if isinstance(control, CompiledControl) and not model.family.callback_laws else None
+        function = None if compiled is not None or isinstance(control, SampledControl) else control
         active = [name not in off for name in model.closure_names] if off else []
         callback = (
             CallbackHost(model, function, history, run) if function is not None or model.family.callback_laws else None
@@ -121,6 +124,8 @@ class Conditions(_core.Conditions):
             list(branches or ()),
             list((branches or {}).values()),
             sequence,
+            compiled,
+            run,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.sampled_forces = (

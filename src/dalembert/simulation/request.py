@@ -15,6 +15,7 @@ from ..closure.starts.named_start_values import named_count
 from ..errors import ModelError
 from ..model import Conditions, History, Model, SampledControl, State
 from ..model.callbacks import shortest_delay
+from ..model.compiled_control import as_compiled_control
 from ..model.conditions import described_conditions, parameter_vector
 from ..result import Result
 from .events.drive_velocity_jumps import DriveVelocityJump
@@ -150,8 +151,11 @@ def as_control(
     control: Callable[[State], Any] | SampledControl | None, period: float | None, delay: float, *, item: str
 ) -> Callable[[State], Any] | SampledControl | None:
     """Return the control: a function called at every evaluation, or a `SampledControl` if a period is given."""
+    control = as_compiled_control(control)
     if control is not None and not callable(control) and not isinstance(control, SampledControl):
-        raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
+        raise ModelError(
+            item, "control", control, "give a function of a State, a compiled function, or a da.SampledControl"
+        )
     if period is None and not delay:
         return control
     field_name, value = ("control_period", period) if period is not None else ("control_delay", delay)

@@ -141,8 +141,9 @@ def simulate(
     fixed_step : float, s
         Of methods with a fixed step; ``"alpha"`` has step control if it is left out.
     events : sequence of Event
-    control : function of a State, or SampledControl
+    control : function of a State, CompiledControl, or SampledControl
         Returns joint forces, (nv,) or a dict by name of joint; called at every evaluation, or at its sample times only.
+        Compiled functions are called by the core itself; see `CompiledControl`.
         In an ensemble the callback receives batched states, q (B, nq), t (B,), and returns (B, nv), a list of (B,) for
         each degree of freedom, or a dict of these: with ``state.q[..., 0]`` a function works for both. A function of
         single states is called for one state after the other, with a note.

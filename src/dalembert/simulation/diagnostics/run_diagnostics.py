@@ -99,7 +99,7 @@ def set_notes(stats: Stats, run: Run, states: tuple[Array, Array, Array, Array],
 
 def _may_change(conditions: Conditions) -> bool:
     """Return whether an evaluation after the run may differ: functions of the user, sampled forces, past states."""
-    return not (conditions.callback is None and conditions.sampled_forces is None and conditions.history is None)
+    return not (conditions.callback is None and conditions.control is None and conditions.history is None)
 
 
 def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interrupted: bool) -> Callable[[], list[str]]:

@@ -150,6 +150,7 @@ class EnsembleRunner:
                         batched_control=control,
                         sequences=None if sequences is None else np.ascontiguousarray(sequences[group.rows]),
                         friction=friction_rows,
+                        run_numbers=np.ascontiguousarray(group.rows, dtype=np.int64),
                     )
                 )
             if modes is not None:
