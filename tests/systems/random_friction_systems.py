@@ -83,7 +83,8 @@ def random_friction_system(seed: int) -> RandomFrictionSystem:
     _BUILDERS[kind](system, rng)
     _scale_masses(system, rng)
     force = sum(body.mass for body in system.bodies.values()) * max(size, 3.0)
-    movable = kind != "planar loop" or len(system.connections) > 4  # a drive must not decide about stops
+    # a drive must not stretch ropes, nor move stops of a loop with one degree of freedom
+    movable = kind != "ropes" and (kind != "planar loop" or len(system.connections) > 4)
     driven = _drive(system, rng, start) if rng.random() < 0.25 and movable else ""
     _give_friction_and_stops(system, rng, start, force, driven)
     _give_speeds(system, rng, start, driven)

@@ -9,6 +9,7 @@ from ...compile.joint_elements import SIGN_MODE
 from ...compile.names import full_names
 from ...connections.joints import Joint
 from ...model import Conditions, Model
+from ...model.drive_targets import driven_speeds
 from .motion import Motion
 from .output import Output
 
@@ -27,7 +28,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
     places = np.arange(first, first + element.nv)
     speeds = full_names(joint, element.speeds)
     labels = element.speeds
-    driven = np.zeros(element.nv, dtype=bool) if cut else model.driven_speeds()[places]
+    driven = np.zeros(element.nv, dtype=bool) if cut else driven_speeds(model)[places]
 
     def friction(m: Motion) -> Array:
         effort = np.where(driven, 0.0, m.part("constraint_effort")[:, places])  # that of a drive is "effort"
