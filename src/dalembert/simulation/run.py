@@ -7,7 +7,6 @@ Ctrl-C. An event may change the conditions: a new segment of the trajectory begi
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,26 +14,25 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..arrays import Array
-from ..errors import IntegrationError, SingularityError
 from ..model import Conditions, Model, SampledControl, State
 from ..result import EventRecord
 from .branch_log import BranchLog
-from .delay_history import record_jump, record_step
+from .delay_history import record_step
 from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
-from .diagnostics.stagnation import StagnationMonitor, ZenoMonitor
+from .diagnostics.stagnation import StagnationMonitor
 from .events.control_sampling import ControlSampler
 from .events.discontinuity_times import discontinuity_sources, discontinuity_times_until
-from .events.drive_velocity_jumps import jump_events
-from .events.events import EventContext, EventFunctions
-from .events.velocity_jumps import velocities_after_jump, work_of_drives
-from .events.zero_crossings import Crossing, find_crossings
-from .failure import element_at_fold, make_error
-from .friction.core_friction import CoreFriction, is_decided_in_core
-from .friction.messages import Change
+from .events.event_handling import EventHandler
+from .events.events import EventContext
+from .events.velocity_jumps import velocities_after_jump
+from .failure import make_error
+from .friction.core_friction import CoreFriction
+from .friction.friction_changes import FrictionChanges
 from .interrupts import Abandoned, Interrupt
 from .options import Options
 from .progress import Progress
+from .recovery import keep_compound_branches, recover, restart_search
 from .request import SimulationRequest
 from .trajectory import Segment, Trajectory
 
@@ -45,19 +43,11 @@ __all__ = ["Run"]
 
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
-REACHED, PAUSED, STIFF, STOPPED, UNDECIDED = (
-    _core.outcomes[name] for name in ("reached", "paused", "stiff", "stopped", "undecided")
-)
+REACHED, PAUSED, STOPPED, UNDECIDED = (_core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided"))
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
 FIRST_CHUNK_STEPS = 16  # of a run without events
 MAX_CHUNK_STEPS = 4096  # bounds the memory of a chunk
-MAX_STEPS_AFTER_EVENT = 32  # before the next search for events: steps beyond an event are thrown away
-MAX_STEP_WHILE_STUCK = 0.005  # of the run: the effort that holds a stuck row is sampled at least so often
-FASTEST = 1e-13  # of the run: velocities that change by more than their tolerance within this time are not resolved
-TRANSIENT = 1e-9  # of the run: length of the implicit step that passes such a transient
-MAX_TRANSIENTS = 100  # in a run
-MIN_STEP = 1e-12  # of the run: a step is not halved further to stay on a branch of an inner equilibrium
 
 
 class Run:
@@ -79,8 +69,9 @@ class Run:
         Discontinuity times, at which steps end.
     horizon : float, s
         Time up to which `discontinuity_times` are known.
-    g : (events,)
-        Values of the event functions at the time reached.
+    event_handler : EventHandler
+    friction_changes : FrictionChanges or None
+        Changes of friction and stops.
     events : list of EventRecord
     notes : list of str
     counts : (8,)
@@ -94,17 +85,14 @@ class Run:
         self.conditions, self.options = request.conditions, request.options
         self.t_end, self.times = request.t_end, request.times
         self.friction, self.history = request.friction, request.conditions.history
-        self.event_functions, self.given_discontinuity_times = request.events, request.discontinuity_times
+        self.event_handler = EventHandler(request)
+        self.friction_changes = None if self.friction is None else FrictionChanges(self.friction)
         self.progress = Progress(request.t_start, request.t_end, request.progress)
         model = request.conditions.model
+        self.given_discontinuity_times = request.discontinuity_times
         if request.drive_jumps:
-            jumps = jump_events(request.drive_jumps, request.t_start, request.t_end)
-            self.event_functions = EventFunctions(model, [*request.events.events, *jumps])
-            self.given_discontinuity_times = np.union1d(
-                request.discontinuity_times, [event.value for event in jumps]
-            )  # no step crosses a jump
-        if self.friction is not None:
-            self.event_functions.add_internal(self.friction.events)
+            jumps = self.event_handler.discontinuity_times
+            self.given_discontinuity_times = np.union1d(request.discontinuity_times, jumps)
         sampled = isinstance(self.conditions.control, SampledControl)
         self.sampler = ControlSampler(self.conditions) if sampled else None
         self.discontinuity_times, self.horizon = np.zeros(0), -np.inf
@@ -117,21 +105,16 @@ class Run:
         self.missed: tuple[float, int] | None = None
         self.released_branches: dict[int, float] = {}
         self.methods: list[str] = []
-        self.g = np.zeros(len(self.event_functions.events))
-        self.restarted = self.searching = False
-        self.core_friction: CoreFriction | None = None  # while the core determines changes of friction and stops
-        self.ignored: set[int] = set()  # events with noisy outputs
         self.transients = 0  # unresolved transients that were passed
-        self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
-        self.steps_between_events = self.steps_since_event = 0
-        self.stagnation, self.zeno = StagnationMonitor(), ZenoMonitor()
-        self._on_branches_cache: tuple[Conditions, Conditions] | None = None
+        self.stagnation = StagnationMonitor()
         compounds = compound_nodes(model)
         self.compound_branches = CompoundBranches(compounds) if compounds else None
         branch_log = BranchLog(
             np.array([kind in ("integer", "table") for _, kind in model.switching_functions], dtype=bool)
         )
-        needs_steps = self.event_functions.events or self.history is not None or model.switching_functions or compounds
+        needs_steps = (
+            self.event_handler.functions.events or self.history is not None or model.switching_functions or compounds
+        )
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
@@ -157,30 +140,11 @@ class Run:
         if self.sampler is not None:
             self.sampler.take(state)
         self.update_discontinuity_times(state.t)
-        if self.friction is None or not self._start_with_core_friction(state):
-            if self.friction is not None:
-                state = self._update_friction(state, [])
-                self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-            self._begin_segment(state)
+        if self.friction_changes is None:
+            self.begin_segment(state)
+        else:
+            self.friction_changes.start(self, state)
         self.records.replace_last(*self.integrator.state()[:4])
-
-    def _start_with_core_friction(self, state: State) -> bool:
-        """Start at a state with modes of friction and stops that the core determines; return whether it does."""
-        self.set_core_friction(undetermined=True)
-        if self.core_friction is None:
-            return False
-        outcome = self.integrator.start(state.t, state.q, state.v, state.x)
-        if outcome == UNDECIDED:
-            self.core_friction = None
-            return False
-        if outcome != REACHED:
-            self._append_segment(state.t)
-            raise make_error(self, outcome)
-        self.methods.append(self.options.method)
-        self._take_friction_changes()
-        self._record_step(begins=True)
-        self._evaluate_events(self.state)
-        return True
 
     def update_discontinuity_times(self, begin: float) -> None:
         """Find the discontinuity times from a time, s, up to the known end of the run."""
@@ -197,34 +161,29 @@ class Run:
 
     @property
     def current_options(self) -> Options:
-        """Options with the step limited while a row sticks, so that its holding effort is sampled."""
-        if self.friction is None or not self.friction.sticks:
-            return self.options
-        return replace(self.options, max_step=min(self.options.max_step, MAX_STEP_WHILE_STUCK * self.friction.span))
+        """Options with the step limited while a row sticks."""
+        return self.options if self.friction_changes is None else self.friction_changes.options(self.options)
 
-    def set_core_friction(self, *, undetermined: bool = False) -> None:
-        """Let the core determine changes of friction and stops if it can, from present or undetermined modes."""
-        friction, self.core_friction = self.friction, None
-        needs_python = self.history is not None or self.compound_branches is not None
-        if friction is None or needs_python or not is_decided_in_core(friction):
-            return
-        self.core_friction = CoreFriction(friction, self.conditions)
-        stuck_step = MAX_STEP_WHILE_STUCK * friction.span
-        self.integrator.set_friction(
-            self.core_friction.table(
-                self.options.max_step,
-                stuck_step,
-                undetermined=undetermined,
-                pauses=self.event_functions.given_count > 0,  # events before a change may change the run
-            )
-        )
+    @property
+    def core_friction(self) -> CoreFriction | None:
+        """Friction and stops while the core determines their changes."""
+        return None if self.friction_changes is None else self.friction_changes.core
 
-    def _append_segment(self, begin: float) -> None:
+    @property
+    def searches_events(self) -> bool:
+        """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
+        internal = self.friction_changes is not None and self.friction_changes.core is None
+        return self.event_handler.functions.given_count > 0 or internal
+
+    def append_segment(self, begin: float) -> None:
+        """Begin a segment of the trajectory with the present conditions at a time, s."""
         self.segments.append(Segment(begin, self.current_options, self.conditions, self.discontinuity_times))
 
-    def _begin_segment(self, state: State) -> None:
-        self.set_core_friction()
-        self._append_segment(state.t)
+    def begin_segment(self, state: State) -> None:
+        """Begin a segment of the trajectory, and start the integrator there."""
+        if self.friction_changes is not None:
+            self.friction_changes.set_core(self)
+        self.append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
@@ -232,18 +191,17 @@ class Run:
             self._take_branch_changes()
         if outcome != REACHED:
             raise make_error(self, outcome)
-        self._record_step(begins=True)
-        self._evaluate_events(state)
+        self.record_step(begins=True)
+        self.event_handler.evaluate(self, state)
 
-    def _evaluate_events(self, state: State) -> None:
-        """Evaluate the event functions at the time reached."""
-        if self.searches_events:
-            self.g = self.event_values(np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
-
-    @property
-    def searches_events(self) -> bool:
-        """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
-        return self.event_functions.given_count > 0 or (self.friction is not None and self.core_friction is None)
+    def restart(self, state: State, *, keep_step: bool = False) -> None:
+        """Begin a segment with a new integrator, for the present options and conditions."""
+        self.collect_counts()
+        step = self.integrator.step
+        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
+        self.begin_segment(state)
+        if keep_step:
+            self.integrator.step = step
 
     def _take_branch_changes(self) -> None:
         """Record the branches of laws in the steps taken; where a sliding mode begins or ends, begin a segment.
@@ -267,23 +225,17 @@ class Run:
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
         t, q, v, x = self.integrator.state()[:4]
-        self._collect_counts()
-        step = self.integrator.step
         other = conditions.model is not self.model
-        self._take_conditions(conditions)
+        self.set_conditions(conditions)
         if other and self.model.nc:
             v = velocities_after_jump(conditions, q, v, t, None)
         state = State(q=q, v=v, t=t, x=x)
-        if self.friction is not None:
-            now = EventContext(conditions, state)
-            self._record_friction_change(self.friction.settle(now, ()), now)
-            self.conditions, state = now.conditions, State(q=now.q, v=now.v, t=t, x=x)
-        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
+        if self.friction_changes is not None:
+            state = self.friction_changes.change_conditions(self, conditions, state)
         self.records.add(t, state.q, state.v, state.x)
-        self._begin_segment(state)
-        self.integrator.step = step
+        self.restart(state, keep_step=True)
 
-    def _take_conditions(self, conditions: Conditions) -> None:
+    def set_conditions(self, conditions: Conditions) -> None:
         """Set other conditions, with their discontinuity times."""
         moved = not np.array_equal(conditions.parameters, self.conditions.parameters)
         self.conditions = conditions
@@ -292,26 +244,20 @@ class Run:
         if moved and discontinuity_sources(self.model).uses:
             self.update_discontinuity_times(self.segments[0].begin)
 
-    def _record_step(self, begins: bool = False) -> None:
+    def record_step(self, begins: bool = False) -> None:
         """Record the last step for inputs with a delay, and the loop slack of the integrator for dense output."""
         self.segments[-1].usual_min_pivot = self.integrator.usual_min_pivot
         if self.history is not None:
             record_step(self, self.history, begins=begins)
 
-    def _change_method(self, method: str) -> None:
-        t, q, v, x = self.integrator.state()[:4]
-        self._collect_counts()
-        self.options = replace(self.options, method=method, detect_stiffness=False)
-        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-        self._begin_segment(State(q=q, v=v, t=t, x=x))
-
     # ---- steps
 
     def advance(self) -> str:
         """Take steps up to `t_end`, a terminal event, an interrupt or a failure; return the status."""
+        handler = self.event_handler
         steps = FIRST_CHUNK_STEPS if self.history is None else 1
         if self.searches_events:
-            steps = self._steps_before_event_search()
+            steps = handler.steps_before_search(self)
         if self.t_end > self.horizon:
             self.update_discontinuity_times(self.segments[0].begin)
             self.segments[-1].discontinuity_times = self.discontinuity_times
@@ -319,44 +265,46 @@ class Run:
             if self.interrupt.pressed:
                 return "interrupted"
             self.stagnation.check(self)
-            until = self.t_end if self.sampler is None else self._pause_time()
+            until = self.pause_time()
             began = time.perf_counter()
             can_roll_back = self.searches_events and self.history is None
-            before = (self.integrator.checkpoint(), self.g, self.integrator.friction_values) if can_roll_back else None
+            before = self._point_of_return() if can_roll_back else None
             outcome, failed = self._take_steps(until, steps)
             stepped = time.perf_counter()
             rows, shorter = self._take_rows()
             if self.searches_events:
                 try:
-                    ends = self._handle_events(rows)
+                    ends = handler.handle(self, rows)
                 except Abandoned:
                     assert before is not None
                     self._roll_back(*before)
                     return "interrupted"
-                self.costs = time.perf_counter() - stepped, (stepped - began) / max(1, len(rows[0]))
+                handler.costs = time.perf_counter() - stepped, (stepped - began) / max(1, len(rows[0]))
                 if ends:
                     return "event"
-                if self.restarted:
-                    steps = self._steps_before_event_search()
+                if handler.restarted:
+                    steps = handler.steps_before_search(self)
                     continue
             else:
                 self.records.extend(*rows[:4])
-                self._take_friction_changes()
+                if self.friction_changes is not None:
+                    self.friction_changes.take_core_changes(self)
             if shorter:
-                self._restart_search(shorter)
+                restart_search(self, shorter)
                 continue
             if failed is not None:
                 raise failed
             if outcome == UNDECIDED:
-                self._decide_friction_change()
-                steps = self._steps_before_event_search() if self.searches_events else steps
+                assert self.friction_changes is not None
+                self.friction_changes.decide(self)
+                steps = handler.steps_before_search(self) if self.searches_events else steps
                 continue
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
             if outcome == REACHED and until == self.t_end:
                 return "finished"
-            if outcome not in (PAUSED, REACHED, STOPPED) and self._recover(outcome):
+            if outcome not in (PAUSED, REACHED, STOPPED) and recover(self, outcome):
                 steps = 1
             if self.history is not None:
                 continue
@@ -380,145 +328,29 @@ class Run:
             self.trajectory.add_steps(self.integrator.take_steps())
         shorter = 0.0
         if self.compound_branches is not None and len(rows[0]):
-            rows, shorter = self._keep_compound_branches(rows, self.compound_branches)
+            rows, shorter = keep_compound_branches(self, rows, self.compound_branches)
         if not shorter:
-            self._record_step()
+            self.record_step()
         return rows, shorter
 
-    def _recover(self, outcome: int) -> bool:
-        """Change the method of a stiff run, or resolve a failure; return whether a failure was resolved."""
-        if outcome == STIFF:
-            self.notes.append(
-                f"t = {self.integrator.t:.6g} s: stability limited the explicit steps; continued with radau"
-            )
-            self._change_method("radau")
-            return False
-        if not self._resolve_jam() and not self._restart_search() and not self._pass_transient():
-            raise make_error(self, outcome)
-        return True
+    def _point_of_return(self) -> tuple[bytes, Array, Array | None]:
+        """Return the data of the present state for `_roll_back`."""
+        return self.integrator.checkpoint(), self.event_handler.g, self.integrator.friction_values
 
     def _roll_back(self, checkpoint: bytes, g: Array, friction_values: Array | None) -> None:
         """Return to the state before steps whose events were not located."""
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.integrator.restore(checkpoint)
-        if friction_values is not None:
-            self.set_core_friction()
+        if friction_values is not None and self.friction_changes is not None:
+            self.friction_changes.set_core(self)
             self.integrator.friction_values = friction_values
-        self.g = g
+        self.event_handler.g = g
         self.trajectory.drop_branches_after(self.integrator.t)
 
-    def _keep_compound_branches(self, rows: Rows, branches: CompoundBranches) -> tuple[Rows, float]:
-        """Return the steps that stay on the branches of inner equilibria, and the longest next step, s.
-
-        The length is 0 if all steps do.
-        """
-        t0, *begin = self.records.last()
-        t = np.concatenate([[t0], rows[0]])
-        q, v, x = (np.vstack([a, b]) for a, b in zip(begin, rows[1:4], strict=True))
-
-        def between(k: int, fractions: Array) -> tuple[Array, Array, Array, Array]:
-            ends = slice(k, k + 2)
-            states = self.trajectory.within_step(t[ends], q[ends], v[ends], x[ends], fractions)
-            return t[k] + fractions * (t[k + 1] - t[k]), *states
-
-        lost = branches.lost_after(self.conditions, t, q, v, x, between, self.segments[-1].begin)
-        if lost is None:
-            return rows, 0.0
-        length = float(t[lost + 1] - t[lost])
-        if self.segments[-1].begin == t[lost]:  # it may have been tried from there
-            length *= 0.5
-        if length < MIN_STEP * (self.t_end - self.segments[0].begin):
-            return rows, 0.0
-        self.counts[0] -= len(rows[0]) - lost
-        return tuple(part[:lost] for part in rows), length
-
-    def _restart_search(self, length: float = 0.0) -> bool:
-        """Begin the search for inner equilibria at the present solution, and restart; return whether this is new.
-
-        With the length of the next step, s, the restart is made in any case.
-        """
-        if self.compound_branches is None:
-            return False
-        folded = "" if length else element_at_fold(self)
-        if folded:
-            raise SingularityError(folded)
-        t, q, v, x = self.records.last()
-        state = State(q=q, v=v, t=t, x=x)
-        conditions = self.compound_branches.anchored(self.conditions, state)
-        if conditions is None and not length:
-            return False
-        self.trajectory.drop_branches_after(t)
-        self._collect_counts()
-        if self.segments[-1].begin == t:
-            self.segments.pop()
-        self.conditions = self.conditions if conditions is None else conditions
-        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-        self._begin_segment(state)
-        if length:
-            self.integrator.set_first_step(length)
-        return True
-
-    def _pass_transient(self) -> bool:
-        """Pass an unresolved transient just after a change by one implicit step; return whether there was one.
-
-        Degrees of freedom with hardly any inertia, but damping, settle within less than the rounding of time. The
-        implicit step leads to the settled state. Its error is controlled except for the velocities that change so fast.
-        """
-        t, q, v, x, a, _ = self.integrator.state()
-        nv, span = self.model.nv, self.t_end - self.segments[0].begin
-        late = t - self.segments[-1].begin > TRANSIENT * span
-        if late or not (self.options.detect_stiffness or self.options.method == "radau"):
-            return False
-        usual = self.options.tolerances[nv : 2 * nv] + self.options.rtol * np.abs(v)
-        fast = np.abs(a) * FASTEST * span > usual
-        length = min(TRANSIENT * span, (self.t_end if self.sampler is None else self._pause_time()) - t)
-        if not np.isfinite(a).all() or not fast.any() or self.transients >= MAX_TRANSIENTS or not length > 0:
-            return False
-        loose = self.options.tolerances.copy()
-        loose[nv : 2 * nv][fast] = 10.0 * (np.abs(v) + np.abs(a) * length)[fast]
-        options = replace(self.current_options, method="radau", detect_stiffness=False, tolerances=loose)
-        stepper = options.integrator(self.conditions, self.discontinuity_times)
-        if stepper.start(t, q, v, x) != REACHED:
-            return False
-        stepper.set_first_step(length)
-        stepper.advance(t + length, 1, None, self.interrupt.flag)
-        rows = stepper.take_records()
-        if not len(rows[0]):
-            return False
-        self._collect_counts()
-        self.options = replace(self.options, method="radau", detect_stiffness=False)
-        self.integrator = stepper
-        if self.segments[-1].begin == t:
-            self.segments.pop()
-        self.segments.append(Segment(t, options, self.conditions, self.discontinuity_times))
-        self.records.extend(*rows[:4])
-        self.transients += 1
-        if self.transients == 1:
-            first = sorted(np.flatnonzero(fast), key=lambda k: -abs(a[k]))[:3]
-            names = ", ".join(self.model.speed_names[k] for k in first)
-            self.notes.append(
-                f"t = {t:.6g} s: {names} settle{'s' * (len(first) == 1)} faster than the resolution of time, for lack "
-                "of inertia; one implicit step passes this after each change. Give inertia there (armature)"
-            )
-        self.change_conditions(self.conditions)
-        return True
-
-    def _steps_before_event_search(self) -> int:
-        """Return the number of steps to take before the next search for events.
-
-        It is the number between the last two events, limited to steps that take no longer than a search.
-        """
-        if self.history is not None or self.conditions.callback is not None:
-            return 1
-        search, step = self.costs
-        if not step:
-            return 1
-        expected = self.steps_between_events + 1 + (self.steps_between_events > 0)
-        return max(1, min(MAX_STEPS_AFTER_EVENT, expected, int(search / step)))
-
-    def _pause_time(self) -> float:
+    def pause_time(self) -> float:
         """Sample the control if due; return the time up to which the core may go: the end, or the next sample."""
-        assert self.sampler is not None
+        if self.sampler is None:
+            return self.t_end
         self.sampler.take(self.state)
         return min(self.t_end, self.sampler.next)
 
@@ -527,247 +359,10 @@ class Run:
         done = self.records.last_time()
         return np.ascontiguousarray(self.times[self.times > done])
 
-    # ---- events
-
-    def event_values(self, t: Array, q: Array, v: Array, x: Array) -> Array:
-        """Return the outputs of events less their values, at rows of states, (events, n)."""
-        if self.searching and self.interrupt.late and self.history is None:
-            raise Abandoned
-        values = np.zeros((0, len(t)))
-        if self.event_functions.given_count:
-            values = self.event_functions.values(self.trajectory.conditions, t, q, v, x)
-            values[list(self.ignored)] = 1.0
-        if self.friction is not None:
-            internal = np.ones((len(self.friction.events), len(t)))
-            for rows, at in self.trajectory.conditions(t) if self.core_friction is None else ():
-                conditions = self._on_branches(at)
-                internal[:, rows] = self.friction.values(conditions, t[rows], q[rows], v[rows], x[rows])
-            values = np.vstack([values, internal])
-        return values
-
-    def ignore_event(self, event: int, t: float) -> None:
-        """Stop the search for an event whose output changes sign as noise does.
-
-        Raises
-        ------
-        IntegrationError
-            If the event may change the run.
-        """
-        found = self.event_functions.events[event]
-        noise = f"jumped from one side of its value to the other again and again within a step near t = {t:.6g} s"
-        if found.active:
-            raise IntegrationError(f"event {found.name!r} chatters: its output {noise}, as noise does; smooth it")
-        self.ignored.add(event)
-        self.notes.append(f"event {found.name!r}: its output {noise}, as noise does; the event is ignored from there")
-
-    def _on_branches(self, at: Conditions) -> Conditions:
-        """Return the present conditions with the branches and sliding modes of other conditions."""
-        key = self.conditions
-        if at.sliding == key.sliding and at.branches == key.branches:
-            return key
-        kept = self._on_branches_cache
-        if kept is None or kept[0] is not key or kept[1].sliding != at.sliding or kept[1].branches != at.branches:
-            self._on_branches_cache = kept = key, key.changed(sliding=at.sliding, branches=at.branches)
-        return kept[1]
-
-    def _handle_events(self, rows: Rows) -> bool:
-        """Locate events in new steps and apply the first that may change the run; return whether it ends the run."""
-        self.restarted = False
-        changes = [] if self.core_friction is None else self.integrator.take_changes()
-        t, q, v, x = (part[: len(part) - len(changes)] for part in rows[:4])  # without the state after a change
-        if not len(t):
-            self._apply_core_changes(changes, rows)
-            return False
-        t0, q0, v0, x0 = self.records.last()
-        states = np.concatenate([[t0], t]), np.vstack([q0, q]), np.vstack([v0, v]), np.vstack([x0, x])
-        self.searching = True
-        try:
-            crossings = find_crossings(self, *states)
-        finally:
-            self.searching = False
-        passed = [c for c in crossings if not self.event_functions.events[c.event].active]
-        active = [c for c in crossings if self.event_functions.events[c.event].active]
-        self._record_passed_events(passed)
-        kept = active[0].step if active else len(t)
-        self.steps_since_event += kept
-        if active:
-            self.steps_between_events, self.steps_since_event = self.steps_since_event, 0
-        self.counts[0] -= max(0, len(t) - kept - 1)  # steps beyond the event
-        self.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
-        if active:  # a change of friction at or after the event is determined again
-            return self._apply_events(active, [c.event for c in passed if c.moment >= active[0].moment])
-        self._apply_core_changes(changes, rows)
-        return False
-
-    def _apply_core_changes(self, changes: list[dict[str, Any]], rows: Rows) -> None:
-        """Record the last change of friction of the core, if any, and the state after it."""
-        if changes:
-            self.records.extend(*(part[-1:] for part in rows[:4]))
-            self._record_core_changes(changes)
-            self._evaluate_events(self.state)
-
-    def _record_passed_events(self, crossings: list[Crossing]) -> None:
-        for c in crossings:
-            name = self.event_functions.events[c.event].name
-            self.events.append(EventRecord(name, c.moment, c.state.q, c.state.v, c.state.x))
-
-    def _apply_events(self, crossings: list[Crossing], also: list[int]) -> bool:
-        """Apply the actions of simultaneous events and restart; return whether one of them ends the run."""
-        moment, state = crossings[0].moment, crossings[0].state
-        self.trajectory.drop_branches_after(moment)
-        fresh = moment > self.records.last_time()
-        if fresh:
-            self.records.add(moment, state.q, state.v, state.x)
-        before, old = state, self.conditions
-        if self.history is not None:
-            record_jump(self, self.history, state)
-        ends = False
-        given = self.event_functions.given_count
-        if self.friction is not None:  # actions see user locks only
-            self.conditions = self.friction.release(self.conditions)
-        for crossing in crossings:
-            if crossing.event < given:
-                before, ended = self._apply_action(crossing, before)
-                ends |= ended
-        if self.friction is not None:
-            before = self._update_friction(before, [c.event - given for c in crossings if c.event >= given])
-        moved = any(
-            not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
-        )
-        if moved or self.conditions is not old or not fresh:
-            self.records.add(moment, before.q, before.v, before.x)
-        self._collect_counts()
-        step = self.integrator.step
-        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-        self._begin_segment(before)
-        if self.friction is not None:
-            self.integrator.step = step
-        self.records.replace_last(*self.integrator.state()[:4])
-        self._mark_passed([*(c.event for c in crossings), *also])
-        self.restarted = True
-        return ends
-
-    def _apply_action(self, crossing: Crossing, before: State) -> tuple[State, bool]:
-        """Apply the action of one event and record it; return the state after it, and whether it ends the run."""
-        event, moment = self.event_functions.events[crossing.event], crossing.moment
-        self.zeno.check(event.name, moment, self.t_end - self.segments[0].begin)
-        now = EventContext(self.conditions, replace(before))
-        event.act(now)
-        after = State(q=now.q, v=now.v, t=moment, x=now.x)
-        if now.before is not None:  # a velocity jump that began slightly earlier
-            before = replace(now.before, t=moment)
-            self.records.drop_after(now.before.t)
-            self.records.add(moment, before.q, before.v, before.x)
-        energy = self._energy_gain(before, now.conditions, after)
-        done = ", ".join(now.done)
-        record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, done, now.dissipated)
-        self.events.append(record)
-        self._take_conditions(now.conditions)
-        return after, event.terminal or now.stopped
-
-    # ---- friction and stops
-
-    def _update_friction(self, state: State, passed: list[int]) -> State:
-        """Determine stick, slip, impact and separation at a state; return the state after that."""
-        assert self.friction is not None
-        now = EventContext(self.conditions, state)
-        change = self.friction.settle(now, passed)
-        after = State(q=now.q, v=now.v, t=state.t, x=now.x)
-        gain, lost = self._impact_energy(state, now.conditions, after) if change.velocities_jumped else (0.0, 0.0)
-        self._record_friction_change(change, now, gain, lost)
-        self.conditions = now.conditions
-        return after
-
-    def _take_friction_changes(self) -> None:
-        """Record the changes of friction and stops that the core has made: events, conditions, segments."""
-        if self.core_friction is not None:
-            self._record_core_changes(self.integrator.take_changes())
-
-    def _record_core_changes(self, changes: list[dict[str, Any]]) -> None:
-        assert self.core_friction is not None
-        for found in changes:
-            made = self.core_friction.take(found)
-            energy = (0.0, 0.0)
-            if made.change.velocities_jumped:
-                energy = self._impact_energy(made.before, made.conditions, made.after)
-            self.conditions = made.conditions
-            self._record_friction_change(made.change, EventContext(made.conditions, made.after), *energy)
-            self._append_segment(made.t)
-
-    def _decide_friction_change(self) -> None:
-        """Determine a change of friction and stops that the core has located but cannot make, and restart."""
-        assert self.core_friction is not None
-        passed = self.core_friction.passed_events(self.integrator.passed())
-        t, q, v, x = self.records.last()
-        after = self._update_friction(State(q=q, v=v, t=t, x=x), passed)
-        self.records.add(t, after.q, after.v, after.x)
-        self._collect_counts()
-        step = self.integrator.step
-        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-        self._begin_segment(after)
-        self.integrator.step = step
-        self.records.replace_last(*self.integrator.state()[:4])
-        self._mark_passed([self.event_functions.given_count + k for k in passed])
-
-    def _mark_passed(self, events: list[int]) -> None:
-        """Set the functions of events that have occurred to zero: their signs just after count."""
-        self.g[events] = 0.0
-        if self.core_friction is None:
-            return
-        given = self.event_functions.given_count
-        values = self.integrator.friction_values
-        values[self.core_friction.switching_functions([k - given for k in events if k >= given])] = 0.0
-        self.integrator.friction_values = values
-
-    def _resolve_jam(self) -> bool:
-        """Stop rows that slide with no friction consistent with their load, and restart; return whether any did."""
-        if self.friction is None:
-            return False
-        before = self.state
-        now = EventContext(self.conditions, replace(before))
-        change = self.friction.jam(now)
-        if change is None:
-            return False
-        after = State(q=now.q, v=now.v, t=before.t, x=before.x)
-        self._record_friction_change(change, now, *self._impact_energy(before, now.conditions, after))
-        self.conditions = now.conditions
-        self._collect_counts()
-        self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-        self.records.add(after.t, after.q, after.v, after.x)
-        self._begin_segment(after)
-        return True
-
-    def _record_friction_change(
-        self, change: Change, now: EventContext, energy: float = 0.0, lost: float = 0.0
-    ) -> None:
-        """Record a change of friction and stops as events."""
-        assert self.friction is not None
-        self.friction.impact_log.add(change, now.t)
-        for text in change.texts:
-            self.events.append(EventRecord(text, now.t, now.q, now.v, now.x, energy, dissipated=lost))
-            energy = lost = 0.0
-
-    def _impact_energy(self, before: State, conditions: Conditions, after: State) -> tuple[float, float]:
-        """Return the gain of energy in an impact on stops, and the energy dissipated by it, J each."""
-        assert self.friction is not None
-        gain = self._energy_gain(before, conditions, after)
-        rows = self.friction.rows.jacobian(after.q)
-        return gain, work_of_drives(self.conditions, after.q, before.v, after.v, after.t, rows=rows) - gain
-
-    def _energy_gain(self, before: State, conditions: Conditions, after: State) -> float:
-        """Return the gain of kinetic and potential energy, with that of elements, in a change, J."""
-
-        def energy(under: Conditions, *states: State) -> Array:
-            t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
-            return self.model.energy(q, v, t=t, x=x, conditions=under).total
-
-        if conditions is self.conditions:
-            return float(np.diff(energy(conditions, before, after))[0])
-        return float((energy(conditions, after) - energy(self.conditions, before))[0])
-
     # ---- statistics
 
-    def _collect_counts(self) -> None:
+    def collect_counts(self) -> None:
+        """Add the statistics of the integrator, before another one takes its place."""
         self.counts += np.array(self.integrator.counts)
         self.missed = self.first_missed()
         self._record_released_branches()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.simulation import recovery
 from dalembert.simulation.run import Run
 
 HEIGHT = np.sqrt(
@@ -86,17 +87,17 @@ def test_runs_side_by_side_keep_to_their_solutions() -> None:
 
 def test_an_interrupted_run_goes_on_with_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
-    go, pressed = Run._keep_compound_branches, []
+    go, pressed = recovery.keep_compound_branches, []
 
-    def press(self: Run, rows: Any, branches: Any) -> Any:
-        kept = go(self, rows, branches)
-        if self.integrator.t > 1.5 and not pressed:
-            pressed.append(self.integrator.t)
-            self.interrupt.flag.set = True
+    def press(run: Run, rows: Any, branches: Any) -> Any:
+        kept = go(run, rows, branches)
+        if run.integrator.t > 1.5 and not pressed:
+            pressed.append(run.integrator.t)
+            run.interrupt.flag.set = True
         return kept
 
     monkeypatch.setattr("dalembert.simulation.run.MAX_CHUNK_STEPS", 2)
-    monkeypatch.setattr(Run, "_keep_compound_branches", press)
+    monkeypatch.setattr("dalembert.simulation.run.keep_compound_branches", press)
     part = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
     assert part.status == "interrupted"
     rest = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10, resume=part)

@@ -112,7 +112,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch:
     from dalembert.simulation.run import Run
 
     whole = da.simulate(slide(), 3.0, control=NOISY)
-    original = Run._pause_time
+    original = Run.pause_time
 
     def until(self: Run) -> float:
         found = original(self)
@@ -120,7 +120,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Any, monkeypatch:
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "_pause_time", until)
+        patch.setattr(Run, "pause_time", until)
         partial = da.simulate(slide(), 3.0, control=NOISY, on_error="return")
         streamed = da.simulate(slide(), 3.0, control=NOISY, stream=tmp_path / "run")
     assert partial.status == streamed.status == "interrupted"

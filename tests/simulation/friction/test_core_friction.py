@@ -8,7 +8,7 @@ import pytest
 import dalembert as da
 from dalembert import _core
 from dalembert.numerics.quadratic_programs import solve_bounded_qp
-from dalembert.simulation import run
+from dalembert.simulation.friction import friction_changes
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def in_python(monkeypatch):
 
     def simulate(*given, **named):
         with monkeypatch.context() as patch:
-            patch.setattr(run, "is_decided_in_core", lambda friction: False)
+            patch.setattr(friction_changes, "is_decided_in_core", lambda friction: False)
             return da.simulate(*given, **named)
 
     return simulate

@@ -108,7 +108,7 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
     if run.friction is not None:
         begin += run.friction.notes()
     segments = [segment.conditions for segment in run.segments]
-    jumps = jump_notes(run.event_functions.events, run.events) if run.request.drive_jumps else []
+    jumps = jump_notes(run.event_handler.functions.events, run.events) if run.request.drive_jumps else []
     conditions, options, conditions_at = run.conditions, run.options, run.trajectory.conditions
     recorded = run.records.arrays()
     end = _step_notes(run)

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from ...arrays import Array
 from ...errors import AssemblyError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
-from ...model import Conditions
+from ...model import Conditions, State
 from ...model.drive_targets import constraint_targets, drive_targets, row_gaps
 from ...numerics.rank import ROUNDOFF_RANK_TOL
 
 __all__ = [
     "MAX_OPEN_LOOP",
     "check_closed",
+    "energy_gain",
     "loop_rates",
     "velocities_after_jump",
     "with_changed_parameter",
@@ -121,3 +122,15 @@ def work_of_drives(
     sizes = np.linalg.lstsq(acting[:, ~held].T, impulse[~held], rcond=ROUNDOFF_RANK_TOL)[0]
     drives = (impulse - acting.T @ sizes)[held]
     return float(drives @ after[held] + sizes[: len(P)] @ rates)
+
+
+def energy_gain(conditions: Conditions, before: State, new_conditions: Conditions, after: State) -> float:
+    """Return the gain of kinetic and potential energy, with that of elements, in a change, J."""
+
+    def energy(under: Conditions, *states: State) -> Array:
+        t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
+        return conditions.model.energy(q, v, t=t, x=x, conditions=under).total
+
+    if new_conditions is conditions:
+        return float(np.diff(energy(conditions, before, after))[0])
+    return float((energy(new_conditions, after) - energy(conditions, before))[0])

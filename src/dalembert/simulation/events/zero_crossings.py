@@ -70,12 +70,12 @@ class Steps:
 def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Crossing]:
     """Return the zero crossings in the steps between these states, in order of time.
 
-    The list ends with the first event that may change the run, and simultaneous ones. ``run.g`` holds the event
-    functions at the first state, and is set to those at the last one.
+    The list ends with the first event that may change the run, and simultaneous ones. The event functions
+    of the handler are those at the first state; they are set to those at the last one.
     """
     steps = Steps(t, q, v, x)
     g = _screened(run, steps)
-    run.g = g[:, -1]
+    run.event_handler.g = g[:, -1]
     count = len(NODES) - 1
     nodes = g[:, np.arange(0, g.shape[1] - 1, count)[:, None] + np.arange(count + 1)]  # (events, steps, nodes)
     begins = g[:, 0] == 0
@@ -85,13 +85,13 @@ def find_crossings(run: Run, t: Array, q: Array, v: Array, x: Array) -> list[Cro
     if not suspects.any() and not finer:
         return []
     search = CrossingSearch(run, steps, g, suspects, finer)
-    active = [k for k, event in enumerate(run.event_functions.events) if event.active]
+    active = [k for k, event in enumerate(run.event_handler.functions.events) if event.active]
     first = search.first_of(active)
     limit = np.inf if first is None else first.moment + SIMULTANEOUS_TOL * (t[first.step + 1] - t[first.step])
     last = len(t) - 2 if first is None else first.step
     found = [
         crossing
-        for event in range(len(run.event_functions.events))
+        for event in range(len(run.event_handler.functions.events))
         for crossing in search.all_of(event, last)
         if crossing.moment <= limit
     ]
@@ -145,7 +145,7 @@ class CrossingSearch:
         def values(s: Array) -> Array:
             return self._values(step, s)[event]
 
-        count = len(NODES) - 1
+        functions, count = self.run.event_handler.functions, len(NODES) - 1
         nodes = self.finer[step][0] if step in self.finer else NODES
         if step not in self.inner:
             self.inner[step] = self._values(step, np.concatenate([[JUST_AFTER], nodes[1:-1]]))
@@ -153,13 +153,13 @@ class CrossingSearch:
         s, g = nodes.tolist(), [ends[0], *inner[1:].tolist(), ends[1]]
         if g[0] == 0:  # it starts at its value: the sign just after counts
             s[0], g[0] = JUST_AFTER, inner[0]
-        if not self.run.event_functions.turns[event]:
+        if not functions.turns[event]:
             _add_dips(s, g, lambda at: float(values(np.array([at]))[0]))
-        direction = self.run.event_functions.events[event].direction
+        found = functions.events[event]
         begin, end = self.steps.t[step : step + 2]
         ends_at = 1.0 - max(SIMULTANEOUS_TOL, ROUNDOFF_TOL * abs(end) / (end - begin))
-        turns, once = self.run.event_functions.turns[event], self.run.event_functions.events[event].active
-        passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], direction, turns)]
+        turns, once = functions.turns[event], found.active
+        passes = [k for k in range(len(s) - 1) if _passes(g[k], g[k + 1], found.direction, turns)]
         # an active event acts once in a step; later crossings are found after the restart
         moments, jumps = [], 0
         for k in passes[:1] if once else passes:
@@ -167,7 +167,7 @@ class CrossingSearch:
             moments.append(place)
             jumps += not smooth
             if jumps > MAX_JUMPS or (once and jumps and len(passes) > MAX_JUMPS):
-                self.run.ignore_event(event, float(begin + place * (end - begin)))
+                self.run.event_handler.ignore(self.run, event, float(begin + place * (end - begin)))
                 break
         # a crossing at a discontinuity time lies at the end of the step
         states = [self._state(step, 1.0 if s > ends_at else s) for s in moments]
@@ -182,7 +182,7 @@ class CrossingSearch:
 
     def _values(self, step: int, s: Array) -> Array:
         begin, h = self.steps.t[step], self.steps.t[step + 1] - self.steps.t[step]
-        return self.run.event_values(begin + s * h, *self._dense(step, s))
+        return self.run.event_handler.values(self.run, begin + s * h, *self._dense(step, s))
 
     def _dense(self, step: int, s: Array) -> tuple[Array, Array, Array]:
         pair, steps = slice(step, step + 2), self.steps
@@ -269,8 +269,8 @@ def _jittered() -> Array:
 
 def _poorly_interpolated(run: Run, s: Array, g: Array) -> BoolArray:
     """Return where many points (events, ..., k) are far from the lines through their neighbours, (events, ...)."""
-    if any(run.event_functions.turns):
-        turns = np.array(run.event_functions.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
+    if any(run.event_handler.functions.turns):
+        turns = np.array(run.event_handler.functions.turns, dtype=bool).reshape(-1, *[1] * (g.ndim - 1))
         g = np.where(turns, np.unwrap(g, axis=-1), g)
     weight = (s[1:-1] - s[:-2]) / (s[2:] - s[:-2])
     off = np.abs(g[..., 1:-1] - (1 - weight) * g[..., :-2] - weight * g[..., 2:])
@@ -291,7 +291,7 @@ def _screened(run: Run, steps: Steps, nodes: Array = NODES) -> Array:
     q = np.concatenate([inner_q, steps.q[1:, None]], axis=1).reshape(-1, run.model.nq)
     v = np.concatenate([inner_v, steps.v[1:, None]], axis=1).reshape(-1, run.model.nv)
     x = np.repeat(steps.x[1:], len(nodes) - 1, axis=0)
-    return np.column_stack([run.g, run.event_values(t, q, v, x)])
+    return np.column_stack([run.event_handler.g, run.event_handler.values(run, t, q, v, x)])
 
 
 def _just_after(run: Run, steps: Steps) -> Array:
@@ -299,7 +299,7 @@ def _just_after(run: Run, steps: Steps) -> Array:
     first = Steps(*(part[:2] for part in (steps.t, steps.q, steps.v, steps.x)))
     q, v = _inner(run.model, first, np.array([JUST_AFTER]))
     t = first.t[:1] + JUST_AFTER * (first.t[1] - first.t[0])
-    return run.event_values(t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
+    return run.event_handler.values(run, t, q[0], v[0], first.x[:1] + JUST_AFTER * (first.x[1:] - first.x[:1]))[:, 0]
 
 
 @lru_cache(64)

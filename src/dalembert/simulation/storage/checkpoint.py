@@ -29,11 +29,11 @@ def snapshot(run: Run) -> dict[str, Any]:
         "notes": list(run.notes),
         "counts": run.counts.copy(),
         "methods": list(run.methods),
-        "g": run.g.copy() if run.core_friction is None else run.integrator.friction_values,
-        "recent": {name: list(times) for name, times in run.zeno.recent.items()},
+        "g": run.event_handler.g.copy() if run.core_friction is None else run.integrator.friction_values,
+        "recent": {name: list(times) for name, times in run.event_handler.zeno.recent.items()},
         "written": 0 if run.stream is None else run.stream.written,
         "t_end": run.t_end,
-        "events_watched": [event.name for event in run.event_functions.events],
+        "events_watched": [event.name for event in run.event_handler.functions.events],
         "request": run.resumed_request or request_record(run.request),
         "times": times_checksum(run.times if run.trajectory.sampled else None, run.integrator.t),
         "model": fingerprint(run.model),
@@ -47,7 +47,7 @@ def snapshot(run: Run) -> dict[str, Any]:
 def restore(run: Run, point: dict[str, Any]) -> None:
     """Set a run that has not started to a snapshot."""
     check_model(point["model"], run.model)
-    names = [event.name for event in run.event_functions.events]
+    names = [event.name for event in run.event_handler.functions.events]
     if point["events_watched"] != names:
         raise ModelError("simulate", "events", names, f"the interrupted run has {point['events_watched']}")
     run.notes += check_same_request(point["request"], request_record(run.request))
@@ -82,7 +82,8 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         run.integrator.restore(point["checkpoint"])
     except ValueError as error:
         raise ModelError("simulate", "resume", f"a run of {run.model.system.name!r}", str(error)) from None
-    run.set_core_friction()
+    if run.friction_changes is not None:
+        run.friction_changes.set_core(run)
     if run.core_friction is not None:
         run.integrator.friction_values = point["g"]
     if run.t_end < run.integrator.t:
@@ -93,8 +94,12 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         raise ModelError("simulate", "times", run.times, remedy)
     run.records.extend(*point["records"])
     run.events, run.notes = list(point["events"]), [*run.notes, *point["notes"]]
-    run.counts, run.methods, run.g = point["counts"].copy(), list(point["methods"]), point["g"].copy()
-    run.zeno.recent = {name: list(times) for name, times in point["recent"].items()}
+    run.counts, run.methods, run.event_handler.g = (
+        point["counts"].copy(),
+        list(point["methods"]),
+        point["g"].copy(),
+    )
+    run.event_handler.zeno.recent = {name: list(times) for name, times in point["recent"].items()}
 
 
 def _sampled_forces(run: Run) -> tuple[float, list[float], list[float]]:

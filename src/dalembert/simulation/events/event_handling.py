@@ -1,0 +1,233 @@
+"""Events of a run: their search in new steps, their actions, and the restart after them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...arrays import Array
+from ...errors import IntegrationError
+from ...model import Conditions, State
+from ...result import EventRecord
+from ..delay_history import record_jump
+from ..diagnostics.stagnation import ZenoMonitor
+from ..interrupts import Abandoned
+from .drive_velocity_jumps import jump_events
+from .events import Event, EventContext, EventFunctions
+from .velocity_jumps import energy_gain
+from .zero_crossings import Crossing, find_crossings
+
+if TYPE_CHECKING:
+    from ..request import SimulationRequest
+    from ..run import Rows, Run
+
+__all__ = ["EventHandler"]
+
+MAX_STEPS_AFTER_EVENT = 32  # before the next search for events: steps beyond an event are thrown away
+
+
+class EventHandler:
+    """Events of a run between its start and its result.
+
+    Parameters
+    ----------
+    request : SimulationRequest
+
+    Attributes
+    ----------
+    functions : EventFunctions
+        Events of the user, those of drives that jump, and internal ones of friction and stops.
+    discontinuity_times : (n,) s
+        Times that no step may cross: those of drives that jump.
+    g : (events,)
+        Values of the event functions at the time reached.
+    ignored : set of int
+        Events with noisy outputs.
+    restarted : bool
+        True if the run was restarted at an event of the last steps.
+    """
+
+    def __init__(self, request: SimulationRequest) -> None:
+        jumps = jump_events(request.drive_jumps, request.t_start, request.t_end) if request.drive_jumps else []
+        self.discontinuity_times = np.array([event.value for event in jumps])
+        self.functions = _event_functions(request, jumps)
+        self.g = np.zeros(len(self.functions.events))
+        self.ignored: set[int] = set()
+        self.restarted = self.searching = False
+        self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
+        self.steps_between_events = self.steps_since_event = 0
+        self.zeno = ZenoMonitor()
+        self._on_branches_cache: tuple[Conditions, Conditions] | None = None
+
+    def steps_before_search(self, run: Run) -> int:
+        """Return the number of steps to take before the next search for events.
+
+        It is the number between the last two events, limited to steps that take no longer than a search.
+        """
+        if run.history is not None or run.conditions.callback is not None:
+            return 1
+        search, step = self.costs
+        if not step:
+            return 1
+        expected = self.steps_between_events + 1 + (self.steps_between_events > 0)
+        return max(1, min(MAX_STEPS_AFTER_EVENT, expected, int(search / step)))
+
+    # ---- event functions
+
+    def evaluate(self, run: Run, state: State) -> None:
+        """Evaluate the event functions at the time reached."""
+        if run.searches_events:
+            self.g = self.values(run, np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+
+    def values(self, run: Run, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return the outputs of events less their values, at rows of states, (events, n)."""
+        if self.searching and run.interrupt.late and run.history is None:
+            raise Abandoned
+        values = np.zeros((0, len(t)))
+        if self.functions.given_count:
+            values = self.functions.values(run.trajectory.conditions, t, q, v, x)
+            values[list(self.ignored)] = 1.0
+        if run.friction is not None:
+            internal = np.ones((len(run.friction.events), len(t)))
+            for rows, at in run.trajectory.conditions(t) if run.core_friction is None else ():
+                conditions = self._on_branches(run, at)
+                internal[:, rows] = run.friction.values(conditions, t[rows], q[rows], v[rows], x[rows])
+            values = np.vstack([values, internal])
+        return values
+
+    def ignore(self, run: Run, event: int, t: float) -> None:
+        """Stop the search for an event whose output changes sign as noise does.
+
+        Raises
+        ------
+        IntegrationError
+            If the event may change the run.
+        """
+        found = self.functions.events[event]
+        noise = f"jumped from one side of its value to the other again and again within a step near t = {t:.6g} s"
+        if found.active:
+            raise IntegrationError(f"event {found.name!r} chatters: its output {noise}, as noise does; smooth it")
+        self.ignored.add(event)
+        run.notes.append(f"event {found.name!r}: its output {noise}, as noise does; the event is ignored from there")
+
+    def _on_branches(self, run: Run, at: Conditions) -> Conditions:
+        """Return the present conditions with the branches and sliding modes of other conditions."""
+        key = run.conditions
+        if at.sliding == key.sliding and at.branches == key.branches:
+            return key
+        kept = self._on_branches_cache
+        if kept is None or kept[0] is not key or kept[1].sliding != at.sliding or kept[1].branches != at.branches:
+            self._on_branches_cache = kept = key, key.changed(sliding=at.sliding, branches=at.branches)
+        return kept[1]
+
+    def mark_passed(self, run: Run, events: list[int]) -> None:
+        """Set the functions of events that have occurred to zero: their signs just after count."""
+        self.g[events] = 0.0
+        core, given = run.core_friction, self.functions.given_count
+        if core is not None:
+            values = run.integrator.friction_values
+            values[core.switching_functions([k - given for k in events if k >= given])] = 0.0
+            run.integrator.friction_values = values
+
+    # ---- events in new steps
+
+    def handle(self, run: Run, rows: Rows) -> bool:
+        """Locate events in new steps and apply the first that may change the run; return whether it ends the run."""
+        self.restarted = False
+        changes = [] if run.core_friction is None else run.integrator.take_changes()
+        t, q, v, x = (part[: len(part) - len(changes)] for part in rows[:4])  # without the state after a change
+        if not len(t):
+            self._record_core_changes(run, changes, rows)
+            return False
+        t0, q0, v0, x0 = run.records.last()
+        states = np.concatenate([[t0], t]), np.vstack([q0, q]), np.vstack([v0, v]), np.vstack([x0, x])
+        self.searching = True
+        try:
+            crossings = find_crossings(run, *states)
+        finally:
+            self.searching = False
+        passed = [c for c in crossings if not self.functions.events[c.event].active]
+        active = [c for c in crossings if self.functions.events[c.event].active]
+        self._record_passed_events(run, passed)
+        kept = active[0].step if active else len(t)
+        self.steps_since_event += kept
+        if active:
+            self.steps_between_events, self.steps_since_event = self.steps_since_event, 0
+        run.counts[0] -= max(0, len(t) - kept - 1)  # steps beyond the event
+        run.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
+        if active:  # a change of friction at or after the event is determined again
+            return self._apply(run, active, [c.event for c in passed if c.moment >= active[0].moment])
+        self._record_core_changes(run, changes, rows)
+        return False
+
+    def _record_core_changes(self, run: Run, changes: list[dict[str, Any]], rows: Rows) -> None:
+        """Record the last change of friction of the core, if any, and the state after it."""
+        if changes:
+            assert run.friction_changes is not None
+            run.records.extend(*(part[-1:] for part in rows[:4]))
+            run.friction_changes.record_core_changes(run, changes)
+            self.evaluate(run, run.state)
+
+    def _record_passed_events(self, run: Run, crossings: list[Crossing]) -> None:
+        for c in crossings:
+            name = self.functions.events[c.event].name
+            run.events.append(EventRecord(name, c.moment, c.state.q, c.state.v, c.state.x))
+
+    def _apply(self, run: Run, crossings: list[Crossing], also: list[int]) -> bool:
+        """Apply the actions of simultaneous events and restart; return whether one of them ends the run."""
+        given, moment, state = self.functions.given_count, crossings[0].moment, crossings[0].state
+        run.trajectory.drop_branches_after(moment)
+        fresh = moment > run.records.last_time()
+        if fresh:
+            run.records.add(moment, state.q, state.v, state.x)
+        before, old = state, run.conditions
+        if run.history is not None:
+            record_jump(run, run.history, state)
+        ends = False
+        if run.friction is not None:  # actions see user locks only
+            run.conditions = run.friction.release(run.conditions)
+        for crossing in crossings:
+            if crossing.event < given:
+                before, ended = self._apply_action(run, crossing, before)
+                ends |= ended
+        if run.friction_changes is not None:
+            before = run.friction_changes.update(run, before, [c.event - given for c in crossings if c.event >= given])
+        moved = any(
+            not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
+        )
+        if moved or run.conditions is not old or not fresh:
+            run.records.add(moment, before.q, before.v, before.x)
+        run.restart(before, keep_step=run.friction is not None)
+        run.records.replace_last(*run.integrator.state()[:4])
+        self.mark_passed(run, [*(c.event for c in crossings), *also])
+        self.restarted = True
+        return ends
+
+    def _apply_action(self, run: Run, crossing: Crossing, before: State) -> tuple[State, bool]:
+        """Apply the action of one event and record it; return the state after it, and whether it ends the run."""
+        event, moment = self.functions.events[crossing.event], crossing.moment
+        self.zeno.check(event.name, moment, run.t_end - run.segments[0].begin)
+        now = EventContext(run.conditions, replace(before))
+        event.act(now)
+        after = State(q=now.q, v=now.v, t=moment, x=now.x)
+        if now.before is not None:  # a velocity jump that began slightly earlier
+            before = replace(now.before, t=moment)
+            run.records.drop_after(now.before.t)
+            run.records.add(moment, before.q, before.v, before.x)
+        energy = energy_gain(run.conditions, before, now.conditions, after)
+        done = ", ".join(now.done)
+        record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, done, now.dissipated)
+        run.events.append(record)
+        run.set_conditions(now.conditions)
+        return after, event.terminal or now.stopped
+
+
+def _event_functions(request: SimulationRequest, jumps: list[Event]) -> EventFunctions:
+    """Return the event functions of a run: of the user, of drives that jump, of friction and stops."""
+    given = request.events
+    functions = EventFunctions(request.conditions.model, [*given.events, *jumps]) if jumps else given
+    if request.friction is not None:
+        functions.add_internal(request.friction.events)
+    return functions

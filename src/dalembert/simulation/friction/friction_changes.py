@@ -1,0 +1,175 @@
+"""Changes of friction and stops in a run: made by the core or by `FrictionState`, recorded as events and segments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ...model import Conditions, State
+from ...result import EventRecord
+from ..events.events import EventContext
+from ..events.velocity_jumps import energy_gain, work_of_drives
+from ..failure import make_error
+from ..options import Options
+from .core_friction import CoreFriction, is_decided_in_core
+from .friction import FrictionState
+from .messages import Change
+
+if TYPE_CHECKING:
+    from ..run import Run
+
+__all__ = ["FrictionChanges"]
+
+REACHED, UNDECIDED = (_core.outcomes[name] for name in ("reached", "undecided"))
+MAX_STEP_WHILE_STUCK = 0.005  # of the run: the effort that holds a stuck row is sampled at least so often
+
+
+class FrictionChanges:
+    """Changes of friction and stops of a run.
+
+    Parameters
+    ----------
+    friction : FrictionState
+        Of the run.
+
+    Attributes
+    ----------
+    core : CoreFriction or None
+        While the core determines the changes.
+    """
+
+    def __init__(self, friction: FrictionState) -> None:
+        self.friction = friction
+        self.core: CoreFriction | None = None
+
+    @property
+    def stuck_step(self) -> float:
+        """Longest step while a row sticks, s, so that its holding effort is sampled."""
+        return MAX_STEP_WHILE_STUCK * self.friction.span
+
+    def options(self, options: Options) -> Options:
+        """Return options with the step limited while a row sticks."""
+        if not self.friction.sticks:
+            return options
+        return replace(options, max_step=min(options.max_step, self.stuck_step))
+
+    # ---- changes by the core
+
+    def set_core(self, run: Run, *, undetermined: bool = False) -> None:
+        """Let the core determine changes if it can, from present or undetermined modes."""
+        friction, self.core = self.friction, None
+        needs_python = run.history is not None or run.compound_branches is not None
+        if needs_python or not is_decided_in_core(friction):
+            return
+        self.core = CoreFriction(friction, run.conditions)
+        run.integrator.set_friction(
+            self.core.table(
+                run.options.max_step,
+                self.stuck_step,
+                undetermined=undetermined,
+                pauses=run.event_handler.functions.given_count > 0,  # events before a change may change the run
+            )
+        )
+
+    def start(self, run: Run, state: State) -> None:
+        """Determine the modes at the start of a run, and start the integrator there."""
+        if not self._start_in_core(run, state):
+            state = self.update(run, state, [])
+            run.integrator = run.current_options.integrator(run.conditions, run.discontinuity_times)
+            run.begin_segment(state)
+
+    def _start_in_core(self, run: Run, state: State) -> bool:
+        """Start at a state with modes that the core determines; return whether it does."""
+        self.set_core(run, undetermined=True)
+        if self.core is None:
+            return False
+        outcome = run.integrator.start(state.t, state.q, state.v, state.x)
+        if outcome == UNDECIDED:
+            self.core = None
+            return False
+        if outcome != REACHED:
+            run.append_segment(state.t)
+            raise make_error(run, outcome)
+        run.methods.append(run.options.method)
+        self.take_core_changes(run)
+        run.record_step(begins=True)
+        run.event_handler.evaluate(run, run.state)
+        return True
+
+    def take_core_changes(self, run: Run) -> None:
+        """Record the changes that the core has made: events, conditions, segments."""
+        if self.core is not None:
+            self.record_core_changes(run, run.integrator.take_changes())
+
+    def record_core_changes(self, run: Run, changes: list[dict[str, Any]]) -> None:
+        """Record changes of `Integrator.take_changes`."""
+        assert self.core is not None
+        for found in changes:
+            made = self.core.take(found)
+            energy = (0.0, 0.0)
+            if made.change.velocities_jumped:
+                energy = self._impact_energy(run, made.before, made.conditions, made.after)
+            run.conditions = made.conditions
+            self.record(run, made.change, EventContext(made.conditions, made.after), *energy)
+            run.append_segment(made.t)
+
+    def decide(self, run: Run) -> None:
+        """Determine a change that the core has located but cannot make, and restart."""
+        assert self.core is not None
+        passed = self.core.passed_events(run.integrator.passed())
+        t, q, v, x = run.records.last()
+        after = self.update(run, State(q=q, v=v, t=t, x=x), passed)
+        run.records.add(t, after.q, after.v, after.x)
+        run.restart(after, keep_step=True)
+        run.records.replace_last(*run.integrator.state()[:4])
+        run.event_handler.mark_passed(run, [run.event_handler.functions.given_count + k for k in passed])
+
+    # ---- changes by `FrictionState`
+
+    def update(self, run: Run, state: State, passed: list[int]) -> State:
+        """Determine stick, slip, impact and separation at a state; return the state after that."""
+        now = EventContext(run.conditions, state)
+        change = self.friction.settle(now, passed)
+        after = State(q=now.q, v=now.v, t=state.t, x=now.x)
+        energy = self._impact_energy(run, state, now.conditions, after) if change.velocities_jumped else (0.0, 0.0)
+        self.record(run, change, now, *energy)
+        run.conditions = now.conditions
+        return after
+
+    def change_conditions(self, run: Run, conditions: Conditions, state: State) -> State:
+        """Determine the modes under other conditions; return the state after that."""
+        now = EventContext(conditions, state)
+        self.record(run, self.friction.settle(now, ()), now)
+        run.conditions = now.conditions
+        return State(q=now.q, v=now.v, t=state.t, x=state.x)
+
+    def resolve_jam(self, run: Run) -> bool:
+        """Stop rows that slide with no friction consistent with their load, and restart; return whether any did."""
+        before = run.state
+        now = EventContext(run.conditions, replace(before))
+        change = self.friction.jam(now)
+        if change is None:
+            return False
+        after = State(q=now.q, v=now.v, t=before.t, x=before.x)
+        self.record(run, change, now, *self._impact_energy(run, before, now.conditions, after))
+        run.conditions = now.conditions
+        run.records.add(after.t, after.q, after.v, after.x)
+        run.restart(after)
+        return True
+
+    # ---- records
+
+    def record(self, run: Run, change: Change, now: EventContext, energy: float = 0.0, lost: float = 0.0) -> None:
+        """Record a change as events; the first has the energies, J."""
+        self.friction.impact_log.add(change, now.t)
+        for text in change.texts:
+            run.events.append(EventRecord(text, now.t, now.q, now.v, now.x, energy, dissipated=lost))
+            energy = lost = 0.0
+
+    def _impact_energy(self, run: Run, before: State, conditions: Conditions, after: State) -> tuple[float, float]:
+        """Return the gain of energy in an impact on stops, and the energy dissipated by it, J each."""
+        old = run.conditions
+        gain = energy_gain(old, before, conditions, after)
+        rows = self.friction.rows.jacobian(after.q)
+        return gain, work_of_drives(old, after.q, before.v, after.v, after.t, rows=rows) - gain
