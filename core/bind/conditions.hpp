@@ -114,6 +114,7 @@ public:
   bool control_forces(std::int64_t run, double t, const double *q, const double *v, const double *x, double *tau);
   bool has_compiled_control() const { return code.control; }
   bool failed() const { return raised; }
+  bool calls_python() const { return code.any(); }
   // keeps the first error that Python raised, for when the core has returned
   void keep_error();
 

@@ -2,6 +2,8 @@
 #include "bind/batch.hpp"
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
+#include "bind/records.hpp"
+#include "bind/state_reader.hpp"
 #include "runs/gradients.hpp"
 #include <algorithm>
 #include <atomic>
@@ -23,41 +25,8 @@ namespace nb = nanobind;
 
 namespace {
 
-// rows of numbers as they come in
-struct Records {
-  std::size_t nq, nv, nx;
-  bool rates; // accelerations too
-  std::vector<double> t, q, v, x, a;
-  std::vector<double> steps{}; // where steps ended, while samples were recorded
-
-  std::vector<double> switch_times{}, switch_sides{}; // of switching functions, from a time on
-
-  static void switched(void *self, double t, const double *sides, int count) {
-    Records &r = *static_cast<Records *>(self);
-    r.switch_times.push_back(t);
-    r.switch_sides.insert(r.switch_sides.end(), sides, sides + count);
-  }
-  static void stepped(void *self, double t) { static_cast<Records *>(self)->steps.push_back(t); }
-  static bool record(void *self, double t, const double *q, const double *v, const double *x, const double *a) {
-    Records &r = *static_cast<Records *>(self);
-    r.t.push_back(t);
-    r.q.insert(r.q.end(), q, q + r.nq);
-    r.v.insert(r.v.end(), v, v + r.nv);
-    r.x.insert(r.x.end(), x, x + r.nx);
-    if (a)
-      r.a.insert(r.a.end(), a, a + r.nv);
-    return true;
-  }
-  nb::tuple take() {
-    const npy_intp n = npy_intp(t.size());
-    nb::tuple result = nb::make_tuple(doubles(t.data(), {n}), doubles(q.data(), {n, npy_intp(nq)}),
-                                      doubles(v.data(), {n, npy_intp(nv)}), doubles(x.data(), {n, npy_intp(nx)}),
-                                      doubles(a.data(), {npy_intp(nv ? a.size() / nv : 0), npy_intp(nv)}));
-    for (std::vector<double> *each : {&t, &q, &v, &x, &a})
-      each->clear();
-    return result;
-  }
-};
+constexpr std::size_t live_rows = 2048;      // of a live run that are recorded before they are taken
+constexpr std::int64_t max_live_steps = 512; // in one call of such a run
 
 class Integrator {
 public:
@@ -67,13 +36,7 @@ public:
         scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true),
         memory(model->integrators->bytes(model->data, method)), records{std::size_t(model->data.nq),
                                                                         std::size_t(model->data.nv),
-                                                                        std::size_t(model->data.nx),
-                                                                        true,
-                                                                        {},
-                                                                        {},
-                                                                        {},
-                                                                        {},
-                                                                        {}} {
+                                                                        std::size_t(model->data.nx)} {
     std::memset(memory.data, 0, memory.size);
     run = Run{};
     run.method = method;
@@ -122,6 +85,88 @@ public:
     return outcome;
   }
 
+  // As `advance`, for a caller that advances by short times: Ctrl-C raises, and with keep = false no step is recorded,
+  // nor more than the last change of friction.
+  int advance_live(double until, std::int64_t max_steps, bool keep) {
+    int outcome = apply_parameters(keep);
+    if (outcome != int(Outcome::reached))
+      return outcome;
+    if (keep && records.t.capacity() < live_rows)
+      records.reserve(live_rows);
+    Samples samples{nullptr, 0, 0};
+    SignalCheck signals;
+    Recorder recorder{keep ? &Records::record : &Records::drop, &records, signals.stop(),
+                      keep ? &Records::switched : nullptr};
+    outcome = guarded([&] {
+      return model->integrators->advance(model->data, run, memory.data, until, max_steps, samples, recorder);
+    });
+    if (!keep && friction && friction->changes.size() > 1)
+      friction->changes.erase(friction->changes.begin(), friction->changes.end() - 1);
+    if (signals.raise())
+      throw nb::python_error();
+    return outcome;
+  }
+  bool has_full_records() const { return records.t.size() + max_live_steps > live_rows; }
+
+  // Sets parameters of elements from the present state on; the next `advance_live` begins under them. Returns -1, or
+  // the index of the first value that is not finite or below its bound: then none is set.
+  std::int64_t set_parameters(const Places &places, const Doubles &bounds, const Doubles &values) {
+    const std::size_t n = places.size();
+    if (values.size() != n || bounds.size() != n)
+      throw nb::value_error("the values do not fit the parameters");
+    for (std::size_t k = 0; k < n; ++k) {
+      if (places.data()[k] < 0 || places.data()[k] >= model->data.parameter_count)
+        throw nb::value_error("there is no such parameter");
+      if (!std::isfinite(values.data()[k]) || values.data()[k] < bounds.data()[k])
+        return std::int64_t(k);
+    }
+    for (std::size_t k = 0; k < n; ++k)
+      set_parameter(places.data()[k], values.data()[k]);
+    return -1;
+  }
+
+  void set_parameter(std::int64_t place, double value) {
+    if (place < 0 || place >= model->data.parameter_count)
+      throw nb::value_error("there is no such parameter");
+    double *now = own_parameters() + place;
+    if (*now == value)
+      return;
+    *now = value;
+    const auto same = [&](const ParameterLog::Value &each) { return each.place == place; };
+    const auto known = std::find_if(set_values.begin(), set_values.end(), same);
+    if (known != set_values.end())
+      known->value = value;
+    else
+      set_values.push_back({std::int32_t(place), value});
+  }
+  // (place, value) of parameters that were set and under which nothing has been evaluated yet, a row each
+  nb::object new_parameters() const {
+    std::vector<double> rows;
+    for (const ParameterLog::Value &each : set_values)
+      rows.insert(rows.end(), {double(each.place), each.value});
+    return doubles(rows.data(), {npy_intp(set_values.size()), 2});
+  }
+  bool has_new_parameters() const { return !set_values.empty(); }
+  nb::object parameters() const { return doubles(run.conditions.parameters, {npy_intp(model->data.parameter_count)}); }
+  nb::tuple take_parameter_changes() { return log.take(); }
+
+  // numbers of the present state
+  void read(StateReader &reader, const nb::ndarray<double, nb::c_contig, nb::device::cpu> &out) {
+    if (out.size() != reader.count())
+      throw nb::value_error("the array does not fit the columns");
+    const double *parts[6];
+    model->integrators->state(model->data, run, memory.data, parts);
+    const bool known = set_values.empty() && !run.arrived;
+    const bool done =
+        reader.read(*model, run.conditions, {run.t, parts[0], parts[1], parts[2], known ? parts[3] : nullptr, parts[4]},
+                    out.data());
+    if (scope.raise())
+      throw nb::python_error();
+    if (!done)
+      throw std::runtime_error("a callback has failed");
+  }
+  bool calls_python() const { return scope.calls_python(); }
+
   nb::tuple take() { return records.take(); }
 
   nb::object take_steps() {
@@ -168,7 +213,7 @@ public:
     if (rows.size() != wanted || std::any_of(rows.data(), rows.data() + wanted,
                                              [&](std::int64_t k) { return k < 0 || std::size_t(k) + 1 >= n; }))
       throw nb::value_error("the rows do not fit");
-    Records found{records.nq, records.nv, records.nx, false, {}, {}, {}, {}, {}};
+    Records found{records.nq, records.nv, records.nx};
     Recorder recorder{&Records::record, &found};
     SignalCheck signals;
     guarded([&] {
@@ -404,8 +449,11 @@ private:
   Block memory;
   Records records;
   std::unique_ptr<FrictionRun> friction;
-  std::vector<ModeLog> modes;     // of the runs of a batch
-  std::vector<double> tolerances; // absolute ones
+  std::vector<ModeLog> modes;                  // of the runs of a batch
+  std::vector<double> tolerances;              // absolute ones
+  std::vector<double> element_parameters;      // once some were set, without friction
+  std::vector<ParameterLog::Value> set_values; // since the last evaluation
+  ParameterLog log;
   nb::dict errors;
 
   // the callbacks reads_only at a flag while this lasts
@@ -416,6 +464,38 @@ private:
   };
   std::vector<double> breaks;
   std::vector<double> known_times, known_sides;
+
+  // parameters of the run that can be changed: with friction those with its modes
+  double *own_parameters() {
+    if (friction)
+      return friction->parameters.data();
+    if (element_parameters.empty()) {
+      element_parameters.assign(run.conditions.parameters, run.conditions.parameters + model->data.parameter_count);
+      run.conditions.parameters = element_parameters.data();
+    }
+    return element_parameters.data();
+  }
+
+  // the run goes on under the parameters that were set
+  int apply_parameters(bool keep) {
+    if (set_values.empty())
+      return int(Outcome::reached);
+    const std::size_t friction_changes = friction ? friction->changes.size() : 0;
+    const double pivot = run.usual_min_pivot;
+    const int outcome = guarded([&] { return model->integrators->change_parameters(model->data, run, memory.data); });
+    if (outcome != int(Outcome::reached))
+      return outcome;
+    if (keep) {
+      for (const ParameterLog::Value &each : set_values)
+        log.values.push_back(each);
+      log.changes.push_back({run.t, friction_changes, pivot, log.values.size()});
+      const double *parts[6];
+      model->integrators->state(model->data, run, memory.data, parts);
+      Records::record(&records, run.t, parts[0], parts[1], parts[2], parts[3]);
+    }
+    set_values.clear();
+    return outcome;
+  }
 
   const double *sides_at(double t) const {
     const auto row = std::upper_bound(known_times.begin(), known_times.end(), t) - known_times.begin();
@@ -518,6 +598,18 @@ void add_integrator(nb::module_ &module) {
       .def("start", Exclusive<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
       .def("advance", Exclusive<&Integrator::advance>::call, nb::arg("until"), nb::arg("max_steps"),
            nb::arg("times") = nb::none(), nb::arg("flag") = nb::none())
+      .def("advance_live", Exclusive<&Integrator::advance_live>::call, nb::arg("until"), nb::arg("max_steps"),
+           nb::arg("keep"))
+      .def_prop_ro("has_full_records", [](const Integrator &i) { return i.has_full_records(); })
+      .def("set_parameters", Exclusive<&Integrator::set_parameters>::call, nb::arg("places"), nb::arg("bounds"),
+           nb::arg("values"))
+      .def("set_parameter", Exclusive<&Integrator::set_parameter>::call, nb::arg("place"), nb::arg("value"))
+      .def_prop_ro("new_parameters", [](const Integrator &i) { return i.new_parameters(); })
+      .def_prop_ro("has_new_parameters", [](const Integrator &i) { return i.has_new_parameters(); })
+      .def_prop_ro("parameters", [](const Integrator &i) { return i.parameters(); })
+      .def("take_parameter_changes", Exclusive<&Integrator::take_parameter_changes>::call)
+      .def("read", Exclusive<&Integrator::read, true>::call, nb::arg("reader"), nb::arg("out"))
+      .def_prop_ro("calls_python", [](const Integrator &i) { return i.calls_python(); })
       .def("take_records", Exclusive<&Integrator::take, true>::call)
       .def("take_steps", Exclusive<&Integrator::take_steps, true>::call)
       .def("take_branches", Exclusive<&Integrator::take_branches, true>::call)
@@ -566,6 +658,7 @@ void add_integrator(nb::module_ &module) {
                    [](const Integrator &i) { return std::make_pair(i.run.missed_time, i.run.missed_function); })
       .def_prop_ro("release",
                    [](const Integrator &i) { return std::make_pair(i.run.release_time, i.run.released_function - 1); });
+  module.attr("max_live_steps") = max_live_steps;
   nb::list methods;
   for (int k = 0; const char *name = best_integrators().name(k); ++k)
     methods.append(name);

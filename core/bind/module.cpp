@@ -10,6 +10,7 @@
 #include "bind/mass_factor.hpp"
 #include "bind/model_class.hpp"
 #include "bind/natural.hpp"
+#include "bind/state_reader.hpp"
 #include "bind/table_arrays.hpp"
 #include "bind/variational.hpp"
 #include "kernels/dispatch.hpp"
@@ -37,6 +38,7 @@ NB_MODULE(_core, module) {
   add_mass_factor(module);
   add_conditions(module);
   add_integrator(module);
+  add_state_reader(module);
   add_friction(module);
   add_natural(module);
   add_dense(module);

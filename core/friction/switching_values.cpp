@@ -67,4 +67,17 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   return true;
 }
 
+bool modes_stay(const FrictionRun &f) {
+  for (std::size_t number = 0; number < f.switches.size(); ++number) {
+    const std::size_t k = std::size_t(f.switches[number].row);
+    const bool slides = f.modes.sign[k] != 0.0;
+    const double least = f.switches[number].kind != SwitchKind::rest ? 3.0 * f.position_tol // a closed stop
+                         : slides                                    ? f.rows[k].rest_tol * f.rest_tol_factor
+                                                                     : 0.0;
+    if (!(f.values[number] > least))
+      return false;
+  }
+  return f.values[f.switches.size()] > 0.0;
+}
+
 } // namespace dalembert::DALEMBERT_ISA

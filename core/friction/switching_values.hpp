@@ -27,4 +27,8 @@ bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double
 bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                       double *values);
 
+// Whether the modes stay as they are where loads have changed at once: f.values, evaluated under the new loads, are
+// beyond the tolerances within which change_modes determines them.
+bool modes_stay(const FrictionRun &f);
+
 } // namespace dalembert::DALEMBERT_ISA

@@ -197,6 +197,8 @@ struct IntegratorSet {
                    const double *x);
   // workspace of Run::friction, and its modes in the conditions of the run
   void (*prepare_friction)(const ModelData &, Run &, std::byte *memory);
+  // the run goes on under other parameters of elements, which its conditions point at; `undecided`: as it was
+  Outcome (*change_parameters)(const ModelData &, Run &, std::byte *memory);
   Outcome (*advance)(const ModelData &, Run &, std::byte *memory, double until, std::int64_t max_steps, Samples &,
                      const Recorder &);
   // the current state: q v x a dx, and the sides of switching functions (null: none are held)

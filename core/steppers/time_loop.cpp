@@ -283,6 +283,34 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   return restart(loop);
 }
 
+// Parameters of elements have changed at the state of the run: modes of friction, branches and rates under them. The
+// next step is as long as it would have been.
+Outcome change_parameters(const ModelData &m, Run &run, std::byte *memory) {
+  TimeLoop loop(m, run, memory);
+  RunWorkspace &work = loop.work;
+  run.interval = SmoothInterval::around(run.discontinuities, run.t);
+  run.arrived = 0;
+  run.step_to_switch = 0.0;
+  run.initial_branches = nullptr;
+  run.consecutive_switches = run.switches_without_step = 0;
+  if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
+    return Outcome::callback_failed;
+  if (run.conditions.law_branches && !initialize_branches(loop.at))
+    return Outcome::callback_failed;
+  if (run.friction) {
+    FrictionRun &friction = *run.friction;
+    if (!switching_values(loop.at, friction, run.t, work.q, work.v, work.x, friction.values.data()))
+      return Outcome::callback_failed;
+    if (!modes_stay(friction)) {
+      friction.passed.clear();
+      return change_friction_modes(loop);
+    }
+  }
+  if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
+    return Outcome::callback_failed;
+  return restart(loop);
+}
+
 void set_friction(const ModelData &m, Run &run, std::byte *memory) {
   TimeLoop loop(m, run, memory);
   prepare_friction(loop.at, *run.friction);
@@ -658,6 +686,7 @@ const IntegratorSet integrators{name,
                                 bytes,
                                 start,
                                 set_friction,
+                                change_parameters,
                                 advance,
                                 state,
                                 dense,

@@ -1,0 +1,87 @@
+// What an integrator records: states of steps or samples, branches of laws, and parameters that were set.
+#pragma once
+
+#include "bind/batch.hpp"
+#include <deque>
+#include <vector>
+
+namespace dalembert::bind {
+
+// rows of numbers as they come in
+struct Records {
+  std::size_t nq, nv, nx;
+  std::vector<double> t{}, q{}, v{}, x{}, a{};
+  std::vector<double> steps{};                        // where steps ended, while samples were recorded
+  std::vector<double> switch_times{}, switch_sides{}; // of switching functions, from a time on
+
+  static void switched(void *self, double t, const double *sides, int count) {
+    Records &r = *static_cast<Records *>(self);
+    r.switch_times.push_back(t);
+    r.switch_sides.insert(r.switch_sides.end(), sides, sides + count);
+  }
+  static void stepped(void *self, double t) { static_cast<Records *>(self)->steps.push_back(t); }
+  static bool record(void *self, double t, const double *q, const double *v, const double *x, const double *a) {
+    Records &r = *static_cast<Records *>(self);
+    r.t.push_back(t);
+    r.q.insert(r.q.end(), q, q + r.nq);
+    r.v.insert(r.v.end(), v, v + r.nv);
+    r.x.insert(r.x.end(), x, x + r.nx);
+    if (a)
+      r.a.insert(r.a.end(), a, a + r.nv);
+    return true;
+  }
+  static bool drop(void *, double, const double *, const double *, const double *, const double *) { return true; }
+  nb::tuple take() {
+    const npy_intp n = npy_intp(t.size());
+    nb::tuple result = nb::make_tuple(doubles(t.data(), {n}), doubles(q.data(), {n, npy_intp(nq)}),
+                                      doubles(v.data(), {n, npy_intp(nv)}), doubles(x.data(), {n, npy_intp(nx)}),
+                                      doubles(a.data(), {npy_intp(nv ? a.size() / nv : 0), npy_intp(nv)}));
+    clear();
+    return result;
+  }
+  void clear() {
+    for (std::vector<double> *each : {&t, &q, &v, &x, &a})
+      each->clear();
+  }
+  void reserve(std::size_t rows) {
+    t.reserve(rows), q.reserve(rows * nq), v.reserve(rows * nv), x.reserve(rows * nx), a.reserve(rows * nv);
+  }
+};
+
+// Parameters of elements that were set during a run: each change from a time on.
+struct ParameterLog {
+  struct Change {
+    double t;
+    std::size_t friction_changes; // changes of friction before it that were not taken yet
+    double usual_min_pivot;       // of the loops, up to it
+    std::size_t end;              // of its values
+  };
+  struct Value {
+    std::int32_t place;
+    double value;
+  };
+  std::deque<Change> changes{}; // no element moves as they grow
+  std::deque<Value> values{};
+
+  // (t, friction changes before, usual pivots), a row per change; (change, place, value), a row per value
+  nb::tuple take() {
+    std::vector<double> rows, numbers;
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < changes.size(); first = changes[k++].end) {
+      const Change &c = changes[k];
+      rows.insert(rows.end(), {c.t, double(c.friction_changes), c.usual_min_pivot});
+      for (std::size_t j = first; j < c.end; ++j)
+        numbers.insert(numbers.end(), {double(k), double(values[j].place), values[j].value});
+    }
+    nb::tuple result = nb::make_tuple(doubles(rows.data(), {npy_intp(changes.size()), 3}),
+                                      doubles(numbers.data(), {npy_intp(numbers.size() / 3), 3}));
+    clear();
+    return result;
+  }
+  void clear() {
+    changes.clear();
+    values.clear();
+  }
+};
+
+} // namespace dalembert::bind

@@ -1,0 +1,139 @@
+#include "bind/state_reader.hpp"
+#include "bind/kernel_methods.hpp"
+#include <cstring>
+#include <string_view>
+
+namespace dalembert::bind {
+
+namespace {
+
+constexpr const char *state_names[] = {"q", "v", "x", "a", "dx"};
+constexpr int state_count = 5, first_rate = 3;
+
+constexpr std::pair<const char *, Kernel> point_kernels[] = {{"pose", Kernel::point_poses},
+                                                             {"velocity", Kernel::point_velocities},
+                                                             {"acceleration", Kernel::point_accelerations}};
+
+void set_state(Call &call, const ModelData &m, const StateReader::State &state) {
+  call.take(ArgumentKind::q) = {state.q, 0, m.nq};
+  call.take(ArgumentKind::v) = {state.v, 0, m.nv};
+}
+
+} // namespace
+
+void StateReader::add(const nb::handle &given, const ModelData &m) {
+  Source &made = sources.emplace_back();
+  made.offset = numbers.size();
+  if (nb::isinstance<nb::str>(given)) {
+    const std::string_view name = nb::cast<const char *>(given);
+    for (int k = 0; k < state_count; ++k)
+      if (name == state_names[k])
+        made.state = k;
+    for (int k = 0; k < int(ReportPart::count); ++k)
+      if (name == report_names[k])
+        made.part = k;
+    if (made.state < 0 && made.part < 0)
+      throw nb::value_error("there is no such part of a state");
+    const std::int32_t sizes[] = {m.nq, m.nv, m.nx, m.nv, m.nx};
+    made.size = made.state >= 0 ? std::size_t(sizes[made.state]) : report_size(made.part, m);
+    needs_report = needs_report || made.state < 0;
+  } else {
+    const std::string_view kind = nb::cast<const char *>(given[0]);
+    for (const auto &[name, kernel] : point_kernels)
+      if (kind == name)
+        made.kernel = kernel, made.size = kernel == Kernel::point_poses ? 12 : 6;
+    made.points = nb::borrow(given[1]);
+    if (!made.size || !is_made(made.points.ptr(), points_type()))
+      throw nb::value_error("give a kind of motion, and points");
+    const BoundPoints &points = *nb::inst_ptr<BoundPoints>(made.points);
+    if (points.data.count != 1 || points.data.body > m.nb ||
+        (points.data.nodes && m.bodies[points.data.body].form != JointForm::modal))
+      throw nb::value_error("give one point of the model");
+    needs_a = needs_a || made.kernel == Kernel::point_accelerations;
+  }
+  numbers.resize(made.offset + made.size);
+}
+
+StateReader::StateReader(const nb::object &model, const nb::list &given, const Places &columns, const Doubles &factors)
+    : factors(factors.data(), factors.data() + factors.size()) {
+  if (!is_made(model.ptr(), model_type()))
+    throw nb::type_error("give a model");
+  const ModelData &m = bound(model.ptr())->data;
+  for (const nb::handle each : given)
+    add(each, m);
+  if (columns.size() != 2 * factors.size())
+    throw nb::value_error("the columns do not fit");
+  for (std::size_t k = 0; k < count(); ++k) {
+    const std::int64_t which = columns.data()[2 * k], place = columns.data()[2 * k + 1];
+    if (which < 0 || std::size_t(which) >= sources.size() || place < 0 ||
+        std::size_t(place) >= sources[std::size_t(which)].size)
+      throw nb::value_error("a column does not exist");
+    source.push_back(std::int32_t(which)), index.push_back(std::int32_t(place));
+  }
+  a_offset = numbers.size();
+  numbers.resize(a_offset + std::size_t(m.nv));
+  values.resize(sources.size());
+}
+
+bool StateReader::evaluate_report(const BoundModel &model, const Conditions &conditions, const State &state) {
+  const ModelData &m = model.data;
+  Call call;
+  call.kernel = Kernel::report;
+  call.outputs = int(ReportPart::count);
+  for (int k = 0; k < call.outputs; ++k)
+    call.out[k] = {nullptr, 0, 0};
+  for (const Source &each : sources)
+    if (each.part >= 0 && (each.state < 0 || !state.a))
+      call.out[each.part] = {numbers.data() + each.offset, 0, std::ptrdiff_t(each.size)};
+  double *a = numbers.data() + a_offset;
+  if (needs_a && !state.a && !call.out[int(ReportPart::a)].data)
+    call.out[int(ReportPart::a)] = {a, 0, m.nv};
+  set_state(call, m, state);
+  call.take(ArgumentKind::t) = {&state.t, 0, 1};
+  call.take(ArgumentKind::x) = {state.x, 0, m.nx};
+  call.conditions = &conditions;
+  if (model.run_one(m, call) & callback_failed)
+    return false;
+  if (const double *found = call.out[int(ReportPart::a)].data; found && found != a)
+    std::memcpy(a, found, std::size_t(m.nv) * sizeof *a);
+  return true;
+}
+
+bool StateReader::read(const BoundModel &model, const Conditions &conditions, const State &state, double *out) {
+  const ModelData &m = model.data;
+  bool rates = needs_a;
+  for (const Source &each : sources)
+    rates = rates || each.state >= first_rate;
+  if ((needs_report || (rates && !state.a)) && !evaluate_report(model, conditions, state))
+    return false;
+  const double *parts[state_count] = {state.q, state.v, state.x, state.a, state.dx};
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    const Source &each = sources[k];
+    values[k] = numbers.data() + each.offset;
+    if (each.state >= 0 && (each.state < first_rate || state.a))
+      values[k] = parts[each.state];
+    if (!each.points.is_valid())
+      continue;
+    Call call;
+    call.kernel = each.kernel;
+    call.outputs = 1;
+    call.out[0] = {numbers.data() + each.offset, 0, std::ptrdiff_t(each.size)};
+    call.points = nb::inst_ptr<BoundPoints>(each.points)->data;
+    set_state(call, m, state);
+    if (each.kernel == Kernel::point_accelerations)
+      call.take(ArgumentKind::a) = {state.a ? state.a : numbers.data() + a_offset, 0, m.nv};
+    model.run_one(m, call);
+  }
+  for (std::size_t k = 0; k < count(); ++k)
+    out[k] = factors[k] * values[std::size_t(source[k])][index[k]];
+  return true;
+}
+
+void add_state_reader(nb::module_ &module) {
+  nb::class_<StateReader>(module, "StateReader")
+      .def(nb::init<const nb::object &, const nb::list &, const Places &, const Doubles &>(), nb::arg("model"),
+           nb::arg("sources"), nb::arg("columns"), nb::arg("factors"))
+      .def("__len__", &StateReader::count);
+}
+
+} // namespace dalembert::bind
