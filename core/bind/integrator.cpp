@@ -156,10 +156,7 @@ public:
       throw nb::value_error("the array does not fit the columns");
     const double *parts[6];
     model->integrators->state(model->data, run, memory.data, parts);
-    const bool known = set_values.empty() && !run.arrived;
-    const bool done =
-        reader.read(*model, run.conditions, {run.t, parts[0], parts[1], parts[2], known ? parts[3] : nullptr, parts[4]},
-                    out.data());
+    const bool done = reader.read(*model, run.conditions, {run.t, parts[0], parts[1], parts[2]}, out.data());
     if (scope.raise())
       throw nb::python_error();
     if (!done)
@@ -492,6 +489,8 @@ private:
       const double *parts[6];
       model->integrators->state(model->data, run, memory.data, parts);
       Records::record(&records, run.t, parts[0], parts[1], parts[2], parts[3]);
+      if (parts[5])
+        Records::switched(&records, run.t, parts[5], model->data.switching_count);
     }
     set_values.clear();
     return outcome;

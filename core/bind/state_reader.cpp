@@ -7,8 +7,8 @@ namespace dalembert::bind {
 
 namespace {
 
-constexpr const char *state_names[] = {"q", "v", "x", "a", "dx"};
-constexpr int state_count = 5, first_rate = 3;
+constexpr const char *state_names[] = {"q", "v", "x"};
+constexpr int state_count = 3;
 
 constexpr std::pair<const char *, Kernel> point_kernels[] = {{"pose", Kernel::point_poses},
                                                              {"velocity", Kernel::point_velocities},
@@ -34,7 +34,7 @@ void StateReader::add(const nb::handle &given, const ModelData &m) {
         made.part = k;
     if (made.state < 0 && made.part < 0)
       throw nb::value_error("there is no such part of a state");
-    const std::int32_t sizes[] = {m.nq, m.nv, m.nx, m.nv, m.nx};
+    const std::int32_t sizes[] = {m.nq, m.nv, m.nx};
     made.size = made.state >= 0 ? std::size_t(sizes[made.state]) : report_size(made.part, m);
     needs_report = needs_report || made.state < 0;
   } else {
@@ -50,25 +50,27 @@ void StateReader::add(const nb::handle &given, const ModelData &m) {
         (points.data.nodes && m.bodies[points.data.body].form != JointForm::modal))
       throw nb::value_error("give one point of the model");
     needs_a = needs_a || made.kernel == Kernel::point_accelerations;
+    needs_report = needs_report || needs_a;
   }
   numbers.resize(made.offset + made.size);
 }
 
-StateReader::StateReader(const nb::object &model, const nb::list &given, const Places &columns, const Doubles &factors)
-    : factors(factors.data(), factors.data() + factors.size()) {
+StateReader::StateReader(const nb::object &model, const nb::list &given, std::size_t count, const Places &columns,
+                         const Doubles &factors)
+    : size(count) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const ModelData &m = bound(model.ptr())->data;
   for (const nb::handle each : given)
     add(each, m);
-  if (columns.size() != 2 * factors.size())
-    throw nb::value_error("the columns do not fit");
-  for (std::size_t k = 0; k < count(); ++k) {
-    const std::int64_t which = columns.data()[2 * k], place = columns.data()[2 * k + 1];
-    if (which < 0 || std::size_t(which) >= sources.size() || place < 0 ||
-        std::size_t(place) >= sources[std::size_t(which)].size)
-      throw nb::value_error("a column does not exist");
-    source.push_back(std::int32_t(which)), index.push_back(std::int32_t(place));
+  if (columns.size() != 3 * factors.size())
+    throw nb::value_error("the terms do not fit");
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    const std::int64_t *term = columns.data() + 3 * k;
+    if (term[0] < 0 || std::size_t(term[0]) >= count || term[1] < 0 || std::size_t(term[1]) >= sources.size() ||
+        term[2] < 0 || std::size_t(term[2]) >= sources[std::size_t(term[1])].size)
+      throw nb::value_error("a term does not exist");
+    terms.push_back({std::int32_t(term[0]), std::int32_t(term[1]), std::int32_t(term[2]), factors.data()[k]});
   }
   a_offset = numbers.size();
   numbers.resize(a_offset + std::size_t(m.nv));
@@ -83,10 +85,10 @@ bool StateReader::evaluate_report(const BoundModel &model, const Conditions &con
   for (int k = 0; k < call.outputs; ++k)
     call.out[k] = {nullptr, 0, 0};
   for (const Source &each : sources)
-    if (each.part >= 0 && (each.state < 0 || !state.a))
+    if (each.part >= 0)
       call.out[each.part] = {numbers.data() + each.offset, 0, std::ptrdiff_t(each.size)};
   double *a = numbers.data() + a_offset;
-  if (needs_a && !state.a && !call.out[int(ReportPart::a)].data)
+  if (needs_a && !call.out[int(ReportPart::a)].data)
     call.out[int(ReportPart::a)] = {a, 0, m.nv};
   set_state(call, m, state);
   call.take(ArgumentKind::t) = {&state.t, 0, 1};
@@ -94,24 +96,19 @@ bool StateReader::evaluate_report(const BoundModel &model, const Conditions &con
   call.conditions = &conditions;
   if (model.run_one(m, call) & callback_failed)
     return false;
-  if (const double *found = call.out[int(ReportPart::a)].data; found && found != a)
+  if (const double *found = call.out[int(ReportPart::a)].data; needs_a && found != a)
     std::memcpy(a, found, std::size_t(m.nv) * sizeof *a);
   return true;
 }
 
 bool StateReader::read(const BoundModel &model, const Conditions &conditions, const State &state, double *out) {
   const ModelData &m = model.data;
-  bool rates = needs_a;
-  for (const Source &each : sources)
-    rates = rates || each.state >= first_rate;
-  if ((needs_report || (rates && !state.a)) && !evaluate_report(model, conditions, state))
+  if (needs_report && !evaluate_report(model, conditions, state))
     return false;
-  const double *parts[state_count] = {state.q, state.v, state.x, state.a, state.dx};
+  const double *parts[state_count] = {state.q, state.v, state.x};
   for (std::size_t k = 0; k < sources.size(); ++k) {
     const Source &each = sources[k];
-    values[k] = numbers.data() + each.offset;
-    if (each.state >= 0 && (each.state < first_rate || state.a))
-      values[k] = parts[each.state];
+    values[k] = each.state >= 0 ? parts[each.state] : numbers.data() + each.offset;
     if (!each.points.is_valid())
       continue;
     Call call;
@@ -121,18 +118,19 @@ bool StateReader::read(const BoundModel &model, const Conditions &conditions, co
     call.points = nb::inst_ptr<BoundPoints>(each.points)->data;
     set_state(call, m, state);
     if (each.kernel == Kernel::point_accelerations)
-      call.take(ArgumentKind::a) = {state.a ? state.a : numbers.data() + a_offset, 0, m.nv};
+      call.take(ArgumentKind::a) = {numbers.data() + a_offset, 0, m.nv};
     model.run_one(m, call);
   }
-  for (std::size_t k = 0; k < count(); ++k)
-    out[k] = factors[k] * values[std::size_t(source[k])][index[k]];
+  std::fill_n(out, size, 0.0);
+  for (const Term &term : terms)
+    out[term.out] += term.factor * values[std::size_t(term.source)][term.index];
   return true;
 }
 
 void add_state_reader(nb::module_ &module) {
   nb::class_<StateReader>(module, "StateReader")
-      .def(nb::init<const nb::object &, const nb::list &, const Places &, const Doubles &>(), nb::arg("model"),
-           nb::arg("sources"), nb::arg("columns"), nb::arg("factors"))
+      .def(nb::init<const nb::object &, const nb::list &, std::size_t, const Places &, const Doubles &>(),
+           nb::arg("model"), nb::arg("sources"), nb::arg("count"), nb::arg("terms"), nb::arg("factors"))
       .def("__len__", &StateReader::count);
 }
 

@@ -284,12 +284,17 @@ def checked_parameter(model: Model, name: str, value: Any, item: str) -> float:
         raise ModelError(item, f"parameter {name!r}", value, f"it depends on {of}: it is {expression}; change that")
     if is_angle(model, name):
         return parameter_slot(model, name, number)
+    if number < least_value(model, name):
+        raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
+    return number
+
+
+def least_value(model: Model, name: str) -> float:
+    """Return the least value that a parameter may have: 0 of stiffnesses, lengths and so on, else none."""
     owner, _, label = name.rpartition(".")
     force = model.family.system.forces.get(owner)
     plain = force is None or bool(force.element.law_form)  # a user-written law may take any number
-    if number < 0 and plain and label in _NOT_NEGATIVE:
-        raise ModelError(item, f"parameter {name!r}", value, "it must not be negative")
-    return number
+    return 0.0 if plain and label in _NOT_NEGATIVE else -math.inf
 
 
 def locked_dof(model: Model, joints: Iterable[str], item: str) -> frozenset[int]:

@@ -188,7 +188,7 @@ class Run:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
         if self.model.switching_functions:
-            self._take_branch_changes()
+            self.take_branch_changes()
         if outcome != REACHED:
             raise make_error(self, outcome)
         self.record_step(begins=True)
@@ -203,7 +203,7 @@ class Run:
         if keep_step:
             self.integrator.step = step
 
-    def _take_branch_changes(self) -> None:
+    def take_branch_changes(self) -> None:
         """Record the branches of laws in the steps taken; where a sliding mode begins or ends, begin a segment.
 
         After a sliding mode the motion leaves the switching surface so slowly that states do not identify the branch:
@@ -252,8 +252,11 @@ class Run:
 
     # ---- steps
 
-    def advance(self) -> str:
-        """Take steps up to `t_end`, a terminal event, an interrupt or a failure; return the status."""
+    def advance(self, taken: int | None = None) -> str:
+        """Take steps up to `t_end`, a terminal event, an interrupt or a failure; return the status.
+
+        `taken` is the outcome of steps that the core has taken already; it continues from there.
+        """
         handler = self.event_handler
         steps = FIRST_CHUNK_STEPS if self.history is None else 1
         if self.searches_events:
@@ -269,7 +272,8 @@ class Run:
             began = time.perf_counter()
             can_roll_back = self.searches_events and self.history is None
             before = self._point_of_return() if can_roll_back else None
-            outcome, failed = self._take_steps(until, steps)
+            outcome, failed = self._take_steps(until, steps) if taken is None else (taken, None)
+            taken = None
             stepped = time.perf_counter()
             rows, shorter = self._take_rows()
             if self.searches_events:
@@ -323,7 +327,7 @@ class Run:
         """Return the rows of the steps taken, and the longest next step if some left their compound branch, else 0."""
         rows: Rows = self.integrator.take_records()
         if self.model.switching_functions:
-            self._take_branch_changes()
+            self.take_branch_changes()
         if self.trajectory.sampled and self.stream is None:
             self.trajectory.add_steps(self.integrator.take_steps())
         shorter = 0.0

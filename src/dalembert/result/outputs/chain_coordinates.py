@@ -31,8 +31,8 @@ def inner_output(loop_constraint: Connection, quantity: str, name: str) -> Outpu
 
     def rate(m: Motion) -> Array:
         gammas = _follow_chain(m, loop_constraint, chain)
-        R = m.model.pose(loop_constraint.first, m.q).rotation
-        p = m.model.pose(loop_constraint.second, m.q).position - m.model.pose(loop_constraint.first, m.q).position
+        R = m.pose(loop_constraint.first).rotation
+        p = m.pose(loop_constraint.second).position - m.pose(loop_constraint.first).position
         (w_1, v_1), (w_2, v_2) = m.velocity(loop_constraint.first), m.velocity(loop_constraint.second)
         w, v = w_2 - w_1, v_2 - v_1 - np.cross(w_1, p)
         seen = np.concatenate([np.einsum("kji,kj->ki", R, w), np.einsum("kji,kj->ki", R, v)], axis=1)
@@ -44,7 +44,7 @@ def inner_output(loop_constraint: Connection, quantity: str, name: str) -> Outpu
 
 def _follow_chain(m: Motion, loop_constraint: Connection, chain: KinematicChain) -> Array:
     """Return the inner coordinates (n, k) of a motion, each found from the previous ones to stay on a branch."""
-    first, second = m.model.pose(loop_constraint.first, m.q), m.model.pose(loop_constraint.second, m.q)
+    first, second = m.pose(loop_constraint.first), m.pose(loop_constraint.second)
     found: list[Array] = []
     for A, a, B, b in zip(first.rotation, first.position, second.rotation, second.position, strict=True):
         R, p = A.T @ B, A.T @ (b - a)

@@ -85,7 +85,7 @@ def _angles(R: Array, axis: Array) -> Array:
 
 
 def _rotations(m: Motion, marker: Marker) -> Array:
-    return m.model.pose(marker, m.q).rotation
+    return m.pose(marker).rotation
 
 
 def _vector(quantity: str, unit: str, needs: str, value: Callable[[Motion, Marker], Array]) -> Maker:
@@ -161,7 +161,7 @@ def jerk_of_point(model: Model, owner: str, name: str) -> Output | None:
 
 
 FRAME_OUTPUTS: dict[str, Maker] = {
-    "position": _vector("position", "m", "position", lambda m, marker: m.model.pose(marker, m.q).position),
+    "position": _vector("position", "m", "position", lambda m, marker: m.pose(marker).position),
     "rotation": _rotation,
     "quaternion": _quaternion,
     "angle": _angle,

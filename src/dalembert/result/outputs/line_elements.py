@@ -57,7 +57,7 @@ _SIZE = {"distance": 1, "place": 3, "pose": 6}
 
 
 def _between(m: Motion, A: Marker, B: Marker) -> Array:
-    return m.model.pose(B, m.q).position - m.model.pose(A, m.q).position
+    return m.pose(B).position - m.pose(A).position
 
 
 def _on_first(model: Model, force: ForceConnection, quantity: str, name: str) -> Output:

@@ -36,7 +36,7 @@ def body_momentum(model: Model, owner: str, quantity: str, name: str) -> Output:
 
 def _rigid_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
     """Return angular momentum about the centre of mass, and momentum, (n, 3) each."""
-    R = m.model.pose(body.origin, m.q).rotation
+    R = m.pose(body.origin).rotation
     w, v = m.velocity(body.origin)
     inertia, com = np.asarray(body.inertia, dtype=float), np.asarray(body.com, dtype=float)
     angular: Array = np.einsum("kij,jl,kml,km->ki", R, inertia, R, w)
@@ -49,7 +49,7 @@ def _flexible_momenta(m: Motion, body: Body) -> tuple[Array, Array]:
     integrals = source_integrals(flexible) if flexible.order == "source" else modal_integrals(flexible)
     order = "ruthless" if flexible.order == "ruthless" else "full"
     nm, places, speeds = flexible.nm, m.model.q_slice(body.name), m.model.v_slice(body.name)
-    R = m.model.pose(body.origin, m.q).rotation
+    R = m.pose(body.origin).rotation
     w, v = (np.einsum("kji,kj->ki", R, x) for x in m.velocity(body.origin))
     U = np.hstack([m.v[:, speeds], w, v])
     angular, linear = np.zeros((2, len(m), 3))

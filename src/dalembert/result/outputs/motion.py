@@ -14,7 +14,7 @@ from ...connections.constraints.geometric import AxisAngle
 from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...errors import ModelError
-from ...model import Conditions, Dynamics, Energy, Model
+from ...model import Conditions, Dynamics, Energy, Model, Pose
 from ...model.drive_targets import driven_dof, driven_row
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
@@ -139,6 +139,11 @@ class Motion:
         known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
         return type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
 
+    @property
+    def layout(self) -> Model:
+        """The model, for names and indices."""
+        return self.model
+
     def part(self, name: str) -> Array:
         """Return one part of the core's report, (n, ...); see `Model.report`."""
         if name not in self._parts:
@@ -206,7 +211,7 @@ class Motion:
 
     def effort(self, drive: Drive) -> Array:
         """Return the effort of a drive, (n,) N m or N, for a pose (n, k): effort times driven rate is its power."""
-        element, model = drive.connection.element, self.model
+        element, model = drive.connection.element, self.layout
         if isinstance(element, Joint):
             places = driven_dof(model, drive)
             effort: Array = self.part("tau")[:, places] - self.part("applied")[:, places]
@@ -235,6 +240,10 @@ class Motion:
         return np.asarray(np.abs(self.part(part)).max(axis=1))
 
     # ---- frames
+
+    def pose(self, marker: Marker) -> Pose:
+        """Return orientation (n, 3, 3) and position (n, 3) of a marker in the world."""
+        return self.model.pose(marker, self.q)
 
     def velocity(self, marker: Marker) -> tuple[Array, Array]:
         """Return angular velocity and velocity of a marker, (n, 3) each, world axes."""

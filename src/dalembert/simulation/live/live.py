@@ -2,55 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from threading import RLock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..checks import checked, finite_number
-from ..connections.laws import check_discontinuity_times
-from ..errors import DalembertError, ModelError
-from ..model import Model, SampledControl, State, as_model
-from ..result import Motion, Output, Result, single_period
-from ..system import System
-from .absolute_tolerances import DEFAULT_ATOL, Tolerance
-from .events.drive_velocity_jumps import check_no_jumps
-from .events.events import Event, EventFunctions
-from .events.velocity_jumps import with_changed_parameter
-from .friction.options import make_friction_state
-from .friction.soft_stops import with_soft_stops
-from .interrupts import Interrupt
-from .options import make_options
-from .request import SimulationRequest, as_control, start_conditions
-from .run import Run
-from .run_result import make_result
-from .start import check_time_laws, equilibrium_differences, start_state, start_time
+from ...checks import checked, finite_number
+from ...connections.laws import check_discontinuity_times
+from ...errors import DalembertError, ModelError
+from ...model import Model, SampledControl, State, as_model
+from ...result import Output, Result
+from ...system import System
+from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
+from ..events.events import Event, EventFunctions
+from ..friction.options import make_friction_state
+from ..friction.soft_stops import with_soft_stops
+from ..interrupts import Interrupt
+from ..options import make_options
+from ..request import SimulationRequest, as_control, start_conditions
+from ..run import Run
+from ..run_result import make_result
+from ..start import equilibrium_differences, start_state, start_time
+from .live_run import LiveRun, by_one_thread
+from .reader import Reader
+from .writer import Writer
 
 __all__ = ["Live"]
-
-LAW_SAMPLES = 16  # times of one advance at which time laws are sampled to find jumps
-
-Args = ParamSpec("Args")
-Found = TypeVar("Found")
-
-
-def _by_one_thread(method: Callable[Concatenate[Live, Args], Found]) -> Callable[Concatenate[Live, Args], Found]:
-    """Refuse a call of a method while another thread is inside one."""
-
-    @wraps(method)
-    def call(self: Live, /, *args: Args.args, **more: Args.kwargs) -> Found:
-        if not self._lock.acquire(blocking=False):
-            remedy = "another thread is using this run: use it from one thread, or guard it by a lock of your own"
-            raise ModelError("Live", method.__name__.strip("_"), "called by two threads", remedy)
-        try:
-            return method(self, *args, **more)
-        finally:
-            self._lock.release()
-
-    return call
 
 
 @checked("state", "parameters", "events", "control_delay", "method", "stops")
@@ -71,6 +50,8 @@ class Live:
         As in `simulate`.
     method, rtol, atol, max_step, fixed_step, friction, stops
         As in `simulate`.
+    record : bool
+        Whether the motion is kept for `result`. If False memory stays bounded, and `result` has the present state.
 
     One thread at a time may use it. A call while another thread is inside one is refused.
 
@@ -117,6 +98,7 @@ class Live:
         fixed_step: float | None = None,
         friction: str = "events",
         stops: str = "rigid",
+        record: bool = True,
     ) -> None:
         model = as_model(system)
         begin, notes = start_time(state, t_start, item="Live")
@@ -142,55 +124,79 @@ class Live:
             friction=friction_state,
             discontinuity_times=check_discontinuity_times(discontinuity_times, item="Live"),
         )
-        self._run = Run(request, Interrupt())
-        self._run.notes = notes + start.notes
-        self._lock = RLock()
-        self._run.start(start)
-        self._conditions = self._run.conditions
+        run = Run(request, Interrupt())
+        run.notes = notes + start.notes
+        run.start(start)
+        self._live = LiveRun(run, record=record)
+        self._lock = self._live.lock
+        self._readers: dict[str, Reader] = {}
         self._ended = ""
+
+    @property
+    def _run(self) -> Run:
+        return self._live.run
 
     @property
     def t(self) -> float:
         """Time reached, s."""
-        return float(self._run.integrator.t)
+        return float(self._live.run.integrator.t)
 
     @property
-    @_by_one_thread
+    @by_one_thread
     def state(self) -> State:
         """Present state."""
-        t, q, v, x = self._run.integrator.state()[:4]
-        return State(q=q, v=v, t=t, x=x)
+        return self._live.run.state
 
     @property
     def ended(self) -> bool:
         """True if an event has ended the run."""
         return bool(self._ended)
 
-    @_by_one_thread
+    @by_one_thread
     def __getitem__(self, name: str) -> Any:
         """Return the present value of an output: a number, or an array."""
-        state = self.state
-        output = Output.of(self._run.model, name)
-        if output.history is not None:
-            raise ModelError("Live", "output", name, "it depends on the past: take it from live.result()")
-        states = (state.q[None], state.v[None], state.x[None])
-        held = self._conditions is self._run.conditions  # a law may be in a sliding mode
-        conditions = self._run.segments[-1].conditions if held else self._conditions
-        motion = Motion(self._run.model, [state.t], *states, conditions=single_period(conditions))
-        value = output.value(motion)[0]
-        return float(value) if output.shape == () else value
+        if not isinstance(name, str):
+            return Output.of(self._live.run.model, name).value(self._live.motion())[0]
+        if name not in self._readers:
+            self._readers[name] = Reader(self._live, [name])
+        reader = self._readers[name]
+        value = reader()
+        return float(value[0]) if reader.shapes[0] == () else value.reshape(reader.shapes[0])
 
-    @_by_one_thread
+    @by_one_thread
+    def reader(self, names: Sequence[str], *, copy: bool = True) -> Reader:
+        """Return a function that reads outputs by name, resolved once, without Python objects for each.
+
+        Parameters
+        ----------
+        names : sequence of str
+            As in `live[name]`.
+        copy : bool
+            Each call returns a new array. If False it returns the same one, which the next call overwrites.
+        """
+        return Reader(self._live, names, copy=copy)
+
+    @by_one_thread
+    def writer(self, names: Sequence[str]) -> Writer:
+        """Return a function that sets parameters by name, resolved once.
+
+        Parameters
+        ----------
+        names : sequence of str
+            As in `set`.
+        """
+        return Writer(self._live, names)
+
+    @by_one_thread
     def set(self, name: str, value: float) -> None:
         """Set a parameter of the system, ``"motor.u"``, ``"load.mass"``, from now on.
 
         Coordinates and velocities stay, so a removed mass takes its momentum with it. A value that would open a loop is
         refused, and velocities are made consistent with loops at once.
         """
-        state = self.state
-        self._conditions = with_changed_parameter(self._conditions, name, value, state.q, state.t, item="Live")
+        self._live.set(name, value)
 
-    @_by_one_thread
+    @by_one_thread
     def advance(self, time: float) -> None:
         """Advance by a time, s; less if an event ends the run.
 
@@ -201,34 +207,22 @@ class Live:
         KeyboardInterrupt
             On Ctrl-C, at the time reached; the run can be advanced further.
         """
-        span = finite_number(time, item="Live", field="time")
-        if span <= 0:
-            raise ModelError("Live", "time", time, "give a time above zero")
+        if type(time) is not float or not 0.0 < time < math.inf:
+            given, time = time, finite_number(time, item="Live", field="time")
+            if time <= 0:
+                raise ModelError("Live", "time", given, "give a time above zero")
         if self._ended:
             raise ModelError("Live", "advance", time, f"the run has ended at t = {self.t:.6g} s: {self._ended}")
-        run = self._run
-        self._check_laws(self.t, self.t + span)
-        run.t_end = self.t + span
         try:
-            if self._conditions is not run.conditions:
-                run.change_conditions(self._conditions)
-            with run.interrupt:
-                status = run.advance()
-            self._conditions = run.conditions
+            status = self._live.advance(time)
         except DalembertError as error:
             error.result = self.result("failed", str(error))
             raise
         if status == "event":
-            self._ended = f"event {run.events[-1].name!r}"
-        if run.interrupt.pressed:
-            raise KeyboardInterrupt
+            self._ended = f"event {self._run.events[-1].name!r}"
 
-    def _check_laws(self, t: float, until: float) -> None:
-        """Refuse time laws that end or jump up to a time."""
-        model = self._run.model
-        check_no_jumps(check_time_laws(model, t, until, LAW_SAMPLES), "a live run does not support velocity jumps")
-
-    @_by_one_thread
+    @by_one_thread
     def result(self, status: str = "finished", message: str = "") -> Result:
-        """Return the motion so far."""
+        """Return the motion so far; the present state only of a run with ``record=False``."""
+        self._live.take()
         return make_result(self._run, status, message, time.perf_counter() - self._began)
