@@ -54,7 +54,7 @@ class Reader:
         labels: list[str] = []
         self.slices: dict[str, slice] = {}
         for name, output in zip(self.names, self._outputs, strict=True):
-            own = [f"{name}.{label}" for label in output.labels] or [name]
+            own = [f"{name}.{label}" for label in output.labels] if output.shape else [name]
             self.slices[name] = slice(len(labels), len(labels) + len(own))
             labels += own
         self.labels = tuple(labels)
@@ -70,7 +70,8 @@ class Reader:
         found = [linear_terms(each, at, locks=bool(may_lock), control=controlled) for each in self._outputs]
         self._in_python = [k for k, terms in enumerate(found) if terms is None]
         self.evaluated_in_python = tuple(self.names[k] for k in self._in_python)
-        self._plan = _plan(run.model, [(self.slices[n].start, f) for n, f in zip(self.names, found, strict=True) if f])
+        placed = [(self.slices[n].start, f) for n, f in zip(self.names, found, strict=True) if f is not None]
+        self._plan = _plan(run.model, placed, len(self.labels)) if placed else None
 
     def __call__(self) -> Array:
         """Return the present values, (n,): a new array, or with ``copy=False`` one that the next call overwrites."""
@@ -104,10 +105,8 @@ def _outputs(model: Model, names: Sequence[str]) -> list[Output]:
     return outputs
 
 
-def _plan(model: Model, found: list[tuple[int, LinearTerms]]) -> _core.StateReader | None:
-    """Return the reader of the core for outputs that begin at places in its result; None if there are none."""
-    if not found:
-        return None
+def _plan(model: Model, found: list[tuple[int, LinearTerms]], count: int) -> _core.StateReader:
+    """Return the reader of the core for outputs that begin at places in a result of `count` numbers."""
     sources = list(dict.fromkeys(source for _, terms in found for source in terms.sources))
     number = {source: k for k, source in enumerate(sources)}
     rows, factors = [], []
@@ -116,5 +115,4 @@ def _plan(model: Model, found: list[tuple[int, LinearTerms]]) -> _core.StateRead
         rows.append(np.column_stack([begin + terms.rows, which, terms.columns]))
         factors.append(terms.factors)
     made = [each if isinstance(each, str) else (each[0], model._point(each[0], each[1])) for each in sources]
-    count = max(begin + int(terms.rows.max(initial=0)) + 1 for begin, terms in found)
     return _core.StateReader(model, made, count, np.vstack(rows).astype(np.int64), np.concatenate(factors))
