@@ -92,7 +92,8 @@ class LiveRun:
         """Determine whether the run needs Python."""
         run = self.run
         python = run.history is not None or run.compound_branches is not None or run.integrator.calls_python
-        self.direct = not (python or run.searches_events or run.sampler is not None or run.stream is not None)
+        events = run.searches_events or run.event_handler.functions.given_count > 0
+        self.direct = not (python or events or run.sampler is not None or run.stream is not None)
 
     # ---- steps
 
