@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,6 +79,10 @@ class SampledControl:
         if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
             raise ModelError("SampledControl", "seed", self.seed, "give a whole number, zero or above")
 
+    @cached_property
+    def _is_noisy(self) -> bool:
+        return any(bool(np.any(spread)) for spread in self.noise)
+
     @property
     def __name__(self) -> str:
         return getattr(self.control, "__name__", type(self.control).__name__)
@@ -88,6 +93,8 @@ class SampledControl:
 
     def acts(self, begin: float, number: Any) -> Any:
         """Return the time at which a sample takes effect, s; a delay of whole periods ends at a sample time."""
+        if not self.delay:
+            return self.time(begin, number)
         whole = round(self.delay / self.period)
         if abs(self.delay - whole * self.period) <= 1e-12 * self.delay:
             return self.time(begin, number + whole)
@@ -101,10 +108,12 @@ class SampledControl:
 
     def measured(self, model: Model, state: State, number: int) -> State:
         """Return the state as measured by sensors at a sample."""
+        if not self._is_noisy:
+            return State(q=state.q, v=state.v, t=state.t, x=state.x)
         rng = np.random.default_rng([int(self.seed), number])
         places, speeds = (rng.standard_normal(model.nv) * spread for spread in self.noise)
-        q = model.integrate(state.q, places) if places.any() else state.q.copy()
-        return State(q=q, v=state.v + speeds, t=state.t, x=state.x.copy())
+        q = model.integrate(state.q, places) if places.any() else state.q
+        return State(q=q, v=state.v + speeds, t=state.t, x=state.x)
 
     def to_plain(self) -> list[Any]:
         """Return its parameters, as lists."""

@@ -36,5 +36,9 @@ class State:
     x: Array = field(default_factory=lambda: np.zeros(0))
     run: int = field(default=0, kw_only=True, repr=False, compare=False)
 
+    def copy(self) -> State:
+        """Return the same state with arrays of its own."""
+        return State(q=self.q.copy(), v=self.v.copy(), t=self.t, x=self.x.copy(), run=self.run)
+
 
 StateLike: TypeAlias = State | Mapping[str, Any] | ArrayLike  # a state, start values by name, or coordinates (nq,)

@@ -351,7 +351,7 @@ class _ExternalRun:
         sampled = isinstance(conditions.control, SampledControl)
         self.sampler = ControlSampler(conditions) if sampled else None
         if self.sampler is not None:
-            self.sampler.take(start)
+            self.sampler.take(start.copy())
         self.discontinuity_times = discontinuity_times_until(
             conditions, start.t, request.t_end, also=request.discontinuity_times
         )
@@ -376,7 +376,7 @@ class _ExternalRun:
         if self.t[-1] >= self.steppers[-1].t_end:
             begin = self.rows[-1]
             if self.sampler is not None:
-                self.sampler.take(begin)
+                self.sampler.take(begin.copy())
             self._restart(self.equations.projected(begin.t, np.concatenate([begin.q, begin.v, begin.x])))
         self.add(*self.steppers[-1].step())
 

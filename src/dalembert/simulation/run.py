@@ -138,7 +138,7 @@ class Run:
             self.friction.check_start(EventContext(self.conditions, state))
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampler is not None:
-            self.sampler.take(state)
+            self.sampler.take(state.copy())
         self.update_discontinuity_times(state.t)
         if self.friction_changes is None:
             self.begin_segment(state)
@@ -306,7 +306,7 @@ class Run:
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)
-            if outcome == REACHED and until == self.t_end:
+            if outcome == REACHED and self.integrator.t == self.t_end:
                 return "finished"
             if outcome not in (PAUSED, REACHED, STOPPED) and recover(self, outcome):
                 steps = 1
@@ -317,11 +317,23 @@ class Run:
 
     def _take_steps(self, until: float, steps: int) -> tuple[int, Exception | None]:
         """Take up to a number of steps; return the outcome, and the exception of a user's function."""
-        output_times = self._remaining_times() if self.trajectory.sampled else None
         try:
-            return self.integrator.advance(until, steps, output_times, self.interrupt.flag), None
+            outcome = self.integrator.advance(until, steps, self._output_times(), self.interrupt.flag)
+            if self.sampler is not None and not (self.searches_events or self.history or self.compound_branches):
+                outcome = self._take_periods(outcome)
+            return outcome, None
         except Exception as error:  # of a user's function; the steps before it are valid
             return PAUSED, error
+
+    def _take_periods(self, outcome: int) -> int:
+        """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
+        flag, integrator = self.interrupt.flag, self.integrator
+        began = time.perf_counter()
+        while outcome == REACHED and integrator.t < self.t_end and not flag.set:
+            if time.perf_counter() - began > CHUNK_TIME:
+                break
+            outcome = integrator.advance(self.pause_time(), MAX_CHUNK_STEPS, self._output_times(), flag)
+        return outcome
 
     def _take_rows(self) -> tuple[Rows, float]:
         """Return the rows of the steps taken, and the longest next step if some left their compound branch, else 0."""
@@ -358,10 +370,12 @@ class Run:
         self.sampler.take(self.state)
         return min(self.t_end, self.sampler.next)
 
-    def _remaining_times(self) -> Array:
+    def _output_times(self) -> Array | None:
+        """Return the output times ahead that the core records, (n,) s; None if it records every step."""
+        if not self.trajectory.sampled:
+            return None
         assert self.times is not None
-        done = self.records.last_time()
-        return np.ascontiguousarray(self.times[self.times > done])
+        return self.times[np.searchsorted(self.times, self.integrator.t, side="right") :]
 
     # ---- statistics
 

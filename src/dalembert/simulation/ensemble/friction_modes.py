@@ -18,11 +18,11 @@ from ...result import Periods, Result, single_period
 from ..events.events import EventContext
 from ..friction.core_friction import CoreFriction
 from ..friction.friction import FrictionState
+from ..friction.friction_changes import MAX_STEP_WHILE_STUCK
 from ..friction.load_limits import with_modes
 from ..friction.messages import Change, StopImpact, StopImpactLog, unloaded_stops
 from ..friction.modes import Modes
 from ..options import Options
-from ..run import MAX_STEP_WHILE_STUCK
 from .groups import BatchGroup, EnsembleGroups
 
 __all__ = ["FrictionModes", "check_friction_starts", "friction_rows_of_runs", "friction_table"]

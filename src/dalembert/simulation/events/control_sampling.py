@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ...model import Conditions, SampledControl, State
-from ...model.callbacks import joint_forces, record_effort_excess
+from ...model.callbacks import effort_bounds, joint_forces, record_effort_excess
 
 __all__ = ["ControlSampler"]
 
@@ -28,6 +30,7 @@ class ControlSampler:
         assert isinstance(control, SampledControl) and sampled_forces is not None
         self.control, self.sampled_forces, self.model = control, sampled_forces, conditions.model
         self.run = conditions.run
+        self.bounded = bool(np.isfinite(effort_bounds(self.model)).any())
 
     @property
     def next(self) -> float:
@@ -35,13 +38,18 @@ class ControlSampler:
         return float(self.control.time(self.sampled_forces.begin, len(self.sampled_forces)))
 
     def take(self, state: State) -> None:
-        """Sample the control if a sample is due; the first is at the start of the run."""
-        if np.isnan(self.sampled_forces.begin):
-            self.sampled_forces.begin = state.t
+        """Sample the control if a sample is due; the first is at the start of the run.
+
+        The control receives the arrays of the state, and may keep or change them.
+        """
+        forces, control = self.sampled_forces, self.control
+        if math.isnan(forces.begin):
+            forces.begin = state.t
         while state.t >= self.next:
-            number = len(self.sampled_forces)
-            measured = self.control.measured(self.model, state, number)
+            number = len(forces)
+            measured = control.measured(self.model, state, number)
             measured.run = self.run
-            tau = joint_forces(self.model, self.control.control, measured)
-            record_effort_excess(self.model, state.t, tau, self.sampled_forces.excess_efforts)
-            self.sampled_forces.add(self.control.acts(self.sampled_forces.begin, number), tau)
+            tau = joint_forces(self.model, control.control, measured)
+            if self.bounded:
+                record_effort_excess(self.model, state.t, tau, forces.excess_efforts)
+            forces.add(control.acts(forces.begin, number), tau)

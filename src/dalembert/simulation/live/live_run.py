@@ -32,6 +32,7 @@ __all__ = ["LiveRun", "by_one_thread"]
 
 LAW_SAMPLES = 16  # times of one advance at which time laws are sampled to find jumps
 MIN_AHEAD = 64  # advances for which laws are checked ahead
+SAME_TIME = 1e-9  # of an advance: a sample so close to its end is there
 REACHED = _core.outcomes["reached"]
 
 Args = ParamSpec("Args")
@@ -93,7 +94,7 @@ class LiveRun:
         run = self.run
         python = run.history is not None or run.compound_branches is not None or run.integrator.calls_python
         events = run.searches_events or run.event_handler.functions.given_count > 0
-        self.direct = not (python or events or run.sampler is not None or run.stream is not None)
+        self.direct = not (python or events or run.stream is not None)
 
     # ---- steps
 
@@ -103,6 +104,8 @@ class LiveRun:
             integrator = self.run.integrator
             until = integrator.t + span
             if until <= self.known_until:
+                if self.run.sampler is not None:
+                    return self._take_periods(until)
                 outcome = integrator.advance_live(until, _core.max_live_steps, self.record)
                 if outcome == REACHED:
                     if integrator.has_full_records:
@@ -110,6 +113,23 @@ class LiveRun:
                     return "finished"
                 return self._continue(until, outcome)
         return self._prepare(span)
+
+    def _take_periods(self, until: float) -> str:
+        """Advance to a time, s, with samples of the control where they are due; return the status."""
+        run, integrator, sampler = self.run, self.run.integrator, self.run.sampler
+        assert sampler is not None
+        near = SAME_TIME * (until - integrator.t)
+        run.t_end = until
+        while integrator.t < run.t_end:
+            stop = run.pause_time()
+            if abs(sampler.next - until) <= near:  # sums of times are rounded
+                stop = run.t_end = sampler.next
+            outcome = integrator.advance_live(stop, _core.max_live_steps, self.record)
+            if outcome != REACHED:
+                return self._continue(run.t_end, outcome)
+            if integrator.has_full_records:
+                take_steps(run)
+        return "finished"
 
     def _prepare(self, span: float) -> str:
         """Check the laws of time up to the end of an advance, and advance."""
