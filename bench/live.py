@@ -8,12 +8,9 @@ with ``range`` and ``frictionloss`` and takes one Euler step of 1 ms. Processor 
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from time import process_time_ns
 
 import numpy as np
-from timing import race
 
 import dalembert as da
 

@@ -7,15 +7,15 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from systems.flexible_systems import random_flexible_tree
+from systems.random_machines import machine
+from systems.switching_systems import switching_system
 
 import dalembert as da
 from dalembert.connections.joints import Joint
 from dalembert.library.mechanisms import four_bar
 from dalembert.result import Motion, Output
 from dalembert.result.outputs.lookup import names
-from systems.flexible_systems import random_flexible_tree
-from systems.random_machines import machine
-from systems.switching_systems import switching_system
 
 FLEXIBLE, SWITCHING = 100, 200  # first seeds
 
