@@ -367,8 +367,7 @@ class Run:
         """Sample the control if due; return the time up to which the core may go: the end, or the next sample."""
         if self.sampler is None:
             return self.t_end
-        self.sampler.take(self.state)
-        return min(self.t_end, self.sampler.next)
+        return min(self.t_end, self.sampler.take(self.state))
 
     def _output_times(self) -> Array | None:
         """Return the output times ahead that the core records, (n,) s; None if it records every step."""

@@ -37,15 +37,16 @@ class ControlSampler:
         """Time of the next sample, s."""
         return float(self.control.time(self.sampled_forces.begin, len(self.sampled_forces)))
 
-    def take(self, state: State) -> None:
-        """Sample the control if a sample is due; the first is at the start of the run.
+    def take(self, state: State) -> float:
+        """Sample the control if a sample is due; return the time of the next, s. The first is at the start of the run.
 
         The control receives the arrays of the state, and may keep or change them.
         """
         forces, control = self.sampled_forces, self.control
         if math.isnan(forces.begin):
             forces.begin = state.t
-        while state.t >= self.next:
+        due = self.next
+        while state.t >= due:
             number = len(forces)
             measured = control.measured(self.model, state, number)
             measured.run = self.run
@@ -53,3 +54,5 @@ class ControlSampler:
             if self.bounded:
                 record_effort_excess(self.model, state.t, tau, forces.excess_efforts)
             forces.add(control.acts(forces.begin, number), tau)
+            due = self.next
+        return due
