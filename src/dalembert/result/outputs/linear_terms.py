@@ -71,7 +71,7 @@ def linear_terms(output: Output, at: Motion, *, locks: bool, control: bool) -> L
     numbers = np.vstack([np.eye(total), np.random.default_rng(1).uniform(-1.0, 1.0, (2, total))])
     given = dict(zip(sources, np.split(numbers, ends[:-1], axis=1), strict=True))
     values = _value(output, _Probe(at, given, locks=locks, control=control))
-    if values is None:
+    if values is None or not np.isfinite(values).all():
         return None
     C = values[:total].T
     if not np.allclose(numbers[total:] @ C.T, values[total:], rtol=0.0, atol=CHECK_TOL * np.abs(values).max(initial=1)):
