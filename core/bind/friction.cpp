@@ -33,24 +33,35 @@ std::vector<unsigned char> copy_marks(const unsigned char *marks, int count) {
   return marks ? std::vector<unsigned char>(marks, marks + count) : std::vector<unsigned char>(std::size_t(count), 0);
 }
 
+void set_progress(const nb::dict &given, std::size_t n, FrictionProgress &progress) {
+  const std::vector<double> hold = numbers_of(given, "hold");
+  progress.times = numbers_of(given, "change_times");
+  progress.changed = marks_of(given, "changed");
+  progress.held = marks_of(given, "held");
+  if (progress.changed.size() != progress.times.size() * n || progress.held.size() != n || hold.size() != 4)
+    throw nb::value_error("the progress of friction does not fit the rows");
+  progress.rest_tol_factor = hold[0], progress.hold_time = hold[1];
+  progress.held_until = hold[2], progress.next_review = hold[3];
+}
+
 } // namespace
 
 void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, FrictionRun &f) {
   const std::vector<std::int32_t> indices = whole_of<std::int32_t>(given, "indices");
   const std::vector<double> numbers = numbers_of(given, "numbers");
-  const std::size_t n = indices.size() / 6;
+  const std::size_t n = indices.size() / 7;
   if (numbers.size() != 7 * n)
     throw nb::value_error("the rows of friction do not fit");
   for (std::size_t k = 0; k < n; ++k) {
-    const std::int32_t *index = indices.data() + 6 * k;
+    const std::int32_t *index = indices.data() + 7 * k;
     const double *number = numbers.data() + 7 * k;
-    const std::int32_t sizes[6] = {m.nv + m.cut_nv,   m.nq + m.cut_nq,   m.parameter_count,
-                                   m.parameter_count, m.parameter_count, m.signal_count};
-    for (int j = 0; j < 6; ++j)
+    const std::int32_t sizes[7] = {m.nv + m.cut_nv,   m.nq + m.cut_nq, m.parameter_count, m.parameter_count,
+                                   m.parameter_count, m.signal_count,  std::int32_t(n)};
+    for (int j = 0; j < 7; ++j)
       if (index[j] >= sizes[j] || (j == 0 && index[j] < 0))
         throw nb::value_error("a row of friction does not fit the model");
-    f.rows.push_back({index[0], index[1], index[2], index[3], index[4], index[5], number[0], number[1], number[2],
-                      number[3], number[4], number[5], number[6]});
+    f.rows.push_back({index[0], index[1], index[2], index[3], index[4], index[5], index[6], number[0], number[1],
+                      number[2], number[3], number[4], number[5], number[6]});
   }
   const std::vector<std::int32_t> switches = whole_of<std::int32_t>(given, "switches");
   for (std::size_t k = 0; k + 1 < switches.size(); k += 2) {
@@ -65,19 +76,21 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
   f.longest_stuck_step = std::min(f.longest_step, nb::cast<double>(given["stuck_step"]));
   f.pauses = nb::cast<bool>(given["pauses"]);
   f.undetermined = nb::cast<bool>(given["undetermined"]);
-  f.rest_tol_factor = nb::cast<double>(given["rest_tol_factor"]);
-  f.change_times = numbers_of(given, "change_times");
+  set_progress(given, n, f.progress);
+  f.passed = whole_of<std::int32_t>(given, "passed");
   f.modes.sign = numbers_of(given, "sign"), f.modes.side = numbers_of(given, "side");
   f.modes.stuck = marks_of(given, "stuck"), f.modes.immobile = marks_of(given, "immobile");
   f.modes.locked = whole_of<std::int32_t>(given, "locked");
+  f.holding.resize(n);
   f.holding.holds = !f.modes.locked.empty();
+  f.holding.group = whole_of<std::int32_t>(given, "holding_group");
   f.holding.dependent = whole_of<std::int32_t>(given, "dependent");
   f.holding.unbounded_below = marks_of(given, "unbounded_below");
   f.holding.unbounded_above = marks_of(given, "unbounded_above");
   f.holding.coupling = numbers_of(given, "coupling"), f.holding.scale = numbers_of(given, "scale");
-  for (const std::size_t size :
-       {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(), f.modes.immobile.size(),
-        f.holding.unbounded_below.size(), f.holding.unbounded_above.size(), f.holding.scale.size()})
+  for (const std::size_t size : {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(),
+                                 f.modes.immobile.size(), f.holding.unbounded_below.size(),
+                                 f.holding.unbounded_above.size(), f.holding.scale.size(), f.holding.group.size()})
     if (size != n)
       throw nb::value_error("the modes of friction do not fit the rows");
   const auto outside = [&](std::int32_t row) { return row < 0 || std::size_t(row) >= n; };
@@ -115,6 +128,51 @@ void add_friction(nb::module_ &module) {
         return nb::make_tuple(array_of(qp.x), array_of(qp.w), qp.free.members());
       },
       nb::arg("A"), nb::arg("b"), nb::arg("lower"), nb::arg("upper"));
+  module.def(
+      "solve_ellipsoid_qp",
+      [](const Doubles &A, const Doubles &b, const Doubles &lower, const Doubles &upper, const Places &group,
+         const Doubles &f) {
+        const std::size_t n = b.size();
+        if (A.size() != n * n || lower.size() != n || upper.size() != n || group.size() != n || f.size() != n)
+          throw nb::value_error("the sizes of the program do not fit");
+        const std::vector<std::int32_t> groups(group.data(), group.data() + n);
+        EllipsoidQp qp;
+        qp.reserve(int(n));
+        if (!qp.solve({int(n), A.data(), b.data(), lower.data(), upper.data(), groups.data(), f.data(), nullptr}))
+          throw std::runtime_error("no solution was found");
+        return nb::make_tuple(array_of(qp.x), array_of(qp.w), qp.free.members(), qp.turns);
+      },
+      nb::arg("A"), nb::arg("b"), nb::arg("lower"), nb::arg("upper"), nb::arg("group"), nb::arg("f"));
+  module.def(
+      "minimal_widening",
+      [](const Doubles &h, const Doubles &lower, const Doubles &upper, const Doubles &f, const Doubles &coupling,
+         const Doubles &wide, const Places &group) {
+        const std::size_t l = h.size(), n = lower.size();
+        if (n < l || upper.size() != n || f.size() != n || wide.size() != n || group.size() != n ||
+            coupling.size() != l * (n - l))
+          throw nb::value_error("the sizes of the problem do not fit");
+        const std::vector<std::int32_t> groups(group.data(), group.data() + n);
+        const int most = groups.empty() ? -1 : *std::max_element(groups.begin(), groups.end());
+        BoundWidening problem;
+        problem.reserve(int(n));
+        return problem.solve({int(l), int(n - l), h.data(), lower.data(), upper.data(), f.data(), wide.data(),
+                              coupling.data(), groups.data(), most + 1});
+      },
+      nb::arg("h"), nb::arg("lower"), nb::arg("upper"), nb::arg("f"), nb::arg("coupling"), nb::arg("wide"),
+      nb::arg("group"));
+}
+
+nb::dict friction_progress(const FrictionRun &f) {
+  const FrictionProgress &p = f.progress;
+  nb::dict found;
+  found["change_times"] = array_of(p.times), found["changed"] = array_of(p.changed), found["held"] = array_of(p.held);
+  found["hold"] = nb::make_tuple(p.rest_tol_factor, p.hold_time, p.held_until, p.next_review);
+  return found;
+}
+
+nb::tuple friction_failure(const FrictionRun &f) {
+  const char *kinds[] = {"", "no solution", "stagnation"};
+  return nb::make_tuple(kinds[int(f.failure)], f.failed_rows, f.failed_changes, f.failed_time);
 }
 
 nb::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows) {
@@ -154,11 +212,13 @@ nb::list take_changes(FrictionRun &f) {
     found["unbounded_below"] = array_of(change.holding.unbounded_below);
     found["unbounded_above"] = array_of(change.holding.unbounded_above);
     found["coupling"] = array_of(change.holding.coupling), found["scale"] = array_of(change.holding.scale);
+    found["holding_group"] = array_of(change.holding.group);
     nb::list impacts;
     for (const StopImpact &impact : change.impacts)
       impacts.append(nb::make_tuple(impact.row, impact.side, impact.speed));
     found["impacts"] = impacts;
     found["unloaded"] = array_of(change.unloaded);
+    found["hold"] = nb::make_tuple(change.hold.rows, change.hold.changes, change.hold.time);
     changes.append(found);
   }
   f.changes.clear();

@@ -8,14 +8,15 @@
 
 namespace dalembert::bind {
 
-// Rows, their switching functions and modes of a run, from arrays by name (see `FrictionRun`): `indices` (n, 6),
+// Rows, their switching functions and modes of a run, from arrays by name (see `FrictionRun`): `indices` (n, 7),
 // `numbers` (n, 7), `switches` (k, 2), `sign`, `side`, `stuck`, `immobile` (n,), `locked`, `dependent`, `coupling`,
-// `unbounded_below`, `unbounded_above`, `scale`, `change_times`, and numbers `position_tol`, `span`, `weight`,
-// `max_step`, `stuck_step`, `rest_tol_factor`, `undetermined`, `pauses`. The run has the locks of stuck rows in its conditions.
+// `unbounded_below`, `unbounded_above`, `scale`, `holding_group`, `passed`, progress as of `friction_progress`, and
+// numbers `position_tol`, `span`, `weight`, `max_step`, `stuck_step`, `undetermined`, `pauses`. The run has the locks of
+// stuck rows in its conditions.
 void fill_friction(const ModelData &m, const Run &run, const nanobind::dict &given, FrictionRun &friction);
 
 // the changes since the last call, each a dict of arrays by the same names, with `t`, `velocities_jumped`, `impacts`
-// (k, 3) of row, side, speed, and `unloaded`
+// (k, 3) of row, side, speed, `unloaded`, and `hold`: rows, changes without progress, time in s
 nanobind::list take_changes(FrictionRun &friction);
 
 // Modes of many runs, which are cleared: `times` (changes,), `signs` and `codes` (changes, rows), see friction/mode_log.hpp, and
@@ -23,7 +24,13 @@ nanobind::list take_changes(FrictionRun &friction);
 // run, row.
 nanobind::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows);
 
-// bounded quadratic programs, for checks of the solver
+// `change_times` (k,), `changed` (k, n), `held` (n,), and `hold`: rest_tol_factor, hold_time, held_until, next_review
+nanobind::dict friction_progress(const FrictionRun &friction);
+
+// kind (empty: none), rows, changes without progress, and their time in s
+nanobind::tuple friction_failure(const FrictionRun &friction);
+
+// quadratic programs and widening of bounds, for checks of the solvers
 void add_friction(nanobind::module_ &module);
 
 } // namespace dalembert::bind

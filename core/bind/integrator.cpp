@@ -377,7 +377,10 @@ public:
     model->integrators->prepare_friction(model->data, run, memory.data);
   }
   nb::list take_changes() { return friction ? bind::take_changes(*friction) : nb::list(); }
-  // switching functions that crossed zero where modes could not be determined here
+  nb::object friction_progress() { return friction ? nb::object(bind::friction_progress(*friction)) : nb::none(); }
+  // why modes could not be determined at the last change
+  nb::object friction_failure() { return friction ? nb::object(bind::friction_failure(*friction)) : nb::none(); }
+  // switching functions that crossed zero there
   std::vector<std::int32_t> passed() { return friction ? friction->passed : std::vector<std::int32_t>(); }
   // values of the switching functions of friction at the time reached
   nb::object friction_values() {
@@ -631,6 +634,8 @@ void add_integrator(nb::module_ &module) {
       .def("set_friction", Exclusive<&Integrator::set_friction>::call, nb::arg("given"))
       .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
       .def("passed", Exclusive<&Integrator::passed, true>::call)
+      .def("friction_progress", Exclusive<&Integrator::friction_progress, true>::call)
+      .def("friction_failure", Exclusive<&Integrator::friction_failure, true>::call)
       .def_prop_rw(
           "friction_values", [](Integrator &i) { return i.friction_values(); },
           [](Integrator &i, const Doubles &values) { i.set_friction_values(values); })

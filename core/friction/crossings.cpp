@@ -193,7 +193,7 @@ private:
 
   // points of the margin until they predict each other
   bool refine_margin() {
-    const int margin = count - 1;
+    const int margin = f.margin_function();
     fine.clear();
     for (int node = 0; node < node_count; ++node)
       fine.push_back(point(margin, node));
@@ -296,7 +296,7 @@ private:
   // first fraction at which a function falls below zero; 2: none
   double first_root(int k, double begin) {
     std::vector<Point> points;
-    if (k == count - 1 && !fine.empty()) {
+    if (k == f.margin_function() && !fine.empty()) {
       points = fine;
       for (std::size_t j = 1; j + 1 < points.size(); ++j)
         points[j].g = dense_value(k, points[j].s);

@@ -1,9 +1,9 @@
 // Change of modes at a state: stick, slip, impact and separation of all rows of dry friction and stops.
 //
-// Closed stops act together in an impact, with u+ = u + A x, 0 <= x, 0 <= u+ + e u, x (u+ + e u) = 0; u are velocities
-// away from the stops, e their restitutions. Friction has no impulse: rows stuck by friction are released in it. A
-// flight within the position tolerance is neglected: such a rebound is plastic, and a row that the impact of another row
-// moves so slowly stays on its stop. The modes of all rows at rest are then one problem (friction/rows_at_rest.hpp).
+// Rows at rest and closed stops are found first. Stops that are reached act with an impulse (friction/impacts.hpp). The
+// modes of all rows at rest are then one problem (friction/stick_slip.hpp), with limits that may depend on loads
+// (friction/load_limits.hpp). Progress is judged by the changes so far (friction/progress.hpp). Nothing is allocated in a
+// change, except for what is reported of it.
 #pragma once
 
 #include "friction/friction_run.hpp"
@@ -18,9 +18,12 @@ void prepare_friction(const RunContext &i, FrictionRun &f);
 // writes modes into the parameters and marks of locked degrees of freedom of the run's conditions
 void apply_modes(const RunContext &i, FrictionRun &f);
 
+// pointers of the conditions to the marks and parameters of friction
+void set_condition_marks(Conditions &c, FrictionRun &f);
+
 enum class ModeChange {
   made,      // modes and state of the run are those after the change
-  undecided, // modes cannot be determined here: state and modes are those before
+  undecided, // modes cannot be determined (f.failure): state and modes are those before
   callback_failed,
 };
 

@@ -69,7 +69,7 @@ static void take_out_loops(const ModelData &m, LoopWorkspace<double> &loops, con
 }
 
 void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
-             const std::vector<unsigned char> &prescribed) {
+             const std::vector<unsigned char> &prescribed, const std::vector<int> &rows) {
   const ModelData &m = i.m;
   LoopWorkspace<double> &loops = loops_of(i);
   const unsigned char *marks = pointer(prescribed);
@@ -83,7 +83,7 @@ void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
                                        .opening = &loops.opening,
                                        .active = i.run.conditions.constraint_active,
                                        .held = pointer(f.cut_locked)});
-    for (int k = 0; k < n; ++k) {
+    for (const int k : rows) {
       double *row = f.J.data() + std::ptrdiff_t(k) * nv;
       if (f.rows[std::size_t(k)].place < nv)
         continue;
@@ -95,7 +95,7 @@ void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
   } else {
     factorize<double>(m, loops.ws, q, marks);
   }
-  for (int k = 0; k < n; ++k) {
+  for (const int k : rows) {
     double *row = f.J.data() + std::ptrdiff_t(k) * nv, *d = f.D.data() + std::ptrdiff_t(k) * nv;
     if (const int place = f.rows[std::size_t(k)].place; place < nv) {
       std::fill_n(row, nv, 0.0);
@@ -113,8 +113,10 @@ void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
     if (m.nc)
       take_out_loops(m, loops, factored, marks, d, i.work.motion.system.lambda);
   }
-  for (int k = 0; k < n; ++k)
-    for (int j = 0; j <= k; ++j) {
+  for (const int k : rows)
+    for (const int j : rows) {
+      if (j > k)
+        continue;
       double sum = 0.0, other = 0.0;
       for (int e = 0; e < nv; ++e) {
         sum += f.J[std::size_t(k * nv + e)] * f.D[std::size_t(j * nv + e)];
@@ -132,25 +134,29 @@ bool evaluate_rows(const RunContext &i, FrictionRun &f, double t, const double *
   return true;
 }
 
-bool effort_sizes(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
-                  double *sizes) {
+bool evaluate_rows_and_sizes(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v,
+                             const double *x, const std::vector<int> &rows, double *accelerations, double *sizes) {
   const ModelData &m = i.m;
-  Conditions &c = i.run.conditions;
-  const unsigned char *active = c.constraint_active;
-  if (m.nc)
-    c.constraint_active = f.opened.data();
-  bool done = rates(i, t, q, v, x, i.work.a1, i.work.dx1);
-  c.constraint_active = active;
-  if (done && m.nc && !all_finite(i.work.a1, m.nv)) // the trees alone lack inertia
-    done = rates(i, t, q, v, x, i.work.a1, i.work.dx1);
-  if (!done)
+  if (!evaluate_rows(i, f, t, q, v, x, accelerations))
     return false;
+  if (m.nc) { // with all loops open
+    Conditions &c = i.run.conditions;
+    const unsigned char *active = c.constraint_active;
+    copy(i.work.a1, m.nv, i.work.change);
+    c.constraint_active = f.opened.data();
+    const bool done = rates(i, t, q, v, x, i.work.a1, i.work.dx1);
+    c.constraint_active = active;
+    if (!done)
+      return false;
+    if (!all_finite(i.work.a1, m.nv)) // the trees alone lack inertia
+      copy(i.work.change, m.nv, i.work.a1);
+  }
   double energies[2];
   Workspace<double> &ws = loops_of(i).ws;
   place_and_move(m, ws, q, i.work.a1);
   energy(m, ws, q, i.work.a1, energies);
   const double size = f.weight + std::sqrt(std::max(2.0 * energies[0], 0.0));
-  for (int k = 0; k < f.count(); ++k)
+  for (const int k : rows)
     sizes[k] = f.own[std::size_t(k)] > 0.0 ? size / std::sqrt(f.own[std::size_t(k)]) : 0.0;
   return true;
 }

@@ -19,20 +19,20 @@ void row_motion(const RunContext &i, FrictionRun &f, double t, const double *q, 
 void row_accelerations(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *a,
                        double *out);
 
-// J, D (Y'), A and `own`, the response of each row to itself without loops, at a configuration. prescribed: marks (nv)
-// of velocities that do not respond.
+// J, D (Y'), A and `own`, the response of each row to itself without loops, at a configuration, of some rows; A of pairs
+// of them. prescribed: marks (nv) of velocities that do not respond.
 void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
-             const std::vector<unsigned char> &prescribed);
+             const std::vector<unsigned char> &prescribed, const std::vector<int> &rows);
 
 // Accelerations of the rows under the present conditions, without efforts of the rows that are not sliding; false if a
 // callback has failed. They are not finite where the equations of motion have no solution.
 bool evaluate_rows(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                    double *accelerations);
 
-// Size of efforts on the rows without cancellation (N m or N): no acceleration J_k a exceeds |J_k M^-1/2| |M^1/2 a|, and
-// a are those of gravity on all bodies and those of the trees with all loops open. Rounding of an effort is a part of
-// it. False if a callback has failed.
-bool effort_sizes(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
-                  double *sizes);
+// Accelerations as of `evaluate_rows`, and the size of efforts on some rows without cancellation (N m or N): no
+// acceleration J_k a exceeds |J_k M^-1/2| |M^1/2 a|, and a are those of gravity on all bodies and those of the trees with
+// all loops open. Rounding of an effort is a part of it. After `respond`; false if a callback has failed.
+bool evaluate_rows_and_sizes(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v,
+                             const double *x, const std::vector<int> &rows, double *accelerations, double *sizes);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,66 +1,155 @@
 #include "friction/rows_at_rest.hpp"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 namespace dalembert {
 
+namespace {
+constexpr double on_ellipsoid = 1e-9; // relative: closer efforts are on the ellipsoid
+constexpr double least_pull = 1e-12;  // of the accelerations that the efforts cause: far below those at break-away
+std::size_t at(int k) { return std::size_t(k); }
+} // namespace
+
+void RowsAtRest::reserve(int m) {
+  resize(m);
+  qp.reserve(m);
+  independent.reserve(at(m));
+}
+
 void RowsAtRest::resize(int m) {
   count = m;
-  const std::size_t n = std::size_t(m);
+  const std::size_t n = at(m);
   A.resize(n * n);
   for (std::vector<double> *each :
        {&side, &noise, &a0, &friction, &static_friction, &x, &direction, &limit, &lower, &upper})
     each->resize(n);
   for (std::vector<unsigned char> *each : {&pinned, &slips, &bound, &broke_away})
     each->resize(n);
+  group.resize(n), bounded_group.resize(n);
   independent.clear();
 }
 
-bool RowsAtRest::solve(BoundedQp &qp, FreeSet &set) {
+void RowsAtRest::dissolve_single_groups() {
+  for (std::int32_t &each : group)
+    if (each >= 0 && std::count(group.begin(), group.end(), each) == 1)
+      each = -1;
+}
+
+bool RowsAtRest::begins_group(int k) const {
+  return group[at(k)] >= 0 && std::find(group.begin(), group.end(), group[at(k)]) == group.begin() + k;
+}
+
+EllipsoidQpData RowsAtRest::data() const {
+  return {count, A.data(), a0.data(), lower.data(), upper.data(), bounded_group.data(), limit.data(), noise.data()};
+}
+
+bool RowsAtRest::solve(FreeSet &set) {
   const double unlimited = std::numeric_limits<double>::infinity();
   limit = static_friction;
   for (int round = 0; round <= count; ++round) {
     for (int k = 0; k < count; ++k) {
-      const std::size_t at = std::size_t(k);
-      lower[at] = unbounded_below(k) ? -unlimited : -limit[at];
-      upper[at] = unbounded_above(k) ? unlimited : limit[at];
+      lower[at(k)] = unbounded_below(k) ? -unlimited : -limit[at(k)];
+      upper[at(k)] = unbounded_above(k) ? unlimited : limit[at(k)];
+      bounded_group[at(k)] = limit[at(k)] > 0.0 ? group[at(k)] : -1;
     }
-    if (!qp.solve(count, A.data(), a0.data(), lower.data(), upper.data(), noise.data()))
+    if (!qp.solve(data(), round > 0))
       return false;
-    classify(qp, set);
+    classify(set);
     int first = -1;
     for (int k = 0; k < count; ++k)
-      if (slips[std::size_t(k)] && limit[std::size_t(k)] > friction[std::size_t(k)] &&
-          (first < 0 || std::fabs(qp.w[std::size_t(k)]) > std::fabs(qp.w[std::size_t(first)])))
+      if (slips[at(k)] && limit[at(k)] > friction[at(k)] &&
+          (first < 0 || std::fabs(qp.w[at(k)]) > std::fabs(qp.w[at(first)])))
         first = k;
     if (first < 0)
       break;
-    limit[std::size_t(first)] = friction[std::size_t(first)]; // it breaks away
+    for (int k = 0; k < count; ++k) // it breaks away
+      if (k == first || (bounded_group[at(first)] >= 0 && bounded_group[at(k)] == bounded_group[at(first)]))
+        limit[at(k)] = friction[at(k)];
   }
   for (std::size_t k = 0; k < limit.size(); ++k)
     broke_away[k] = limit[k] < static_friction[k];
   return true;
 }
 
-void RowsAtRest::classify(const BoundedQp &qp, FreeSet &set) {
-  for (int k = 0; k < count; ++k) {
-    const std::size_t at = std::size_t(k);
-    x[at] = qp.x[at];
-    bound[at] = (x[at] <= lower[at] || x[at] >= upper[at]) && !qp.free.contains(k) &&
-                !(qp.w[at] == 0.0 && lower[at] < upper[at]); // without an acceleration away from it, it stays
+// Groups on their ellipsoids, with an acceleration: without one, other rows could hold as well.
+void RowsAtRest::judge_groups() {
+  for (int first = 0; first < count; ++first) {
+    if (!begins_group(first))
+      continue;
+    const auto mine = [&](int k) { return group[at(k)] == group[at(first)]; };
+    double size = 0.0, pull = 0.0, square = 0.0;
+    bool whole = true;
+    for (int k = first; k < count; ++k) {
+      if (!mine(k) || bounded_group[at(k)] < 0)
+        continue;
+      double sum = 0.0;
+      for (int j = 0; j < count; ++j)
+        sum += std::fabs(A[at(k * count + j)] * x[at(j)]);
+      size = std::max(size, sum);
+      pull = std::hypot(pull, qp.w[at(k)]);
+      square += x[at(k)] * x[at(k)] / (limit[at(k)] * limit[at(k)]);
+    }
+    const bool beyond = pull > least_pull * size && std::sqrt(square) >= 1.0 - on_ellipsoid;
+    for (int k = first; k < count; ++k)
+      if (mine(k)) {
+        bound[at(k)] = bounded_group[at(k)] >= 0 ? beyond : bound[at(k)];
+        whole = whole && bound[at(k)];
+      }
+    for (int k = first; k < count; ++k)
+      if (mine(k))
+        bound[at(k)] = whole;
   }
+}
+
+// the direction of slip of a group, opposite to its friction in the metric of the limits
+void RowsAtRest::set_direction(int first) {
+  const auto mine = [&](int k) { return group[at(k)] == group[at(first)]; };
+  bool limited = true;
+  for (int k = first; k < count; ++k)
+    limited = limited && (!mine(k) || limit[at(k)] > 0.0);
+  double size = 0.0;
+  for (int k = first; k < count; ++k)
+    if (mine(k)) {
+      direction[at(k)] = limited ? -x[at(k)] / (limit[at(k)] * limit[at(k)]) : qp.w[at(k)];
+      size = std::hypot(size, direction[at(k)]);
+    }
+  for (int k = first; k < count; ++k)
+    if (mine(k))
+      direction[at(k)] = size > 0.0 ? direction[at(k)] / size : 0.0;
+}
+
+void RowsAtRest::classify(FreeSet &set) {
+  for (int k = 0; k < count; ++k) {
+    x[at(k)] = qp.x[at(k)];
+    bound[at(k)] =
+        (x[at(k)] <= lower[at(k)] || x[at(k)] >= upper[at(k)]) && !qp.free.contains(k) &&
+        !(qp.w[at(k)] == 0.0 && lower[at(k)] < upper[at(k)]); // without an acceleration away from it, it stays
+  }
+  judge_groups();
   set.reset(A.data(), count);
   for (const int k : qp.free.members())
-    if (!bound[std::size_t(k)])
+    if (!bound[at(k)])
       set.append(k);
   for (int k = 0; k < count; ++k)
-    if (!bound[std::size_t(k)] && !set.contains(k))
+    if (!bound[at(k)] && !set.contains(k))
       set.append(k);
   independent.assign(set.members().begin(), set.members().end());
   for (int k = 0; k < count; ++k) {
-    const std::size_t at = std::size_t(k);
-    slips[at] = bound[at] && !set.depends(k);
-    direction[at] = upper[at] == lower[at] ? (qp.w[at] > 0.0) - (qp.w[at] < 0.0) : x[at] >= upper[at] ? -1.0 : 1.0;
+    const double w = qp.w[at(k)];
+    slips[at(k)] = bound[at(k)] && !set.depends(k);
+    direction[at(k)] = upper[at(k)] == lower[at(k)] ? (w > 0.0) - (w < 0.0) : x[at(k)] >= upper[at(k)] ? -1.0 : 1.0;
+  }
+  for (int first = 0; first < count; ++first) {
+    if (!begins_group(first))
+      continue;
+    set_direction(first);
+    bool any = false;
+    for (int k = first; k < count; ++k)
+      any = any || (group[at(k)] == group[at(first)] && slips[at(k)]);
+    for (int k = first; k < count; ++k) // as a whole
+      if (group[at(k)] == group[at(first)])
+        slips[at(k)] = any;
   }
 }
 

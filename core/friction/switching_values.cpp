@@ -24,31 +24,78 @@ bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double
   return report(i.m, i.run.conditions, work, {i.run.interval.clamp(t), q, v, x}, out);
 }
 
+void slip_speeds(const FrictionRun &f, const double *u, double *speeds) {
+  for (std::size_t k = 0; k < f.rows.size(); ++k)
+    speeds[k] = std::fabs(u[k]);
+  for (const std::vector<std::int32_t> &group : f.groups) {
+    double square = 0.0;
+    for (const std::int32_t k : group)
+      square += u[k] * u[k];
+    for (const std::int32_t k : group)
+      speeds[k] = std::sqrt(square);
+  }
+}
+
+bool has_movable_group(const FrictionRun &f, int row) {
+  const std::int32_t group = f.rows[std::size_t(row)].group;
+  if (group < 0)
+    return f.movable[std::size_t(row)];
+  const std::vector<std::int32_t> &rows = f.groups[std::size_t(group)];
+  return std::any_of(rows.begin(), rows.end(), [&](std::int32_t k) { return f.movable[std::size_t(k)]; });
+}
+
+namespace {
+
+constexpr double group_rest = 0.9; // of the rest tolerance: slower groups come to rest
+
+// Whether a row is at rest because other rows are locked.
+bool rests_with_others(const FrictionModes &modes, int k) {
+  return (modes.immobile[std::size_t(k)] || modes.stuck[std::size_t(k)]) &&
+         std::find(modes.locked.begin(), modes.locked.end(), k) == modes.locked.end();
+}
+
+// of a row, or of the group that it begins
+double rest_value(const FrictionRun &f, int row) {
+  const FrictionModes &modes = f.modes;
+  const std::size_t k = std::size_t(row);
+  const double slow = f.rows[k].rest_tol * f.progress.rest_tol_factor;
+  if (!has_movable_group(f, row))
+    return 1.0;
+  if (f.rows[k].group < 0)
+    return rests_with_others(modes, row) ? slow - std::fabs(f.u[k])
+           : modes.sign[k] != 0.0        ? modes.sign[k] * f.u[k]
+                                         : 1.0;
+  const std::vector<std::int32_t> &group = f.groups[std::size_t(f.rows[k].group)];
+  const auto slides = [&](std::int32_t j) { return modes.sign[std::size_t(j)] != 0.0; };
+  const auto rests = [&](std::int32_t j) { return rests_with_others(modes, j); };
+  if (std::any_of(group.begin(), group.end(), slides))
+    return f.speed[k] - group_rest * slow;
+  return std::any_of(group.begin(), group.end(), rests) ? std::min(1.0, slow - f.speed[k]) : 1.0;
+}
+
+// of an open stop; 1: it is closed, or has no function
+double gap_value(const FrictionRun &f, const RowSwitch &which) {
+  const std::size_t k = std::size_t(which.row);
+  const FrictionRow &row = f.rows[k];
+  const double side = f.modes.side[k];
+  if (!f.movable[k] || f.modes.stuck[k] || (which.kind == SwitchKind::lower ? side < 0.0 : side > 0.0))
+    return 1.0;
+  return (which.kind == SwitchKind::lower ? f.s[k] - row.lower : row.upper - f.s[k]) + f.position_tol;
+}
+
+} // namespace
+
 bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                       double *values) {
   const FrictionModes &modes = f.modes;
   row_motion(i, f, t, q, v, f.s.data(), f.u.data());
+  slip_speeds(f, f.u.data(), f.speed.data());
   for (std::size_t number = 0; number < f.switches.size(); ++number) {
-    const std::size_t k = std::size_t(f.switches[number].row);
-    const FrictionRow &row = f.rows[k];
-    const bool free = f.movable[k] && !modes.stuck[k];
-    double value = 1.0;
-    if (f.switches[number].kind == SwitchKind::lower) {
-      if (free && modes.side[k] >= 0.0)
-        value = f.s[k] - row.lower + f.position_tol;
-    } else if (f.switches[number].kind == SwitchKind::upper) {
-      if (free && modes.side[k] <= 0.0)
-        value = row.upper - f.s[k] + f.position_tol;
-    } else if (f.movable[k]) {
-      const bool locked = std::find(modes.locked.begin(), modes.locked.end(), int(k)) != modes.locked.end();
-      if ((modes.immobile[k] || modes.stuck[k]) && !locked) // at rest because other rows are locked
-        value = row.rest_tol * f.rest_tol_factor - std::fabs(f.u[k]);
-      else if (modes.sign[k] != 0.0)
-        value = modes.sign[k] * f.u[k];
-    }
-    values[number] = value;
+    const RowSwitch &which = f.switches[number];
+    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row) : gap_value(f, which);
   }
-  values[f.switches.size()] = 1.0;
+  values[f.review_function()] = std::min(f.progress.next_review - t, 1.0);
+  values[f.margin_function()] = 1.0;
   if (!f.holding.holds)
     return true;
   Report out;
@@ -56,14 +103,13 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   out.signals = f.has_load_friction ? f.signals.data() : nullptr;
   if (!evaluate_report(i, f, t, q, v, x, out))
     return false;
-  std::vector<double> &held = f.held_efforts, &limits = f.limits;
+  std::vector<double> &held = f.held_efforts;
   held.resize(modes.locked.size());
-  limits.resize(f.rows.size());
   for (std::size_t k = 0; k < modes.locked.size(); ++k)
     held[k] = f.efforts[std::size_t(f.rows[std::size_t(modes.locked[k])].place)];
   for (std::size_t k = 0; k < f.rows.size(); ++k)
-    limits[k] = friction_limits(f, f.rows[k], out.signals).at_rest;
-  values[f.switches.size()] = holding_margin(f.holding, modes, held.data(), limits.data());
+    f.limits[k] = friction_limits(f, f.rows[k], out.signals).at_rest;
+  values[f.margin_function()] = holding_margin(f.margins, f.holding, modes, held.data(), f.limits.data());
   return true;
 }
 
@@ -72,12 +118,12 @@ bool modes_stay(const FrictionRun &f) {
     const std::size_t k = std::size_t(f.switches[number].row);
     const bool slides = f.modes.sign[k] != 0.0;
     const double least = f.switches[number].kind != SwitchKind::rest ? 3.0 * f.position_tol // a closed stop
-                         : slides                                    ? f.rows[k].rest_tol * f.rest_tol_factor
+                         : slides                                    ? f.rows[k].rest_tol * f.progress.rest_tol_factor
                                                                      : 0.0;
     if (!(f.values[number] > least))
       return false;
   }
-  return f.values[f.switches.size()] > 0.0;
+  return f.values[std::size_t(f.review_function())] > 0.0 && f.values[std::size_t(f.margin_function())] > 0.0;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -1,8 +1,10 @@
 // Switching functions of dry friction and stops: each falls below zero where modes change.
 //
 //     sliding row       sign u
+//     sliding group     |u| - 0.9 rest tolerance
 //     row at rest with locked rows       rest tolerance - |u|
 //     open stop         gap + position tolerance
+//     held rows         time left of the hold (friction/progress.hpp)
 //     stuck rows        margin of the holding efforts (friction/holding_margin.hpp)
 #pragma once
 
@@ -18,6 +20,12 @@ struct FrictionLimits {
   double sliding, at_rest;
 };
 FrictionLimits friction_limits(const FrictionRun &f, const FrictionRow &row, const double *signals);
+
+// slip speeds for velocities u of the rows: absolute values, and norms of vector groups
+void slip_speeds(const FrictionRun &f, const double *u, double *speeds);
+
+// whether a row, or a row of its group, is neither driven nor locked by the user
+bool has_movable_group(const FrictionRun &f, int row);
 
 // Evaluates parts of a report under the conditions of the run; false if a callback has failed.
 bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,

@@ -242,6 +242,8 @@ Outcome change_friction_modes(TimeLoop &loop) {
     return outcome;
   if (!switching_values(loop.at, friction, run.t, work.q, work.v, work.x, friction.values.data()))
     return Outcome::callback_failed;
+  for (const std::int32_t number : friction.passed) // its sign just after counts
+    friction.values[std::size_t(number)] = 0.0;
   std::vector<double> &after = friction.changes.back().after;
   after.assign(work.q, work.q + m.nq);
   after.insert(after.end(), work.v, work.v + m.nv);
@@ -270,7 +272,6 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   if (outcome != Outcome::reached)
     return outcome;
   if (run.friction && run.friction->undetermined) {
-    run.friction->passed.clear();
     run.friction->undetermined = false;
     return change_friction_modes(loop);
   }
@@ -579,7 +580,7 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   run.initial_branches = nullptr;
   lengthen(loop, attempt);
   const ModelData &m = loop.at.m;
-  std::vector<double> &end = friction.state;
+  std::vector<double> &end = friction.change.state;
   end.assign(inside ? work.qs : work.q1, (inside ? work.qs : work.q1) + m.nq);
   end.insert(end.end(), inside ? work.vs : work.v1, (inside ? work.vs : work.v1) + m.nv);
   end.insert(end.end(), inside ? work.xs : work.x1, (inside ? work.xs : work.x1) + m.nx);
@@ -601,8 +602,6 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   outcome = change_friction_modes(loop);
   if (outcome != Outcome::reached)
     return outcome;
-  for (const std::int32_t number : friction.passed) // its sign just after counts
-    friction.values[std::size_t(number)] = 0.0;
   report_branches(loop, recorder, t1);
   if (!record_at_change(loop, true, samples, recorder))
     return Outcome::stopped;

@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert import _core
+from dalembert.numerics.bound_margins import minimal_widening
 from dalembert.numerics.quadratic_programs import solve_bounded_qp
 from dalembert.simulation.friction import friction_changes
 
@@ -57,6 +58,54 @@ def test_bounded_programs_of_any_rank_have_the_same_gradient(seed):
     assert np.linalg.matrix_rank(A[np.ix_(free, free)]) == len(free)
 
 
+def grouped_program(seed):
+    """Return A, b, lower, upper, group, f of a random program with groups of three unknowns, of any rank."""
+    rng = np.random.default_rng(seed)
+    groups, alone = int(rng.integers(1, 4)), int(rng.integers(0, 5))
+    n = 3 * groups + alone
+    group = rng.permutation(np.concatenate([np.repeat(np.arange(groups), 3), np.full(alone, -1)]))
+    J = rng.normal(size=(n, int(rng.integers(1, n + 3))))
+    bounds = -rng.uniform(0.0, 1.0, n), rng.uniform(0.0, 1.0, n)
+    return J @ J.T, J @ rng.normal(size=J.shape[1]), *bounds, group.astype(np.int64), rng.uniform(0.1, 1.0, n)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_programs_within_ellipsoids_satisfy_their_conditions(seed):
+    A, b, lower, upper, group, f = grouped_program(seed)
+    x, w, free, _ = _core.solve_ellipsoid_qp(A, b, lower, upper, group, f)
+    small = 1e-9 * np.abs(b).max()  # the solver stops at 1e-13 of the largest x
+    np.testing.assert_allclose(A @ x + b, w, atol=small)
+    alone = group < 0
+    assert ((x >= lower - small) & (x <= upper + small))[alone].all()
+    assert (w[alone & (x > lower)] <= small).all() and (w[alone & (x < upper)] >= -small).all()
+    for number in range(group.max() + 1):
+        mine = group == number
+        size, slip = np.linalg.norm(x[mine] / f[mine]), f[mine] * w[mine]
+        assert size <= 1.0 + 1e-9
+        if size < 1.0 - 1e-9:
+            assert np.abs(slip).max() <= small
+        else:  # opposite to the force in the metric of the ellipsoid
+            np.testing.assert_allclose(slip, -np.linalg.norm(slip) * x[mine] / f[mine], atol=10 * small)
+    assert np.linalg.matrix_rank(A[np.ix_(free, free)]) == len(free)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_bounds_are_widened_as_little_as_python_finds(seed):
+    rng = np.random.default_rng(seed)
+    locked, helping = int(rng.integers(1, 5)), int(rng.integers(0, 5))
+    n = locked + helping
+    limit = rng.uniform(0.1, 1.0, n)
+    lower, upper = np.where(rng.random(n) < 0.2, -np.inf, -limit), np.where(rng.random(n) < 0.2, np.inf, limit)
+    group = np.full(n, -1, dtype=np.int64)
+    groups = [rng.permutation(n)[:3].tolist()] if n >= 3 and rng.random() < 0.5 else []
+    for members in groups:
+        group[members] = 0
+    h, C = 2.0 * rng.normal(size=locked), rng.normal(size=(locked, helping))
+    by_python = minimal_widening(h[None], lower[None], upper[None], limit[None], C, limit[None], groups)[0]
+    by_core = _core.minimal_widening(h, lower, upper, limit, C.ravel(), limit, group)
+    assert by_core == pytest.approx(by_python, rel=1e-10, abs=1e-10)  # both stop at a gap of 1e-12
+
+
 # ---- runs
 
 
@@ -100,6 +149,66 @@ def four_bar(friction, **data):
 def test_friction_at_all_joints_of_a_loop_changes_as_python_determines(friction, in_python):
     s = four_bar(friction)
     assert_same_run(da.simulate(s, 3.0), in_python(s, 3.0), rel=1e-5)
+
+
+def ball_chain(seed):
+    rng = np.random.default_rng(seed)
+    s = da.System("balls")
+    last = s.ground
+    for k in range(int(rng.integers(1, 4))):
+        link = s.body(f"link{k}", da.box(0.3, 0.05, 0.08, mass=0.5))
+        friction = float(rng.uniform(0.03, 0.3))
+        given = (friction, friction, 0.5 * friction) if rng.random() < 0.5 else friction
+        joint = (
+            da.Spherical(friction=given)
+            if rng.random() < 0.7
+            else da.Revolute("y", friction=friction, static_friction=1.3 * friction, lower=-0.6, upper=0.7)
+        )
+        s.connect(f"J{k}", joint, last, link.at(-0.15, 0, 0))
+        last = link.at(0.15, 0, 0)
+        speed = rng.normal(size=3) if isinstance(joint, da.Spherical) else float(rng.normal())
+        s.initial(f"J{k}", speed=speed)
+    return s
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_ball_joints_change_as_python_determines(seed, in_python):
+    s = ball_chain(seed)
+    by_core, by_python = da.simulate(s, 0.6), in_python(s, 0.6)
+    # a group comes to rest where its speed falls below 0.1 sqrt(atol): both locate it to the error of the run
+    assert_same_run(by_core, by_python, rel=1e-4)
+    assert abs(by_core["energy.balance"]).max() < 1e-6 * max(np.ptp(by_core["energy.total"]), 1.0)
+
+
+def five_bar(friction):
+    """Return a closed chain of two degrees of freedom with friction at all five joints."""
+    s = da.System("five-bar")
+    a, b, c, d = (s.body(n, da.rod(length=x, mass=0.6)) for n, x in (("a", 0.2), ("b", 0.35), ("c", 0.35), ("d", 0.2)))
+    s.connect("A", da.Revolute("y", friction=friction), s.ground, a)
+    s.connect("B", da.Revolute("y", friction=friction), a.at(0.2, 0, 0), b)
+    s.connect("C", da.Revolute("y", friction=friction), b.at(0.35, 0, 0), c.at(0.35, 0, 0))
+    s.connect("D", da.Revolute("y", friction=friction), d.at(0.2, 0, 0), c)
+    s.connect("E", da.Revolute("y", friction=friction), s.ground.at(0.3, 0, 0), d)
+    s.initial("A", position=-1.9, speed=1.0)
+    s.initial("E", position=-1.2, speed=-0.5)
+    return s
+
+
+@pytest.mark.parametrize("friction", [0.02, 0.1, 0.5])
+def test_rows_that_depend_on_two_locked_rows_hold_as_python_determines(friction, in_python):
+    s = five_bar(friction)
+    assert_same_run(da.simulate(s, 1.0), in_python(s, 1.0), rel=1e-5)
+
+
+def test_a_jammed_chain_breaks_away_where_all_joints_together_cannot_hold_it(in_python):
+    s = five_bar(0.4)
+    s.initial("A", speed=0.0)
+    s.initial("E", speed=0.0)
+    s.connect("pull", da.Element("joint", "t"), "A")
+    by_core, by_python = da.simulate(s, 3.0), in_python(s, 3.0)
+    slips = [next(e.t for e in result.events if e.name.endswith("slips")) for result in (by_core, by_python)]
+    assert slips[0] > 0.4  # one joint alone would have slipped
+    assert slips[0] == pytest.approx(slips[1], rel=1e-7)
 
 
 def test_stops_within_a_loop_change_as_python_determines(in_python):

@@ -128,7 +128,7 @@ class EventHandler:
         core, given = run.core_friction, self.functions.given_count
         if core is not None:
             values = run.integrator.friction_values
-            values[core.switching_functions([k - given for k in events if k >= given])] = 0.0
+            values[[k - given for k in events if k >= given]] = 0.0
             run.integrator.friction_values = values
 
     # ---- events in new steps

@@ -1,18 +1,18 @@
 """Friction and stops determined by the core: tables of rows and modes for it, and the changes that it reports.
 
-The core locates and makes changes of modes itself while rows have scalar friction, laws are continuous, dependent rows
-depend on one locked row each, and friction does not depend on its own load so strongly that accelerations may not be
-unique. `FrictionState` determines the others.
+The core locates and makes changes of modes itself while laws are continuous, and friction does not depend on its own
+load so strongly that accelerations may not be unique. `FrictionState` determines the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array
+from ...arrays import Array, IndexArray
 from ...model import Conditions, State
 from .friction import FrictionState
 from .holding_margin import HoldingLimits
@@ -27,11 +27,7 @@ SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 
 def is_decided_in_core(friction: FrictionState) -> bool:
     """Return whether the core determines changes of the present modes."""
-    rows = friction.rows
-    scalar = bool(rows.has_scalar_friction.all())
-    separate = friction.holding is None or friction.holding.is_separate
-    continuous_laws = not any(kind in ("integer", "sign") for _, kind in friction.model.switching_functions)
-    return scalar and continuous_laws and separate and not np.isfinite(friction.next_review)
+    return not any(kind in ("integer", "sign") for _, kind in friction.model.switching_functions)
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,15 @@ class CoreFriction:
         self.friction = friction
         self.movable, self.base = friction.movable(conditions), friction.without_locks(conditions)
 
-    def table(self, max_step: float, stuck_step: float, *, undetermined: bool, pauses: bool) -> dict[str, Any]:
+    def table(
+        self,
+        max_step: float,
+        stuck_step: float,
+        *,
+        undetermined: bool,
+        pauses: bool,
+        passed: Sequence[int] = (),
+    ) -> dict[str, Any]:
         """Return rows and modes for `Integrator.set_friction`.
 
         Parameters
@@ -71,6 +75,8 @@ class CoreFriction:
             Modes are determined where the integrator starts.
         pauses : bool
             The integrator pauses after each change.
+        passed : sequence of int
+            Internal events that occurred where the integrator starts with undetermined modes.
         """
         friction = self.friction
         rows, modes, holding = friction.rows, friction.modes, friction.holding
@@ -80,8 +86,15 @@ class CoreFriction:
         below, above = (none, none) if holding is None else (holding.unbounded_below, holding.unbounded_above)
         integers = {
             "indices": np.column_stack(
-                [rows.indices, rows.coordinates, rows.friction, rows.mode, rows.coefficient, rows.load]
+                [
+                    *(rows.indices, rows.coordinates, rows.friction, rows.mode, rows.coefficient, rows.load),
+                    _group_numbers(rows.vector_groups, n),
+                ]
             ),
+            "passed": passed,
+            "holding_group": _group_numbers([] if holding is None else holding.vector_groups, n),
+            "changed": [[k in changed for k in range(n)] for changed in friction.changed_rows],
+            "held": np.isin(np.arange(n), friction.held_rows),
             "switches": [(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows],
             "stuck": modes.stuck,
             "immobile": modes.immobile,
@@ -99,6 +112,7 @@ class CoreFriction:
             "coupling": [] if holding is None else holding.coupling,
             "scale": np.zeros(n) if holding is None else holding.scale,
             "change_times": friction.recent_times,
+            "hold": [friction.rest_tol_factor, friction.hold_time, friction.held_until, friction.next_review],
         }
         return {
             **{name: np.ascontiguousarray(part, dtype=np.int64) for name, part in integers.items()},
@@ -108,20 +122,9 @@ class CoreFriction:
             "weight": float(np.linalg.norm(system.gravity) * np.sqrt(mass)),
             "max_step": max_step,
             "stuck_step": stuck_step,
-            "rest_tol_factor": friction.rest_tol_factor,
             "undetermined": undetermined,
             "pauses": pauses,
         }
-
-    def passed_events(self, passed: list[int]) -> list[int]:
-        """Return the internal events of switching functions of the core."""
-        watched = len(self.friction.watched_rows)
-        return [k if k < watched else len(self.friction.events) - 1 for k in passed]
-
-    def switching_functions(self, events: list[int]) -> list[int]:
-        """Return the switching functions of the core of internal events; the end of a hold has none."""
-        watched = len(self.friction.watched_rows)
-        return [min(k, watched) for k in events if k != watched]
 
     def take(self, found: dict[str, Any]) -> CoreChange:
         """Set the modes after a change of `Integrator.take_changes`, and return the change."""
@@ -139,12 +142,23 @@ class CoreFriction:
             velocities_jumped=found["velocities_jumped"],
         )
         holding = _holding_limits(modes, found) if modes.locked else None
-        friction.set_modes(modes, holding, found["t"], [impact.row for impact in change.impacts])
-        describe_change(rows, before, modes, change)
+        friction.modes, friction.holding = modes, holding
+        describe_change(rows, before, modes, change, self.movable)
         friction.note_unloaded([rows.names[int(k)] for k in found["unloaded"]])
+        held, count, time = found["hold"]
+        friction.note_hold(found["t"], held, count, time)
         conditions = with_modes(rows, self.base, modes, self.movable, friction.rest_tol)
         state_before, state_after = (self._state(found["t"], found[which]) for which in ("before", "after"))
         return CoreChange(found["t"], state_before, state_after, conditions, change)
+
+    def take_progress(self, found: dict[str, Any]) -> None:
+        """Set the progress of `Integrator.friction_progress`."""
+        friction = self.friction
+        friction.recent_times = found["change_times"].tolist()
+        marks = found["changed"].reshape(len(friction.recent_times), -1)
+        friction.changed_rows = [np.flatnonzero(row).tolist() for row in marks]
+        friction.held_rows = np.flatnonzero(found["held"]).tolist()
+        friction.rest_tol_factor, friction.hold_time, friction.held_until, friction.next_review = found["hold"]
 
     def _state(self, t: float, numbers: Array) -> State:
         """Return a state from its coordinates, velocities and element states in a row."""
@@ -156,4 +170,14 @@ def _holding_limits(modes: Modes, found: dict[str, Any]) -> HoldingLimits:
     below, above = (found[name].astype(bool) for name in ("unbounded_below", "unbounded_above"))
     coupling = found["coupling"].reshape(len(modes.locked), -1)
     dependent = found["dependent"].astype(int).tolist()
-    return HoldingLimits(modes.locked, dependent, below, above, coupling, found["scale"], [])
+    numbers = found["holding_group"].astype(int)
+    groups = [np.flatnonzero(numbers == number).tolist() for number in np.unique(numbers[numbers >= 0])]
+    return HoldingLimits(modes.locked, dependent, below, above, coupling, found["scale"], groups)
+
+
+def _group_numbers(groups: Sequence[Sequence[int]] | Sequence[IndexArray], n: int) -> IndexArray:
+    """Return the number of the group of each row, (n,); -1 where there is none."""
+    numbers = np.full(n, -1, dtype=np.intp)
+    for number, group in enumerate(groups):
+        numbers[list(group)] = number
+    return numbers

@@ -445,17 +445,22 @@ class FrictionState:
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), np.where(locked, -now.v, 0.0)[None], wanted[None])[0]
         now.v[locked] = 0.0
 
-    def set_modes(self, modes: Modes, holding: HoldingLimits | None, t: float, struck: Sequence[int]) -> None:
-        """Set the modes after a change made at a time t, s, with impacts of the rows `struck`."""
-        before, self.modes, self.holding = self.modes, modes, holding
-        self._check_progress(t, before, struck)
-
     # ---- notes and progress
 
     def note_unloaded(self, names: Sequence[str]) -> None:
         """Note stops without friction whose load is zero within rounding."""
         if names:
             self._note(unloaded_stops(names))
+
+    def note_hold(self, t: float, rows: Sequence[int], count: int, time: float) -> None:
+        """Note rows that are held from t for a time, s, after `count` changes without progress."""
+        if not rows:
+            return
+        names, s = ", ".join(self.rows.names[k] for k in [*rows][:6]), "s" * (len(rows) == 1)
+        self._note(
+            f"whether {names} stick{s}, slip{s} or leave{s} a stop changed {count} times without progress near t = "
+            f"{t:.6g} s: loads there equal their limits within rounding; held for {time:.2g} s, then determined again"
+        )
 
     def _note(self, note: str) -> None:
         if note not in self.note_texts:
@@ -484,15 +489,10 @@ class FrictionState:
             10.0 * self.hold_time if t - self.held_until <= 10.0 * self.hold_time else MIN_PROGRESS * self.span
         )
         if self.hold_time > MAX_HOLD_TIME * self.span:
-            raise self._stagnation(t, held, len(recent), t - self.recent_times[recent[0]])
+            raise self.stagnation(t, held, len(recent), t - self.recent_times[recent[0]])
         self.held_until = t + self.hold_time
         self.changed_rows = [[] for _ in self.changed_rows]  # the count restarts after the hold
-        names = ", ".join(self.rows.names[k] for k in held[:6])
-        self._note(
-            f"whether {names} stick{'s' * (len(held) == 1)}, slip{'s' * (len(held) == 1)} or leave"
-            f"{'s' * (len(held) == 1)} a stop changed {len(recent)} times without progress near t = {t:.6g} s: loads "
-            f"there equal their limits within rounding; held for {self.hold_time:.2g} s, then determined again"
-        )
+        self.note_hold(t, held, len(recent), self.hold_time)
         return held
 
     def _is_recent(self, moment: float, t: float) -> bool:
@@ -515,9 +515,10 @@ class FrictionState:
         for count, within in ((40, MIN_PROGRESS), (STAGNATION_COUNT, STAGNATION_COUNT / STAGNATION_AHEAD)):
             if len(self.recent_times) >= count and t - self.recent_times[-count] <= within * self.span:
                 rows = sorted({k for rows in self.changed_rows[-count:] for k in rows})
-                raise self._stagnation(t, rows, count, t - self.recent_times[-count])
+                raise self.stagnation(t, rows, count, t - self.recent_times[-count])
 
-    def _stagnation(self, t: float, rows: Sequence[int], count: int, time: float) -> IntegrationError:
+    def stagnation(self, t: float, rows: Sequence[int], count: int, time: float) -> IntegrationError:
+        """Return the error of a run whose modes change `count` times within a time, s, before t."""
         names = ", ".join(self.rows.names[k] for k in [*rows][:6]) + (", ..." if len(rows) > 6 else "")
         return IntegrationError(
             f"at t = {t:.9g} s the run stagnates: {names or 'joints'} changed between sticking, slipping, stops "

@@ -105,6 +105,8 @@ class FrictionChanges:
     def record_core_changes(self, run: Run, changes: list[dict[str, Any]]) -> None:
         """Record changes of `Integrator.take_changes`."""
         assert self.core is not None
+        if changes:
+            self.core.take_progress(run.integrator.friction_progress())
         for found in changes:
             made = self.core.take(found)
             energy = (0.0, 0.0)
@@ -117,8 +119,11 @@ class FrictionChanges:
     def decide(self, run: Run) -> None:
         """Determine a change that the core has located but cannot make, and restart."""
         assert self.core is not None
-        passed = self.core.passed_events(run.integrator.passed())
+        kind, rows, count, time = run.integrator.friction_failure()
         t, q, v, x = run.records.last()
+        if kind == "stagnation":
+            raise self.friction.stagnation(t, rows, count, time)
+        passed = run.integrator.passed()
         after = self.update(run, State(q=q, v=v, t=t, x=x), passed)
         run.records.add(t, after.q, after.v, after.x)
         run.restart(after, keep_step=True)

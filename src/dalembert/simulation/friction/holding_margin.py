@@ -87,11 +87,6 @@ class HoldingLimits:
             left = np.minimum(left, part)
         return left
 
-    @property
-    def is_separate(self) -> bool:
-        """True if every dependent row depends on one locked row only, and friction has no vector groups."""
-        return not self.vector_groups and all(len(mine) == 1 for mine, others in self.coupled_groups)
-
     def _vector_groups(self, locked: list[int], dependent: list[int]) -> list[list[int]]:
         """Return the vector groups among some rows, in order."""
         parts = ([k for k in (*locked, *dependent) if k in group] for group in self.vector_groups)

@@ -1,0 +1,178 @@
+#include "friction/impacts.hpp"
+#include "friction/row_response.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+constexpr double short_flight = 10.0; // position tolerances: a row that would leave its stop by less stays on it
+constexpr double barely = 0.1;        // position tolerances: a row that friction stops within this stays at rest
+
+std::size_t at(int k) { return std::size_t(k); }
+
+bool is_short(double speed, double pressed, double flight) {
+  return pressed > 0.0 && speed * speed < 2.0 * pressed * flight;
+}
+
+// accelerations of the rows without stop forces, with the friction of sliding rows
+void evaluate_free_accelerations(Change &c) {
+  const RunContext &i = c.i;
+  ChangeWorkspace &w = c.w;
+  find_signs(c, w.sign, [&](int k) { return w.side[at(k)] != 0.0 || w.speed[at(k)] <= c.rest_tol(k); });
+  write_signs(c.f, w.sign);
+  double *a = w.free_accelerations.data();
+  c.failed = c.failed || !evaluate_rows(i, c.f, i.run.t, c.q(), c.v(), i.work.x, a);
+  if (!c.failed && !all_finite(a, c.n)) { // friction and loads have no common solution
+    write_signs(c.f, w.zero);
+    c.failed = !evaluate_rows(i, c.f, i.run.t, c.q(), c.v(), i.work.x, a);
+  }
+  c.undecided = c.undecided || !all_finite(a, c.n);
+}
+
+// accelerations of each row back to its stop while the others stay on theirs
+void find_pressing_accelerations(Change &c) {
+  ChangeWorkspace &w = c.w;
+  BoundedQp &qp = c.f.qp;
+  const int m = int(w.stops.size());
+  std::fill_n(w.pressed.begin(), m, 0.0);
+  if (!qp.solve(m, w.stop_A.data(), w.stop_a.data(), w.zero.data(), w.unlimited.data(), nullptr)) {
+    c.undecided = true;
+    return;
+  }
+  const std::vector<int> &set = qp.free.members();
+  for (std::size_t j = 0; j < set.size(); ++j) {
+    std::fill_n(w.impulses.begin(), set.size(), 0.0);
+    w.impulses[j] = 1.0;
+    qp.free.solve(w.impulses.data());
+    w.pressed[at(set[j])] = qp.x[at(set[j])] / w.impulses[j];
+  }
+}
+
+// closed stops: rows along their normals, which point away from the stops
+void find_closed_stops(Change &c, bool movable_only) {
+  ChangeWorkspace &w = c.w;
+  w.stops.clear();
+  for (int k = 0; k < c.n; ++k)
+    if (w.side[at(k)] != 0.0 && (c.f.movable[at(k)] || !movable_only))
+      w.stops.push_back(k);
+  for (std::size_t j = 0; j < w.stops.size(); ++j) {
+    const int k = w.stops[j];
+    w.stop_u[j] = -w.side[at(k)] * w.u[at(k)];
+    w.stop_a[j] = -w.side[at(k)] * w.free_accelerations[at(k)];
+    for (std::size_t l = 0; l < w.stops.size(); ++l)
+      w.stop_A[j * w.stops.size() + l] = w.side[at(k)] * w.side[at(w.stops[l])] * c.f.A[at(k * c.n + w.stops[l])];
+  }
+  find_pressing_accelerations(c);
+}
+
+// the impulses of (1)
+void find_impulses(Change &c) {
+  ChangeWorkspace &w = c.w;
+  const int m = int(w.stops.size());
+  const double flight = short_flight * c.f.position_tol, unlimited = std::numeric_limits<double>::infinity();
+  for (int j = 0; j < m; ++j) {
+    double &e = w.restitution[at(j)];
+    e = c.f.rows[at(w.stops[at(j)])].restitution;
+    if (w.stop_u[at(j)] >= -c.least || is_short(e * w.stop_u[at(j)], w.pressed[at(j)], flight))
+      e = 0.0;
+    w.stays[at(j)] = 0;
+  }
+  for (int round = 0; round <= m && !c.undecided; ++round) {
+    for (int j = 0; j < m; ++j) {
+      w.stop_b[at(j)] = (w.stays[at(j)] ? 1.0 : 1.0 + w.restitution[at(j)]) * w.stop_u[at(j)];
+      w.stop_lower[at(j)] = w.stays[at(j)] ? -unlimited : 0.0;
+    }
+    c.undecided = !c.f.qp.solve(m, w.stop_A.data(), w.stop_b.data(), w.stop_lower.data(), w.unlimited.data(), nullptr);
+    std::copy_n(c.f.qp.x.begin(), m, w.stop_x.begin());
+    bool more = false;
+    for (int j = 0; j < m; ++j) {
+      double away = w.stop_u[at(j)];
+      for (int k = 0; k < m; ++k)
+        away += w.stop_A[at(j * m + k)] * w.stop_x[at(k)];
+      if (!w.stays[at(j)] && away > c.least && is_short(away, w.pressed[at(j)], flight))
+        w.stays[at(j)] = more = true;
+    }
+    if (!more)
+      return;
+  }
+}
+
+// Stuck rows that the impact hardly moves are stopped, with the rows that stay on their stops.
+void rest_after_impact(Change &c) {
+  ChangeWorkspace &w = c.w;
+  const FrictionRun &f = c.f;
+  read_motion(c);
+  c.undecided = c.undecided || !evaluate_loads(c);
+  set_limits(c);
+  w.chosen.clear();
+  bool some = false;
+  for (int k = 0; k < c.n; ++k) {
+    const bool candidate = f.movable[at(k)] && w.before.stuck[at(k)] && f.rows[at(k)].friction >= 0;
+    const double brake = candidate ? w.friction[at(k)] * f.A[at(k * c.n + k)] : 0.0;
+    const bool hardly = candidate && w.speed[at(k)] * w.speed[at(k)] < 2.0 * barely * f.position_tol * brake;
+    w.at_rest[at(k)] = hardly;
+    some = some || hardly;
+    if (hardly || (f.movable[at(k)] && w.side[at(k)] != 0.0 && std::fabs(w.u[at(k)]) <= c.least))
+      w.chosen.push_back(k);
+  }
+  if (some) {
+    stop_rows(c, w.chosen);
+    read_motion(c);
+  }
+  for (int k = 0; k < c.n; ++k)
+    w.at_rest[at(k)] = f.movable[at(k)] && (w.at_rest[at(k)] || w.speed[at(k)] <= c.rest_tol(k));
+}
+
+// the response of closed stops, and of stuck rows
+void respond_at_stops(Change &c) {
+  ChangeWorkspace &w = c.w;
+  w.others.clear();
+  for (int k = 0; k < c.n; ++k)
+    if (w.side[at(k)] != 0.0 || w.before.stuck[at(k)])
+      w.others.push_back(k);
+  find_response(c, c.f.prescribed[1], w.others);
+}
+
+} // namespace
+
+void apply_impact(Change &c) {
+  ChangeWorkspace &w = c.w;
+  respond_at_stops(c);
+  evaluate_free_accelerations(c);
+  if (c.stopped())
+    return;
+  find_closed_stops(c, false);
+  find_impulses(c);
+  if (c.stopped())
+    return;
+  for (std::size_t j = 0; j < w.stops.size(); ++j) {
+    const int k = w.stops[j];
+    for (int dof = 0; dof < c.i.m.nv; ++dof)
+      c.v()[dof] += -w.side[at(k)] * w.stop_x[j] * c.f.D[at(k * c.i.m.nv + dof)];
+    if (w.stop_u[j] < -c.least)
+      c.log.impacts.push_back({k, std::int32_t(w.side[at(k)]), -w.stop_u[j]});
+  }
+  c.log.velocities_jumped = true;
+  rest_after_impact(c);
+}
+
+void stop_short_flights(Change &c) {
+  ChangeWorkspace &w = c.w;
+  respond_at_stops(c);
+  evaluate_free_accelerations(c);
+  if (c.stopped())
+    return;
+  find_closed_stops(c, true);
+  w.chosen.clear();
+  for (std::size_t j = 0; j < w.stops.size(); ++j)
+    if (w.stop_u[j] > 0.0 && is_short(w.stop_u[j], w.pressed[j], short_flight * c.f.position_tol)) {
+      w.chosen.push_back(w.stops[j]);
+      w.at_rest[at(w.stops[j])] = 1;
+    }
+  if (!w.chosen.empty())
+    stop_rows(c, w.chosen);
+}
+
+} // namespace dalembert::DALEMBERT_ISA
