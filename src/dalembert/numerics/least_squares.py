@@ -10,7 +10,8 @@ unknowns as you like. Its step is the shortest one in a weighted metric,
     minimise |x|^2 + |J W x + r|^2 / mu,     step W x                                                              (2)
 
 by singular values, or sparse for large problems: mu = 0 is the Gauss-Newton step of minimum norm. Convergence is
-quadratic also with redundant rows, because they are consistent where r vanishes.
+quadratic also with redundant rows, because they are consistent where r vanishes. `descend_together` takes these steps
+for many starts at once, while mu = 0 suffices.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from typing import Protocol
 import numpy as np
 
 from ..arrays import Array, BoolArray, IndexArray
-from .rank import STEP_RANK_TOL, truncated_svd
+from .rank import STEP_RANK_TOL, pseudo_inverse, truncated_svd
 
 __all__ = [
+    "CommonDescent",
     "Descent",
     "LeastSquaresProblem",
     "VectorProblem",
     "descend",
+    "descend_together",
     "levenberg_marquardt",
     "shortest_step",
     "solve_small_systems",
@@ -271,6 +274,69 @@ def descend(
         elif gained > 0.75 * hoped:
             mu = 0.0 if mu < 1e-3 * size * size else 0.1 * mu
     return Descent(q, history, count, stationary)
+
+
+@dataclass(frozen=True, eq=False)
+class CommonDescent:
+    """Result of `descend_together`.
+
+    Attributes
+    ----------
+    q : (B, nq)
+    worst : (B,)
+        Largest scaled residuals at q.
+    closed : (B,) bool
+        Where every step was a full one and the residual is at most the tolerance.
+    """
+
+    q: Array
+    worst: Array
+    closed: BoolArray
+
+
+def descend_together(
+    problem: LeastSquaresProblem,
+    q: Array,
+    free: BoolArray,
+    *,
+    tolerance: float,
+    floor: float = 0.0,
+    max_iterations: int = 100,
+) -> CommonDescent:
+    """Reduce |r| from points q (B, nq) by steps (2) with mu = 0 and W = 1: those of `descend`, as long as they succeed.
+
+    A point whose step reduces |r| by too little for `descend` to accept it, or to go on, is given up.
+
+    Parameters
+    ----------
+    free : (nv,) bool
+        Unknowns that may change.
+    tolerance, floor : float
+        As in `descend`.
+    """
+    q, r = q.copy(), problem.residual(q)
+    worst = np.abs(r).max(axis=1, initial=0.0)
+    going, failed = worst > floor, np.zeros(len(q), dtype=bool)
+    for _ in range(max_iterations):
+        if not going.any():
+            break
+        last = worst <= tolerance  # one step past the tolerance
+        J = problem.jacobian(q)[:, :, free]
+        x = -np.einsum("bvr,br->bv", pseudo_inverse(J, STEP_RANK_TOL, 0.0), r)
+        x /= np.maximum(1.0, np.abs(x).max(axis=1, initial=0.0))[:, None]
+        step = np.zeros((len(q), problem.nv))
+        step[:, free] = x
+        trial = problem.retract(q, step)
+        r_trial = problem.residual(trial)
+        norm = np.linalg.norm(r, axis=1)
+        gained = norm - np.linalg.norm(r_trial, axis=1)
+        hoped = norm - np.linalg.norm(r + np.einsum("brv,bv->br", J, x), axis=1)
+        accepted = going & np.where(last, gained > 0.0, gained > 1e-3 * hoped)
+        failed |= going & ~last & ~(accepted & (gained > 1e-10 * norm))
+        q[accepted], r[accepted] = trial[accepted], r_trial[accepted]
+        worst = np.abs(r).max(axis=1, initial=0.0)
+        going &= ~last & ~failed & (worst > floor)
+    return CommonDescent(q, worst, ~failed & (worst <= tolerance))
 
 
 def shortest_step(J: Array, r: Array) -> tuple[Callable[[float], Array], float, float]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...arrays import Array, BoolArray, IndexArray
+from ...closure.starts.named_start_values import named_count
 from ...model import Conditions, Model, State
 from ...model.conditions import checked_parameter, followed, parameter_place
 from ...model.variants import check_numbers
@@ -24,10 +25,12 @@ from ..events.discontinuity_times import discontinuity_sources, discontinuity_ti
 from ..options import Options
 from ..start import rows_of, start_states
 from .shared_starts import shared_starts
+from .varied_starts import varied_starts, varies_marker_positions
 
 __all__ = ["BatchGroup", "EnsembleGroups"]
 
 
+MAX_KEPT_CONDITIONS = 1024  # with a model of about 20 kB each
 START_INDEPENDENT_GROUPS = ("gravity", "named")  # no start depends on these; named ones act through others
 INERTIA_GROUPS = ("body", "modes")  # weights of the projection of start velocities
 GEOMETRY_GROUPS = ("marker", "coupling", "constraint", "program")  # loop closure depends on these
@@ -73,6 +76,7 @@ class EnsembleGroups:
         self, conditions: Conditions, count: int, numbers: Array | None, sequences: Array | None = None
     ) -> None:
         self.conditions, self.count, self.numbers, self.sequences = conditions, count, numbers, sequences
+        self._made: dict[int, Conditions] = {}  # of runs without functions of the user, which have a memory
 
     @classmethod
     def of(cls, conditions: Conditions, given: Mapping[str, ArrayLike] | None, count: int) -> EnsembleGroups:
@@ -81,6 +85,14 @@ class EnsembleGroups:
 
     def __getitem__(self, run: int) -> Conditions:
         """The conditions of one run."""
+        if run in self._made:
+            return self._made[run]
+        made = self._conditions_of(run)
+        if made.callback is None and made.history is None and len(self._made) < MAX_KEPT_CONDITIONS:
+            self._made[run] = made
+        return made
+
+    def _conditions_of(self, run: int) -> Conditions:
         changes: dict[str, Any] = {} if self.numbers is None else {"parameters": self.numbers[run]}
         if self.sequences is not None and self.conditions.sequence is not None:
             changes["sequence"] = self.conditions.sequence.with_values(self.sequences[run])
@@ -145,8 +157,41 @@ class EnsembleGroups:
             shared = shared_starts(self[0].model, own, state, t, limits, lambda run: self[run].model)
             if shared is not None:
                 return shared
+        if not isinstance(state, State) and model.nc and varies_marker_positions(model, own):
+            return self._varied_starts(state, t, limits)
+        return self._separate_starts(state, t, limits, own[:, ~_columns(model, without)])
+
+    def _varied_starts(
+        self, state: Mapping[str, Any] | None, t: float, limits: bool
+    ) -> tuple[Array, Array, Array, list[str]]:
+        """Return the start states of runs that differ in positions of markers, closed together where possible."""
+        assert self.numbers is not None
+        own, model = self.numbers[:, self.conditions.model.n_element_parameters :], self.conditions.model
+        models = [self[run].model for run in range(self.count)]
+        common = [k for k, each in enumerate(models) if not each.is_recompiled]
+        several = state is not None and named_count(model, state) is not None
+        found = None if several or not common else varied_starts([models[k] for k in common], state, t, limits)
+        every = own[:, ~_columns(model, START_INDEPENDENT_GROUPS)]
+        if found is None:
+            return self._separate_starts(state, t, limits, every)
+        shapes = (self.count, model.nq), (self.count, model.nv), (self.count, model.nx)
+        q, v, x = (np.zeros(shape) for shape in shapes)
+        *parts, good, notes = found
+        for whole, part in zip((q, v, x), parts, strict=True):
+            whole[common] = part
+        for run in np.setdiff1d(np.arange(self.count), np.array(common)[good]).tolist():
+            *begin, start_notes = start_states(models[run], state, t, 1, limits=limits, runs=np.array([run]))
+            q[run], v[run], x[run] = (part[0] for part in begin)
+            notes += [note for note in start_notes if note not in notes]
+        return q, v, x, notes
+
+    def _separate_starts(
+        self, state: State | Mapping[str, Any] | None, t: float, limits: bool, own: Array
+    ) -> tuple[Array, Array, Array, list[str]]:
+        """Return the start states of all runs, found once for runs with equal model parameters (count, n)."""
+        model = self.conditions.model
         found, notes = [], []
-        groups = _equal_rows(own[:, ~_columns(model, without)])
+        groups = _equal_rows(own)
         for rows in groups:
             own_state = _state_rows(model, state, rows, self.count)
             *begin, start_notes = start_states(self[rows[0]].model, own_state, t, len(rows), limits=limits, runs=rows)
