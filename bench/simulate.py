@@ -30,6 +30,7 @@ import dalembert as da
 OURS = "dalembert"
 LEVELS = (1e-3, 1e-5, 1e-7, 1e-9)
 EASY = 1e-3  # what a peer has to reach while we reach the target
+TOLERANCES = (1e-2, 3e-3, 1e-3, 3e-4, *(10.0**-digits for digits in range(4, 13)))  # of ours
 SHORT = 0.05  # s; runs of at most this time take part in every round
 EASY_ENERGY, TARGET_ENERGY = 0.1, 1e-9  # J
 
@@ -54,8 +55,8 @@ class Ours:
 
     def motions(self, problem: Problem) -> Iterator[Motion]:
         """Return runs from coarse to fine."""
-        for digits in range(4, 13):
-            yield _our_motion(problem, 10.0**-digits)
+        for rtol in TOLERANCES:
+            yield _our_motion(problem, rtol)
 
 
 class OurCore:
@@ -65,8 +66,8 @@ class OurCore:
 
     def motions(self, problem: Problem) -> Iterator[Motion]:
         """Return runs from coarse to fine."""
-        for digits in range(4, 13):
-            yield _core_motion(problem, 10.0**-digits)
+        for rtol in TOLERANCES:
+            yield _core_motion(problem, rtol)
 
 
 def _our_motion(problem: Problem, rtol: float) -> Motion:
