@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
+#include <utility>
 
 namespace dalembert::bind {
 
@@ -198,31 +199,84 @@ nb::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows) {
   return found;
 }
 
-nb::list take_changes(FrictionRun &f) {
-  nb::list changes;
-  for (const FrictionChange &change : f.changes) {
-    nb::dict found;
-    found["t"] = change.t;
-    found["velocities_jumped"] = change.velocities_jumped;
-    found["before"] = array_of(change.before), found["after"] = array_of(change.after);
-    found["sign"] = array_of(change.modes.sign), found["side"] = array_of(change.modes.side);
-    found["stuck"] = array_of(change.modes.stuck), found["immobile"] = array_of(change.modes.immobile);
-    found["locked"] = array_of(change.modes.locked);
-    found["dependent"] = array_of(change.holding.dependent);
-    found["unbounded_below"] = array_of(change.holding.unbounded_below);
-    found["unbounded_above"] = array_of(change.holding.unbounded_above);
-    found["coupling"] = array_of(change.holding.coupling), found["scale"] = array_of(change.holding.scale);
-    found["holding_group"] = array_of(change.holding.group);
-    nb::list impacts;
-    for (const StopImpact &impact : change.impacts)
-      impacts.append(nb::make_tuple(impact.row, impact.side, impact.speed));
-    found["impacts"] = impacts;
-    found["unloaded"] = array_of(change.unloaded);
-    found["hold"] = nb::make_tuple(change.hold.rows, change.hold.changes, change.hold.time);
-    changes.append(found);
+namespace {
+
+using Changes = std::vector<FrictionChange>;
+
+// One number of each row of each change, (changes, rows); marks are bytes.
+template <class S, class Part> nb::object by_rows(const Changes &changes, std::size_t rows, Part &&part) {
+  const nb::object array =
+      new_array({npy_intp(changes.size()), npy_intp(rows)}, sizeof(S) == 1 ? NPY_BOOL : NPY_DOUBLE);
+  S *out = data_of<S>(array);
+  for (const FrictionChange &change : changes)
+    out = std::copy_n(part(change).begin(), rows, out);
+  return array;
+}
+
+// Numbers of all changes one after the other, and how many each change has.
+template <class Part> nb::tuple in_parts(const Changes &changes, Part &&part) {
+  std::vector<double> counts, numbers;
+  for (const FrictionChange &change : changes) {
+    counts.push_back(double(part(change).size()));
+    numbers.insert(numbers.end(), part(change).begin(), part(change).end());
   }
-  f.changes.clear();
-  return changes;
+  return nb::make_tuple(array_of(numbers), array_of(counts));
+}
+
+// Impacts of all changes, (impacts, 4): number of the change, row, side, speed.
+nb::object impacts_of(const Changes &changes) {
+  std::vector<double> numbers;
+  for (std::size_t k = 0; k < changes.size(); ++k)
+    for (const StopImpact &impact : changes[k].impacts)
+      numbers.insert(numbers.end(), {double(k), double(impact.row), double(impact.side), impact.speed});
+  return doubles(numbers.data(), {npy_intp(numbers.size() / 4), 4});
+}
+
+} // namespace
+
+nb::object take_changes(FrictionRun &f) {
+  const Changes changes = std::exchange(f.changes, {});
+  if (changes.empty())
+    return nb::none();
+  const std::size_t rows = f.rows.size(), size = changes.front().after.size();
+  const HoldingLimits &holding = changes.back().holding;
+  const auto scalars = [&](auto &&part) {
+    std::vector<double> numbers;
+    for (const FrictionChange &change : changes)
+      numbers.push_back(double(part(change)));
+    return array_of(numbers);
+  };
+  nb::dict found;
+  found["t"] = scalars([](const FrictionChange &c) { return c.t; });
+  found["velocities_jumped"] = scalars([](const FrictionChange &c) { return c.velocities_jumped; });
+  found["before"] = by_rows<double>(
+      changes, size, [](const FrictionChange &c) -> auto & { return c.before; });
+  found["after"] = by_rows<double>(
+      changes, size, [](const FrictionChange &c) -> auto & { return c.after; });
+  found["sign"] = by_rows<double>(
+      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.sign; });
+  found["side"] = by_rows<double>(
+      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.side; });
+  found["stuck"] = by_rows<unsigned char>(
+      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.stuck; });
+  found["immobile"] = by_rows<unsigned char>(
+      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.immobile; });
+  found["locked"] = in_parts(
+      changes, [](const FrictionChange &c) -> auto & { return c.modes.locked; });
+  found["unloaded"] = in_parts(
+      changes, [](const FrictionChange &c) -> auto & { return c.unloaded; });
+  found["impacts"] = impacts_of(changes);
+  found["dependent"] = array_of(holding.dependent);
+  found["unbounded_below"] = array_of(holding.unbounded_below);
+  found["unbounded_above"] = array_of(holding.unbounded_above);
+  found["coupling"] = array_of(holding.coupling), found["scale"] = array_of(holding.scale);
+  found["holding_group"] = array_of(holding.group);
+  nb::list holds;
+  for (std::size_t k = 0; k < changes.size(); ++k)
+    if (const HoldNote &hold = changes[k].hold; !hold.rows.empty())
+      holds.append(nb::make_tuple(k, hold.rows, hold.changes, hold.time));
+  found["holds"] = holds;
+  return found;
 }
 
 } // namespace dalembert::bind

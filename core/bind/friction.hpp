@@ -15,9 +15,12 @@ namespace dalembert::bind {
 // stuck rows in its conditions.
 void fill_friction(const ModelData &m, const Run &run, const nanobind::dict &given, FrictionRun &friction);
 
-// the changes since the last call, each a dict of arrays by the same names, with `t`, `velocities_jumped`, `impacts`
-// (k, 3) of row, side, speed, `unloaded`, and `hold`: rows, changes without progress, time in s
-nanobind::list take_changes(FrictionRun &friction);
+// The k changes since the last call as arrays by name; none if there are none. `t`, `velocities_jumped` (k,), states
+// `before` and `after` (k, nq + nv + nx), modes `sign`, `side`, `stuck`, `immobile` (k, n), `locked` and `unloaded`: rows of
+// all changes and their number in each, `impacts` (j, 4) of change, row, side, speed; limits of the holding efforts after
+// the last change: `dependent`, `unbounded_below`, `unbounded_above`, `coupling`, `scale`, `holding_group`; `holds`: a list
+// of change, rows held, changes without progress, time in s.
+nanobind::object take_changes(FrictionRun &friction);
 
 // Modes of many runs, which are cleared: `times` (changes,), `signs` and `codes` (changes, rows), see friction/mode_log.hpp, and
 // `offsets` (runs + 1,) of the changes of each run; `impacts` (k, 5) of run, t, row, side, speed; `unloaded` (k, 2) of

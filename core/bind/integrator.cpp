@@ -376,7 +376,7 @@ public:
     run.friction = friction.get();
     model->integrators->prepare_friction(model->data, run, memory.data);
   }
-  nb::list take_changes() { return friction ? bind::take_changes(*friction) : nb::list(); }
+  nb::object take_changes() { return friction ? bind::take_changes(*friction) : nb::none(); }
   nb::object friction_progress() { return friction ? nb::object(bind::friction_progress(*friction)) : nb::none(); }
   // why modes could not be determined at the last change
   nb::object friction_failure() { return friction ? nb::object(bind::friction_failure(*friction)) : nb::none(); }

@@ -53,7 +53,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         ``"finished"``, ``"event"``, ``"interrupted"`` or ``"failed"``.
     message : str
         Reason of the end, if not as planned.
-    events : sequence of EventRecord
+    events : sequence of EventRecord, or a function that gives them
     dense : callable
         From times (k,) to q (k, nq), v (k, nv), x (k, nx) between the stored states. If left out, states between are
         interpolated by polynomials through positions, velocities and accelerations.
@@ -102,7 +102,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         stats: Stats | None = None,
         status: str = "finished",
         message: str = "",
-        events: Iterable[EventRecord] = (),
+        events: Iterable[EventRecord] | Callable[[], list[EventRecord]] = (),
         dense: Dense | None = None,
         conditions: Periods | None = None,
         labels: Labels | None = None,
@@ -133,7 +133,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             raise ModelError("result", "status", status, f"use one of {', '.join(map(repr, _STATUS))}")
         self.stats = Stats() if stats is None else stats
         self.status, self.message = status, message
-        self.events = list(events)
+        self._events = events if callable(events) else list(events)
         self.dense = dense
         self._step_times, self._discontinuity_times = step_times, discontinuity_times
         self.prescribed = prescribed
@@ -178,6 +178,11 @@ class Result(ResultDisplay, ResultExport, Answer):
         if self._labels is not None:
             return self._labels
         return Labels.of(self.require_model())
+
+    @cached_property
+    def events(self) -> list[EventRecord]:
+        """Events that occurred, in order."""
+        return self._events() if callable(self._events) else self._events
 
     @cached_property
     def step_times(self) -> Array:
@@ -227,7 +232,7 @@ class Result(ResultDisplay, ResultExport, Answer):
             q,
             v,
             x,
-            events=self.events,
+            events=self._events,
             dense=self.dense or self._states,
             conditions=self.conditions,
             labels=self._labels,

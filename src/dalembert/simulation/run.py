@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from .. import _core
 from ..arrays import Array
 from ..model import Conditions, Model, SampledControl, State
-from ..result import EventRecord
 from .branch_log import BranchLog
 from .delay_history import record_step
 from .diagnostics.compound_branches import CompoundBranches
@@ -24,6 +23,7 @@ from .diagnostics.stagnation import StagnationMonitor
 from .events.control_sampling import ControlSampler
 from .events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from .events.event_handling import EventHandler
+from .events.event_log import EventLog
 from .events.events import EventContext
 from .events.velocity_jumps import velocities_after_jump
 from .failure import make_error
@@ -72,7 +72,7 @@ class Run:
     event_handler : EventHandler
     friction_changes : FrictionChanges or None
         Changes of friction and stops.
-    events : list of EventRecord
+    events : EventLog
     notes : list of str
     counts : (8,)
         Statistics of earlier integrators; see `total_counts`.
@@ -99,7 +99,7 @@ class Run:
         self.integrator = self.options.integrator(self.conditions)
         self.stream: Stream | None = None
         self.resumed_request: dict[str, Any] | None = None  # record of the request of the run that this one resumes
-        self.events: list[EventRecord] = []
+        self.events = EventLog()
         self.notes: list[str] = []
         self.counts = np.zeros(8, dtype=np.int64)
         self.missed: tuple[float, int] | None = None

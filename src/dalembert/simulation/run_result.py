@@ -58,7 +58,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         stats=stats,
         status=status,
         message=message,
-        events=run.events,
+        events=run.events.copy().records,
         dense=trajectory.dense,
         conditions=trajectory.periods() if trajectory.changed else None,
         step_times=trajectory.step_times,

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, IndexArray
 from ..errors import IntegrationError
-from ..model import Conditions
+from ..model import Conditions, Model
 from ..result import Periods
 from .branch_log import BranchLog
 from .options import Options
@@ -75,22 +75,68 @@ class Records:
         return self.parts[0]
 
 
-@dataclass
-class Segment:
-    """A part of a run with the same conditions and method."""
+class ConditionsSource(Protocol):
+    """Conditions that are made when they are read."""
 
-    begin: float
-    options: Options
-    conditions: Conditions
-    discontinuity_times: Array  # s: discontinuity times, at which steps ended
-    usual_min_pivot: float = 0.0  # of the loops, from the integrator
-    spare: list[_core.Integrator] = field(default_factory=list, repr=False)  # integrators for dense output
+    @property
+    def model(self) -> Model:
+        """The model of the conditions."""
+
+    def __call__(self) -> Conditions: ...
+
+
+class Segment:
+    """A part of a run with the same conditions and method.
+
+    Parameters
+    ----------
+    begin : float, s
+    options : Options
+    conditions : Conditions or ConditionsSource
+    discontinuity_times : (n,) s
+        Discontinuity times, at which steps ended.
+    usual_min_pivot : float
+        Of the loops, from the integrator.
+    """
+
+    __slots__ = ("_conditions", "begin", "discontinuity_times", "options", "spare", "usual_min_pivot")
+
+    def __init__(
+        self,
+        begin: float,
+        options: Options,
+        conditions: Conditions | ConditionsSource,
+        discontinuity_times: Array,
+        usual_min_pivot: float = 0.0,
+    ) -> None:
+        self.begin, self.options, self._conditions = begin, options, conditions
+        self.discontinuity_times, self.usual_min_pivot = discontinuity_times, usual_min_pivot
+        self.spare: list[_core.Integrator] | None = None  # integrators for dense output
+
+    @property
+    def conditions(self) -> Conditions:
+        """Conditions of the segment."""
+        if not isinstance(self._conditions, Conditions):
+            self._conditions = self._conditions()
+        return self._conditions
+
+    @conditions.setter
+    def conditions(self, conditions: Conditions) -> None:
+        self._conditions = conditions
+
+    @property
+    def model(self) -> Model:
+        """The model of the conditions."""
+        return self._conditions.model
 
     @contextmanager
     def stepper(self, branch_log: BranchLog | None = None) -> Iterator[_core.Integrator]:
         """Provide an integrator that repeats steps of the segment; several threads may do so at once."""
+        if self.spare is None:
+            self.spare = []
+        spare = self.spare
         try:
-            stepper = self.spare.pop()
+            stepper = spare.pop()
         except IndexError:
             stepper = replace(self.options, detect_stiffness=False).integrator(self.conditions)
         stepper.set_discontinuities(self.discontinuity_times)
@@ -100,10 +146,44 @@ class Segment:
         try:
             yield stepper
         finally:
-            self.spare.append(stepper)
+            spare.append(stepper)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "spare": []}
+    def since(self, begin: float) -> Segment:
+        """Return the segment with another beginning, s."""
+        return Segment(begin, self.options, self._conditions, self.discontinuity_times, self.usual_min_pivot)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Segment, (self.begin, self.options, self.conditions, self.discontinuity_times, self.usual_min_pivot)
+
+
+class SegmentPeriods(Periods):
+    """Periods of the segments of a run; their conditions are made when they are read.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.segments = list(segments)
+        self.begins = [segment.begin for segment in self.segments]
+
+    @property
+    def conditions(self) -> list[Conditions]:  # type: ignore[override]
+        """Conditions of all periods."""
+        return [segment.conditions for segment in self.segments]
+
+    @property
+    def models(self) -> list[Model]:
+        """Models of all periods."""
+        return [segment.model for segment in self.segments]
+
+    def period(self, k: int) -> Conditions:
+        """Return the conditions of a period."""
+        return self.segments[k].conditions
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Periods, (self.begins, self.conditions)
 
 
 @dataclass
@@ -189,11 +269,11 @@ class Trajectory:
         near = self.segments[first : max(last, first + 1)]
         if len(near) == 1:
             return [(np.arange(len(t)), near[0].conditions)]
-        return Periods([s.begin for s in near], [s.conditions for s in near])(t)
+        return SegmentPeriods(near)(t)
 
     def periods(self) -> Periods:
         """Return the periods of equal conditions."""
-        return Periods([s.begin for s in self.segments], [s.conditions for s in self.segments])
+        return SegmentPeriods(self.segments)
 
     @property
     def changed(self) -> bool:

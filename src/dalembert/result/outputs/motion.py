@@ -39,18 +39,26 @@ class Periods:
     @property
     def model(self) -> Model | None:
         """The model with the parameter values of all conditions; None if they change."""
-        first = self.conditions[0].model
+        first, *others = self.models
         same = all(
-            c.model is first or np.array_equal(c.model.mapped_parameters, first.mapped_parameters)
-            for c in self.conditions
+            other is first or np.array_equal(other.mapped_parameters, first.mapped_parameters) for other in others
         )
         return first if same else None
+
+    @property
+    def models(self) -> list[Model]:
+        """Models of all periods."""
+        return [conditions.model for conditions in self.conditions]
+
+    def period(self, k: int) -> Conditions:
+        """Return the conditions of a period."""
+        return self.conditions[k]
 
     def __call__(self, t: Array) -> list[tuple[IndexArray, Conditions]]:
         before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to the period before it
         early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
         place = np.clip(np.where(before, early, late) - 1, 0, None)
-        return [(np.flatnonzero(place == k), self.conditions[k]) for k in np.unique(place)]
+        return [(np.flatnonzero(place == k), self.period(k)) for k in np.unique(place).tolist()]
 
 
 def single_period(conditions: Conditions) -> Periods:

@@ -91,7 +91,7 @@ def set_notes(stats: Stats, run: Run, states: tuple[Array, Array, Array, Array],
         After Ctrl-C no control is called again, as it may be slow.
     """
     find = _notes_finder(run, states, interrupted=interrupted)
-    if run.model.flexible_names or any(_may_change(segment.conditions) for segment in run.segments):
+    if run.model.flexible_names or _may_change(run.conditions):
         stats.notes = find()
     else:
         stats.find_notes_later(find)
@@ -107,7 +107,7 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
     model, begin = run.model, list(run.notes)
     if run.friction is not None:
         begin += run.friction.notes()
-    segments = [segment.conditions for segment in run.segments]
+    segments = list(run.segments)
     jumps = jump_notes(run.event_handler.functions.events, run.events) if run.request.drive_jumps else []
     conditions, options, conditions_at = run.conditions, run.options, run.trajectory.conditions
     recorded = run.records.arrays()
@@ -115,9 +115,10 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
 
     def find() -> list[str]:
         notes = list(begin)
-        if has_checked_parts(model) or any(c.callback is not None for c in segments):
+        if has_checked_parts(model) or conditions.callback is not None:  # all conditions of a run have it
             motion = Motion(model, *states, conditions=conditions_at)
-            notes += motion_notes(motion, segments, call_control=not interrupted)
+            by_segment = [segment.conditions for segment in segments]
+            notes += motion_notes(motion, by_segment, call_control=not interrupted)
         notes += jumps + small_motion_notes(conditions, options, *states[1:])
         notes += loop_notes(model, *recorded[:2]) if model.nc else []
         return notes + end

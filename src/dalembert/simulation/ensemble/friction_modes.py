@@ -20,7 +20,7 @@ from ..friction.core_friction import CoreFriction
 from ..friction.friction import FrictionState
 from ..friction.friction_changes import MAX_STEP_WHILE_STUCK
 from ..friction.load_limits import with_modes
-from ..friction.messages import Change, StopImpact, StopImpactLog, unloaded_stops
+from ..friction.messages import StopImpactLog, unloaded_stops
 from ..friction.modes import Modes
 from ..options import Options
 from .groups import BatchGroup, EnsembleGroups
@@ -182,8 +182,7 @@ class FrictionModes:
         rows = self.friction.rows
         logs: dict[int, StopImpactLog] = {}
         for run, t, row, side, speed in self.impacts[~np.isin(self.impacts[:, 0], list(self.repeated))].tolist():
-            change = Change(impacts=[StopImpact(int(row), int(side), speed)])
-            logs.setdefault(int(run), StopImpactLog()).add(change, t)
+            logs.setdefault(int(run), StopImpactLog()).add(int(row), int(side), speed, t)
         found = [(run, note) for run, log in logs.items() for note in log.notes(rows)]
         found += [(run, note) for run, result in self.repeated.items() for note in result.stats.notes]
         for run in sorted(set(self.unloaded[:, 0].astype(int).tolist()) - self.repeated.keys()):

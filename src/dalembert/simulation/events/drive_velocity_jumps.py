@@ -6,6 +6,7 @@ stops just before such a time, and continues just after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -203,7 +204,7 @@ def _clock(state: State) -> float:
     return float(state.t)
 
 
-def jump_notes(events: list[Event], records: list[EventRecord]) -> list[str]:
+def jump_notes(events: list[Event], records: Iterable[EventRecord]) -> list[str]:
     """Return notes on the velocity jumps of a run."""
     names = {event.name for event in events if isinstance(event, JumpEvent)}
     return [

@@ -136,8 +136,9 @@ class EventHandler:
     def handle(self, run: Run, rows: Rows) -> bool:
         """Locate events in new steps and apply the first that may change the run; return whether it ends the run."""
         self.restarted = False
-        changes = [] if run.core_friction is None else run.integrator.take_changes()
-        t, q, v, x = (part[: len(part) - len(changes)] for part in rows[:4])  # without the state after a change
+        changes = None if run.core_friction is None else run.integrator.take_changes()
+        count = len(rows[0]) - (0 if changes is None else len(changes["t"]))  # without the state after a change
+        t, q, v, x = (part[:count] for part in rows[:4])
         if not len(t):
             self._record_core_changes(run, changes, rows)
             return False
@@ -162,9 +163,9 @@ class EventHandler:
         self._record_core_changes(run, changes, rows)
         return False
 
-    def _record_core_changes(self, run: Run, changes: list[dict[str, Any]], rows: Rows) -> None:
+    def _record_core_changes(self, run: Run, changes: dict[str, Any] | None, rows: Rows) -> None:
         """Record the last change of friction of the core, if any, and the state after it."""
-        if changes:
+        if changes is not None:
             assert run.friction_changes is not None
             run.records.extend(*(part[-1:] for part in rows[:4]))
             run.friction_changes.record_core_changes(run, changes)

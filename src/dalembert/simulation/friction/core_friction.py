@@ -7,20 +7,18 @@ load so strongly that accelerations may not be unique. `FrictionState` determine
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, IndexArray
-from ...model import Conditions, State
+from ...arrays import IndexArray
+from ...model import Conditions
+from .core_changes import CoreChanges, ModeConditions
 from .friction import FrictionState
 from .holding_margin import HoldingLimits
-from .load_limits import with_modes
-from .messages import Change, StopImpact, describe_change
 from .modes import Modes
 
-__all__ = ["CoreChange", "CoreFriction", "is_decided_in_core"]
+__all__ = ["CoreFriction", "is_decided_in_core"]
 
 SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 
@@ -28,17 +26,6 @@ SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
 def is_decided_in_core(friction: FrictionState) -> bool:
     """Return whether the core determines changes of the present modes."""
     return not any(kind in ("integer", "sign") for _, kind in friction.model.switching_functions)
-
-
-@dataclass(frozen=True)
-class CoreChange:
-    """A change of modes made by the core, with the states before and after it, and the conditions after it."""
-
-    t: float
-    before: State
-    after: State
-    conditions: Conditions
-    change: Change
 
 
 class CoreFriction:
@@ -55,6 +42,7 @@ class CoreFriction:
     def __init__(self, friction: FrictionState, conditions: Conditions) -> None:
         self.friction = friction
         self.movable, self.base = friction.movable(conditions), friction.without_locks(conditions)
+        self._mode_conditions = ModeConditions(friction.rows, self.base, self.movable, friction.rest_tol)
 
     def table(
         self,
@@ -126,30 +114,25 @@ class CoreFriction:
             "pauses": pauses,
         }
 
-    def take(self, found: dict[str, Any]) -> CoreChange:
-        """Set the modes after a change of `Integrator.take_changes`, and return the change."""
+    def take(self, found: dict[str, Any], chosen: slice) -> CoreChanges:
+        """Return some of the changes of `Integrator.take_changes`, with their notes added to those of friction."""
         friction = self.friction
-        rows, before = friction.rows, friction.modes
-        modes = Modes(
-            found["sign"],
-            found["stuck"].astype(bool),
-            found["locked"].astype(int).tolist(),
-            found["side"],
-            found["immobile"].astype(bool),
-        )
-        change = Change(
-            impacts=[StopImpact(*impact) for impact in found["impacts"]],
-            velocities_jumped=found["velocities_jumped"],
-        )
-        holding = _holding_limits(modes, found) if modes.locked else None
-        friction.modes, friction.holding = modes, holding
-        describe_change(rows, before, modes, change, self.movable)
-        friction.note_unloaded([rows.names[int(k)] for k in found["unloaded"]])
-        held, count, time = found["hold"]
-        friction.note_hold(found["t"], held, count, time)
-        conditions = with_modes(rows, self.base, modes, self.movable, friction.rest_tol)
-        state_before, state_after = (self._state(found["t"], found[which]) for which in ("before", "after"))
-        return CoreChange(found["t"], state_before, state_after, conditions, change)
+        if self._mode_conditions.base is not self.base:
+            self._mode_conditions = ModeConditions(friction.rows, self.base, self.movable, friction.rest_tol)
+        changes = CoreChanges(self._mode_conditions, friction.modes, found, chosen)
+        for rows in changes.unloaded:
+            friction.note_unloaded([friction.rows.names[k] for k in rows])
+        for k, rows, count, time in changes.holds:
+            friction.note_hold(float(changes.t[k]), rows, count, time)
+        for change, row, side, speed in changes.impacts.tolist():
+            friction.impact_log.add(int(row), int(side), speed, float(changes.t[int(change)]))
+        return changes
+
+    def set_modes(self, changes: CoreChanges, found: dict[str, Any]) -> None:
+        """Set the modes after changes; limits are those after the last change found."""
+        modes = changes.modes(len(changes) - 1)
+        holding = _holding_limits(modes, found) if modes.locked and changes.reaches_last else None
+        self.friction.modes, self.friction.holding = modes, holding
 
     def take_progress(self, found: dict[str, Any]) -> None:
         """Set the progress of `Integrator.friction_progress`."""
@@ -159,11 +142,6 @@ class CoreFriction:
         friction.changed_rows = [np.flatnonzero(row).tolist() for row in marks]
         friction.held_rows = np.flatnonzero(found["held"]).tolist()
         friction.rest_tol_factor, friction.hold_time, friction.held_until, friction.next_review = found["hold"]
-
-    def _state(self, t: float, numbers: Array) -> State:
-        """Return a state from its coordinates, velocities and element states in a row."""
-        nq, nv = self.friction.model.nq, self.friction.model.nv
-        return State(q=numbers[:nq], v=numbers[nq : nq + nv], x=numbers[nq + nv :], t=t)
 
 
 def _holding_limits(modes: Modes, found: dict[str, Any]) -> HoldingLimits:

@@ -31,7 +31,7 @@ from .discontinuous_forces import jump_sizes
 from .holding_margin import HoldingLimits
 from .impacts import pressing_accelerations, stop_impulses
 from .load_limits import FrictionEvaluation, undetermined_friction
-from .messages import Change, StopImpact, StopImpactLog, describe_change, unloaded_stops
+from .messages import Change, StopImpact, StopImpactLog, change_texts, unloaded_stops
 from .modes import Modes
 from .rows import FrictionRows, Response
 from .stick_slip import StickSlipSolver
@@ -148,7 +148,7 @@ class FrictionState:
     @property
     def sticks(self) -> bool:
         """True if a row sticks, so that its holding effort must be sampled."""
-        return self.holding is not None
+        return bool(self.modes.locked)
 
     def movable(self, conditions: Conditions) -> BoolArray:
         """Return the rows (n,) that are neither driven nor locked by the user."""
@@ -263,7 +263,7 @@ class FrictionState:
         if solver.correction.any():
             now.q = self.model.integrate(now.q, solver.correction)
         self._stop_locked_rows(now)
-        describe_change(rows, before, self.modes, change, movable)
+        change.texts += change_texts(rows, before, self.modes, change.impacts, movable)
         self._check_progress(now.t, before, [impact.row for impact in change.impacts])
         return change
 

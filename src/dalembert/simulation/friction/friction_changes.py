@@ -12,6 +12,8 @@ from ..events.events import EventContext
 from ..events.velocity_jumps import energy_gain, work_of_drives
 from ..failure import make_error
 from ..options import Options
+from ..trajectory import Segment
+from .core_changes import ChangedConditions
 from .core_friction import CoreFriction, is_decided_in_core
 from .friction import FrictionState
 from .messages import Change
@@ -50,8 +52,9 @@ class FrictionChanges:
 
     def options(self, options: Options) -> Options:
         """Return options with the step limited while a row sticks."""
-        if not self.friction.sticks:
-            return options
+        return self._with_stuck_step(options) if self.friction.sticks else options
+
+    def _with_stuck_step(self, options: Options) -> Options:
         return replace(options, max_step=min(options.max_step, self.stuck_step))
 
     # ---- changes by the core
@@ -98,23 +101,26 @@ class FrictionChanges:
         return True
 
     def take_core_changes(self, run: Run) -> None:
-        """Record the changes that the core has made: events, conditions, segments."""
-        if self.core is not None:
-            self.record_core_changes(run, run.integrator.take_changes())
+        """Record the changes that the core has made."""
+        found = None if self.core is None else run.integrator.take_changes()
+        if found is not None:
+            self.record_core_changes(run, found)
 
-    def record_core_changes(self, run: Run, changes: list[dict[str, Any]]) -> None:
-        """Record changes of `Integrator.take_changes`."""
+    def record_core_changes(self, run: Run, found: dict[str, Any], chosen: slice = slice(None)) -> None:
+        """Record changes of `Integrator.take_changes`: events, segments, and the conditions after the last."""
         assert self.core is not None
-        if changes:
-            self.core.take_progress(run.integrator.friction_progress())
-        for found in changes:
-            made = self.core.take(found)
-            energy = (0.0, 0.0)
-            if made.change.velocities_jumped:
-                energy = self._impact_energy(run, made.before, made.conditions, made.after)
-            run.conditions = made.conditions
-            self.record(run, made.change, EventContext(made.conditions, made.after), *energy)
-            run.append_segment(made.t)
+        changes = self.core.take(found, chosen)
+        if not len(changes):
+            return
+        run.events.append_source(changes)
+        options = run.options, self._with_stuck_step(run.options)
+        run.segments.extend(
+            Segment(t, options[stuck], ChangedConditions(changes, k), run.discontinuity_times)
+            for k, (t, stuck) in enumerate(zip(changes.t.tolist(), changes.sticks, strict=True))
+        )
+        run.conditions = run.segments[-1].conditions
+        self.core.set_modes(changes, found)
+        self.core.take_progress(run.integrator.friction_progress())
 
     def decide(self, run: Run) -> None:
         """Determine a change that the core has located but cannot make, and restart."""
@@ -167,7 +173,8 @@ class FrictionChanges:
 
     def record(self, run: Run, change: Change, now: EventContext, energy: float = 0.0, lost: float = 0.0) -> None:
         """Record a change as events; the first has the energies, J."""
-        self.friction.impact_log.add(change, now.t)
+        for impact in change.impacts:
+            self.friction.impact_log.add(impact.row, impact.side, impact.speed, now.t)
         for text in change.texts:
             run.events.append(EventRecord(text, now.t, now.q, now.v, now.x, energy, dissipated=lost))
             energy = lost = 0.0

@@ -73,10 +73,14 @@ def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Ar
 
     `rest` (n,) is the rest tolerance, rad/s or m/s.
     """
+    return conditions.changed(parameters=_parameters_with_signs(rows, conditions, sign, rest))
+
+
+def _parameters_with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Array) -> Array:
     parameters = conditions.parameters.copy()
     given = np.where(rows.has_scalar_friction | (sign > 1.0), sign, ONSET_SPEED * rest * sign)
     parameters[rows.mode[rows.has_friction]] = given[rows.has_friction]
-    return conditions.changed(parameters=parameters)
+    return parameters
 
 
 def with_modes(rows: FrictionRows, base: Conditions, modes: Modes, movable: BoolArray, rest: Array) -> Conditions:
@@ -94,11 +98,11 @@ def with_modes(rows: FrictionRows, base: Conditions, modes: Modes, movable: Bool
     has_mode = movable.copy()
     for group in rows.vector_groups:
         has_mode[group] = movable[group].any()
-    conditions = with_signs(rows, base, np.where(has_mode, modes.sign, SIGN_MODE), rest)
+    parameters = _parameters_with_signs(rows, base, np.where(has_mode, modes.sign, SIGN_MODE), rest)
     places = {int(place) for place in rows.indices[modes.locked]}
     if not places and not modes.sliding_laws:
-        return conditions
-    return conditions.changed(locked=base.locked | places, **modes.law_conditions)
+        return base.changed(parameters=parameters)
+    return base.changed(parameters=parameters, locked=base.locked | places, **modes.law_conditions)
 
 
 def with_fixed_friction(rows: FrictionRows, conditions: Conditions, friction: Array) -> Conditions:

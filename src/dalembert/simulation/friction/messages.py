@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...arrays import BoolArray
 from .modes import Modes
 from .rows import FrictionRows
 
-__all__ = ["Change", "StopImpact", "StopImpactLog", "describe_change", "unloaded_stops"]
+__all__ = ["Change", "StopImpact", "StopImpactLog", "change_texts", "unloaded_stops"]
 
 
 @dataclass
@@ -31,33 +33,41 @@ class Change:
     velocities_jumped: bool = False
 
 
-def describe_change(
-    rows: FrictionRows, before: Modes, modes: Modes, change: Change, movable: BoolArray | None = None
-) -> None:
-    """Add the texts of changed modes to a change; rows that are driven or locked by the user (not `movable`) have none.
+def change_texts(
+    rows: FrictionRows,
+    before: Modes,
+    modes: Modes,
+    impacts: Sequence[StopImpact],
+    movable: BoolArray | None = None,
+) -> list[str]:
+    """Return the texts of impacts and of changed modes; rows driven or locked by the user (not `movable`) have none.
 
     Such a row has no mode: it ceases to stick, but it does not slip.
     """
-    for impact in change.impacts:
+    texts = []
+    for impact in impacts:
         which, limit = ("lower", rows.lower) if impact.side < 0 else ("upper", rows.upper)
         name, unit = rows.names[impact.row], rows.units[impact.row]
         speed = f"{impact.speed:.6g} {unit}/s"
-        change.texts.append(f"{name} reaches its {which} limit {limit[impact.row]:.6g} {unit} with {speed}")
+        texts.append(f"{name} reaches its {which} limit {limit[impact.row]:.6g} {unit} with {speed}")
     named = set()
-    for k, name in enumerate(rows.names):
-        if movable is not None and not movable[k]:
-            continue
-        if not rows.has_scalar_friction[k] and not modes.side[k] and not before.side[k]:  # one text for a vector group
+    scalar = rows.has_scalar_friction
+    reverses = scalar & (before.sign * modes.sign < 0)
+    chosen = (modes.stuck != before.stuck) | reverses | ~scalar
+    for k in np.flatnonzero(chosen if movable is None else chosen & movable).tolist():
+        name = rows.names[k]
+        if not scalar[k] and not modes.side[k] and not before.side[k]:  # one text for a vector group
             name = name.rpartition(".")[0]
             if name in named:
                 continue
             named.add(name)
         if modes.stuck[k] and not before.stuck[k]:
-            change.texts.append(f"{name} {'rests on its stop' if modes.side[k] else 'sticks'}")
+            texts.append(f"{name} {'rests on its stop' if modes.side[k] else 'sticks'}")
         elif before.stuck[k] and not modes.stuck[k]:
-            change.texts.append(f"{name} {'leaves its stop' if before.side[k] else 'slips'}")
-        elif rows.has_scalar_friction[k] and before.sign[k] * modes.sign[k] < 0:
-            change.texts.append(f"{name} reverses")
+            texts.append(f"{name} {'leaves its stop' if before.side[k] else 'slips'}")
+        elif reverses[k]:
+            texts.append(f"{name} reverses")
+    return texts
 
 
 def unloaded_stops(names: Sequence[str]) -> str:
@@ -71,11 +81,10 @@ class StopImpactLog:
     def __init__(self) -> None:
         self.entries: dict[tuple[int, int], tuple[float, float, int]] = {}
 
-    def add(self, change: Change, t: float) -> None:
-        """Add the impacts of a change."""
-        for impact in change.impacts:
-            first, most, count = self.entries.get((impact.row, impact.side), (t, 0.0, 0))
-            self.entries[impact.row, impact.side] = first, max(most, impact.speed), count + 1
+    def add(self, row: int, side: int, speed: float, t: float) -> None:
+        """Add an impact at a time t, s."""
+        first, most, count = self.entries.get((row, side), (t, 0.0, 0))
+        self.entries[row, side] = first, max(most, speed), count + 1
 
     def notes(self, rows: FrictionRows) -> list[str]:
         """Return the notes on stops reached."""

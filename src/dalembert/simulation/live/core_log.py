@@ -23,18 +23,18 @@ def take_log(run: Run) -> None:
     """Take over all records of the core: states, and in order of time events, conditions and segments."""
     integrator, friction = run.integrator, run.friction_changes
     take_steps(run)
-    changes = [] if friction is None or friction.core is None else integrator.take_changes()
+    changes = None if friction is None or friction.core is None else integrator.take_changes()
     moments, values = integrator.take_parameter_changes()
     taken = 0
     for number, (t, before, pivot) in enumerate(moments.tolist()):
-        if friction is not None and int(before) > taken:
-            friction.record_core_changes(run, changes[taken : int(before)])
+        if friction is not None and changes is not None and int(before) > taken:
+            friction.record_core_changes(run, changes, slice(taken, int(before)))
             taken = int(before)
         run.segments[-1].usual_min_pivot = pivot
         set_parameters(run, values[values[:, 0] == number, 1:])
         run.append_segment(t)
-    if friction is not None and friction.core is not None:
-        friction.record_core_changes(run, changes[taken:])
+    if friction is not None and changes is not None:
+        friction.record_core_changes(run, changes, slice(taken, None))
     if run.model.switching_functions:
         run.take_branch_changes()
     run.record_step()

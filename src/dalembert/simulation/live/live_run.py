@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from threading import RLock
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -190,15 +189,15 @@ class LiveRun:
             places = np.flatnonzero(changed)
             set_parameters(run, np.column_stack([places, now[places]]))
             run.append_segment(t)
-        if run.core_friction is not None and run.friction_changes is not None:
-            run.friction_changes.record_core_changes(run, integrator.take_changes())
+        if run.friction_changes is not None:
+            run.friction_changes.take_core_changes(run)
         run.record_step()
 
     def _forget(self) -> None:
         """Drop the past."""
         run = self.run
         run.records.keep_last()
-        run.segments[:] = [replace(run.segments[-1], begin=run.segments[0].begin)]
+        run.segments[:] = [run.segments[-1].since(run.segments[0].begin)]
         run.events.clear()
         run.trajectory.branch_log.parts.clear()
 

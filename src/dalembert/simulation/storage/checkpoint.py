@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import ModelError
 from ...model.fingerprint import fingerprint
 from ..events.discontinuity_times import discontinuity_sources
+from ..events.event_log import EventLog
 from ..trajectory import Segment
 from .request_comparison import check_model, check_same_request, request_record, times_checksum
 
@@ -93,7 +94,7 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         remedy = f"the interrupted run has others up to {run.integrator.t:.6g} s, which it has reached"
         raise ModelError("simulate", "times", run.times, remedy)
     run.records.extend(*point["records"])
-    run.events, run.notes = list(point["events"]), [*run.notes, *point["notes"]]
+    run.events, run.notes = EventLog(point["events"]), [*run.notes, *point["notes"]]
     run.counts, run.methods, run.event_handler.g = (
         point["counts"].copy(),
         list(point["methods"]),
