@@ -45,31 +45,42 @@ class VelocityJumpSolver:
     """
 
     def __init__(self, model: Model, q: Array, held: BoolArray, rows: Array, *, regularize: bool = False) -> None:
-        from scipy.linalg import cholesky
-
-        self.model, self.free, self.rows = model, ~held, _without_rounding(model, rows)
+        self.model, self.free = model, ~held
+        self.rows = _without_rounding(model, rows) if len(rows) else rows
         self.M = model.mass_matrix(q)
-        try:
-            self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
-        except np.linalg.LinAlgError:
-            raise SingularityError(f"impulse: {_explain_massless_motion(model, q)}") from None
-        inertia = np.diag(self.M)[self.free]
-        weak = np.diag(self.L) ** 2 < WEAK_INERTIA * inertia
-        if regularize and weak.any():
-            self.M[self.free, self.free] += np.where(weak, ADDED_INERTIA * inertia, 0.0)
-            self.L = cholesky(self.M[np.ix_(self.free, self.free)], lower=True)
+        if not self._factor():
+            raise SingularityError(f"impulse: {_explain_massless_motion(model, q)}")
+        if regularize:
+            inertia = self.M.diagonal()[self.free]
+            weak = self.L.diagonal() ** 2 < WEAK_INERTIA * inertia
+            if weak.any():
+                self.M[self.free, self.free] += np.where(weak, ADDED_INERTIA * inertia, 0.0)
+                self._factor()
+        if not len(rows):
+            return
         B = self._solved(self.rows[:, self.free].T)
         self.length = np.linalg.norm(B, axis=0)
         self.length[self.length == 0.0] = 1.0
         self.B = B / self.length
         self.U, self.s, self.Vt = truncated_svd(self.B, RANK_TOL)
 
+    def _factor(self) -> bool:
+        """Factor M_ff; return whether it is positive definite."""
+        from scipy.linalg.lapack import dpotrf
+
+        M = self.M if self.free.all() else self.M[np.ix_(self.free, self.free)]
+        if not len(M):
+            self.L = M
+            return True
+        self.L, failed = dpotrf(M, lower=1)
+        return not failed
+
     def _solved(self, x: Array, trans: int = 0) -> Array:
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs
 
         if not x.size:
             return x
-        return np.asarray(solve_triangular(self.L, x, lower=True, trans=trans))
+        return np.asarray(dtrtrs(self.L, x, lower=1, trans=trans)[0])
 
     def respond(self, impulses: Array, held: Array | None = None, wanted: Array | None = None) -> Array:
         """Return dv (k, nv) for impulses (k, nv), jumps of held velocities (k, nv) and of rates of rows (k, m).
@@ -84,7 +95,7 @@ class VelocityJumpSolver:
             impulses = impulses - dv @ self.M
             rates = rates - dv @ self.rows.T
         y = self._solved(impulses[:, free].T)
-        for _ in range(2):  # iterative refinement
+        for _ in range(2 if len(self.rows) else 0):  # iterative refinement
             left = (rates / self.length).T - self.B.T @ y
             y = y + self.U @ ((self.Vt @ left) / self.s[:, None])
         dv[:, free] = self._solved(y, trans=1).T

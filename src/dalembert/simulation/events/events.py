@@ -15,7 +15,7 @@ from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Conditions, Model, State
 from ...result import ConditionsByTime, Motion, Output
 from ...result.outputs.output import value_of
-from .velocity_jumps import check_closed, velocities_after_jump, with_changed_parameter, work_of_drives
+from .velocity_jumps import VelocityJumps, check_closed, with_changed_parameter, work_of_drives
 
 __all__ = ["Event", "EventContext", "EventFunctions"]
 
@@ -182,18 +182,17 @@ class EventContext:
         speed = float(row @ self.v)
         if speed >= 0:
             return
-        unit = self._after(row) - self._after(None)
-        self._jump(-(1 + e) * speed / float(row @ unit) * row)
+        jumps = VelocityJumps(self.conditions, self.q, self.v, self.t)
+        unit = jumps.after(row) - jumps.after()
+        self._jump(-(1 + e) * speed / float(row @ unit) * row, jumps=jumps)
         self.done.append("bounce")
 
-    def _after(self, impulse: Array | None) -> Array:
-        return velocities_after_jump(self.conditions, self.q, self.v, self.t, impulse)
-
-    def _jump(self, impulse: Array | None = None, *, works: bool = False) -> None:
-        """Apply an impulse (nv,) of a contact, or an external one that `works`."""
-        before, v = self.model.energy(self.q, self.v, bare=True).kinetic, self.v
-        self.v = self._after(impulse)
-        lost = float(before - self.model.energy(self.q, self.v, bare=True).kinetic)
+    def _jump(self, impulse: Array | None = None, *, works: bool = False, jumps: VelocityJumps | None = None) -> None:
+        """Apply an impulse (nv,) of a contact, or an external one that `works`; `jumps` are those of the state."""
+        jumps = VelocityJumps(self.conditions, self.q, self.v, self.t) if jumps is None else jumps
+        v, self.v = self.v, jumps.after(impulse)
+        before, after = self.model.energy(np.array([self.q, self.q]), np.array([v, self.v]), bare=True).kinetic
+        lost = float(before - after)
         self.energy_loss += lost
         work = work_of_drives(self.conditions, self.q, v, self.v, self.t, applied=impulse)
         if works and impulse is not None:

@@ -17,6 +17,7 @@ from ...numerics.rank import ROUNDOFF_RANK_TOL
 
 __all__ = [
     "MAX_OPEN_LOOP",
+    "VelocityJumps",
     "check_closed",
     "energy_gain",
     "loop_rates",
@@ -68,27 +69,53 @@ def loop_rates(conditions: Conditions, q: Array, v: Array, t: float) -> tuple[Ar
     return P, rates - P @ v
 
 
+class VelocityJumps:
+    """Velocities after impulses at a state, which satisfy all active rows, locks and drives.
+
+    Parameters
+    ----------
+    conditions : Conditions
+    q : (nq,) rad or m
+    v : (nv,) rad/s or m/s
+        Before the impulse.
+    t : float, s
+    """
+
+    def __init__(self, conditions: Conditions, q: Array, v: Array, t: float) -> None:
+        model = conditions.model
+        self.v, self.t, self.held = v, t, conditions.velocity_prescribed
+        self.jump: Array | None = None
+        if self.held.any():
+            prescribed = drive_targets(model, t)[1]
+            self.jump = np.where(self.held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
+        self.P, self.missing = loop_rates(conditions, q, v, t)
+        self.solver = VelocityJumpSolver(model, q, self.held, self.P)
+
+    def after(self, impulse: ArrayLike | None = None) -> Array:
+        """Return the velocities after an impulse (nv,) N m s or N s."""
+        v, P = self.v, self.P
+        applied = np.zeros(len(v)) if impulse is None else np.asarray(impulse, dtype=float)
+        jump = None if self.jump is None else self.jump[None]
+        v_new: Array = v + self.solver.respond(applied[None], jump, self.missing[None])[0]
+        if self.jump is not None:
+            v_new[self.held] = (v + self.jump)[self.held]
+        if len(P):
+            rates = self.missing + P @ v
+            terms = np.abs(P) @ (np.abs(v) + np.abs(v_new)) + np.abs(rates)
+            missed = np.abs(P @ v_new - rates)
+            if (missed > 1e-6 * np.maximum(terms, 1e-3 * terms.max(initial=0.0)) + 1e-12).any():
+                raise SingularityError(
+                    f"at t = {self.t:.6g} s no velocities satisfy all locks, drives and constraints: they contradict "
+                    "each other"
+                )
+        return v_new
+
+
 def velocities_after_jump(
     conditions: Conditions, q: Array, v: Array, t: float, impulse: ArrayLike | None = None
 ) -> Array:
     """Return the velocities after an impulse (nv,) N m s or N s, which satisfy all active rows, locks and drives."""
-    model = conditions.model
-    held = conditions.velocity_prescribed
-    prescribed = drive_targets(model, t)[1]
-    jump = np.where(held, np.where(np.isnan(prescribed), 0.0, prescribed) - v, 0.0)
-    applied = np.zeros(model.nv) if impulse is None else np.asarray(impulse, dtype=float)
-    P, missing = loop_rates(conditions, q, v, t)
-    jumps = VelocityJumpSolver(model, q, held, P)
-    v_new: Array = v + jumps.respond(applied[None], jump[None], missing[None])[0]
-    v_new[held] = (v + jump)[held]
-    rates = missing + P @ v
-    terms = np.abs(P) @ (np.abs(v) + np.abs(v_new)) + np.abs(rates)
-    missed = np.abs(P @ v_new - rates)
-    if (missed > 1e-6 * np.maximum(terms, 1e-3 * terms.max(initial=0.0)) + 1e-12).any():
-        raise SingularityError(
-            f"at t = {t:.6g} s no velocities satisfy all locks, drives and constraints: they contradict each other"
-        )
-    return v_new
+    return VelocityJumps(conditions, q, v, t).after(impulse)
 
 
 def work_of_drives(
@@ -129,8 +156,14 @@ def energy_gain(conditions: Conditions, before: State, new_conditions: Condition
 
     def energy(under: Conditions, *states: State) -> Array:
         t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
-        return conditions.model.energy(q, v, t=t, x=x, conditions=under).total
+        model = conditions.model
+        found = model.energy(q, v, bare=True)
+        if not model.compiled.elements.elements:
+            return np.asarray(found.total)
+        energies = model.report(["energies"], t, q, v, x, conditions=under)["energies"]
+        return np.asarray(found.kinetic + (found.potential + energies.sum(-1)))
 
     if new_conditions is conditions:
-        return float(np.diff(energy(conditions, before, after))[0])
+        first, last = energy(conditions, before, after).tolist()
+        return last - first
     return float((energy(new_conditions, after) - energy(conditions, before))[0])
