@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import tracemalloc
 
 import numpy as np
@@ -257,3 +259,64 @@ def test_after_an_error_the_run_is_where_it_was() -> None:
     with pytest.raises(da.UserFunctionError):
         live.advance(0.01)
     assert np.isfinite(live["A.position"])
+
+
+def test_laws_are_checked_where_they_are_reached() -> None:
+    """A table that ends later does not matter before; a pulse between two advances is seen whole."""
+    s = da.System("block", gravity=(0, 0, 0))
+    s.connect("X", da.Prismatic("x"), s.ground, s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0)))
+    s.connect("push", da.Effort(da.laws.Pulse(0.7, duration=1e-4, value=1e4)), "X")
+    s.connect("late", da.Element("joint", "where(t < T, 0, 2)", parameters={"T": 0.8}, active=True), "X")
+    live = da.Live(s)
+    for _ in range(75):
+        live.advance(0.01)
+    assert live["X.speed"] == pytest.approx(1.0, abs=1e-9)
+    live.set("late.T", 0.77)  # a discontinuity time
+    for _ in range(25):
+        live.advance(0.01)
+    assert live["X.speed"] == pytest.approx(1.0 + 2.0 * (live.t - 0.77), abs=1e-9)
+    d = da.System("driven")
+    d.connect("A", da.Revolute("y"), d.ground, d.body("arm", da.rod(length=1.0, mass=1.0)))
+    d.drive("A", position=da.Spline(np.linspace(0, 0.5, 11), np.sin(np.linspace(0, 0.5, 11))))
+    live = da.Live(d)
+    for _ in range(49):
+        live.advance(0.01)
+    with pytest.raises(da.ModelError, match="table"):
+        live.advance(0.02)
+    live.advance(0.0099)
+    assert live["A.position"] == pytest.approx(np.sin(live.t), abs=1e-6)  # the error of the spline
+
+
+def test_a_stiff_run_changes_its_method() -> None:
+    s = da.System("stiff")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("arm", da.rod(length=1.0, mass=1.0)))
+    s.connect("k", da.TorsionSpring(stiffness=1e6, damping=1e6), "A")
+    s.connect("motor", da.Element("joint", "u", inputs={"u": 0.0}, active=True), "A")
+    live, state = da.Live(s), None
+    for k in range(20):
+        live.set("motor.u", float(k % 3))
+        live.advance(0.05)
+        result = da.simulate(s, 0.05 * (k + 1), t_start=0.05 * k, state=state, parameters={"motor.u": float(k % 3)})
+        state = result.final_state
+    assert live.result().stats.method == "dop853 then radau"
+    np.testing.assert_allclose(live.state.q, state.q, atol=1e-9)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+def test_ctrl_c_ends_an_advance_at_a_step() -> None:
+    live = da.Live(with_motors(1)[0], record=False)
+    live.advance(0.001)
+    handler = signal.getsignal(signal.SIGINT)
+    old = signal.signal(signal.SIGALRM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            live.advance(1e4)
+        assert 0.001 < live.t < 1e4
+        reached = live.t
+        live.advance(0.01)
+        assert live.t == pytest.approx(reached + 0.01)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, old)
+    assert signal.getsignal(signal.SIGINT) is handler

@@ -128,7 +128,7 @@ class _Probe(Motion):
         """Refused: they change during a run."""
         raise _NotLinear
 
-    t = conditions  # type: ignore[assignment]
+    t = conditions
 
     @property
     def q(self) -> Array:  # type: ignore[override]

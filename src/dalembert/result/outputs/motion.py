@@ -58,7 +58,9 @@ class Periods:
         before = np.append(t[:-1] == t[1:], False)  # the first of two states at a jump belongs to the period before it
         early, late = (np.searchsorted(self.begins, t, side=side) for side in ("left", "right"))
         place = np.clip(np.where(before, early, late) - 1, 0, None)
-        return [(np.flatnonzero(place == k), self.period(k)) for k in np.unique(place).tolist()]
+        order = np.argsort(place, kind="stable")
+        periods, first = np.unique(place[order], return_index=True)
+        return [(rows, self.period(k)) for k, rows in zip(periods.tolist(), np.split(order, first[1:]), strict=True)]
 
 
 def single_period(conditions: Conditions) -> Periods:

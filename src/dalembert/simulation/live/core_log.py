@@ -25,13 +25,13 @@ def take_log(run: Run) -> None:
     take_steps(run)
     changes = None if friction is None or friction.core is None else integrator.take_changes()
     moments, values = integrator.take_parameter_changes()
-    taken = 0
+    taken, begins = 0, np.searchsorted(values[:, 0], np.arange(len(moments) + 1))
     for number, (t, before, pivot) in enumerate(moments.tolist()):
         if friction is not None and changes is not None and int(before) > taken:
             friction.record_core_changes(run, changes, slice(taken, int(before)))
             taken = int(before)
         run.segments[-1].usual_min_pivot = pivot
-        set_parameters(run, values[values[:, 0] == number, 1:])
+        set_parameters(run, values[begins[number] : begins[number + 1], 1:])
         run.append_segment(t)
     if friction is not None and changes is not None:
         friction.record_core_changes(run, changes, slice(taken, None))
