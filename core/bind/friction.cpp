@@ -178,6 +178,7 @@ nb::tuple friction_failure(const FrictionRun &f) {
 
 nb::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows) {
   std::vector<double> offsets{0.0}, times, signs, codes, impacts, unloaded;
+  nb::list holds;
   for (std::size_t run = 0; run < modes.size(); ++run) {
     const ModeLog &log = modes[run];
     times.insert(times.end(), log.times.begin(), log.times.end());
@@ -186,11 +187,14 @@ nb::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows) {
     offsets.push_back(double(times.size()));
     for (const auto &[t, impact] : log.impacts)
       impacts.insert(impacts.end(), {double(run), t, double(impact.row), double(impact.side), impact.speed});
+    for (const auto &[t, hold] : log.holds)
+      holds.append(nb::make_tuple(run, t, hold.rows, hold.changes, hold.time));
     for (const std::int32_t row : log.unloaded)
       unloaded.insert(unloaded.end(), {double(run), double(row)});
   }
   modes.clear();
   nb::dict found;
+  found["holds"] = holds;
   found["offsets"] = array_of(offsets), found["times"] = array_of(times);
   found["signs"] = doubles(signs.data(), {npy_intp(times.size()), npy_intp(rows)});
   found["codes"] = doubles(codes.data(), {npy_intp(times.size()), npy_intp(rows)});

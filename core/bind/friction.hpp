@@ -24,7 +24,7 @@ nanobind::object take_changes(FrictionRun &friction);
 
 // Modes of many runs, which are cleared: `times` (changes,), `signs` and `codes` (changes, rows), see friction/mode_log.hpp, and
 // `offsets` (runs + 1,) of the changes of each run; `impacts` (k, 5) of run, t, row, side, speed; `unloaded` (k, 2) of
-// run, row.
+// run, row; `holds`, a list of run, t, rows, changes without progress and length of a hold.
 nanobind::dict take_modes(std::vector<ModeLog> &modes, std::size_t rows);
 
 // `change_times` (k,), `changed` (k, n), `held` (n,), and `hold`: rest_tol_factor, hold_time, held_until, next_review

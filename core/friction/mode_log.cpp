@@ -18,21 +18,11 @@ void ModeLog::take(FrictionRun &friction) {
     }
     for (const StopImpact &impact : change.impacts)
       impacts.push_back({change.t, impact});
+    if (!change.hold.rows.empty())
+      holds.push_back({change.t, change.hold});
     unloaded.insert(unloaded.end(), change.unloaded.begin(), change.unloaded.end());
   }
   friction.changes.clear();
-}
-
-bool ModeLog::is_stagnant(double span) const {
-  struct Limit {
-    std::size_t count;
-    double part; // of the run
-  };
-  for (const Limit &limit : {Limit{40, 1e-9}, Limit{200, 200 / 1e7}}) // as in simulation/friction/friction.py
-    for (std::size_t k = limit.count; k <= times.size(); ++k)
-      if (times[k - 1] - times[k - limit.count] <= limit.part * span)
-        return true;
-  return false;
 }
 
 } // namespace dalembert

@@ -15,18 +15,21 @@ struct TimedImpact {
   StopImpact impact;
 };
 
+struct TimedHold {
+  double t;
+  HoldNote hold;
+};
+
 struct ModeLog {
   std::vector<double> times;      // of changes, s
   std::vector<double> signs;      // changes x rows: signs or directions of sliding rows after each
   std::vector<std::int8_t> codes; // changes x rows: sides, stuck and locked rows after each
   std::vector<TimedImpact> impacts;
+  std::vector<TimedHold> holds;
   std::vector<std::int32_t> unloaded; // rows on stops whose load was zero within rounding, with repetitions
 
   // moves the changes of a run here
   void take(FrictionRun &friction);
-  // Whether changes of modes follow each other so fast that the end of the run is out of reach: more than a number of
-  // them within a part of it.
-  bool is_stagnant(double span) const;
 };
 
 } // namespace dalembert

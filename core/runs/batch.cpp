@@ -288,17 +288,13 @@ void Batch::run_sequentially(const std::vector<std::size_t> &which) {
 // to the end, unless the run stagnates
 Outcome Batch::advance_scalar(ScalarRun &one, const Block &work) const {
   Outcome outcome;
-  bool stagnant = false;
   do {
     outcome =
         integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
-    if (one.modes) {
+    if (one.modes)
       one.modes->take(*one.run.friction);
-      stagnant = one.modes->is_stagnant(one.run.friction->span);
-    }
-  } while (outcome == Outcome::paused && !stagnant &&
-           !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
-  return stagnant || outcome == Outcome::paused ? Outcome::stagnated : outcome;
+  } while (outcome == Outcome::paused && !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
+  return outcome == Outcome::paused ? Outcome::stagnated : outcome;
 }
 
 // friction and stops of a run, with undetermined modes

@@ -13,6 +13,9 @@ import pytest
 from systems.linkages import four_bar
 
 import dalembert as da
+from dalembert.simulation.ensemble.friction_modes import FrictionModes
+from dalembert.simulation.friction.friction import FrictionState
+from dalembert.simulation.friction.rows import friction_rows
 
 
 def rubbing_arm(links: int, **data: float) -> da.Model:
@@ -214,3 +217,14 @@ def test_one_press_stops_an_ensemble_with_friction() -> None:
     assert "interrupted" in runs.status and time.monotonic() - began < 30.0
     part = runs.status.index("interrupted")
     assert runs.reached[part] < 200.0
+
+
+def test_notes_name_rows_that_were_held_without_progress() -> None:
+    model = rubbing_arm(2, **DATA)
+    rows = friction_rows(model)
+    modes = FrictionModes.empty(FrictionState(rows, 1e-10, 1.0), 3)
+    none = {"times": np.zeros(0), "signs": np.zeros((0, 2)), "codes": np.zeros((0, 2)), "impacts": np.zeros((0, 5))}
+    held = [(1, 0.25, [0], 8, 1e-9)]  # of the second run of a group
+    modes.add(np.array([0, 2]), {**none, "offsets": np.zeros(3), "unloaded": np.zeros((0, 2)), "holds": held})
+    (note,) = modes.notes(20)
+    assert note.startswith("run 2: whether J0 sticks, slips or leaves a stop changed 8 times without progress near t =")

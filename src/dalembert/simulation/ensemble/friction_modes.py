@@ -92,6 +92,8 @@ class FrictionModes:
         Run, time, row, side and speed of impacts on stops.
     unloaded : (k, 2)
         Run and row of stops with a load of zero within rounding.
+    holds : list of tuple
+        Run, time, rows, number of changes without progress and length, s, of holds.
     repeated : dict of int to Result
         Runs that were repeated alone, with modes of their own.
     """
@@ -102,6 +104,7 @@ class FrictionModes:
     codes: list[NDArray[np.int8]]
     impacts: Array
     unloaded: Array
+    holds: list[tuple[int, float, list[int], int, float]] = field(default_factory=list)
     repeated: dict[int, Result] = field(default_factory=dict)
 
     @classmethod
@@ -112,12 +115,13 @@ class FrictionModes:
         codes = [np.zeros((0, n), dtype=np.int8)] * count
         return cls(friction, times, signs, codes, np.zeros((0, 5)), np.zeros((0, 2)))
 
-    def add(self, rows: IndexArray, found: dict[str, Array]) -> None:
+    def add(self, rows: IndexArray, found: dict[str, Any]) -> None:
         """Add the modes of `Integrator.take_modes`, of the runs with numbers `rows`."""
         offsets = found["offsets"].astype(int)
         for run, first, last in zip(rows.tolist(), offsets[:-1], offsets[1:], strict=True):
             self.times[run], self.signs[run] = found["times"][first:last], found["signs"][first:last]
             self.codes[run] = found["codes"][first:last].astype(np.int8)
+        self.holds += [(int(rows[run]), *hold) for run, *hold in found["holds"]]
         for name in ("impacts", "unloaded"):
             part = found[name].copy()
             part[:, 0] = rows[part[:, 0].astype(int)]
@@ -184,6 +188,11 @@ class FrictionModes:
         for run, t, row, side, speed in self.impacts[~np.isin(self.impacts[:, 0], list(self.repeated))].tolist():
             logs.setdefault(int(run), StopImpactLog()).add(int(row), int(side), speed, t)
         found = [(run, note) for run, log in logs.items() for note in log.notes(rows)]
+        for run in sorted({hold[0] for hold in self.holds} - self.repeated.keys()):
+            own = self.friction.fresh(self.friction.model)
+            for _, t, held, count, time in (hold for hold in self.holds if hold[0] == run):
+                own.note_hold(t, held, count, time)
+            found += [(run, note) for note in own.note_texts]
         found += [(run, note) for run, result in self.repeated.items() for note in result.stats.notes]
         for run in sorted(set(self.unloaded[:, 0].astype(int).tolist()) - self.repeated.keys()):
             names = [rows.names[int(k)] for k in np.unique(self.unloaded[self.unloaded[:, 0] == run, 1])]

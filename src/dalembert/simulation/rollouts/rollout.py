@@ -325,7 +325,7 @@ def _execute_separately(
         counts[k, :3] = run.stats.steps, run.stats.rejected, run.stats.evaluations
         ends.append({"finished": "reached", "interrupted": "stopped"}.get(run.status, run.message))
         notes += [note for note in run.stats.notes if note not in notes]
-    why = "friction of ball joints or discontinuous laws" if request.friction is not None else "delays"
+    why = "friction and laws with discontinuities" if request.friction is not None else "delays"
     remedy = "; friction='smooth' and stops='soft' allow batches" if request.friction is not None else ""
     notes.insert(0, f"runs with {why} were integrated one after the other{remedy}")
     return ends, reached, counts, (q, v, x), notes, None
