@@ -320,3 +320,27 @@ def test_ctrl_c_ends_an_advance_at_a_step() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, old)
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_events_and_sampled_control_without_records() -> None:
+    """An event ends the run by its name; a sampled control gives the same bits whether the motion is kept or not."""
+    system = swinging()[0]
+    ends = [da.Event("turned", "A.position", value=0.1, terminal=True), da.Event("half", "A.position", value=0.05)]
+    control = da.SampledControl(lambda state: [1.5 - state.v[0]], period=0.01)
+    states = []
+    for record in (True, False):
+        live = da.Live(system, events=ends, parameters={"motor.u": 2.0}, record=record)
+        while not live.ended:
+            live.advance(0.01)
+        assert live["A.position"] == pytest.approx(0.1, abs=1e-8)
+        with pytest.raises(da.ModelError, match="turned"):
+            live.advance(0.01)
+        live = da.Live(system, control=control, record=record)
+        for _ in range(60):
+            live.advance(0.005)
+        states.append(live.state)
+        assert len(live.result().events) == 0 or record
+    np.testing.assert_array_equal(states[0].q, states[1].q)
+    np.testing.assert_array_equal(states[0].v, states[1].v)
+    whole = da.simulate(system, 0.3, control=control)
+    np.testing.assert_allclose(states[0].q, whole.q[-1], atol=1e-9)

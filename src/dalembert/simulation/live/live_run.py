@@ -169,7 +169,7 @@ class LiveRun:
             status = run.advance(outcome)
         self.known_until = min(self.known_until, run.horizon)
         self._review()
-        if not self.record:
+        if not self.record and status != "event":  # the event that ends the run is kept
             self._forget()
         if run.interrupt.pressed:
             raise KeyboardInterrupt
