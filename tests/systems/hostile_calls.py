@@ -136,7 +136,6 @@ def cases(folder: Path) -> Iterator[Case]:
 
 _SHAPE = ("success", "message", "notes")  # attributes of every answer
 _LEFT_OUT = {
-    *("Model.checked_configuration", "Model.checked_marker"),  # they take the name of a caller first
     *("System.view", "System.play", "Result.view"),  # they open a page
     *("set_threads", "Law"),  # of the whole process; a protocol
     *("Result.discontinuity_times", "Result.labels", "Result.step_times"),  # cached properties

@@ -24,7 +24,7 @@ from .all_assemblies import all_branches
 from .limit_rows import hold_limits
 from .loop_equations import LoopEquations
 from .loop_solver import LoopSolver, SoftTargets, SolverOutcome
-from .named_velocities import as_name_list, named_velocities
+from .named_velocities import as_name_list, coordinate_range, named_velocities
 from .redundancy import conflicting_constraints, loop_connections
 from .starts.coordinate_targets import CoordinateTarget, body_pose_targets, cut_joint_target
 from .starts.named_start_values import named_starts
@@ -336,7 +336,7 @@ def _with_target_values(model: Model, guess: Array, values: Mapping[str, Any]) -
     for name, value in values.items():
         if value is None or cut_joint_target(model, name, value) is not None:
             continue
-        span = model.index_range(name)
+        span = coordinate_range(model, name)
         if span is None:
             raise ModelError("assemble: prefer", "name", name, "only a coordinate can be given a value")
         size = span.stop - span.start

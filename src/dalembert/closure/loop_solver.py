@@ -20,6 +20,7 @@ from ..arrays import Array, BoolArray, IndexArray
 from ..connections.constraints.chains import KinematicChain
 from ..errors import ModelError
 from ..model import Model
+from ..model.argument_errors import checked_configuration
 from ..model.cache import cached_per_model
 from ..numerics.least_squares import Descent, descend
 from ..numerics.rank import STEP_RANK_TOL, null_space
@@ -138,7 +139,7 @@ class LoopSolver:
         model = self.model
         if q is None:
             return model.initial_state().q
-        start: Array = model.integrate(model.checked_configuration("assemble", q), np.zeros(model.nv))
+        start: Array = model.integrate(checked_configuration(model, "assemble", q), np.zeros(model.nv))
         return start
 
     def with_rows(self, rows: list[CoordinateTarget]) -> LoopSolver:

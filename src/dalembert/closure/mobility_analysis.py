@@ -21,6 +21,7 @@ from ..answer import Answer, count_text
 from ..arrays import Array
 from ..checks import checked
 from ..model import Model, as_model
+from ..model.argument_errors import checked_configuration
 from ..model.drive_targets import drive_targets
 from ..model.state import StateLike
 from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
@@ -295,7 +296,7 @@ def _configuration(model: Model, q: ArrayLike | None, t: float, prescribed: Pres
     """Return a closed configuration (nq,), as near as possible to a given one."""
     if q is None:
         return driven_positions(model, t)
-    at = model.checked_configuration("mobility", q).copy()
+    at = checked_configuration(model, "mobility", q).copy()
     clocks = [drive.name for drive in prescribed.clock_drives]
     q_given = drive_targets(model, t)[0]
     for drive in prescribed.clock_drives:

@@ -17,7 +17,7 @@ from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model
 
-__all__ = ["NamedVelocities", "as_name_list", "named_velocities"]
+__all__ = ["NamedVelocities", "as_name_list", "coordinate_range", "named_velocities"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,3 +125,13 @@ def _remedy(model: Model, name: str) -> str:
         return "it is a constraint and has no coordinates"
     known = [*model.speed_names, *_cut_names(model)]
     return f"choose among the coordinates {', '.join(map(repr, known[:12]))}"
+
+
+def coordinate_range(model: Model, name: str) -> slice | None:
+    """Return the indices in q of a joint, a flexible body or one coordinate by name; None if unknown."""
+    if name in (*model.joint_names, *model.flexible_names):
+        return model.q_slice(name)
+    if name in model.coordinate_names:
+        place = model.coordinate_names.index(name)
+        return slice(place, place + 1)
+    return None

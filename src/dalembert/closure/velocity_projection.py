@@ -11,6 +11,7 @@ from ..arrays import Array, BoolArray
 from ..checks import checked, finite_array
 from ..errors import AssemblyError, SingularityError, listed
 from ..model import Model, as_model
+from ..model.argument_errors import checked_configuration
 from ..numerics.rank import (
     ROW_RANK_TOL,
     STEP_RANK_TOL,
@@ -60,7 +61,7 @@ def consistent_velocities(
     """
     model, item = as_model(system), "consistent_velocities"
     v = finite_array(v, (model.nv,), item=item, field="v").copy()
-    q = model.checked_configuration(item, q)
+    q = checked_configuration(model, item, q)
     held = named_velocities(model, hold, item=f"{item}: hold")
     loops = LoopEquations.of(model, t=t)
     target = _with_values(held, hold, v, held.cut_speeds(q, v) if held.cut else np.zeros(0), item)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Array
+from ..closure.named_velocities import coordinate_range
 from ..connections.laws import as_law
 from ..errors import ModelError
 from ..model import Model
@@ -54,7 +55,7 @@ class MotionSamples:
 
     def _take(self, name: str, values: Any, smoothing: Smoothing) -> None:
         model, t = self.model, self.t
-        span = model.index_range(name)
+        span = coordinate_range(model, name)
         if span is None:
             known = ", ".join(map(repr, model.joint_names[:12]))
             remedy = (

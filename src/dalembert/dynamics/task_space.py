@@ -28,6 +28,7 @@ from ..closure.loop_equations import LoopEquations
 from ..closure.named_velocities import named_velocities
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..model.argument_errors import checked_configuration
 from ..numerics.rank import ROW_RANK_TOL, null_space
 from ..system import System
 
@@ -223,7 +224,7 @@ def manipulability(
         each = [_jacobian(model, marker, one, actuators, dynamic, t) for one in rows]
         return _measured(model, np.array(each))
     return _measured(
-        model, _jacobian(model, marker, model.checked_configuration("manipulability", q), actuators, dynamic, t)
+        model, _jacobian(model, marker, checked_configuration(model, "manipulability", q), actuators, dynamic, t)
     )
 
 

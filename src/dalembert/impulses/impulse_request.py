@@ -18,6 +18,7 @@ from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..errors import ModelError
 from ..model import Model, argument_errors as refusals
+from ..model.argument_errors import checked_marker
 from ..model.drive_targets import drive_targets, driven_dof
 from .contact import Contact
 
@@ -154,7 +155,7 @@ def find_applied(model: Model, impulses: Mapping[Any, ArrayLike], axes: str) -> 
         marker = found.origin if isinstance(found, Body) else found
         if not isinstance(marker, Marker):
             raise ModelError(_ITEM, "target", key, "give a body, a marker, a joint, or the name of one")
-        model.checked_marker(item, marker)
+        checked_marker(model, item, marker)
         if marker.body is model.system.ground:
             raise ModelError(item, "body", "ground", "ground does not move; give a body")
         result.append(AppliedImpulse(marker, _rows(value, (3, 6), item), axes == "marker"))
@@ -195,7 +196,7 @@ def find_closing(model: Model, close: Any) -> list[Connection]:
         if c.name in (*model.joint_names, *model.constraint_connections):
             raise ModelError(item, "name", c.name, "the model has a connection of that name, which closes by itself")
         for end in (c.first, c.second):
-            model.checked_marker(item, end)
+            checked_marker(model, item, end)
     return connections
 
 
@@ -207,7 +208,7 @@ def find_contacts(model: Model, contact: Any) -> list[Contact]:
         ends = [model.system[end] if isinstance(end, str) else end for end in (c.first, c.second)]
         ends = [end.origin if isinstance(end, Body) else end for end in ends]
         for end in ends:
-            model.checked_marker(item, end)
+            checked_marker(model, item, end)
         if ends[0].body is ends[1].body:
             raise ModelError(item, "second", ends[1].name, "a contact needs two different bodies")
         result.append(replace(c, first=ends[0], second=ends[1]))

@@ -26,6 +26,7 @@ from ..connections.constraints.geometric import Constraint
 from ..connections.drives import Drive, PoseDrive
 from ..errors import DalembertError, ModelError
 from ..model import DynamicsDerivatives, Model
+from ..model.argument_errors import checked_marker
 from ..model.conditions import parameter_value
 from ..model.drive_targets import constraint_targets, drive_targets, driven_dof, driven_row, driven_speeds
 from ..numerics.rank import ROW_RANK_TOL, null_space
@@ -231,7 +232,7 @@ def _effort(space: Tangent, owner: str, name: str) -> InputEffect | None:
 def _load(space: Tangent, where: str, component: int, name: str) -> InputEffect | None:
     model, q = space.model, space.state.q
     try:
-        marker = model.checked_marker("linearize", where)
+        marker = checked_marker(model, "linearize", where)
         J = model.jacobian(marker, q)
     except DalembertError:
         return None

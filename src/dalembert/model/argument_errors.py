@@ -1,4 +1,4 @@
-"""Error messages for kernel arguments, in the user's names; made only when the core refuses a call."""
+"""Checks of kernel arguments, and error messages in the user's names, made only when the core refuses a call."""
 
 from __future__ import annotations
 
@@ -7,13 +7,26 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..arrays import Array
+from ..bodies.body import Body
+from ..bodies.markers import Marker
+from ..checks import shape_of
 from ..errors import ModelError, SingularityError, TopologyError, listed
+from ..system.lookup import body_called
 
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["raise_argument_error", "raise_loops_unsupported", "raise_result_error", "reraise_with_method_name"]
+__all__ = [
+    "checked_configuration",
+    "checked_marker",
+    "raise_argument_error",
+    "raise_loops_unsupported",
+    "raise_result_error",
+    "reraise_with_method_name",
+]
 
 Args = ParamSpec("Args")
 Found = TypeVar("Found")
@@ -34,6 +47,37 @@ def reraise_with_method_name(method: Callable[Args, Found]) -> Callable[Args, Fo
             raise SingularityError(f"{method.__name__}: {str(error).partition(': ')[2]}") from None
 
     return call
+
+
+def checked_configuration(model: Model, kernel: str, q: ArrayLike) -> Array:
+    """Return q as a checked (nq,) array."""
+    shape = shape_of(q)
+    if shape is not None and len(shape) == 2:
+        raise ModelError(kernel, "the shape of q", shape, f"give ({model.nq},): this takes one state at a time")
+    try:
+        array = np.ascontiguousarray(q, dtype=np.float64) if shape is not None and len(shape) == 1 else np.empty(0)
+    except (TypeError, ValueError):
+        array = np.empty(0)
+    if array.shape != (model.nq,) or not np.isfinite(array).all():
+        raise_argument_error(model, kernel, "q", q)
+    return array
+
+
+def checked_marker(model: Model, kernel: str, marker: Marker | Body | str) -> Marker:
+    """Return the marker of the model's own system for a user's marker."""
+    if isinstance(marker, str) and marker not in model.system and marker in (model.present_system() or ()):
+        remedy = "it was added after compilation: give the marker itself, or compile again"
+        raise ModelError(kernel, "marker", marker, remedy)
+    found = model.system.marker(marker) if isinstance(marker, str) else marker
+    found = found.origin if isinstance(found, Body) else found
+    if isinstance(found, Marker) and found.body.name in model.forest.number:
+        owner = found.body.system
+        if owner is model.system:
+            return found
+        if owner.key in (model.compiled.origin, model.family.system.key):
+            body = body_called(model.system, found.body.name)
+            return body.markers.get(found.label or "") or found.on(body)
+    raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
 
 
 def raise_argument_error(model: Model, kernel: str, argument: str, value: Any) -> NoReturn:

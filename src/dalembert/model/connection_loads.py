@@ -19,6 +19,7 @@ from ..arrays import Array, BoolArray
 from ..bodies.markers import Marker
 from ..checks import one_of
 from ..errors import ModelError
+from .argument_errors import checked_configuration
 
 if TYPE_CHECKING:
     import xarray
@@ -53,7 +54,7 @@ class SelfStress:
 
     def __init__(self, model: Model, q: ArrayLike, *, t: float = 0.0, conditions: Conditions | None = None) -> None:
         self.model = model
-        multipliers, loads = model._self_stress(t, model.checked_configuration("self_stress", q), conditions)
+        multipliers, loads = model._self_stress(t, checked_configuration(model, "self_stress", q), conditions)
         self.multipliers: Array = multipliers
         self.loads: Array = loads
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from .. import _core
 from ..arrays import Array
 from ..errors import ModelError
+from .argument_errors import checked_configuration
 
 if TYPE_CHECKING:
     from .model import Model
@@ -24,7 +25,7 @@ class Factor:
     """
 
     def __init__(self, model: Model, q: ArrayLike) -> None:
-        self._core = _core.MassMatrixFactor(model, model.checked_configuration("factor", q))
+        self._core = _core.MassMatrixFactor(model, checked_configuration(model, "factor", q))
         self._model = model
 
     def solve(self, x: ArrayLike) -> Array:

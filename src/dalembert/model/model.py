@@ -24,6 +24,7 @@ from ..connections.drives import PoseDrive
 from ..errors import ModelError
 from ..system import System
 from . import argument_errors as refusals
+from .argument_errors import checked_configuration
 from .cache import cached_per_model
 from .conditions import Conditions, check_closure, locked_dof, parameter_directions, parameter_vector
 from .connection_loads import ConnectionLoads
@@ -553,7 +554,7 @@ class Model(NamedModel):
             are marked, with the connections that share them, and have the least sum of moment^2 + (L force)^2 over all
             connections, L the characteristic length of the system.
         """
-        q = self.checked_configuration("connection_loads", q)
+        q = checked_configuration(self, "connection_loads", q)
         for name, speeds in (("v", v), ("tau", tau)):
             shape = shape_of(speeds)
             if shape is None or len(shape) > 1:
@@ -599,7 +600,7 @@ class Model(NamedModel):
         ConnectionLoads
             As `connection_loads`; components that other multipliers could change are marked.
         """
-        q = self.checked_configuration("connection_loads", q)  # one state at a time
+        q = checked_configuration(self, "connection_loads", q)  # one state at a time
         found = self._loads_of_motion(q, v, a, lam=lam, loads=loads, t=t, x=x, bare=bare)
         return ConnectionLoads(self, q, found, axes, t=t)
 
@@ -787,7 +788,7 @@ class Model(NamedModel):
         The mass matrix of the tree is singular for them; with a time `t`, accelerations do not exist even with loops
         and drives.
         """
-        where = self.checked_configuration("massless_dof", q)
+        where = checked_configuration(self, "massless_dof", q)
         if has_inertia_everywhere(self, _inertia_sizes(self), where):
             return []
         names = self.compiled.names
@@ -803,7 +804,7 @@ class Model(NamedModel):
         One for each of `massless_dof`, which has the velocity 1 there. If two axes of a joint coincide, as at 90
         degrees of the second of three angles, the motion contains both angles.
         """
-        where = self.checked_configuration("motions_without_inertia", q)
+        where = checked_configuration(self, "motions_without_inertia", q)
         return motions_without_inertia(self, self.compiled.names, where, self.massless_dof(where))
 
 

@@ -20,9 +20,9 @@ from ..compile.compiler import random_coordinates
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError
 from ..system import System
-from ..system.lookup import body_called
 from ..system.system import Initial
 from . import argument_errors as refusals
+from .argument_errors import checked_marker
 from .cache import cached_per_model
 from .callbacks import CallbackHost, OutputInputCallback
 from .parameter_table import ParameterTable
@@ -43,7 +43,9 @@ class NamedModel(_core.Model):
     def __init__(self, description: System | Compiled) -> None:
         made = compile_system(description) if isinstance(description, System) else description
         # the present system, for messages on items added since
-        self._later: Callable[[], System | None] = ref(description) if isinstance(description, System) else lambda: None
+        self.present_system: Callable[[], System | None] = (
+            ref(description) if isinstance(description, System) else lambda: None
+        )
         elements, names = made.elements, made.names
         self.compiled = made
         me = cast("Model", self)
@@ -213,16 +215,6 @@ class NamedModel(_core.Model):
 
     # ---- drives
 
-    @checked("name")
-    def index_range(self, name: str) -> slice | None:
-        """Return the indices in q of a joint, a flexible body or one coordinate by name; None if unknown."""
-        if name in (*self.joint_names, *self.flexible_names):
-            return self.q_slice(name)
-        if name in self.coordinate_names:
-            place = self.coordinate_names.index(name)
-            return slice(place, place + 1)
-        return None
-
     # ---- from names to numbers
 
     def _slice(self, slices: dict[str, slice], joint: str) -> slice:
@@ -260,7 +252,7 @@ class NamedModel(_core.Model):
             return self._points[marker]
         except (KeyError, TypeError):
             pass
-        point = self.points([self.checked_marker(kernel, marker)], single=True)
+        point = self.points([checked_marker(cast("Model", self), kernel, marker)], single=True)
         if len(self._points) > 4096:  # of users who make a marker for every call
             self._points.clear()
         self._points[marker] = point
@@ -307,35 +299,6 @@ class NamedModel(_core.Model):
             markers = [Marker(part, place, np.eye(3), shape=shape) for place, shape in places]
             self._points["nodes", body] = self.points(markers, loose=True)
         return self._points["nodes", body]
-
-    def checked_marker(self, kernel: str, marker: Marker | Body | str) -> Marker:
-        """Return the marker of the model's own system for a user's marker."""
-        if isinstance(marker, str) and marker not in self.system and marker in (self._later() or ()):
-            remedy = "it was added after compilation: give the marker itself, or compile again"
-            raise ModelError(kernel, "marker", marker, remedy)
-        found = self.system.marker(marker) if isinstance(marker, str) else marker
-        found = found.origin if isinstance(found, Body) else found
-        if isinstance(found, Marker) and found.body.name in self.forest.number:
-            owner = found.body.system
-            if owner is self.system:
-                return found
-            if owner.key in (self.compiled.origin, self.family.system.key):
-                body = body_called(self.system, found.body.name)
-                return body.markers.get(found.label or "") or found.on(body)
-        raise ModelError(kernel, "marker", marker, "give a body or marker of the system, or its name")
-
-    def checked_configuration(self, kernel: str, q: ArrayLike) -> Array:
-        """Return q as a checked (nq,) array."""
-        shape = shape_of(q)
-        if shape is not None and len(shape) == 2:
-            raise ModelError(kernel, "the shape of q", shape, f"give ({self.nq},): this takes one state at a time")
-        try:
-            array = np.ascontiguousarray(q, dtype=np.float64) if shape is not None and len(shape) == 1 else np.empty(0)
-        except (TypeError, ValueError):
-            array = np.empty(0)
-        if array.shape != (self.nq,) or not np.isfinite(array).all():
-            self._refuse(kernel, "q", q)
-        return array
 
     def _checked(self, kernel: str, argument: str, value: ArrayLike) -> Array:
         """Return numbers for each velocity, (nv,) or (B, nv)."""

@@ -25,6 +25,7 @@ from ..closure.scaled_equations import CoordinateMeasure, ScaledEquations, held_
 from ..connections.joints import Revolute
 from ..errors import AssemblyError, ModelError
 from ..model import Model, State, as_model
+from ..model.argument_errors import checked_configuration
 from ..model.state import StateLike
 from ..numerics.least_squares import levenberg_marquardt
 from ..system import System
@@ -161,7 +162,7 @@ def _closed(
         )
     equations = RelativeEquations(model, driven=False)
     q = given_coordinates(model, state, item="circuits", t=t)
-    first = model.initial_state().q if q is None else model.checked_configuration("circuits", q)
+    first = model.initial_state().q if q is None else checked_configuration(model, "circuits", q)
     holding = dict(fixed) if isinstance(fixed, Mapping) else dict.fromkeys([fixed] if isinstance(fixed, str) else fixed)
     try:
         first = assemble(model, state=q, hold=holding, t=t).q

@@ -17,6 +17,7 @@ from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
+from ..model.argument_errors import checked_configuration
 from ..model.drive_targets import constraint_targets, drive_targets
 from ..model.driven_kinematics import KinematicSweep
 from ..model.state import StateLike
@@ -225,7 +226,7 @@ def _path(request: KinematicRequest, guess: ArrayLike | None, held: Conditions |
 def _first(request: KinematicRequest, guess: ArrayLike | None) -> Array:
     """Return the first position, closed."""
     model, t = request.model, float(request.times[0])
-    start = None if guess is None else model.checked_configuration(_ITEM, guess)
+    start = None if guess is None else checked_configuration(model, _ITEM, guess)
     if start is not None and _closed(model, start, t):
         return start
     return driven_positions(model, t, start)

@@ -17,6 +17,7 @@ from ..closure.joint_velocities import speed_rows
 from ..closure.named_velocities import NamedVelocities, as_name_list, named_velocities
 from ..errors import ModelError
 from ..model import Model, as_model
+from ..model.argument_errors import checked_configuration
 from ..model.state import StateLike
 from ..result import TIME, Axis, Output, Result
 from ..result.outputs.frames import frame_of, turning_axis
@@ -309,7 +310,7 @@ def _driven(model: Model) -> list[str]:
 def _start(model: Model, state: StateLike | None) -> Array:
     """Return the configuration of a state, or the assembled start values."""
     if state is not None:
-        return model.checked_configuration("tolerances", given_coordinates(model, state, item="tolerances"))
+        return checked_configuration(model, "tolerances", given_coordinates(model, state, item="tolerances"))
     if not model.nc:
         return np.asarray(model.initial_state().q)
     return np.asarray(assemble(model).q)

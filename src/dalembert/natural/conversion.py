@@ -37,6 +37,7 @@ from ..connections.joints import (
 )
 from ..errors import ModelError
 from ..model import Model
+from ..model.argument_errors import checked_configuration
 from ..model.state import StateLike
 from ..numerics.rank import STEP_RANK_TOL, null_space
 from ..system import System
@@ -327,7 +328,7 @@ def natural_model(system: System, *, dimension: int | None = None, state: StateL
     model = system.compile()
     _refuse(system, model)
     q = given_coordinates(model, state, item="natural_model")
-    at = assemble(model).q if q is None else model.checked_configuration("natural_model", q)
+    at = assemble(model).q if q is None else checked_configuration(model, "natural_model", q)
     plane = plane_of(system, model, at, dimension)
     builder = MechanismBuilder(system, model, at, plane)
     return NaturalModel(builder.build(), model, plane, builder.homes, at)

@@ -29,6 +29,7 @@ from ..connections.joints import Cylindrical, Fixed, Free, Planar, Prismatic, Re
 from ..connections.laws import Law, third_rate
 from ..errors import ModelError
 from ..model import Model
+from ..model.argument_errors import checked_configuration
 from ..model.state import StateLike
 from ..numerics.taylor_series import from_derivatives, times, turning
 from ..rotation import quaternion_rate, to_quaternion
@@ -340,5 +341,5 @@ def reference_equations(
     for name in system.couplings:
         raise ModelError(f"coupling {name!r}", "form", "reference", "couplings cannot be converted: use compile()")
     q = given_coordinates(model, state, item="reference_equations")
-    at = assemble(model).q if q is None else model.checked_configuration("reference_equations", q)
+    at = assemble(model).q if q is None else checked_configuration(model, "reference_equations", q)
     return ReferenceEquations(system, model, at, plane_of(system, model, at, dimension))

@@ -23,6 +23,7 @@ from ..closure.velocity_projection import consistent_velocities
 from ..errors import AssemblyError, ModelError
 from ..linear.inputs import check_fixed_rows
 from ..model import Conditions, Model, SampledControl, State
+from ..model.argument_errors import checked_configuration
 from ..model.callbacks import shortest_delay
 from ..model.conditions import followed, parameter_slot, parameter_value
 from ..model.drive_targets import drive_targets, driven_dof, driven_speeds
@@ -190,7 +191,7 @@ def _start(
     state = state.state() if callable(getattr(state, "state", None)) else state
     targets = {name: value for name, value in holds.items() if value is not None}
     if isinstance(state, State):
-        q = driven_positions(model, t, model.checked_configuration(item, state.q))
+        q = driven_positions(model, t, checked_configuration(model, item, state.q))
         x = np.array(state.x if len(state.x) else model.element_start_values(), dtype=float)
         v, notes = np.array(state.v, dtype=float), []
     elif state is None or isinstance(state, Mapping):

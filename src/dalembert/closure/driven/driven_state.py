@@ -18,6 +18,7 @@ from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...errors import AssemblyError, ModelError, SingularityError
 from ...model import Model, State, as_model
+from ...model.argument_errors import checked_configuration
 from ...model.drive_targets import drive_targets, driven_row, driven_speeds
 from ...model.state import StateLike
 from ...numerics.rank import singular_values
@@ -119,7 +120,7 @@ def driven_motion(system: System | Model, t: float = 0.0, *, state: StateLike | 
     model = as_model(system)
     t = finite_number(t, item="driven_motion", field="t")
     q = given_coordinates(model, state, item="driven_motion", t=t)
-    guess, notes = _on_branch(model, t, None if q is None else model.checked_configuration("driven_motion", q).copy())
+    guess, notes = _on_branch(model, t, None if q is None else checked_configuration(model, "driven_motion", q).copy())
     given = named_starts(model, state).first if isinstance(state, Mapping) else None
     v = state.v if isinstance(state, State) else model.initial_state(given.initials if given is not None else {}).v
     speeds = finite_array(v, (model.nv,), item="driven_motion", field="v")

@@ -10,6 +10,7 @@ import numpy as np
 from ...arrays import Array
 from ...bodies.markers import Marker
 from ...errors import ModelError
+from ...model.argument_errors import checked_marker
 from ...result import Result
 from ...result.outputs.frames import FRAME_OUTPUTS, common_axis
 from .interpolation import differentiate
@@ -26,7 +27,7 @@ def find_frame(result: Result, frame: object, item: str, field: str) -> Marker:
         raise ModelError(item, "result", result, "give a Result, of da.simulate or da.kinematics")
     model = result.require_model()
     try:
-        return model.checked_marker(item, frame)  # type: ignore[arg-type]
+        return checked_marker(model, item, frame)  # type: ignore[arg-type]
     except ModelError as error:
         if error.field == "point":
             raise

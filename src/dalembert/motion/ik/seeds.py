@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...arrays import Array
 from ...checks import finite_array, positive
 from ...closure.assembly import assemble
-from ...closure.named_velocities import named_velocities
+from ...closure.named_velocities import coordinate_range, named_velocities
 from ...errors import AssemblyError, ModelError
 from ...model import Model
 from ...model.drive_targets import drive_targets
@@ -96,7 +96,7 @@ def posture_of(model: Model, prefer: Any, begin: Array, count: int) -> Array:
     if isinstance(prefer, Mapping):
         posture = begin.copy()
         for name, value in prefer.items():
-            span = model.index_range(name)
+            span = coordinate_range(model, name)
             if span is None:
                 known = ", ".join(map(repr, model.coordinate_names[:12]))
                 raise ModelError(ITEM, "prefer", name, f"choose among the coordinates {known}")

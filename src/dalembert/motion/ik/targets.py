@@ -15,6 +15,7 @@ from ...bodies.markers import Marker
 from ...checks import positive, shape_of
 from ...errors import ModelError
 from ...model import Model, Pose
+from ...model.argument_errors import checked_marker
 from ...rotation import as_rotation_matrix, euler, unit_vector
 from .target_checks import CheckedTarget
 
@@ -94,7 +95,7 @@ def goals_of(model: Model, targets: Mapping[Any, Any], item: str) -> tuple[list[
     goals: list[CheckedTarget] = []
     counts: dict[str, int] = {}
     for marker, given in targets.items():
-        found = model.checked_marker(item, marker)
+        found = checked_marker(model, item, marker)
         name = found.name
         target = Target.of(given, f"{item}: target of {name!r}")
         before = len(goals)
@@ -117,7 +118,7 @@ def _read(
 ) -> None:
     """Append the checked targets of one target, and record the sizes of its batch axes."""
     what = f"{item}: target of {name!r}"
-    reference = None if target.relative_to is None else model.checked_marker(item, target.relative_to)
+    reference = None if target.relative_to is None else checked_marker(model, item, target.relative_to)
     weight = positive(what, weight=target.weight)["weight"]
     axis, letters = np.zeros(3), ""
     for kind in ("position", "rotation", "angles", "direction"):

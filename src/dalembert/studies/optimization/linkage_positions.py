@@ -20,6 +20,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...closure import RelativeEquations
+from ...closure.named_velocities import coordinate_range
 from ...errors import ModelError
 from ...model import Model
 from ...model.conditions import parameter_value
@@ -81,7 +82,7 @@ def _wanted(item: str, model: Model, name: Any, given: Any) -> TargetPoses:
     owner, _, last = str(name).rpartition(".")
     if last == "angle" and owner in bodies:
         return TargetPoses(name, "angle", _column(item, name, values), bodies.index(owner))
-    span = model.index_range(str(name))
+    span = coordinate_range(model, str(name))
     if span is not None:
         if span.stop - span.start != 1 or model.nq != model.nv:
             raise ModelError(item, "through", name, "a joint must have one coordinate, and no other quaternions")
