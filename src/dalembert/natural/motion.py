@@ -57,6 +57,8 @@ class NaturalMotion(Result):
         Unknown coordinates, their rates and second rates.
     """
 
+    _may_fall = True
+
     def __init__(
         self,
         mechanism: Mechanism,
@@ -82,9 +84,6 @@ class NaturalMotion(Result):
         self.values = np.array([self.equations.filled(x, driven[:, rate], rate) for rate, x in enumerate(levels)])
         self._stored = {"a": followed.a}
         self._kept = {"model": _fingerprint(mechanism)}
-
-    def _in_order(self) -> bool:
-        return bool((np.diff(self.t) >= 0).all() or (np.diff(self.t) <= 0).all())
 
     # -- outputs
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -90,6 +90,7 @@ class Result(ResultDisplay, ResultExport, Answer):
     """
 
     message: str
+    _may_fall: ClassVar[bool] = False  # whether times may also be given from the last to the first
 
     def __init__(
         self,
@@ -118,7 +119,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
-        if n == 0 or not np.isfinite(self.t).all() or not self._in_order():
+        rises = self.t[1:] - self.t[:-1]
+        in_order = (rises >= 0).all() or (self._may_fall and (rises <= 0).all())
+        if n == 0 or not np.isfinite(self.t).all() or not in_order:
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.conditions = conditions
         if labels is not None:
@@ -144,9 +147,6 @@ class Result(ResultDisplay, ResultExport, Answer):
         self._kept: dict[str, Any] = {}  # of a result read without its model: contents of the file
 
     # ---- states
-
-    def _in_order(self) -> bool:
-        return bool((self.t[1:] >= self.t[:-1]).all())
 
     def __len__(self) -> int:
         return len(self.t)

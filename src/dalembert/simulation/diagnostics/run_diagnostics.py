@@ -91,15 +91,12 @@ def set_notes(stats: Stats, run: Run, states: tuple[Array, Array, Array, Array],
         After Ctrl-C no control is called again, as it may be slow.
     """
     find = _notes_finder(run, states, interrupted=interrupted)
-    if run.model.flexible_names or _may_change(run.conditions):
+    now = run.conditions  # an evaluation after the run may differ with functions of the user and past states
+    may_change = not (now.callback is None and now.control is None and now.history is None)
+    if run.model.flexible_names or may_change:
         stats.notes = find()
     else:
         stats.find_notes_later(find)
-
-
-def _may_change(conditions: Conditions) -> bool:
-    """Return whether an evaluation after the run may differ: functions of the user, sampled forces, past states."""
-    return not (conditions.callback is None and conditions.control is None and conditions.history is None)
 
 
 def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interrupted: bool) -> Callable[[], list[str]]:

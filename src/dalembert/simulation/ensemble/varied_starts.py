@@ -17,7 +17,7 @@ from ...arrays import Array, BoolArray
 from ...closure.equivalent_configurations import axis_reversal_mask
 from ...closure.limit_rows import hold_limits
 from ...closure.loop_equations import LoopEquations
-from ...closure.named_velocities import named_velocities
+from ...closure.named_velocities import coordinate_range, named_velocities
 from ...closure.projection import CLOSED_TOL
 from ...closure.redundancy import ROUNDOFF_FACTOR
 from ...closure.starts.named_start_values import named_starts
@@ -127,7 +127,7 @@ def _guess(model: Model, starts: StartValues, values: Mapping[str, Array]) -> Ar
     """Return the configuration (nq,) from which loops are closed: start values and zeros, with unit quaternions."""
     guess: Array = model.integrate(model.initial_state(starts.initials).q, np.zeros(model.nv))
     for name, value in values.items():
-        span = model.index_range(name)
+        span = coordinate_range(model, name)
         if span is not None:
             guess[span] = value
     return np.asarray(model.integrate(guess, np.zeros(model.nv)))

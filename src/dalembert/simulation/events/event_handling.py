@@ -15,7 +15,7 @@ from ..delay_history import record_jump
 from ..diagnostics.stagnation import ZenoMonitor
 from ..interrupts import Abandoned
 from .drive_velocity_jumps import jump_events
-from .events import Event, EventContext, EventFunctions
+from .events import EventContext, EventFunctions
 from .velocity_jumps import energy_gain
 from .zero_crossings import Crossing, find_crossings
 
@@ -52,7 +52,10 @@ class EventHandler:
     def __init__(self, request: SimulationRequest) -> None:
         jumps = jump_events(request.drive_jumps, request.t_start, request.t_end) if request.drive_jumps else []
         self.discontinuity_times = np.array([event.value for event in jumps])
-        self.functions = _event_functions(request, jumps)
+        given = request.events
+        self.functions = EventFunctions(request.conditions.model, [*given.events, *jumps]) if jumps else given
+        if request.friction is not None:
+            self.functions.add_internal(request.friction.events)
         self.g = np.zeros(len(self.functions.events))
         self.ignored: set[int] = set()
         self.restarted = self.searching = False
@@ -223,12 +226,3 @@ class EventHandler:
         run.events.append(record)
         run.set_conditions(now.conditions)
         return after, event.terminal or now.stopped
-
-
-def _event_functions(request: SimulationRequest, jumps: list[Event]) -> EventFunctions:
-    """Return the event functions of a run: of the user, of drives that jump, of friction and stops."""
-    given = request.events
-    functions = EventFunctions(request.conditions.model, [*given.events, *jumps]) if jumps else given
-    if request.friction is not None:
-        functions.add_internal(request.friction.events)
-    return functions
