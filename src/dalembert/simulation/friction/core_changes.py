@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, BoolArray
+from ...arrays import Array, BoolArray, IndexArray
 from ...model import Conditions, Model
 from ...result import EventRecord
 from ..events.velocity_jumps import work_of_drives
@@ -143,7 +143,7 @@ class CoreChanges:
         gains = self._energy(self.after[jumps], jumps) - self._energy(self.before[jumps], jumps)
         return {k: (gain, self._work(k) - gain) for k, gain in zip(jumps.tolist(), gains.tolist(), strict=True)}
 
-    def _energy(self, states: Array, jumps: Array) -> Array:
+    def _energy(self, states: Array, jumps: IndexArray) -> Array:
         base = self.mode_conditions.base
         q, v, x = np.split(states, [base.model.nq, base.model.nq + base.model.nv], axis=1)
         return np.asarray(base.model.energy(q, v, t=self.t[jumps], x=x, conditions=base).total)
@@ -189,5 +189,7 @@ class ChangedConditions:
 
 def _split(numbers: Array, counts: Array) -> list[list[int]]:
     """Return the rows of each change from those of all changes and their number in each."""
-    rows, ends = [int(k) for k in numbers.tolist()], np.cumsum(counts).astype(int).tolist()
+    if not len(numbers):
+        return [[] for _ in counts]
+    rows, ends = numbers.astype(int).tolist(), np.cumsum(counts).astype(int).tolist()
     return [rows[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]

@@ -81,7 +81,7 @@ class CoreFriction:
             ),
             "passed": passed,
             "holding_group": _group_numbers([] if holding is None else holding.vector_groups, n),
-            "changed": [[k in changed for k in range(n)] for changed in friction.changed_rows],
+            "changed": friction.changed_marks,
             "held": np.isin(np.arange(n), friction.held_rows),
             "switches": [(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows],
             "stuck": modes.stuck,
@@ -138,8 +138,7 @@ class CoreFriction:
         """Set the progress of `Integrator.friction_progress`."""
         friction = self.friction
         friction.recent_times = found["change_times"].tolist()
-        marks = found["changed"].reshape(len(friction.recent_times), -1)
-        friction.changed_rows = [np.flatnonzero(row).tolist() for row in marks]
+        friction.changed_marks = found["changed"].reshape(len(friction.recent_times), -1)
         friction.held_rows = np.flatnonzero(found["held"]).tolist()
         friction.rest_tol_factor, friction.hold_time, friction.held_until, friction.next_review = found["hold"]
 

@@ -74,7 +74,7 @@ class FrictionState:
         self.modes = Modes.unknown(n)
         self.holding: HoldingLimits | None = None
         self.recent_times: list[float] = []
-        self.changed_rows: list[list[int]] = []  # rows whose modes changed at these times
+        self._changed_rows: list[list[int]] | Array = []  # rows whose modes changed at these times, or marks of them
         self.rest_tol_factor = 1.0
         self.hold_time, self.held_until = 0.0, -np.inf  # s: length and end of the last hold of undecided rows
         self.held_rows: list[int] = []
@@ -144,6 +144,31 @@ class FrictionState:
                 limits = np.hstack([np.broadcast_to(limits, (len(t), len(rows))), helps])
             values[-1] = self.holding.margin(held, limits)
         return values
+
+    @property
+    def changed_rows(self) -> list[list[int]]:
+        """Rows whose modes changed at the recent times."""
+        if not isinstance(self._changed_rows, list):
+            self._changed_rows = [np.flatnonzero(marks).tolist() for marks in self._changed_rows]
+        return self._changed_rows
+
+    @changed_rows.setter
+    def changed_rows(self, rows: list[list[int]]) -> None:
+        self._changed_rows = rows
+
+    @property
+    def changed_marks(self) -> Array:
+        """Rows whose modes changed at the recent times, as marks (changes, n)."""
+        if not isinstance(self._changed_rows, list):
+            return self._changed_rows
+        marks = np.zeros((len(self._changed_rows), len(self.rows)))
+        for row, changed in zip(marks, self._changed_rows, strict=True):
+            row[changed] = 1.0
+        return marks
+
+    @changed_marks.setter
+    def changed_marks(self, marks: Array) -> None:
+        self._changed_rows = marks
 
     @property
     def sticks(self) -> bool:
