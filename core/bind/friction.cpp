@@ -243,7 +243,7 @@ nb::object take_changes(FrictionRun &f) {
   if (changes.empty())
     return nb::none();
   const std::size_t rows = f.rows.size(), size = changes.front().after.size();
-  const HoldingLimits &holding = changes.back().holding;
+  const HoldingLimits &holding = f.holding;
   const auto scalars = [&](auto &&part) {
     std::vector<double> numbers;
     for (const FrictionChange &change : changes)

@@ -99,7 +99,6 @@ struct FrictionChange {
   bool velocities_jumped;
   std::vector<double> before, after; // states q, v, x
   FrictionModes modes;               // after it
-  HoldingLimits holding;             // after it
   std::vector<StopImpact> impacts;
   std::vector<std::int32_t> unloaded; // rows on stops whose load is zero within rounding
   HoldNote hold;

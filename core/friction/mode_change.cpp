@@ -296,7 +296,7 @@ ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<s
   Change change{i, f, w, log, f.count(), slow, rest_factor * f.position_tol * slow};
   make_change(change, passed);
   if (!change.stopped()) {
-    log.modes = f.modes, log.holding = f.holding, log.before = w.state;
+    log.modes = f.modes, log.before = w.state;
     return ModeChange::made;
   }
   if (change.undecided && f.failure == FrictionFailure::none) {
