@@ -271,7 +271,8 @@ def _give_friction_and_stops(
         if rng.random() < 0.3:
             data["damping"] = 0.1 * scale * rng.uniform(0.0, 1.0, joint.nv)
         position = _start_of(system, name, joint.nv) if joint.nq == joint.nv else None
-        if position is not None and name != driven and rng.random() < 0.7:
+        forced = driven and "c0" in system.connections  # a drive would press one stop of a loop against another
+        if position is not None and name != driven and not forced and rng.random() < 0.7:
             below, above = rng.uniform(0.02, 0.4, joint.nv), rng.uniform(0.02, 0.4, joint.nv)
             if start.endswith("stops") and rng.random() < 0.6:
                 below[0] = 0.0
