@@ -82,3 +82,10 @@ def test_a_rope_that_a_drive_stretches_is_noted() -> None:
     s.drive("X", speed=1.0)
     notes = da.simulate(s, 2.0).stats.notes
     assert any("rope exceeded its length 0.5 m and reached 2 m" in note for note in notes), notes
+
+
+def test_a_law_that_is_not_finite_is_named_beside_friction() -> None:
+    s = sliding_block(friction=1.0, lower=-1.0, upper=1.0)
+    s.connect("F", da.Element("joint", "10*sin(5*t)*where(t < 1, 1, log(-1.0))", active=True), "X")
+    with pytest.raises(da.DalembertError, match=r"at t = 1 s the law of element 'F' is not finite"):
+        da.simulate(s, 2.0)

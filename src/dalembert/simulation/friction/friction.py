@@ -441,11 +441,15 @@ class FrictionState:
         u = self._velocities(now)
         movable = self.movable(base)
         at_rest = movable & self.modes.stuck
-        solver = self._solver(base, now, at_rest, self.modes.side, u)
-        jams = solver.find_jammed(self.modes)
+        try:
+            solver = self._solver(base, now, at_rest, self.modes.side, u)
+            jams = solver.find_jammed(self.modes)
+        except ModelError:  # forces are not finite there: the error of the step names the law
+            return None
+        finally:
+            self.modes.locked = locked  # still in force; `settle` releases them
         for note in solver.notes:
             self._note(note)
-        self.modes.locked = locked  # still in force; `settle` releases them
         return self.settle(now, (), jams) if jams else None
 
     def _move_to_stops(self, now: EventContext, side: Array) -> None:
