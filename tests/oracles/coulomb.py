@@ -42,6 +42,8 @@ def check_friction_law(result: da.Result, *, except_for: Collection[str] = ()) -
         effort[:, k] = _output(result, rows.names[k], "friction")
     event = np.isin(result.t, [e.t for e in result.events])
     sliding, static, shared = _bounds(result)
+    for rope in result.model.compiled.names.ropes:  # a taut one may hold a joint together with its friction
+        shared |= _output(result, rope, "taut") != 0
     if except_for and result.model.nc:  # such a lock and friction may hold the same loop
         shared[:] = True
     _check_stuck_rows(result, rows, u, event)

@@ -91,7 +91,7 @@ def random_friction_system(seed: int) -> RandomFrictionSystem:
     _add_elements(system, rng, force, driven)
     t_end = float(rng.uniform(0.2, 0.5))
     free = [name for name in _scalar_joints(system) if name != driven]
-    locks = (LockAt(str(rng.choice(free)), 0.5 * t_end),) if free and rng.random() < 0.1 else ()
+    locks = (LockAt(str(rng.choice(free)), 0.5 * t_end),) if free and not driven and rng.random() < 0.1 else ()
     return RandomFrictionSystem(seed, kind, start, system, t_end, locks)
 
 
