@@ -30,7 +30,8 @@ from .core_log import set_parameters, take_log, take_steps, with_parameters_at
 __all__ = ["LiveRun", "by_one_thread"]
 
 LAW_SAMPLES = 16  # times of one advance at which time laws are sampled to find jumps
-MIN_AHEAD = 64  # advances for which laws are checked ahead
+MIN_AHEAD = 64  # advances for which laws are checked ahead,
+MAX_FIRST_AHEAD = 1.0  # s: at most, unless the run is longer already
 SAME_TIME = 1e-9  # of an advance: a sample so close to its end is there
 REACHED = _core.outcomes["reached"]
 
@@ -142,23 +143,34 @@ class LiveRun:
 
     def _look_ahead(self, t: float, until: float) -> None:
         """Check the laws of time for a longer time ahead, and find its discontinuity times."""
-        run = self.run
-        ahead = until + max(until - run.segments[0].begin, MIN_AHEAD * (until - t))
+        ahead = self._time_ahead(t, until)
         try:
-            _check_laws(run, t, ahead)
+            _check_laws(self.run, t, ahead)
         except ModelError:  # beyond the present advance
             ahead = until
-        if ahead > run.horizon:
-            run.t_end = ahead
+        self._find_discontinuities(ahead)
+        self.known_until = ahead
+
+    def _time_ahead(self, t: float, until: float) -> float:
+        """Return a later time, s, so that the run doubles, or many short advances are covered."""
+        ahead = until + max(until - self.run.segments[0].begin, min(MIN_AHEAD * (until - t), MAX_FIRST_AHEAD))
+        return ahead if math.isfinite(ahead) else until
+
+    def _find_discontinuities(self, until: float) -> None:
+        """Find the discontinuity times up to a time, s."""
+        run = self.run
+        if until > run.horizon:
+            run.t_end = until
             run.update_discontinuity_times(run.segments[0].begin)
             run.segments[-1].discontinuity_times = run.discontinuity_times
-        self.known_until = ahead
 
     def _continue(self, until: float, outcome: int | None = None) -> str:
         """Advance by the general way, after an outcome of the core."""
         run = self.run
-        run.t_end = until
         self.take()
+        if until > run.horizon and run.history is None:  # delays repeat discontinuities up to the end of the run only
+            self._find_discontinuities(self._time_ahead(run.integrator.t, until))
+        run.t_end = until
         self.direct = False  # unless it comes back
         if run.integrator.has_new_parameters:  # they could not be applied in the core
             self.next_conditions, outcome = self.conditions(), None
