@@ -1,5 +1,6 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
+#include "bind/events.hpp"
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
 #include "bind/records.hpp"
@@ -368,6 +369,43 @@ public:
   // errors of the control in the last batch, by run
   nb::dict take_errors() { return std::exchange(errors, nb::dict()); }
 
+  // Events are located here from now on; before `start`, or after `restore`.
+  void set_events(const nb::dict &given) {
+    events = std::make_unique<EventRun>();
+    fill_events(model->data, given, *events);
+    run.events = events.get();
+    model->integrators->prepare_events(model->data, run, memory.data);
+  }
+  // events since the last call: numbers (n,), times (n,), states (n, nq + nv + nx)
+  nb::tuple take_events() {
+    const npy_intp width = model->data.nq + model->data.nv + model->data.nx;
+    return events ? bind::take_log(events->log, width) : nb::make_tuple();
+  }
+  // events that occur at the time reached, and recorded ones at the same time
+  nb::tuple occurring_events() { return nb::make_tuple(events->passed, events->also); }
+  // an event whose output is noise, and a time; or -1
+  std::pair<int, double> noisy_event() { return {events ? events->noisy : -1, events ? events->noise_time : 0.0}; }
+  void ignore_event(int event) {
+    if (!events || event < 0 || event >= events->count())
+      throw nb::value_error("there is no such event");
+    events->ignored[std::size_t(event)] = 1;
+    events->values[std::size_t(event)] = 1.0;
+    events->noisy = -1;
+  }
+  // an event whose output is not finite, a time and the output; or -1
+  nb::tuple event_failure() {
+    const EventFailure failure = events ? events->failure : EventFailure{};
+    return nb::make_tuple(failure.event, failure.t, failure.value);
+  }
+  nb::object event_values() {
+    return events ? doubles(events->values.data(), {npy_intp(events->values.size())}) : nb::none();
+  }
+  void set_event_values(const Doubles &values) {
+    if (!events || values.size() != events->values.size())
+      throw nb::value_error("the values do not fit the events");
+    std::copy_n(values.data(), values.size(), events->values.begin());
+  }
+
   // Modes of dry friction and stops are determined here from now on, beginning with those given; before `start`, or
   // after `restore`.
   void set_friction(const nb::dict &given) {
@@ -419,6 +457,8 @@ public:
     run.fixed_branches = scope.conditions.law_branches;
     friction.reset();
     run.friction = nullptr;
+    events.reset();
+    run.events = nullptr;
   }
 
   // where steps have to end; before the run has come to the first that was not among them
@@ -449,6 +489,7 @@ private:
   Block memory;
   Records records;
   std::unique_ptr<FrictionRun> friction;
+  std::unique_ptr<EventRun> events;
   std::vector<ModeLog> modes;                  // of the runs of a batch
   std::vector<double> tolerances;              // absolute ones
   std::vector<double> element_parameters;      // once some were set, without friction
@@ -631,6 +672,15 @@ void add_integrator(nb::module_ &module) {
       .def("take_modes", Exclusive<&Integrator::take_modes, true>::call)
       .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
       .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
+      .def("set_events", Exclusive<&Integrator::set_events>::call, nb::arg("given"))
+      .def("take_events", Exclusive<&Integrator::take_events, true>::call)
+      .def("occurring_events", Exclusive<&Integrator::occurring_events, true>::call)
+      .def("noisy_event", Exclusive<&Integrator::noisy_event, true>::call)
+      .def("ignore_event", Exclusive<&Integrator::ignore_event>::call, nb::arg("event"))
+      .def("event_failure", Exclusive<&Integrator::event_failure, true>::call)
+      .def_prop_rw(
+          "event_values", [](Integrator &i) { return i.event_values(); },
+          [](Integrator &i, const Doubles &values) { i.set_event_values(values); })
       .def("set_friction", Exclusive<&Integrator::set_friction>::call, nb::arg("given"))
       .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
       .def("passed", Exclusive<&Integrator::passed, true>::call)
@@ -678,7 +728,8 @@ void add_integrator(nb::module_ &module) {
                                       {"stopped", Outcome::stopped},
                                       {"newton_failed", Outcome::newton_failed},
                                       {"stagnated", Outcome::stagnated},
-                                      {"undecided", Outcome::undecided}})
+                                      {"undecided", Outcome::undecided},
+                                      {"event", Outcome::event}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

@@ -9,13 +9,14 @@
 //
 // Between two changes every row has a mode. A sliding row has a given sign, which its friction keeps even if a step
 // passes its rest. A stuck row is locked, and its effort is that of the lock. Modes change where a sliding row comes to
-// rest, where the holding efforts leave their bounds, and where a coordinate reaches a stop (friction/crossings.hpp,
+// rest, where the holding efforts leave their bounds, and where a coordinate reaches a stop (steppers/switching/crossing_search.hpp,
 // friction/mode_change.hpp).
 #pragma once
 
 #include "friction/rows_at_rest.hpp"
 #include "numerics/bound_widening.hpp"
 #include "runs/memory_pool.hpp"
+#include "steppers/switching/crossing_workspace.hpp"
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -194,6 +195,7 @@ struct FrictionRun {
   BoundedQp qp;
   FreeSet independent;
   HoldingWorkspace margins;
+  CrossingWorkspace search;
   OwnMemory report_memory; // of evaluations with holding efforts
 
   int count() const { return int(rows.size()); }

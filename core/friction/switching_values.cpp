@@ -18,10 +18,7 @@ FrictionLimits friction_limits(const FrictionRun &f, const FrictionRow &row, con
 
 bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                      const Report &out) {
-  ReportWorkspace work;
-  lay_out(i.m, f.report_memory.block->data, work);
-  ++i.run.counts.evaluations;
-  return report(i.m, i.run.conditions, work, {i.run.interval.clamp(t), q, v, x}, out);
+  return evaluate_report(i, f.report_memory.block->data, t, q, v, x, out);
 }
 
 void slip_speeds(const FrictionRun &f, const double *u, double *speeds) {

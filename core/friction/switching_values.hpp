@@ -9,8 +9,7 @@
 #pragma once
 
 #include "friction/friction_run.hpp"
-#include "steppers/run_workspace.hpp"
-#include "system/report.hpp"
+#include "steppers/run_report.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 

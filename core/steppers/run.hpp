@@ -13,6 +13,7 @@
 
 namespace dalembert {
 
+struct EventRun;
 struct FrictionRun;
 
 enum class Outcome : std::int32_t {
@@ -27,6 +28,7 @@ enum class Outcome : std::int32_t {
   newton_failed,   // the equations of an implicit step cannot be solved
   stagnated,       // steps have become so short that the end is out of reach
   undecided,       // modes of friction and stops change, but cannot be determined here
+  event,           // an event occurs whose action is outside, or whose output is noise
 };
 
 struct Counts {
@@ -107,6 +109,7 @@ struct Run {
   Conditions conditions;
   DiscontinuityTimes discontinuities; // steps end there, and the method begins afresh
   FrictionRun *friction = nullptr;    // modes of dry friction and stops; null: none, or determined by the caller
+  EventRun *events = nullptr;         // null: none, or located by the caller
   // state of the run
   SmoothInterval interval; // between two discontinuities
   std::int32_t arrived;    // at a discontinuity, after which nothing has been evaluated yet
@@ -195,6 +198,8 @@ struct IntegratorSet {
   // sets the state, evaluates there; with `project` the state is moved onto the loops first
   Outcome (*start)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v,
                    const double *x);
+  // workspace of Run::events
+  void (*prepare_events)(const ModelData &, Run &, std::byte *memory);
   // workspace of Run::friction, and its modes in the conditions of the run
   void (*prepare_friction)(const ModelData &, Run &, std::byte *memory);
   // the run goes on under other parameters of elements, which its conditions point at; `undecided`: as it was

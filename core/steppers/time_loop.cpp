@@ -1,13 +1,13 @@
 // The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
 // stepper.
-#include "friction/crossings.hpp"
+#include "events/event_values.hpp"
 #include "friction/mode_change.hpp"
-#include "friction/switching_values.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"
 #include "steppers/simd_batch.hpp"
 #include "steppers/simd_fixed_steps.hpp"
+#include "steppers/switching/crossing_search.hpp"
 #include "steppers/switching/monitor.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "tree/chart.hpp"
@@ -211,6 +211,27 @@ Outcome restart(TimeLoop &loop) {
                                                                                          : Outcome::not_finite;
 }
 
+// At a state that a change has led to: the state put onto drives and loops, its rates, and the functions that are
+// searched for crossings.
+Outcome begin_after_change(TimeLoop &loop) {
+  Run &run = loop.at.run;
+  RunWorkspace &work = loop.work;
+  if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
+    return Outcome::callback_failed;
+  Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
+  if (outcome != Outcome::reached)
+    return outcome;
+  if (run.conditions.law_branches && !initialize_branches(loop.at))
+    return Outcome::callback_failed;
+  if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
+    return Outcome::callback_failed;
+  outcome = restart(loop);
+  if (outcome != Outcome::reached)
+    return outcome;
+  return evaluate_crossing_functions(loop.at, run.t, work.q, work.v, work.x) ? Outcome::reached
+                                                                             : Outcome::callback_failed;
+}
+
 // At a state at which modes of friction and stops change: the modes, the state and its rates after it.
 Outcome change_friction_modes(TimeLoop &loop) {
   Run &run = loop.at.run;
@@ -228,20 +249,9 @@ Outcome change_friction_modes(TimeLoop &loop) {
   case ModeChange::made:
     break;
   }
-  if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
-    return Outcome::callback_failed;
-  Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
+  const Outcome outcome = begin_after_change(loop);
   if (outcome != Outcome::reached)
     return outcome;
-  if (branches && !initialize_branches(loop.at))
-    return Outcome::callback_failed;
-  if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
-    return Outcome::callback_failed;
-  outcome = restart(loop);
-  if (outcome != Outcome::reached)
-    return outcome;
-  if (!switching_values(loop.at, friction, run.t, work.q, work.v, work.x, friction.values.data()))
-    return Outcome::callback_failed;
   for (const std::int32_t number : friction.passed) // its sign just after counts
     friction.values[std::size_t(number)] = 0.0;
   std::vector<double> &after = friction.changes.back().after;
@@ -266,22 +276,20 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   run.arrived = 0;
   run.step_to_switch = 0.0;
   run.consecutive_switches = run.switches_without_step = 0;
+  if (!run.friction || !run.friction->undetermined)
+    return begin_after_change(loop);
   if (!impose_drives(loop.at, t, work.q, work.v, work.x))
     return Outcome::callback_failed;
   const Outcome outcome = project_onto_constraints(loop.at, t, work.q, work.v);
   if (outcome != Outcome::reached)
     return outcome;
-  if (run.friction && run.friction->undetermined) {
-    run.friction->undetermined = false;
-    return change_friction_modes(loop);
-  }
-  if (run.conditions.law_branches && !initialize_branches(loop.at))
-    return Outcome::callback_failed;
-  if (!rates(loop.at, t, work.q, work.v, work.x, work.a, work.dx))
-    return Outcome::callback_failed;
-  if (run.friction && !switching_values(loop.at, *run.friction, t, work.q, work.v, work.x, run.friction->values.data()))
-    return Outcome::callback_failed;
-  return restart(loop);
+  run.friction->undetermined = false;
+  return change_friction_modes(loop);
+}
+
+void set_events(const ModelData &m, Run &run, std::byte *memory) {
+  TimeLoop loop(m, run, memory);
+  prepare_events(loop.at, *run.events);
 }
 
 // Parameters of elements have changed at the state of the run: modes of friction, branches and rates under them. The
@@ -567,20 +575,42 @@ bool record_at_change(const TimeLoop &loop, bool after, Samples &samples, const 
   return true;
 }
 
-// Ends the step where modes of friction and stops change: the state before, the state and the modes after it.
-Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing &crossing, Samples &samples,
-                         const Recorder &recorder) {
+// Adds events of the step just made that do not change the run to their log.
+Outcome log_recorded_events(TimeLoop &loop, const Attempt &attempt) {
+  const ModelData &m = loop.at.m;
+  RunWorkspace &work = loop.work;
+  EventRun &events = *loop.at.run.events;
+  for (const RecordedCrossing &each : events.recorded) {
+    const bool inside = each.fraction < 1.0;
+    if (inside)
+      if (const Outcome outcome = interpolate(loop.stepper, loop.at, attempt.h, each.fraction);
+          outcome != Outcome::reached)
+        return outcome;
+    const double t = loop.at.run.t;
+    events.log.add(m.nq, m.nv, m.nx, each.function, inside ? t + each.fraction * attempt.h : attempt.end(t),
+                   inside ? work.qs : work.q1, inside ? work.vs : work.v1, inside ? work.xs : work.x1);
+  }
+  return Outcome::reached;
+}
+
+// Ends the step where an event occurs, or modes of friction and stops change: the state before, the state and the modes
+// after it.
+Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &crossing, Samples &samples,
+                      const Recorder &recorder) {
   Run &run = loop.at.run;
   RunWorkspace &work = loop.work;
-  FrictionRun &friction = *run.friction;
   const bool inside = crossing.fraction < 1.0;
+  if (inside)
+    if (const Outcome outcome = interpolate(loop.stepper, loop.at, attempt.h, crossing.fraction);
+        outcome != Outcome::reached)
+      return outcome;
   const double t1 = inside ? run.t + crossing.fraction * attempt.h : attempt.end(run.t);
   run.switches_without_step = run.consecutive_switches = run.lead_in_steps = 0;
   run.step_to_switch = 0.0;
   run.initial_branches = nullptr;
   lengthen(loop, attempt);
   const ModelData &m = loop.at.m;
-  std::vector<double> &end = friction.change.state;
+  std::vector<double> &end = run.friction ? run.friction->change.state : run.events->before;
   end.assign(inside ? work.qs : work.q1, (inside ? work.qs : work.q1) + m.nq);
   end.insert(end.end(), inside ? work.vs : work.v1, (inside ? work.vs : work.v1) + m.nv);
   end.insert(end.end(), inside ? work.xs : work.x1, (inside ? work.xs : work.x1) + m.nx);
@@ -597,11 +627,17 @@ Outcome pass_mode_change(TimeLoop &loop, const Attempt &attempt, const Crossing 
   run.interval = SmoothInterval::around(run.discontinuities, t1);
   run.arrived = 0;
   run.counts.steps += fresh;
+  if (run.events && !run.events->passed.empty())
+    return Outcome::event;
   if (fresh && !record_at_change(loop, false, samples, recorder))
     return Outcome::stopped;
+  FrictionRun &friction = *run.friction;
   outcome = change_friction_modes(loop);
   if (outcome != Outcome::reached)
     return outcome;
+  if (run.events)
+    for (const std::int32_t number : run.events->also)
+      run.events->values[std::size_t(number)] = 0.0;
   report_branches(loop, recorder, t1);
   if (!record_at_change(loop, true, samples, recorder))
     return Outcome::stopped;
@@ -623,14 +659,16 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     outcome = pass_switching_functions(loop, attempt, recorder);
   if (outcome != Outcome::reached || !attempt.accepted)
     return outcome;
-  if (run.friction) {
+  if (run.friction || run.events) {
     Crossing crossing;
-    outcome = find_crossing(loop.stepper, loop.at, *run.friction, attempt.h, crossing);
+    outcome = find_crossing(loop.stepper, loop.at, attempt.h, crossing);
+    if (outcome == Outcome::reached && run.events)
+      outcome = run.events->noisy >= 0 ? Outcome::event : log_recorded_events(loop, attempt);
     if (outcome != Outcome::reached)
       return outcome;
     if (crossing.found) {
       ++taken;
-      return pass_mode_change(loop, attempt, crossing, samples, recorder);
+      return pass_crossing(loop, attempt, crossing, samples, recorder);
     }
   }
   ++taken;
@@ -684,6 +722,7 @@ extern const IntegratorSet integrators;
 const IntegratorSet integrators{name,
                                 bytes,
                                 start,
+                                set_events,
                                 set_friction,
                                 change_parameters,
                                 advance,

@@ -1,0 +1,126 @@
+#include "bind/events.hpp"
+#include "bind/kernel_methods.hpp"
+#include "model/complete/parts.hpp"
+#include <nanobind/stl/vector.h>
+#include <stdexcept>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+
+namespace {
+
+std::vector<std::int32_t> whole_of(const nb::dict &given, const char *name) {
+  const Places values = nb::cast<Places>(given[name]);
+  return {values.data(), values.data() + values.size()};
+}
+
+std::vector<double> numbers_of(const nb::dict &given, const char *name) {
+  const Doubles values = nb::cast<Doubles>(given[name]);
+  return {values.data(), values.data() + values.size()};
+}
+
+// number of values of each kind of channel
+std::int32_t channel_size(const ModelData &m, const EventRun &e, ChannelKind kind) {
+  switch (kind) {
+  case ChannelKind::time:
+    return 1;
+  case ChannelKind::position:
+    return m.nq;
+  case ChannelKind::velocity:
+  case ChannelKind::acceleration:
+  case ChannelKind::effort:
+    return m.nv;
+  case ChannelKind::state:
+    return m.nx;
+  case ChannelKind::cut_position:
+    return m.cut_nq;
+  case ChannelKind::cut_velocity:
+    return m.cut_nv;
+  case ChannelKind::point_position:
+  case ChannelKind::point_velocity:
+    return std::int32_t(e.points.size());
+  case ChannelKind::multiplier:
+    return m.nc;
+  case ChannelKind::load:
+    return 6 * connection_count(m);
+  case ChannelKind::signal:
+    return m.signal_count;
+  case ChannelKind::element_force:
+    return m.measure_count;
+  case ChannelKind::energy:
+    return 3;
+  }
+  return 0;
+}
+
+void fill_points(const nb::dict &given, EventRun &e) {
+  for (const nb::handle &each : nb::cast<nb::list>(given["points"])) {
+    if (!is_made(each.ptr(), points_type()))
+      throw nb::type_error("give points");
+    const BoundPoints &found = *nb::inst_ptr<BoundPoints>(each);
+    EventPoint &point = e.points.emplace_back();
+    point.frames = found.frames, point.nodes = found.nodes, point.data = found.data;
+    point.data.frames = point.frames.data();
+    point.data.nodes = found.data.nodes ? point.nodes.data() : nullptr;
+    if (point.data.count != 1)
+      throw nb::value_error("give one point at a time");
+  }
+}
+
+void fill_programs(const nb::dict &given, EventRun &e) {
+  const std::vector<std::int32_t> counts = whole_of(given, "programs"), code = whole_of(given, "instructions");
+  e.rows.constants = numbers_of(given, "constants");
+  e.rows.outputs = whole_of(given, "outputs");
+  for (std::size_t k = 0; k + 4 < code.size(); k += 5)
+    e.rows.instructions.push_back({Operation(code[k]), code[k + 1], code[k + 2], code[k + 3], code[k + 4], 0});
+  std::int32_t first = 0, output = 0;
+  for (const std::int32_t count : counts) {
+    ProgramData program{};
+    program.first = first, program.count = count, program.output = output++, program.outputs = 1;
+    first += count;
+    e.rows.programs.push_back(program);
+  }
+  try {
+    e.programs = complete_programs(e.rows, std::int32_t(e.channels.size()), {}, {});
+  } catch (const std::invalid_argument &error) {
+    throw nb::value_error(error.what());
+  }
+}
+
+} // namespace
+
+void fill_events(const ModelData &m, const nb::dict &given, EventRun &e) {
+  fill_points(given, e);
+  const std::vector<std::int32_t> channels = whole_of(given, "channels"), functions = whole_of(given, "functions");
+  const std::vector<double> thresholds = numbers_of(given, "thresholds");
+  for (std::size_t k = 0; k + 2 < channels.size(); k += 3) {
+    const EventChannel channel{ChannelKind(channels[k]), channels[k + 1], channels[k + 2]};
+    const int parts = channel.kind == ChannelKind::point_position   ? 3
+                      : channel.kind == ChannelKind::point_velocity ? 6
+                                                                    : 1;
+    if (channels[k] < 0 || channels[k] >= channel_kind_count || channel.index < 0 ||
+        channel.index >= channel_size(m, e, channel.kind) || channel.component < 0 || channel.component >= parts)
+      throw nb::value_error("a channel of an event does not fit the model");
+    e.channels.push_back(channel);
+  }
+  fill_programs(given, e);
+  if (functions.size() != 5 * thresholds.size())
+    throw nb::value_error("the event functions do not fit");
+  for (std::size_t k = 0; k < thresholds.size(); ++k) {
+    const std::int32_t *f = functions.data() + 5 * k;
+    if (f[0] >= std::int32_t(e.channels.size()) ||
+        (f[0] < 0 && (f[1] < 0 || f[1] >= std::int32_t(e.rows.programs.size()))))
+      throw nb::value_error("an event function does not fit");
+    e.functions.push_back({f[0], f[1], f[2], f[3] != 0, f[4] != 0, thresholds[k]});
+  }
+}
+
+nb::tuple take_log(EventLog &log, npy_intp width) {
+  const npy_intp n = npy_intp(log.t.size());
+  nb::tuple found = nb::make_tuple(log.event, doubles(log.t.data(), {n}), doubles(log.states.data(), {n, width}));
+  log.clear();
+  return found;
+}
+
+} // namespace dalembert::bind

@@ -1,0 +1,17 @@
+// Events at the border: outputs come in as channels and programs, occurrences go out as arrays.
+#pragma once
+
+#include "bind/batch.hpp"
+#include "events/event_run.hpp"
+
+namespace dalembert::bind {
+
+// Events of a run from arrays by name (see `EventRun`): `channels` (n, 3) of kind, index, component; `functions` (k, 5)
+// of channel or -1, program, direction, active, turn; `thresholds` (k,); `points`, a list of Points; and programs of all
+// channels: `programs` (p,) numbers of instructions, `instructions` (j, 5), `constants`, `outputs` (p,).
+void fill_events(const ModelData &m, const nanobind::dict &given, EventRun &events);
+
+// the occurrences since the last call: numbers (n,), times (n,), states (n, width)
+nanobind::tuple take_log(EventLog &log, npy_intp width);
+
+} // namespace dalembert::bind

@@ -1,0 +1,112 @@
+// Events of one run: functions of its state that pass zero, and what was found.
+//
+// An event function is an output less the value of the event: a channel, or a formula of channels. Channels are parts
+// of the state, coordinates of cut joints, motions of points, and parts of a report.
+#pragma once
+
+#include "model/tables.hpp"
+#include "runs/memory_pool.hpp"
+#include "steppers/switching/crossing_workspace.hpp"
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace dalembert {
+
+enum class ChannelKind : std::int32_t {
+  time,
+  position,       // q
+  velocity,       // v
+  state,          // x
+  cut_position,   // coordinate of a cut joint
+  cut_velocity,   // its rate
+  point_position, // of a point: component of its position, world axes
+  point_velocity, // of a point: component of [angular velocity; velocity], world axes
+  // of a report (system/report.hpp)
+  acceleration,
+  effort,     // tau
+  multiplier, // lambda
+  load,       // of connections
+  signal,
+  element_force, // of elements, by measure
+  energy,        // kinetic, potential, stored
+};
+constexpr int channel_kind_count = int(ChannelKind::energy) + 1;
+
+struct EventChannel {
+  ChannelKind kind;
+  std::int32_t index, component; // component: of points
+};
+
+struct EventFunction {
+  std::int32_t channel;   // -1: a program
+  std::int32_t program;   // of all channels
+  std::int32_t direction; // +1 rising, -1 falling, 0 both
+  bool active;            // it may change the run; others are recorded
+  bool turn;              // an angle known up to whole turns
+  double value;
+};
+
+struct EventPoint {
+  PointsData data{};
+  std::vector<double> frames, nodes;
+};
+
+// Crossings in order of time.
+struct EventLog {
+  std::vector<std::int32_t> event;
+  std::vector<double> t, states; // states q, v, x before actions
+
+  void add(int nq, int nv, int nx, std::int32_t number, double at, const double *q, const double *v, const double *x) {
+    event.push_back(number);
+    t.push_back(at);
+    states.insert(states.end(), q, q + nq);
+    states.insert(states.end(), v, v + nv);
+    states.insert(states.end(), x, x + nx);
+  }
+  void clear() { event.clear(), t.clear(), states.clear(); }
+};
+
+struct EventFailure {
+  std::int32_t event = -1; // whose output is not finite
+  double t = 0.0, value = 0.0;
+};
+
+struct EventRun {
+  // ---- description
+  std::vector<EventChannel> channels;
+  std::vector<EventFunction> functions;
+  std::vector<EventPoint> points;
+  ProgramRows rows;
+  ProgramTable programs{};
+
+  // ---- state
+  std::vector<double> values;             // of the functions at the state of the run
+  std::vector<unsigned char> ignored;     // events whose outputs are noise
+  std::vector<std::int32_t> passed;       // active events at the last crossing
+  std::vector<RecordedCrossing> recorded; // of other events in the last step, up to it
+  std::vector<std::int32_t> also;         // of these, events at the time of the last crossing
+
+  // ---- reported
+  EventLog log;
+  EventFailure failure;
+  std::int32_t noisy = -1; // an event that jumps to and fro within a step as noise does
+  double noise_time = 0.0;
+
+  // ---- workspace
+  CrossingWorkspace search;
+  std::vector<double> inputs, numbers, point_motion; // of programs; of points, 18 each
+  std::vector<double> cut_q, cut_v, a, tau, lambda, loads, signals, forces, energy;
+  bool needs[channel_kind_count] = {};
+  std::unique_ptr<Block> report_memory;
+
+  int count() const { return int(functions.size()); }
+  bool needs_report() const {
+    for (int k = int(ChannelKind::acceleration); k < channel_kind_count; ++k)
+      if (needs[k])
+        return true;
+    return false;
+  }
+};
+
+} // namespace dalembert

@@ -1,0 +1,545 @@
+#include "steppers/switching/crossing_search.hpp"
+#include "events/event_values.hpp"
+#include "friction/row_response.hpp"
+#include "friction/switching_values.hpp"
+#include "tree/manifold.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+constexpr int node_count = 5;
+constexpr double nodes[node_count] = {0.0, 0.23, 0.5, 0.79, 1.0}; // fractions of the step
+constexpr double just_after = 1e-6;    // fraction of the step that gives the sign of a function that starts at zero
+constexpr double simultaneous = 1e-12; // fraction of the step: closer crossings are one change
+constexpr double same_root = 2e-16;    // fraction of the step: closer points are one
+constexpr int max_root_iterations = 100;
+constexpr int max_dips = 8;                 // points added where a function nearly touches zero
+constexpr int max_fine_nodes = 4096;        // where functions change fast
+constexpr double interpolation_error = 0.1; // of the range in a step: allowed distance from the line through neighbours
+constexpr double relevant_range = 3.0;      // ranges: functions further away from zero are not refined
+constexpr double max_surprises = 0.2;       // of the points: if more are poorly predicted, points are added
+constexpr int max_jumps = 200;     // of a function from one side of zero to the other in a step; more are noise
+constexpr double jump_size = 1e-6; // of the range in a step: a larger change across a root is a jump
+constexpr double pi = 3.141592653589793;
+
+using Point = CrossingPoint;
+
+std::size_t at(int k) { return std::size_t(k); }
+
+double sign_of(double g) { return double(g > 0.0) - double(g < 0.0); }
+
+// place and value of the extremum of the parabola through three points; false if it is outside
+bool vertex(const Point &a, const Point &b, const Point &c, Point &found) {
+  const double first = (b.g - a.g) / (b.s - a.s), second = (c.g - b.g) / (c.s - b.s);
+  const double bend = (second - first) / (c.s - a.s), slope = first + bend * (b.s - a.s);
+  found = {b.s - slope / (2.0 * bend), b.g - slope * slope / (4.0 * bend)};
+  return found.s > a.s && found.s < c.s;
+}
+
+// whether a function of one sign at three points nearly touches zero between them, by their parabola
+bool nearly_touches(const Point &a, const Point &b, const Point &c, Point &found) {
+  return vertex(a, b, c, found) && sign_of(b.g) * found.g < 0.25 * std::fabs(b.g);
+}
+
+// whether values before and after are a crossing that counts
+bool passes(const CrossingFunction &function, double before, double after) {
+  if (function.turn && std::fabs(after - before) > pi)
+    return false;
+  return (before < 0.0 && after >= 0.0 && function.direction >= 0) ||
+         (before > 0.0 && after <= 0.0 && function.direction <= 0);
+}
+
+// A convex function whose slope is known.
+struct Slope {
+  Point at;
+  double rate; // per step
+};
+
+// lowest value that a convex function through two points with their slopes can have, and where
+Point lowest(const Slope &a, const Slope &b) {
+  const double s = (b.at.g - a.at.g + a.rate * a.at.s - b.rate * b.at.s) / (a.rate - b.rate);
+  return {s, a.at.g + a.rate * (s - a.at.s)};
+}
+
+bool evaluate_functions(const RunContext &i, double t, const double *q, const double *v, const double *x, double *out) {
+  FrictionRun *friction = i.run.friction;
+  if (friction && !switching_values(i, *friction, t, q, v, x, out))
+    return false;
+  return !i.run.events || event_values(i, *i.run.events, t, q, v, x, out + (friction ? friction->function_count() : 0));
+}
+
+class Search {
+public:
+  Search(const Stepper &stepper, const RunContext &i, double h)
+      : stepper(stepper), i(i), f(i.run.friction), e(i.run.events), w(f ? f->search : e->search), h(h),
+        of_friction(f ? f->function_count() : 0), count(of_friction + (e ? e->count() : 0)) {
+    describe();
+  }
+
+  Outcome run(Crossing &crossing) {
+    if (!screen())
+      return Outcome::callback_failed;
+    Outcome outcome = Outcome::reached;
+    if (std::find(w.suspects.begin(), w.suspects.end(), 1) != w.suspects.end()) {
+      outcome = stepper.prepare(i, h);
+      if (outcome == Outcome::reached)
+        outcome = locate(crossing);
+    }
+    if (outcome == Outcome::reached && !crossing.found) {
+      const double *last = value(0, node_count - 1);
+      if (f)
+        std::copy_n(last, of_friction, f->values.begin());
+      if (e)
+        std::copy_n(last + of_friction, e->count(), e->values.begin());
+    }
+    return outcome;
+  }
+
+private:
+  const Stepper &stepper;
+  const RunContext &i;
+  FrictionRun *const f;
+  EventRun *const e;
+  CrossingWorkspace &w;
+  const double h;
+  const int of_friction, count;
+  Outcome failure = Outcome::reached;
+  bool noisy = false;
+
+  void describe() {
+    w.functions.assign(at(count), {});
+    for (int k = 0; k < of_friction; ++k) {
+      CrossingFunction &function = w.functions[at(k)];
+      function.from_above = true;
+      function.convex = k < int(f->switches.size()) && f->switches[at(k)].kind != SwitchKind::rest;
+      function.refined = k == f->margin_function() && f->holding.holds;
+    }
+    for (int k = of_friction; k < count; ++k) {
+      const EventFunction &event = e->functions[at(k - of_friction)];
+      w.functions[at(k)] = {event.direction, event.active, event.turn, true, false, false};
+    }
+    w.before.resize(at(count));
+    if (f)
+      std::copy_n(f->values.begin(), of_friction, w.before.begin());
+    if (e) {
+      std::copy_n(e->values.begin(), e->count(), w.before.begin() + of_friction);
+      e->recorded.clear(), e->passed.clear(), e->also.clear();
+    }
+    w.table.resize(at(node_count * count));
+    w.rates.resize(w.table.size());
+    w.suspects.assign(at(count), 0);
+    w.is_fine.assign(at(count), 0);
+    w.values.resize(at(count));
+    w.roots.assign(at(count), 2.0);
+  }
+
+  double *value(int function, int node) { return w.table.data() + node * count + function; }
+  Point point(int k, int node) { return {nodes[node], *value(k, node)}; }
+
+  // slope of the gap of a stop at the state that was evaluated last, per step
+  double gap_rate(int k) const {
+    const RowSwitch &which = f->switches[at(k)];
+    return h * (which.kind == SwitchKind::lower ? f->u[at(which.row)] : -f->u[at(which.row)]);
+  }
+  void keep_rates(int node) {
+    for (int k = 0; k < of_friction; ++k)
+      if (w.functions[at(k)].convex)
+        w.rates[at(node * count + k)] = gap_rate(k);
+  }
+  Slope slope(int k, int node) { return {point(k, node), w.rates[at(node * count + k)]}; }
+
+  // whether the gap of a stop may close and open again between two nodes
+  bool may_dip(int k, int node) {
+    const Slope a = slope(k, node), b = slope(k, node + 1);
+    return a.at.g > 0.0 && b.at.g > 0.0 && a.rate < 0.0 && b.rate > 0.0 && lowest(a, b).g <= 0.0;
+  }
+
+  // ---- by a cubic between the ends of the step
+
+  // state at a fraction, in qs, vs, xs
+  void cubic(double s) {
+    const ModelData &m = i.m;
+    RunWorkspace &work = i.work;
+    const double move = s * s * (3.0 - 2.0 * s), first = s * (1.0 + s * (s - 2.0)), last = s * s * (s - 1.0);
+    for (int k = 0; k < m.nv; ++k) {
+      work.change[k] = move * w.displacement[at(k)] + h * (first * work.v[k] + last * work.v1[k]);
+      work.vs[k] = 6.0 * s * (1.0 - s) * w.displacement[at(k)] / h + (1.0 + s * (3.0 * s - 4.0)) * work.v[k] +
+                   s * (3.0 * s - 2.0) * work.v1[k];
+    }
+    integrate<double>(m, work.q, work.change, work.qs);
+    for (int k = 0; k < m.nx; ++k)
+      work.xs[k] = work.x[k] + s * (work.x1[k] - work.x[k]);
+  }
+  bool at_cubic(double s, double *out) {
+    cubic(s);
+    return evaluate_functions(i, i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out);
+  }
+
+  void find_displacement() {
+    const ModelData &m = i.m;
+    const RunWorkspace &work = i.work;
+    w.displacement.resize(at(m.nv));
+    difference<double>(m, work.q, work.q1, w.displacement.data());
+    double most = 1.0;
+    for (int k = 0; k < m.nq; ++k)
+      most = std::max(most, std::max(std::fabs(work.q[k]), std::fabs(work.q1[k])));
+    for (int k = 0; k < m.nv; ++k) { // in very short steps it is rounding: there it is taken from the velocities
+      const double by_velocities = 0.5 * h * (work.v[k] + work.v1[k]);
+      if (std::fabs(w.displacement[at(k)] - by_velocities) <= 4.0 * 2.2e-16 * most)
+        w.displacement[at(k)] = by_velocities;
+    }
+  }
+
+  bool starts_at_zero() const { return std::find(w.before.begin(), w.before.end(), 0.0) != w.before.end(); }
+  // values just after the beginning in place of those that are zero there
+  void take_values_just_after() {
+    for (int k = 0; k < count; ++k)
+      if (w.before[at(k)] == 0.0)
+        *value(k, 0) = w.values[at(k)];
+  }
+
+  // values at all nodes, and the functions that may cross
+  bool screen() {
+    find_displacement();
+    const RunWorkspace &work = i.work;
+    if (f) {
+      row_motion(i, *f, i.run.t, work.q, work.v, f->s.data(), f->u.data());
+      keep_rates(0);
+    }
+    for (int node = 1; node < node_count - 1; ++node) {
+      if (!at_cubic(nodes[node], value(0, node)))
+        return false;
+      keep_rates(node);
+    }
+    if (!evaluate_functions(i, i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1)))
+      return false;
+    keep_rates(node_count - 1);
+    std::copy_n(w.before.begin(), count, value(0, 0));
+    if (starts_at_zero()) {
+      if (!at_cubic(just_after, w.values.data()))
+        return false;
+      take_values_just_after();
+    }
+    for (int k = 0; k < count; ++k)
+      w.suspects[at(k)] = may_cross(k);
+    return refine();
+  }
+
+  bool may_cross(int k) {
+    const CrossingFunction &function = w.functions[at(k)];
+    const double first = sign_of(*value(k, 0));
+    for (int node = 1; node < node_count; ++node) {
+      const double other = sign_of(*value(k, node));
+      if (function.from_above ? (other > 0.0) != (first > 0.0) : other != first)
+        return true;
+    }
+    if (first == 0.0)
+      return !function.from_above;
+    if (first < 0.0 && function.from_above)
+      return false;
+    for (int node = 0; function.convex && node < node_count - 1; ++node)
+      if (may_dip(k, node))
+        return true;
+    Point found;
+    for (int node = 1; node < node_count - 1; ++node)
+      if (nearly_touches(point(k, node - 1), point(k, node), point(k, node + 1), found))
+        return true;
+    return false;
+  }
+
+  // Takes points of functions that change fast until they predict each other; all are evaluated at the same points.
+  bool refine() {
+    for (int parts = 8; parts <= max_fine_nodes && any_poorly_predicted(); parts *= 2) {
+      w.fine_fractions.assign(1, 0.0);
+      w.fine.assign(value(0, 0), value(0, 0) + count);
+      for (int k = 1; k < parts; ++k) { // jittered, so that no periodic function is missed
+        const double jitter = 0.4 * (0.6180339887498949 * k - std::floor(0.6180339887498949 * k) - 0.5);
+        w.fine_fractions.push_back((k + jitter) / parts);
+        if (!at_cubic(w.fine_fractions.back(), w.values.data()))
+          return false;
+        w.fine.insert(w.fine.end(), w.values.begin(), w.values.end());
+      }
+      w.fine_fractions.push_back(1.0);
+      w.fine.insert(w.fine.end(), value(0, node_count - 1), value(0, node_count - 1) + count);
+    }
+    for (int k = 0; k < count; ++k) {
+      if (!w.is_fine[at(k)])
+        continue;
+      const double first = sign_of(w.fine[at(k)]);
+      for (std::size_t j = 1; j < w.fine_fractions.size(); ++j)
+        if (sign_of(w.fine[j * at(count) + at(k)]) != first)
+          w.suspects[at(k)] = 1;
+    }
+    return true;
+  }
+
+  bool any_poorly_predicted() {
+    bool any = false;
+    for (int k = 0; k < count; ++k) {
+      if (!w.functions[at(k)].refined)
+        continue;
+      list_points(k);
+      if (poorly_predicted(w.functions[at(k)].turn)) {
+        any = true;
+        w.is_fine[at(k)] = 1;
+      }
+    }
+    return any;
+  }
+  // points of a function at the finest nodes at which it is known
+  void list_points(int k) {
+    w.points.clear();
+    if (w.is_fine[at(k)])
+      for (std::size_t j = 0; j < w.fine_fractions.size(); ++j)
+        w.points.push_back({w.fine_fractions[j], w.fine[j * at(count) + at(k)]});
+    else
+      for (int node = 0; node < node_count; ++node)
+        w.points.push_back(point(k, node));
+  }
+
+  bool poorly_predicted(bool turn) {
+    std::vector<Point> &points = w.points;
+    for (std::size_t k = 1; turn && k < points.size(); ++k)
+      points[k].g -= 2.0 * pi * std::floor((points[k].g - points[k - 1].g) / (2.0 * pi) + 0.5);
+    double low = points.front().g, high = low, least = std::fabs(low), most = least;
+    for (const Point &each : points) {
+      low = std::min(low, each.g), high = std::max(high, each.g);
+      least = std::min(least, std::fabs(each.g)), most = std::max(most, std::fabs(each.g));
+    }
+    const double range = high - low;
+    if (!(least < relevant_range * range) || !(range > 1e-12 * most))
+      return false;
+    int surprises = 0;
+    for (std::size_t k = 1; k + 1 < points.size(); ++k) {
+      const Point &a = points[k - 1], &b = points[k], &c = points[k + 1];
+      const double weight = (b.s - a.s) / (c.s - a.s);
+      surprises += std::fabs(b.g - (1.0 - weight) * a.g - weight * c.g) > interpolation_error * range;
+    }
+    return surprises > max_surprises * double(points.size() - 2);
+  }
+
+  // ---- by dense output
+
+  bool at_dense(double s, double *out) {
+    failure = interpolate(stepper, i, h, s);
+    if (failure != Outcome::reached)
+      return false;
+    if (evaluate_functions(i, i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out))
+      return true;
+    failure = Outcome::callback_failed;
+    return false;
+  }
+  double dense_value(int k, double s) {
+    return at_dense(s, w.values.data()) ? w.values[at(k)] : std::numeric_limits<double>::quiet_NaN();
+  }
+
+  Outcome locate(Crossing &crossing) {
+    for (int node = 1; node < node_count - 1; ++node) {
+      if (!at_dense(nodes[node], value(0, node)))
+        return failure;
+      keep_rates(node);
+    }
+    double begin = 0.0;
+    if (starts_at_zero()) {
+      begin = just_after;
+      if (!at_dense(just_after, w.values.data()))
+        return failure;
+      take_values_just_after();
+    }
+    if (std::find(w.is_fine.begin(), w.is_fine.end(), 1) != w.is_fine.end() && !refine_dense())
+      return failure;
+    const double end = std::fabs(i.run.t + h), close = std::max(simultaneous, 4.0 * 2.2e-16 * end / h);
+    const auto rounded = [&](double s) { return s > 1.0 - close ? 1.0 : s; }; // at the end of the step
+    double first = 2.0;
+    for (int k = 0; k < count; ++k) {
+      if (!w.suspects[at(k)] || !w.functions[at(k)].changes_run)
+        continue;
+      find_roots(k, w.before[at(k)] == 0.0 ? begin : 0.0, 2.0);
+      if (failure != Outcome::reached || noisy)
+        return failure;
+      first = std::min(first, w.roots[at(k)]);
+    }
+    for (int k = of_friction; k < count; ++k) {
+      if (!w.suspects[at(k)] || w.functions[at(k)].changes_run)
+        continue;
+      find_roots(k, w.before[at(k)] == 0.0 ? begin : 0.0, first + simultaneous);
+      if (failure != Outcome::reached || noisy)
+        return failure;
+    }
+    crossing.found = first <= 1.0;
+    crossing.fraction = rounded(std::min(first, 1.0));
+    report(crossing, first);
+    for (int k = 0; e && k < int(e->recorded.size()); ++k)
+      e->recorded[at(k)].fraction = rounded(e->recorded[at(k)].fraction);
+    return Outcome::reached;
+  }
+
+  // lists the functions that cross at the first crossing, and orders recorded ones
+  void report(const Crossing &crossing, double first) {
+    if (e)
+      std::stable_sort(e->recorded.begin(), e->recorded.end(),
+                       [](const RecordedCrossing &a, const RecordedCrossing &b) { return a.fraction < b.fraction; });
+    if (!crossing.found)
+      return;
+    if (f) {
+      f->passed.clear();
+      for (int k = 0; k < of_friction; ++k)
+        if (w.roots[at(k)] <= first + simultaneous)
+          f->passed.push_back(k);
+    }
+    for (int k = of_friction; k < count; ++k)
+      if (w.functions[at(k)].changes_run && w.roots[at(k)] <= first + simultaneous)
+        e->passed.push_back(k - of_friction);
+    for (int k = 0; e && k < int(e->recorded.size()); ++k)
+      if (e->recorded[at(k)].fraction >= first)
+        e->also.push_back(e->recorded[at(k)].function);
+  }
+
+  // fine points on dense output
+  bool refine_dense() {
+    for (std::size_t j = 1; j + 1 < w.fine_fractions.size(); ++j) {
+      if (!at_dense(w.fine_fractions[j], w.values.data()))
+        return false;
+      std::copy(w.values.begin(), w.values.end(), w.fine.begin() + std::ptrdiff_t(j * at(count)));
+    }
+    std::copy_n(value(0, 0), count, w.fine.begin());
+    return true;
+  }
+
+  // The first crossing of a function that changes the run, in w.roots; of others all up to a limit, in e->recorded.
+  void find_roots(int k, double begin, double limit) {
+    const CrossingFunction &function = w.functions[at(k)];
+    list_points(k);
+    w.points.front().s = begin;
+    if (function.convex)
+      add_closings(k);
+    if (!function.turn)
+      add_dips(k);
+    double low = w.points.front().g, high = low;
+    for (const Point &each : w.points)
+      low = std::min(low, each.g), high = std::max(high, each.g);
+    int jumps = 0, passings = 0;
+    for (std::size_t j = 0; j + 1 < w.points.size(); ++j)
+      passings += passes(function, w.points[j].g, w.points[j + 1].g);
+    for (std::size_t j = 0; j + 1 < w.points.size() && failure == Outcome::reached; ++j) {
+      const Point a = w.points[j], b = w.points[j + 1];
+      if (!passes(function, a.g, b.g) || a.s > limit)
+        continue;
+      bool jump = false;
+      const double s = root(k, a, b, jump_size * (high - low), jump);
+      jumps += jump;
+      if (k >= of_friction && (jumps > max_jumps || (jump && function.changes_run && passings > max_jumps))) {
+        noisy = true;
+        e->noisy = k - of_friction, e->noise_time = i.run.t + s * h;
+        return;
+      }
+      if (function.changes_run) {
+        w.roots[at(k)] = s;
+        return;
+      }
+      if (s <= limit)
+        e->recorded.push_back({k - of_friction, s});
+    }
+  }
+
+  // points at which the gap of a stop is closed between two nodes at which it is open
+  void add_closings(int k) {
+    for (int node = node_count - 2; node >= 0; --node) {
+      if (!may_dip(k, node))
+        continue;
+      Slope a = slope(k, node), b = slope(k, node + 1);
+      for (int round = 0; round < max_root_iterations; ++round) {
+        const Point guess = lowest(a, b);
+        if (guess.g > 0.0 || !(guess.s > a.at.s && guess.s < b.at.s) || b.at.s - a.at.s <= same_root)
+          break;
+        const Slope next{{guess.s, dense_value(k, guess.s)}, gap_rate(k)};
+        if (failure != Outcome::reached)
+          return;
+        if (next.at.g <= 0.0) {
+          w.points.insert(w.points.begin() + node + 1, next.at);
+          break;
+        }
+        (next.rate < 0.0 ? a : b) = next;
+      }
+    }
+  }
+
+  // points near extrema at which a function of constant sign comes close to zero
+  void add_dips(int k) {
+    std::vector<Point> &points = w.points;
+    int added = 0;
+    for (std::size_t j = 1; j + 1 < points.size() && failure == Outcome::reached;) {
+      Point found{};
+      const double sign = sign_of(points[j].g);
+      const bool same = sign != 0.0 && sign_of(points[j - 1].g) == sign && sign_of(points[j + 1].g) == sign &&
+                        !(sign < 0.0 && w.functions[at(k)].from_above);
+      bool fresh = same && added < max_dips && nearly_touches(points[j - 1], points[j], points[j + 1], found);
+      for (std::size_t l = j - 1; l <= j + 1 && fresh; ++l)
+        fresh = std::fabs(found.s - points[l].s) > 1e-9;
+      if (!fresh) {
+        ++j;
+        continue;
+      }
+      found.g = dense_value(k, found.s);
+      const std::size_t place = found.s < points[j].s ? j : j + 1;
+      points.insert(points.begin() + std::ptrdiff_t(place), found);
+      ++added;
+      j = std::max<std::size_t>(1, place - 1);
+    }
+  }
+
+  // Zero between two points by inverse quadratic interpolation with bisection (Chandrupatla 1997), not before the
+  // crossing. jump: the function changes by more than `large` there.
+  double root(int k, Point before, Point after, double large, bool &jump) {
+    if (after.g == 0.0)
+      return after.s;
+    const double sign = sign_of(before.g);
+    Point a = after, b = before, c = before;
+    double part = a.g / (a.g - b.g);
+    for (int round = 0; round < max_root_iterations && after.s - before.s > same_root; ++round) {
+      double s = a.s + part * (b.s - a.s);
+      if (!(s > before.s && s < after.s))
+        s = 0.5 * (before.s + after.s);
+      if (!(s > before.s && s < after.s))
+        break;
+      const Point next{s, dense_value(k, s)};
+      if (failure != Outcome::reached)
+        return 2.0;
+      if ((sign * next.g > 0.0) == (sign * a.g > 0.0))
+        c = a;
+      else
+        c = b, b = a;
+      a = next;
+      (sign * next.g > 0.0 ? before : after) = next;
+      if (next.g == 0.0)
+        return next.s;
+      const double xi = (a.s - b.s) / (c.s - b.s), phi = (a.g - b.g) / (c.g - b.g);
+      const double least = same_root / std::fabs(b.s - a.s);
+      part = phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi
+                 ? a.g / (b.g - a.g) * c.g / (b.g - c.g) +
+                       (c.s - a.s) / (b.s - a.s) * a.g / (c.g - a.g) * b.g / (c.g - b.g)
+                 : 0.5;
+      part = std::min(1.0 - least, std::max(least, part));
+    }
+    jump = after.s - before.s < 1e-9 && std::fabs(after.g - before.g) > large;
+    return after.s;
+  }
+};
+
+} // namespace
+
+bool evaluate_crossing_functions(const RunContext &i, double t, const double *q, const double *v, const double *x) {
+  FrictionRun *friction = i.run.friction;
+  EventRun *events = i.run.events;
+  return (!friction || switching_values(i, *friction, t, q, v, x, friction->values.data())) &&
+         (!events || event_values(i, *events, t, q, v, x, events->values.data()));
+}
+
+Outcome find_crossing(const Stepper &stepper, const RunContext &i, double h, Crossing &crossing) {
+  return Search(stepper, i, h).run(crossing);
+}
+
+} // namespace dalembert::DALEMBERT_ISA
