@@ -491,15 +491,15 @@ private:
     }
   }
 
-  // Zero between two points by inverse quadratic interpolation with bisection (Chandrupatla 1997), not before the
-  // crossing. jump: the function changes by more than `large` there.
+  // Zero between two points by inverse quadratic interpolation with bisection (Chandrupatla 1997): of friction not
+  // before the crossing, of events nearest to zero. jump: the function changes by more than `large` there.
   double root(int k, Point before, Point after, double large, bool &jump) {
     if (after.g == 0.0)
       return after.s;
-    const double sign = sign_of(before.g);
+    const double sign = sign_of(before.g), close = w.functions[at(k)].from_above ? same_root : 0.0;
     Point a = after, b = before, c = before;
     double part = a.g / (a.g - b.g);
-    for (int round = 0; round < max_root_iterations && after.s - before.s > same_root; ++round) {
+    for (int round = 0; round < max_root_iterations && after.s - before.s > close; ++round) {
       double s = a.s + part * (b.s - a.s);
       if (!(s > before.s && s < after.s))
         s = 0.5 * (before.s + after.s);
@@ -525,7 +525,7 @@ private:
       part = std::min(1.0 - least, std::max(least, part));
     }
     jump = after.s - before.s < 1e-9 && std::fabs(after.g - before.g) > large;
-    return after.s;
+    return close == 0.0 && std::fabs(before.g) < std::fabs(after.g) ? before.s : after.s;
   }
 };
 

@@ -43,7 +43,9 @@ __all__ = ["Run"]
 
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
-REACHED, PAUSED, STOPPED, UNDECIDED = (_core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided"))
+REACHED, PAUSED, STOPPED, UNDECIDED, EVENT = (
+    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event")
+)
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
 FIRST_CHUNK_STEPS = 16  # of a run without events
@@ -173,7 +175,8 @@ class Run:
     def searches_events(self) -> bool:
         """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
         internal = self.friction_changes is not None and self.friction_changes.core is None
-        return self.event_handler.functions.given_count > 0 or internal
+        given = self.event_handler.functions.given_count > 0 and not self.event_handler.in_core
+        return given or internal
 
     def append_segment(self, begin: float) -> None:
         """Begin a segment of the trajectory with the present conditions at a time, s."""
@@ -183,6 +186,7 @@ class Run:
         """Begin a segment of the trajectory, and start the integrator there."""
         if self.friction_changes is not None:
             self.friction_changes.set_core(self)
+        self.event_handler.set_core(self)
         self.append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
@@ -192,7 +196,7 @@ class Run:
         if outcome != REACHED:
             raise make_error(self, outcome)
         self.record_step(begins=True)
-        self.event_handler.evaluate(self, state)
+        self.event_handler.evaluate(self, self.state)
 
     def restart(self, state: State, *, keep_step: bool = False) -> None:
         """Begin a segment with a new integrator, for the present options and conditions."""
@@ -291,6 +295,7 @@ class Run:
                     continue
             else:
                 self.records.extend(*rows[:4])
+                handler.take_from_core(self)
                 if self.friction_changes is not None:
                     self.friction_changes.take_core_changes(self)
             if shorter:
@@ -298,6 +303,10 @@ class Run:
                 continue
             if failed is not None:
                 raise failed
+            if outcome == EVENT:
+                if handler.apply_from_core(self):
+                    return "event"
+                continue
             if outcome == UNDECIDED:
                 assert self.friction_changes is not None
                 self.friction_changes.decide(self)

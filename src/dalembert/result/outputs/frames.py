@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...model import Model
 from ...rotation import quaternions
 from .attitude_angles import Attitudes, angles_output
 from .motion import Motion
-from .output import Output, vector
+from .output import Output, Source, vector
 
 if TYPE_CHECKING:
     from ..result import Result
@@ -88,9 +89,16 @@ def _rotations(m: Motion, marker: Marker) -> Array:
     return m.pose(marker).rotation
 
 
-def _vector(quantity: str, unit: str, needs: str, value: Callable[[Motion, Marker], Array]) -> Maker:
+def _vector(
+    quantity: str, unit: str, needs: str, value: Callable[[Motion, Marker], Array], source: Source | None = None
+) -> Maker:
     return lambda model, marker, name: vector(
-        name, unit, f"{quantity} of {marker.name!r}", lambda m: value(m, marker).copy(), needs
+        name,
+        unit,
+        f"{quantity} of {marker.name!r}",
+        lambda m: value(m, marker).copy(),
+        needs,
+        None if source is None else replace(source, marker=marker),
     )
 
 
@@ -161,12 +169,18 @@ def jerk_of_point(model: Model, owner: str, name: str) -> Output | None:
 
 
 FRAME_OUTPUTS: dict[str, Maker] = {
-    "position": _vector("position", "m", "position", lambda m, marker: m.pose(marker).position),
+    "position": _vector(
+        "position", "m", "position", lambda m, marker: m.pose(marker).position, Source("position", (0, 1, 2))
+    ),
     "rotation": _rotation,
     "quaternion": _quaternion,
     "angle": _angle,
-    "velocity": _vector("velocity", "m/s", "speed", lambda m, marker: m.velocity(marker)[1]),
-    "angular_velocity": _vector("angular velocity", "rad/s", "speed", lambda m, marker: m.velocity(marker)[0]),
+    "velocity": _vector(
+        "velocity", "m/s", "speed", lambda m, marker: m.velocity(marker)[1], Source("velocity", (3, 4, 5))
+    ),
+    "angular_velocity": _vector(
+        "angular velocity", "rad/s", "speed", lambda m, marker: m.velocity(marker)[0], Source("velocity", (0, 1, 2))
+    ),
     "acceleration": _vector("acceleration", "m/s2", "dynamics", lambda m, marker: m.acceleration(marker)[1]),
     "angular_acceleration": _vector(
         "angular acceleration", "rad/s2", "dynamics", lambda m, marker: m.acceleration(marker)[0]

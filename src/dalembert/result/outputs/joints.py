@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .attitude_angles import ANGLES, Attitudes, angles_output, is_angles
 from .friction import FRICTION_QUANTITIES, friction_output
 from .loads import multiplier
 from .motion import Motion
-from .output import Output, Value
+from .output import Output, Source, Value
 from .units import effort_unit, joined, rate_unit
 
 __all__ = ["JointOutputs", "jerk_of_joint", "joint_of", "joint_output", "joint_quantities"]
@@ -27,7 +27,10 @@ __all__ = ["JointOutputs", "jerk_of_joint", "joint_of", "joint_output", "joint_q
 
 @dataclass(frozen=True, eq=False)
 class JointOutputs:
-    """Tree joint or cut joint, with functions for its motion (n, nq or nv) and applied efforts (n, nv)."""
+    """Tree joint or cut joint, with functions for its motion (n, nq or nv) and applied efforts (n, nv).
+
+    sources : of position, speed and acceleration in the core
+    """
 
     name: str
     element: Joint
@@ -36,6 +39,7 @@ class JointOutputs:
     speed: Value
     acceleration: Value
     applied: Value
+    sources: dict[str, Source] = field(default_factory=dict)
 
     @classmethod
     def of_tree(cls, model: Model, joint: TreeJoint) -> JointOutputs:
@@ -49,6 +53,7 @@ class JointOutputs:
             lambda m: m.v[:, v].copy(),
             lambda m: m.part("a")[:, v].copy(),
             lambda m: m.part("tau" if m.has_control or m.has_locks else "applied")[:, v].copy(),
+            {"position": Source.span("q", q), "speed": Source.span("v", v), "acceleration": Source.span("a", v)},
         )
 
     @classmethod
@@ -67,6 +72,7 @@ class JointOutputs:
             lambda m: (
                 m.part("cut_effort")[:, v] + (m.part("constraint_effort")[:, model.nv :][:, v] if m.has_locks else 0.0)
             ),
+            {"position": Source.span("cut_q", q), "speed": Source.span("cut_v", v)},
         )
 
 
@@ -174,6 +180,7 @@ def _position(model: Model, joint: JointOutputs, name: str, unit: str) -> Output
         branch=tuple(branch) if any(branch) else (),
         rate=joint.speed,
         start=start,
+        source=joint.sources.get("position"),
     )
 
 
@@ -189,7 +196,8 @@ def _rate(quantity: str, needs: str) -> Maker:
     def make(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
         labels, value = joint.element.speeds, getattr(joint, quantity)
         meaning = f"{quantity} of joint {joint.name!r}"
-        return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs)
+        source = joint.sources.get(quantity)
+        return Output(name, unit, (len(labels),), meaning, value, labels=labels, needs=needs, source=source)
 
     return make
 

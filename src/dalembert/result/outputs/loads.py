@@ -20,7 +20,7 @@ from ...model.undetermined_efforts import undetermined_multipliers
 from .chain_coordinates import inner_output, inner_quantities
 from .line_elements import line_output, line_quantities
 from .motion import Motion
-from .output import Output, Value, number, vector
+from .output import Output, Source, Value, number, vector
 from .units import effort_unit, row_units
 
 __all__ = [
@@ -43,7 +43,8 @@ def connection_load(model: Model, owner: str, quantity: str, name: str) -> Outpu
     part, unit, about = LOAD_PARTS[quantity]
     place = model.connection_names.index(owner)
     meaning = f"{quantity} of connection {owner!r} on its second marker{about}"
-    output = vector(name, unit, meaning, lambda m: m.part("loads")[:, place, part].copy(), "dynamics")
+    source = Source.span("loads", range(6 * place + part.start, 6 * place + part.stop))
+    output = vector(name, unit, meaning, lambda m: m.part("loads")[:, place, part].copy(), "dynamics", source)
     return replace(output, determined=lambda m: m.part("unique")[:, place, part] > 0)
 
 
@@ -51,7 +52,14 @@ def multiplier(model: Model, row: str, name: str) -> Output:
     """Return the multiplier of a constraint row as an output."""
     index = model.constraint_names.index(row)
     meaning = f"multiplier of constraint row {row!r}, acting on the second marker"
-    return number(name, row_units(model)[index], meaning, lambda m: m.part("lam")[:, index].copy(), "dynamics")
+    return number(
+        name,
+        row_units(model)[index],
+        meaning,
+        lambda m: m.part("lam")[:, index].copy(),
+        "dynamics",
+        Source("lam", (index,)),
+    )
 
 
 def constraint_output(model: Model, loop_constraint: Connection, quantity: str, name: str) -> Output | None:
@@ -92,13 +100,14 @@ def _rope_output(model: Model, loop_constraint: Connection, quantity: str, name:
         return value
 
     rope = f"rope {loop_constraint.name!r}"
+    sources = {"distance": Source("cut_q", (q,)), "rate": Source("cut_v", (v,))}
     outputs: dict[str, tuple[str, str, Value, str]] = {
         "distance": ("m", f"distance between the ends of {rope}", lambda m: m.part("cut_q")[:, q].copy(), "position"),
         "rate": ("m/s", "its rate", lambda m: m.part("cut_v")[:, v].copy(), "speed"),
         "tension": ("N", f"tension of {rope}", lambda m: -m.part("constraint_effort")[:, place], "dynamics"),
         "taut": ("1", f"1 while {rope} is taut, else 0", stop, "speed"),
     }
-    return number(name, *outputs[quantity])
+    return number(name, *outputs[quantity], sources.get(quantity))
 
 
 def coupling_output(model: Model, coupling: CoordinateConnection, quantity: str, name: str) -> Output | None:
@@ -120,11 +129,13 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
     element = force.element
     if isinstance(element, Element) and quantity in element.states:
         row = model.state_names.index(f"{owner}.{quantity}")
-        return number(name, "", f"state {quantity!r} of element {owner!r}", lambda m: m.x[:, row].copy(), "speed")
+        meaning = f"state {quantity!r} of element {owner!r}"
+        return number(name, "", meaning, lambda m: m.x[:, row].copy(), "speed", Source("x", (row,)))
     if isinstance(element, Element) and quantity in element.signals:
         column = model.compiled.elements.signals[f"{owner}.{quantity}"]
         meaning = f"signal {quantity!r} of element {owner!r}"
-        return number(name, "", meaning, lambda m: m.part("signals")[:, column].copy(), "speed")
+        source = Source("signals", (column,))
+        return number(name, "", meaning, lambda m: m.part("signals")[:, column].copy(), "speed", source)
     if quantity in line_quantities(force):
         return line_output(model, force, quantity, name)
     plain = quantity.rstrip("0123456789")
@@ -136,7 +147,8 @@ def force_element_output(model: Model, owner: str, quantity: str, name: str) -> 
         unit = effort_unit(joint.element.speed_units[coordinate])
         measure = place.measures.start + port  # one for each coordinate
         meaning = f"effort of element {owner!r} at its coordinate"
-        return number(name, unit, meaning, lambda m: m.part("forces")[:, measure].copy(), "speed")
+        source = Source("forces", (measure,))
+        return number(name, unit, meaning, lambda m: m.part("forces")[:, measure].copy(), "speed", source)
     part, unit, about = LOAD_PARTS[plain]
     end = place.ports[port]
     meaning = f"{plain} of element {owner!r} on its second marker{about}"

@@ -110,6 +110,7 @@ def _in_axes(model: Model, what: str, frame: str, name: str) -> Output:
         meaning=meaning,
         value=lambda m: np.einsum("nji,nj->ni", of_axes(m), of_vector(m)),
         determined=None if unique is None else lambda m: np.repeat(unique(m).all(axis=1, keepdims=True), 3, axis=1),
+        source=None,
     )
     return turned.component("xyz".index(component), name) if component else turned
 

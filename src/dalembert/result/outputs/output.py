@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...arrays import Array, BoolArray
+from ...bodies.markers import Marker
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Model, State
 from ...units import factor
@@ -18,9 +19,35 @@ from .motion import Motion
 if TYPE_CHECKING:
     from ..result import Result
 
-__all__ = ["Output", "number", "of_function", "part_name", "vector", "without_unit"]
+__all__ = ["Output", "Source", "number", "of_function", "part_name", "vector", "without_unit"]
 
 Value = Callable[[Motion], Array]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Numbers of the core that are the components of an output.
+
+    Attributes
+    ----------
+    part : str
+        ``"t"``, ``"q"``, ``"v"``, ``"x"``; ``"position"`` or ``"velocity"`` (angular, then linear) of a marker; or a
+        part of the core's report.
+    indices : tuple of int
+    marker : Marker or None
+    combined : str
+        ``"sum"`` or ``"norm"`` if the output is one number made of them.
+    """
+
+    part: str
+    indices: tuple[int, ...]
+    marker: Marker | None = None
+    combined: str = ""
+
+    @classmethod
+    def span(cls, part: str, indices: slice | range) -> Source:
+        """Return the source of successive numbers."""
+        return cls(part, tuple(range(indices.start, indices.stop)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +80,8 @@ class Output:
         From a `Motion` to a mask (n, *shape) of determined values; None if all are.
     base, factor : Output and float
         The output in SI units and radians, and the factor of this unit.
+    source : Source or None
+        Where the core has it; None if it is computed in Python only.
     """
 
     name: str
@@ -71,6 +100,7 @@ class Output:
     determined: Callable[[Motion], BoolArray] | None = None
     base: Output | None = None
     factor: float = 1.0
+    source: Source | None = None
 
     @classmethod
     def of(cls, model: Model, what: str | Callable[[State], ArrayLike] | Output) -> Output:
@@ -124,6 +154,13 @@ class Output:
         values = self.value(Motion(model, t, q, v, x))
         return values[0] if single else values
 
+    @property
+    def is_turn(self) -> bool:
+        """True for one angle known up to whole turns only."""
+        if self.whole is not None:
+            return bool(self.whole.branch) and self.whole.branch[self.index] == "turn"
+        return self.branch == ("turn",)
+
     def describe(self) -> str:
         """Return name, unit, shape and meaning on one line."""
         shape = f", {self.shape}" if self.shape else ""
@@ -142,6 +179,7 @@ class Output:
             whole=self,
             index=index,
             determined=None if unique is None else lambda m: unique(m).reshape(len(m), -1)[:, index],
+            source=None if self.source is None else replace(self.source, indices=(self.source.indices[index],)),
         )
 
     def in_unit(self, unit: str, name: str) -> Output:
@@ -178,6 +216,7 @@ class Output:
             value=lambda m: np.linalg.norm(value(m), axis=1),
             labels=(),
             determined=None if unique is None else lambda m: np.asarray(unique(m).all(axis=1)),
+            source=None if self.source is None else replace(self.source, combined="norm"),
         )
 
 
@@ -207,14 +246,19 @@ def value_of(output: Output, motion: Motion) -> Array:
     return joined
 
 
-def number(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
+def number(
+    name: str, unit: str, meaning: str, value: Value, needs: str = "position", source: Source | None = None
+) -> Output:
     """Return a scalar output."""
-    return Output(name, unit, (), meaning, value, needs=needs)
+    return Output(name, unit, (), meaning, value, needs=needs, source=source)
 
 
-def vector(name: str, unit: str, meaning: str, value: Value, needs: str = "position") -> Output:
+def vector(
+    name: str, unit: str, meaning: str, value: Value, needs: str = "position", source: Source | None = None
+) -> Output:
     """Return an output that is a vector of three, in world axes."""
-    return Output(name, unit, (3,), f"{meaning}, world axes", value, labels=("x", "y", "z"), needs=needs)
+    meaning = f"{meaning}, world axes"
+    return Output(name, unit, (3,), meaning, value, labels=("x", "y", "z"), needs=needs, source=source)
 
 
 def of_function(function: Callable[[State], ArrayLike]) -> Output:

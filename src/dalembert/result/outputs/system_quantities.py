@@ -11,7 +11,7 @@ from ...arrays import Array
 from ...errors import ModelError
 from ...model import Model
 from .motion import Motion
-from .output import Output, Value, number, vector
+from .output import Output, Source, Value, number, vector
 from .units import effort_unit, joined, rate_unit, row_units
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ __all__ = ["SYSTEM_OUTPUTS"]
 Maker = Callable[[Model, str], Output]
 
 
-def _number(unit: str, meaning: str, value: Value, needs: str = "position") -> Maker:
-    return lambda model, name: number(name, unit, meaning, value, needs)
+def _number(unit: str, meaning: str, value: Value, needs: str = "position", source: Source | None = None) -> Maker:
+    return lambda model, name: number(name, unit, meaning, value, needs, source)
 
 
 def _vector(unit: str, meaning: str, value: Value, needs: str = "position") -> Maker:
@@ -47,7 +47,8 @@ def _columns(
     def make(model: Model, name: str) -> Output:
         names = labels(model)
         unit = joined(units(model)) if names else "1"
-        return Output(name, unit, (len(names),), meaning, value, labels=names, needs=needs)
+        source = Source.span(name, range(len(names)))
+        return Output(name, unit, (len(names),), meaning, value, labels=names, needs=needs, source=source)
 
     return make
 
@@ -64,14 +65,23 @@ def _momentum(m: Motion) -> Array:
 
 
 SYSTEM_OUTPUTS: dict[str, Maker] = {
-    "energy.kinetic": _number("J", "kinetic energy", lambda m: m.energy.kinetic.copy(), "speed"),
+    "energy.kinetic": _number(
+        "J", "kinetic energy", lambda m: m.energy.kinetic.copy(), "speed", Source("energy", (0,))
+    ),
     "energy.potential": _number(
         "J",
         "potential energy of gravity (zero at the world's origin), of springs and of deformation",
         lambda m: m.energy.potential + m.stored,
         "speed",
+        Source("energy", (1, 2), combined="sum"),
     ),
-    "energy.total": _number("J", "kinetic and potential energy", lambda m: m.energy.total + m.stored, "speed"),
+    "energy.total": _number(
+        "J",
+        "kinetic and potential energy",
+        lambda m: m.energy.total + m.stored,
+        "speed",
+        Source("energy", (0, 1, 2), combined="sum"),
+    ),
     "energy.work": _over_time("work of drives and external loads since the start", lambda r: r._works[0].copy()),
     "energy.dissipated": _over_time(
         "energy dissipated in dampers, friction and impacts since the start", lambda r: r._works[1].copy()

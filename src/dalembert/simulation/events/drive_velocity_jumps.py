@@ -195,13 +195,9 @@ def _pair(group: list[DriveVelocityJump], early: float, late: float) -> list[Eve
         now.done.append(", ".join(f"{j.drive} from {j.first:.6g} to {j.last:.6g}" for j in group))
 
     return [
-        Event(f"before the {group[0].name}", _clock, early, +1, action=keep),
-        JumpEvent(group[0].name, _clock, late, +1, action=jump),
+        Event(f"before the {group[0].name}", "t", early, +1, action=keep),
+        JumpEvent(group[0].name, "t", late, +1, action=jump),
     ]
-
-
-def _clock(state: State) -> float:
-    return float(state.t)
 
 
 def jump_notes(events: list[Event], records: Iterable[EventRecord]) -> list[str]:

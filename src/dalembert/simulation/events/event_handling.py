@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...arrays import Array
-from ...errors import IntegrationError
-from ...model import Conditions, State
+from ...errors import IntegrationError, UserFunctionError
+from ...model import Conditions, Model, State
 from ...result import EventRecord
 from ..delay_history import record_jump
 from ..diagnostics.stagnation import ZenoMonitor
 from ..interrupts import Abandoned
+from .core_events import core_event_table
 from .drive_velocity_jumps import jump_events
-from .events import EventContext, EventFunctions
+from .events import Event, EventContext, EventFunctions
 from .velocity_jumps import energy_gain
 from .zero_crossings import Crossing, find_crossings
 
@@ -47,6 +48,8 @@ class EventHandler:
         Events with noisy outputs.
     restarted : bool
         True if the run was restarted at an event of the last steps.
+    in_core : bool
+        True while the integrator locates the given events.
     """
 
     def __init__(self, request: SimulationRequest) -> None:
@@ -58,7 +61,8 @@ class EventHandler:
             self.functions.add_internal(request.friction.events)
         self.g = np.zeros(len(self.functions.events))
         self.ignored: set[int] = set()
-        self.restarted = self.searching = False
+        self.restarted = self.searching = self.in_core = False
+        self._core_table: tuple[Model, dict[str, Any] | None] | None = None
         self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
         self.steps_between_events = self.steps_since_event = 0
         self.zeno = ZenoMonitor()
@@ -76,6 +80,55 @@ class EventHandler:
             return 1
         expected = self.steps_between_events + 1 + (self.steps_between_events > 0)
         return max(1, min(MAX_STEPS_AFTER_EVENT, expected, int(search / step)))
+
+    # ---- events located by the core
+
+    def set_core(self, run: Run) -> None:
+        """Let the integrator locate the given events if it can."""
+        self.in_core = False
+        needs_python = run.history is not None or run.compound_branches is not None
+        friction_in_python = run.friction_changes is not None and run.friction_changes.core is None
+        if not self.functions.given_count or needs_python or friction_in_python:
+            return
+        if self._core_table is None or self._core_table[0] is not run.model:
+            self._core_table = run.model, core_event_table(self.functions, run.model)
+        table = self._core_table[1]
+        if table is not None:
+            run.integrator.set_events(table)
+            for event in self.ignored:
+                run.integrator.ignore_event(event)
+            self.in_core = True
+
+    def take_from_core(self, run: Run) -> None:
+        """Record the events that the integrator has located and that do not change the run."""
+        if not self.in_core:
+            return
+        nq, nv = run.model.nq, run.model.nv
+        numbers, times, states = run.integrator.take_events()
+        for number, t, state in zip(numbers, times.tolist(), states, strict=True):
+            q, v, x = state[:nq], state[nq : nq + nv], state[nq + nv :]
+            run.events.append(EventRecord(self.functions.events[number].name, t, q, v, x))
+        self.check_outputs(run)
+
+    def check_outputs(self, run: Run) -> None:
+        """Raise an error if the integrator found an output of an event that is not finite."""
+        number, t, value = run.integrator.event_failure()
+        if number >= 0:
+            raise _not_finite(self.functions.events[number], value, t)
+
+    def apply_from_core(self, run: Run) -> bool:
+        """Apply the events at the time that the integrator has reached; return whether one of them ends the run."""
+        noisy, t = run.integrator.noisy_event()
+        if noisy >= 0:
+            self.ignore(run, noisy, t)
+            run.integrator.ignore_event(noisy)
+            return False
+        passed, also = run.integrator.occurring_events()
+        if run.core_friction is not None:
+            internal = run.core_friction.passed_events(run.integrator.passed())
+            passed = [*passed, *(self.functions.given_count + k for k in internal)]
+        state = run.state
+        return self._apply(run, [Crossing(event, 0, state.t, state) for event in passed], also)
 
     # ---- event functions
 
@@ -129,10 +182,28 @@ class EventHandler:
         """Set the functions of events that have occurred to zero: their signs just after count."""
         self.g[events] = 0.0
         core, given = run.core_friction, self.functions.given_count
+        if self.in_core:
+            own = run.integrator.event_values
+            own[[k for k in events if k < given]] = 0.0
+            run.integrator.event_values = own
         if core is not None:
             values = run.integrator.friction_values
             values[[k - given for k in events if k >= given]] = 0.0
             run.integrator.friction_values = values
+
+    def crossing_values(self, run: Run) -> Array:
+        """Return all functions at the time reached whose zeros are searched for: in Python, and in the integrator."""
+        in_core = (run.integrator.event_values, run.integrator.friction_values)
+        return np.concatenate([self.g, *(values for values in in_core if values is not None)])
+
+    def restore_crossing_values(self, run: Run, values: Array) -> None:
+        """Set the values of `crossing_values`."""
+        count, given = len(self.g), self.functions.given_count if self.in_core else 0
+        self.g = values[:count].copy()
+        if self.in_core:
+            run.integrator.event_values = values[count : count + given].copy()
+        if run.core_friction is not None:
+            run.integrator.friction_values = values[count + given :].copy()
 
     # ---- events in new steps
 
@@ -226,3 +297,7 @@ class EventHandler:
         run.events.append(record)
         run.set_conditions(now.conditions)
         return after, event.terminal or now.stopped
+
+
+def _not_finite(event: Event, value: float, t: float) -> UserFunctionError:
+    return UserFunctionError(f"event {event.name!r}: its output is {value} at t = {t:.6g} s; it must be finite")

@@ -14,6 +14,7 @@ from ...checks import checked, finite_array, finite_number
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Conditions, Model, State
 from ...result import ConditionsByTime, Motion, Output
+from ...result.outputs.formula_output import formula_output, is_formula
 from ...result.outputs.output import value_of
 from .velocity_jumps import VelocityJumps, check_closed, with_changed_parameter, work_of_drives
 
@@ -29,7 +30,8 @@ class Event:
     ----------
     name : str
     output : str or function
-        Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), or a function of a `State`.
+        Name of an output that is one number (``"A.position"``, ``"ball.position.z"``), a formula of such outputs and
+        of the time t (``"P.position - 0.3*cos(A.position)"``, ``"t - 1.5"``), or a function of a `State`.
     value : float
         Threshold; angles of bodies and of cut joints, known up to whole turns, pass it once in each turn.
     direction : int
@@ -222,8 +224,8 @@ class EventFunctions:
         if len(set(names)) < len(names):
             raise ModelError("simulate", "events", names, "give every event a name of its own")
         self.model = model
-        self.outputs = [Output.of(model, event.output) for event in self.events]
-        self.turns = [_is_turn(output) for output in self.outputs]
+        self.outputs = [_output(model, event) for event in self.events]
+        self.turns = [output.is_turn for output in self.outputs]
         self.given_count = len(self.events)
 
     def add_internal(self, events: list[Event]) -> None:
@@ -253,8 +255,14 @@ class EventFunctions:
         return values
 
 
-def _is_turn(output: Output) -> bool:
-    """Return whether an output is an angle known up to whole turns only."""
-    if output.whole is not None:
-        return bool(output.whole.branch) and output.whole.branch[output.index] == "turn"
-    return output.branch == ("turn",)
+def _output(model: Model, event: Event) -> Output:
+    """Return the output of an event: by name, by formula, or a function of a state."""
+    what, item = event.output, f"event {event.name!r}"
+    try:
+        return Output.of(model, what)
+    except ModelError as error:
+        if not isinstance(what, str):
+            raise
+        if not is_formula(what):
+            raise ModelError(item, "output", what, error.remedy) from None
+    return formula_output(model, what, item=item)

@@ -87,9 +87,11 @@ class FrictionChanges:
         self.set_core(run, undetermined=True)
         if self.core is None:
             return False
+        run.event_handler.set_core(run)
         outcome = run.integrator.start(state.t, state.q, state.v, state.x)
         if outcome == UNDECIDED:
             self.core = None
+            run.event_handler.in_core = False
             return False
         if outcome != REACHED:
             run.append_segment(state.t)

@@ -30,7 +30,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         "notes": list(run.notes),
         "counts": run.counts.copy(),
         "methods": list(run.methods),
-        "g": run.event_handler.g.copy() if run.core_friction is None else run.integrator.friction_values,
+        "g": run.event_handler.crossing_values(run),
         "recent": {name: list(times) for name, times in run.event_handler.zeno.recent.items()},
         "written": 0 if run.stream is None else run.stream.written,
         "t_end": run.t_end,
@@ -85,8 +85,8 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         raise ModelError("simulate", "resume", f"a run of {run.model.system.name!r}", str(error)) from None
     if run.friction_changes is not None:
         run.friction_changes.set_core(run)
-    if run.core_friction is not None:
-        run.integrator.friction_values = point["g"]
+    run.event_handler.set_core(run)
+    run.event_handler.restore_crossing_values(run, point["g"])
     if run.t_end < run.integrator.t:
         reached = f"the interrupted run has reached {run.integrator.t:.6g} s"
         raise ModelError("simulate", "t_end", run.t_end, reached)
@@ -95,11 +95,7 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         raise ModelError("simulate", "times", run.times, remedy)
     run.records.extend(*point["records"])
     run.events, run.notes = EventLog(point["events"]), [*run.notes, *point["notes"]]
-    run.counts, run.methods, run.event_handler.g = (
-        point["counts"].copy(),
-        list(point["methods"]),
-        point["g"].copy(),
-    )
+    run.counts, run.methods = point["counts"].copy(), list(point["methods"])
     run.event_handler.zeno.recent = {name: list(times) for name, times in point["recent"].items()}
 
 
