@@ -1,6 +1,7 @@
 #include "bind/events.hpp"
 #include "bind/kernel_methods.hpp"
 #include "model/complete/parts.hpp"
+#include <algorithm>
 #include <nanobind/stl/vector.h>
 #include <stdexcept>
 
@@ -88,6 +89,54 @@ void fill_programs(const nb::dict &given, EventRun &e) {
   }
 }
 
+// number of items that an action of a kind may name
+std::int32_t action_size(const ModelData &m, const EventRun &e, ActionKind kind) {
+  switch (kind) {
+  case ActionKind::bounce_coordinate:
+  case ActionKind::lock:
+  case ActionKind::release:
+    return m.nv;
+  case ActionKind::bounce_point:
+    return std::int32_t(e.points.size());
+  case ActionKind::set:
+    return m.parameter_count;
+  case ActionKind::open:
+  case ActionKind::close:
+    return m.loop_constraint_count;
+  }
+  return 0;
+}
+
+void fill_actions(const ModelData &m, const nb::dict &given, EventRun &e) {
+  const std::vector<std::int32_t> counts = whole_of(given, "action_counts"), indices = whole_of(given, "actions");
+  const std::vector<double> numbers = numbers_of(given, "action_numbers");
+  e.soon = nb::cast<double>(given["soon"]);
+  if (counts.size() != e.functions.size() || numbers.size() / 4 != indices.size() / 3)
+    throw nb::value_error("the actions do not fit the events");
+  for (std::size_t k = 0; 3 * k + 2 < indices.size(); ++k) {
+    const std::int32_t *index = indices.data() + 3 * k;
+    const double *number = numbers.data() + 4 * k;
+    const EventAction action{ActionKind(index[0]), index[1], index[2], number[0], {number[1], number[2], number[3]}};
+    const bool known = index[0] >= 0 && index[0] < action_kind_count;
+    const bool spans = known && (action.kind == ActionKind::lock || action.kind == ActionKind::release);
+    if (!known || action.index < 0 || action.index >= action_size(m, e, action.kind) ||
+        (spans && (action.end <= action.index || action.end > m.nv || action.end - action.index > 6)))
+      throw nb::value_error("an action of an event does not fit the model");
+    e.actions.push_back(action);
+  }
+  std::int32_t first = 0;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    EventFunction &function = e.functions[k];
+    function.acts_here = counts[k] >= 0;
+    function.action = first, function.actions = std::max(counts[k], 0);
+    if (counts[k] > max_actions)
+      throw nb::value_error("an event has too many actions");
+    first += function.actions;
+  }
+  if (std::size_t(first) != e.actions.size())
+    throw nb::value_error("the actions do not fit the events");
+}
+
 } // namespace
 
 void fill_events(const ModelData &m, const nb::dict &given, EventRun &e) {
@@ -112,13 +161,15 @@ void fill_events(const ModelData &m, const nb::dict &given, EventRun &e) {
     if (f[0] >= std::int32_t(e.channels.size()) ||
         (f[0] < 0 && (f[1] < 0 || f[1] >= std::int32_t(e.rows.programs.size()))))
       throw nb::value_error("an event function does not fit");
-    e.functions.push_back({f[0], f[1], f[2], f[3] != 0, f[4] != 0, thresholds[k]});
+    e.functions.push_back({f[0], f[1], f[2], f[3] != 0, f[4] != 0, thresholds[k], 0, 0, false});
   }
+  fill_actions(m, given, e);
 }
 
 nb::tuple take_log(EventLog &log, npy_intp width) {
   const npy_intp n = npy_intp(log.t.size());
-  nb::tuple found = nb::make_tuple(log.event, doubles(log.t.data(), {n}), doubles(log.states.data(), {n, width}));
+  nb::tuple found = nb::make_tuple(log.event, doubles(log.t.data(), {n}), doubles(log.states.data(), {n, width}),
+                                   doubles(log.energy.data(), {n}), doubles(log.dissipated.data(), {n}), log.acted);
   log.clear();
   return found;
 }

@@ -7,11 +7,14 @@
 namespace dalembert::bind {
 
 // Events of a run from arrays by name (see `EventRun`): `channels` (n, 3) of kind, index, component; `functions` (k, 5)
-// of channel or -1, program, direction, active, turn; `thresholds` (k,); `points`, a list of Points; and programs of all
-// channels: `programs` (p,) numbers of instructions, `instructions` (j, 5), `constants`, `outputs` (p,).
+// of channel or -1, program, direction, active, turn; `thresholds` (k,); `points`, a list of Points; programs of all
+// channels: `programs` (p,) numbers of instructions, `instructions` (j, 5), `constants`, `outputs` (p,); and actions:
+// `action_counts` (k,) or -1 for those outside, `actions` (a, 3) of kind, index, end, `action_numbers` (a, 4) of value and
+// normal, `soon`.
 void fill_events(const ModelData &m, const nanobind::dict &given, EventRun &events);
 
-// the occurrences since the last call: numbers (n,), times (n,), states (n, width)
+// the occurrences since the last call: numbers (n,), times (n,), states (n, width), energies, dissipated energies, and
+// bits of actions that have changed something (n,)
 nanobind::tuple take_log(EventLog &log, npy_intp width);
 
 } // namespace dalembert::bind

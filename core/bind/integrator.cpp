@@ -376,7 +376,7 @@ public:
     run.events = events.get();
     model->integrators->prepare_events(model->data, run, memory.data);
   }
-  // events since the last call: numbers (n,), times (n,), states (n, nq + nv + nx)
+  // events since the last call: see bind/events.hpp
   nb::tuple take_events() {
     const npy_intp width = model->data.nq + model->data.nv + model->data.nx;
     return events ? bind::take_log(events->log, width) : nb::make_tuple();

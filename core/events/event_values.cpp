@@ -1,6 +1,7 @@
 #include "events/event_values.hpp"
 #include "constraints/loop_constraints.hpp"
 #include "elements/program.hpp"
+#include "events/event_actions.hpp"
 #include "steppers/run_report.hpp"
 #include "tree/kinematics.hpp"
 #include "tree/outputs.hpp"
@@ -101,7 +102,8 @@ void prepare_events(const RunContext &i, EventRun &e) {
   size(e.cut_q, m.cut_nq), size(e.cut_v, m.cut_nv);
   size(e.a, m.nv), size(e.tau, m.nv), size(e.lambda, m.nc), size(e.loads, 6 * connection_count(m));
   size(e.signals, m.signal_count), size(e.forces, m.measure_count), size(e.energy, energy_count);
-  if (e.needs_report())
+  prepare_actions(i, e);
+  if (e.needs_report() || !e.actions.empty())
     e.report_memory = std::make_unique<Block>(report_bytes(m));
 }
 
@@ -109,7 +111,7 @@ bool event_values(const RunContext &i, EventRun &e, double t, const double *q, c
                   double *values) {
   constexpr double turn = 2.0 * 3.141592653589793;
   evaluate_motion(i, e, t, q, v);
-  if (e.report_memory && !evaluate_parts(i, e, t, q, v, x))
+  if (e.needs_report() && !evaluate_parts(i, e, t, q, v, x))
     return false;
   for (std::size_t k = 0; k < e.channels.size(); ++k)
     e.inputs[k] = channel_value(e, e.channels[k], t, q, v, x);

@@ -1,5 +1,6 @@
 #include "friction/row_response.hpp"
 #include "constraints/loop_constraints.hpp"
+#include "constraints/loop_response.hpp"
 #include "system/dynamics.hpp"
 #include "tree/kinematics.hpp"
 #include "tree/outputs.hpp"
@@ -49,25 +50,6 @@ void row_accelerations(const RunContext &i, FrictionRun &f, double t, const doub
   }
 }
 
-// the response d (nv) to unit efforts on the degrees of freedom x, while the rows of the loops hold
-static void take_out_loops(const ModelData &m, LoopWorkspace<double> &loops, const Factored &factored,
-                           const unsigned char *prescribed, double *d, double *lambda) {
-  for (int pass = 0; pass < 2; ++pass) { // the second refines
-    for (int k = 0; k < m.loop_constraint_count; ++k) {
-      const LoopConstraintData &constraint = m.loop_constraints[k];
-      for (int j = 0; j < constraint.rows; ++j) {
-        const double *row = loops.values + constraint.values + j * constraint.supports;
-        double sum = 0.0;
-        for (int e = 0; e < constraint.supports; ++e)
-          sum -= row[e] * d[m.support[constraint.support + e]];
-        loops.rhs[constraint.row + j] = sum;
-      }
-    }
-    solve_rows(m, loops, factored, d, lambda);
-  }
-  correct_for_regularization(m, loops, factored, prescribed, d, lambda);
-}
-
 void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
              const std::vector<unsigned char> &prescribed, const std::vector<int> &rows) {
   const ModelData &m = i.m;
@@ -101,17 +83,7 @@ void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
       std::fill_n(row, nv, 0.0);
       row[place] = 1.0;
     }
-    for (int e = 0; e < nv; ++e)
-      loops.x[e] = Pack(marks && marks[e] ? 0.0 : row[e]);
-    solve(m, loops.ws, loops.side, loops.x, loops.x, 1, m.nb, marks);
-    double own = 0.0;
-    for (int e = 0; e < nv; ++e) {
-      d[e] = marks && marks[e] ? 0.0 : loops.x[e][0];
-      own += row[e] * d[e];
-    }
-    f.own[std::size_t(k)] = own;
-    if (m.nc)
-      take_out_loops(m, loops, factored, marks, d, i.work.motion.system.lambda);
+    f.own[std::size_t(k)] = respond_to_row(m, loops, factored, marks, row, d, i.work.motion.system.lambda);
   }
   for (const int k : rows)
     for (const int j : rows) {

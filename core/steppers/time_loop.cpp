@@ -1,5 +1,6 @@
 // The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
 // stepper.
+#include "events/event_actions.hpp"
 #include "events/event_values.hpp"
 #include "friction/mode_change.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
@@ -593,6 +594,41 @@ Outcome log_recorded_events(TimeLoop &loop, const Attempt &attempt) {
   return Outcome::reached;
 }
 
+// Applies the actions of events at the state of the run: the state before and after it.
+Outcome pass_events(TimeLoop &loop, bool fresh, Samples &samples, const Recorder &recorder) {
+  Run &run = loop.at.run;
+  const RunWorkspace &work = loop.work;
+  EventRun &events = *run.events;
+  if (run.friction) // its modes after an action are determined outside
+    return Outcome::event;
+  const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
+  const std::size_t logged = events.log.acted.size();
+  const ActionOutcome made = apply_actions(loop.at, events);
+  run.conditions.law_branches = branches;
+  if (made != ActionOutcome::made)
+    return made == ActionOutcome::outside ? Outcome::event : Outcome::callback_failed;
+  const double *before = events.before.data(), *v = before + loop.at.m.nq;
+  if (fresh && samples.times && recorder.stepped)
+    recorder.stepped(recorder.self, run.t);
+  if (fresh && !samples.times && !recorder.record(recorder.self, run.t, before, v, v + loop.at.m.nv, work.a))
+    return Outcome::stopped;
+  const Outcome outcome = begin_after_change(loop);
+  if (outcome != Outcome::reached)
+    return outcome;
+  run.started = 0; // a short step shows whether the event comes again soon
+  run.stiffness = {};
+  run.rejected_last = 0;
+  for (const std::vector<std::int32_t> *numbers : {&events.passed, &events.also})
+    for (const std::int32_t number : *numbers) // its sign just after counts
+      events.values[std::size_t(number)] = 0.0;
+  report_branches(loop, recorder, run.t);
+  const bool acted = std::any_of(events.log.acted.begin() + std::ptrdiff_t(logged), events.log.acted.end(),
+                                 [](unsigned char each) { return each != 0; });
+  if ((acted || !fresh || samples.times) && !record_at_change(loop, true, samples, recorder))
+    return Outcome::stopped;
+  return comes_again_soon(loop.at, events) ? Outcome::paused : Outcome::reached;
+}
+
 // Ends the step where an event occurs, or modes of friction and stops change: the state before, the state and the modes
 // after it.
 Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &crossing, Samples &samples,
@@ -628,7 +664,7 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
   run.arrived = 0;
   run.counts.steps += fresh;
   if (run.events && !run.events->passed.empty())
-    return Outcome::event;
+    return pass_events(loop, fresh, samples, recorder);
   if (fresh && !record_at_change(loop, false, samples, recorder))
     return Outcome::stopped;
   FrictionRun &friction = *run.friction;
@@ -648,7 +684,12 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
 Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &samples, const Recorder &recorder) {
   if (recorder.stop())
     return Outcome::stopped;
-  const Run &run = loop.at.run;
+  Run &run = loop.at.run;
+  if (!run.started) {
+    run.step = loop.adaptive ? first_step(loop, std::min(until, run.interval.end)) : run.fixed_step;
+    run.old_error = 1e-4;
+    run.started = 1;
+  }
   Outcome outcome = run.arrived ? pass_discontinuity(loop, recorder) : Outcome::reached;
   Attempt attempt;
   if (outcome == Outcome::reached)
@@ -678,11 +719,6 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
 Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t max_steps, Samples &samples,
                 const Recorder &recorder) {
   TimeLoop loop(m, run, memory);
-  if (!run.started) {
-    run.step = loop.adaptive ? first_step(loop, std::min(until, run.interval.end)) : run.fixed_step;
-    run.old_error = 1e-4;
-    run.started = 1;
-  }
   // steps of a given length are taken as they are
   run.error_control_off = loop.stepper.tableau && loop.stepper.adaptive && !loop.adaptive;
   Outcome outcome = Outcome::reached;

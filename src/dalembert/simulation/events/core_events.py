@@ -13,13 +13,19 @@ import numpy as np
 from ... import _core
 from ...arrays import Array
 from ...connections.formulas.expressions import Program
-from ...model import Model
+from ...model import Conditions, Model
+from ...model.conditions import checked_parameter, parameter_place
 from ...result import Output
 from ...result.outputs.formula_output import FormulaOutput
 from ...result.outputs.output import Source
+from .actions import Action, Bounce, Lock, Release, Set, Stop, Switch, coordinate_dof
+from .discontinuity_times import discontinuity_sources
 from .events import Event, EventFunctions
 
-__all__ = ["core_event_table"]
+__all__ = ["after_action", "core_event_table"]
+
+ACTIONS = ("bounce coordinate", "bounce point", "lock", "release", "set", "open", "close")  # numbers of the core
+MAX_ACTIONS = 8  # of an event in the core
 
 # parts of sources, by the numbers of the core
 CHANNELS = (
@@ -50,13 +56,31 @@ def core_event_table(functions: EventFunctions, model: Model) -> dict[str, Any] 
     model : Model
         With the parameters of the run.
     """
-    given = list(zip(functions.events, functions.outputs, strict=False))[: functions.given_count]
-    if not all(_is_in_core(output) for _, output in given):
+    given = list(zip(functions.events, functions.outputs, functions.actions, strict=False))[: functions.given_count]
+    if not all(_is_in_core(output) for _, output, _ in given):
         return None
     table = _EventTable(model)
-    for event, output in given:
-        table.add(event, output)
+    for event, output, actions in given:
+        table.add(event, output, actions)
     return table.arrays()
+
+
+def after_action(action: Action, conditions: Conditions) -> tuple[Conditions, str]:
+    """Return the conditions after an action that the core has applied, and what it did, as `EventContext` says it."""
+    match action:
+        case Lock():
+            return conditions.with_lock(action.joint, True), f"lock {action.joint}"
+        case Release():
+            return conditions.with_lock(action.joint, False), f"release {action.joint}"
+        case Switch():
+            text = f"switch {action.connection} {'on' if action.on else 'off'}"
+            return conditions.with_constraint(action.connection, action.on), text
+        case Set():
+            return conditions.with_parameter(action.parameter, action.value), f"{action.parameter} = {action.value:.6g}"
+        case Bounce():
+            return conditions, "bounce"
+        case Stop():
+            return conditions, "stop"
 
 
 def _is_in_core(output: Output) -> bool:
@@ -78,8 +102,11 @@ class _EventTable:
         self.functions: list[tuple[int, int, int, int, int]] = []
         self.thresholds: list[float] = []
         self.formulas: list[Output] = []
+        self.action_counts: list[int] = []
+        self.actions: list[tuple[int, int, int]] = []
+        self.action_numbers: list[tuple[float, float, float, float]] = []
 
-    def add(self, event: Event, output: Output) -> None:
+    def add(self, event: Event, output: Output, actions: tuple[Action, ...]) -> None:
         """Add an event."""
         simple = output.source is not None and output.base is None and not output.source.combined
         channel = self._of_source(output.source)[0] if simple and output.source is not None else -1
@@ -89,6 +116,47 @@ class _EventTable:
         flags = int(event.active), int(output.is_turn)
         self.functions.append((channel, len(self.formulas) - 1, event.direction, *flags))
         self.thresholds.append(event.value)
+        rows = [self._of_action(action) for action in actions]
+        known = [row for row in rows if row is not None]
+        outside = event.terminal or not actions or len(known) < len(rows) or len(rows) > MAX_ACTIONS
+        self.action_counts.append(-1 if outside else len(rows))
+        if not outside:
+            self.actions += [indices for indices, _ in known]
+            self.action_numbers += [numbers for _, numbers in known]
+
+    def _of_action(self, action: Action) -> tuple[tuple[int, int, int], tuple[float, float, float, float]] | None:
+        """Return kind and indices of an action in the core, and its numbers; None if the core does not apply it."""
+        none = (0.0, 0.0, 0.0)
+        model = self.model
+        if isinstance(action, Bounce) and action.normal is None:
+            place = coordinate_dof(model, action.item, "bounce")
+            return (ACTIONS.index("bounce coordinate"), place, 0), (action.restitution, *none)
+        if isinstance(action, Bounce):
+            n = np.array(action.normal) / np.linalg.norm(action.normal)
+            point = self._point(model.checked_marker("bounce", action.item))
+            return (ACTIONS.index("bounce point"), point, 0), (action.restitution, *map(float, n))
+        if isinstance(action, (Lock, Release)):
+            span = model.v_slice(action.joint)
+            kind = "lock" if isinstance(action, Lock) else "release"
+            fits = 0 < span.stop - span.start <= 6
+            return ((ACTIONS.index(kind), span.start, span.stop), (0.0, *none)) if fits else None
+        if isinstance(action, Switch):
+            kind = "close" if action.on else "open"
+            return (ACTIONS.index(kind), model.closure_names.index(action.connection), 0), (0.0, *none)
+        if isinstance(action, Set):
+            place = parameter_place(model, action.parameter, "set")
+            own = place < model.n_element_parameters and action.parameter not in model.family.compiled.numbers.named
+            if own and place not in discontinuity_sources(model).uses:
+                value = checked_parameter(model, action.parameter, action.value, "set")
+                return (ACTIONS.index("set"), place, 0), (value, *none)
+        return None
+
+    def _point(self, marker: Any) -> int:
+        """Return the number of a point."""
+        if marker not in self.points:
+            self.points[marker] = len(self.point_list)
+            self.point_list.append(self.model.points([self.model.checked_marker("event", marker)]))
+        return self.points[marker]
 
     def _of_source(self, source: Source) -> list[int]:
         """Return the channels of a source."""
@@ -96,10 +164,7 @@ class _EventTable:
         if source.marker is None:
             keys = [(kind, index, 0) for index in source.indices]
         else:
-            if source.marker not in self.points:
-                self.points[source.marker] = len(self.point_list)
-                self.point_list.append(self.model.points([self.model.checked_marker("event", source.marker)]))
-            keys = [(kind, self.points[source.marker], index) for index in source.indices]
+            keys = [(kind, self._point(source.marker), index) for index in source.indices]
         return [self.channels.setdefault(key, len(self.channels)) for key in keys]
 
     def _note_channels(self, output: Output) -> None:
@@ -166,6 +231,9 @@ class _EventTable:
             "instructions": _whole(instructions),
             "constants": np.array(constants, dtype=float),
             "outputs": _whole(outputs),
+            "action_counts": _whole(self.action_counts),
+            "actions": _whole(self.actions),
+            "action_numbers": np.array(self.action_numbers, dtype=float),
         }
 
 

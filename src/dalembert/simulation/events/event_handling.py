@@ -12,9 +12,9 @@ from ...errors import IntegrationError, UserFunctionError
 from ...model import Conditions, Model, State
 from ...result import EventRecord
 from ..delay_history import record_jump
-from ..diagnostics.stagnation import ZenoMonitor
+from ..diagnostics.stagnation import ZENO_TIME, ZenoMonitor
 from ..interrupts import Abandoned
-from .core_events import core_event_table
+from .core_events import after_action, core_event_table
 from .drive_velocity_jumps import jump_events
 from .events import Event, EventContext, EventFunctions
 from .velocity_jumps import energy_gain
@@ -62,6 +62,7 @@ class EventHandler:
         self.g = np.zeros(len(self.functions.events))
         self.ignored: set[int] = set()
         self.restarted = self.searching = self.in_core = False
+        self._replayed: dict[tuple[Conditions, int, int], tuple[Conditions, str]] = {}
         self._core_table: tuple[Model, dict[str, Any] | None] | None = None
         self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
         self.steps_between_events = self.steps_since_event = 0
@@ -94,21 +95,46 @@ class EventHandler:
             self._core_table = run.model, core_event_table(self.functions, run.model)
         table = self._core_table[1]
         if table is not None:
-            run.integrator.set_events(table)
+            run.integrator.set_events({**table, "soon": ZENO_TIME * (run.t_end - run.request.t_start)})
             for event in self.ignored:
                 run.integrator.ignore_event(event)
             self.in_core = True
 
     def take_from_core(self, run: Run) -> None:
-        """Record the events that the integrator has located and that do not change the run."""
+        """Record the events that the integrator has located and whose actions it has applied."""
         if not self.in_core:
             return
         nq, nv = run.model.nq, run.model.nv
-        numbers, times, states = run.integrator.take_events()
-        for number, t, state in zip(numbers, times.tolist(), states, strict=True):
+        numbers, times, states, energies, dissipated, acted = run.integrator.take_events()
+        rows = zip(numbers, times.tolist(), states, energies.tolist(), dissipated.tolist(), acted, strict=True)
+        for number, t, state, energy, lost, bits in rows:
             q, v, x = state[:nq], state[nq : nq + nv], state[nq + nv :]
-            run.events.append(EventRecord(self.functions.events[number].name, t, q, v, x))
+            event, message = self.functions.events[number], ""
+            if event.active:
+                message = self._replay(run, number, t, bits)
+            run.events.append(EventRecord(event.name, t, q, v, x, energy, message, lost))
         self.check_outputs(run)
+
+    def _replay(self, run: Run, number: int, t: float, acted: int) -> str:
+        """Follow the actions of an event that the integrator has applied; return what they did."""
+        event, actions = self.functions.events[number], self.functions.actions[number]
+        self.zeno.check(event.name, t, run.t_end - run.segments[0].begin)
+        made = [action for k, action in enumerate(actions) if acted >> k & 1]
+        key = run.conditions, number, acted
+        if self._replayed.get(key) is None:
+            conditions, texts = run.conditions, []
+            for action in made:
+                conditions, text = after_action(action, conditions)
+                texts.append(text)
+            self._replayed[key] = conditions, ", ".join(texts)
+        conditions, text = self._replayed[key]
+        if conditions is not run.conditions:
+            run.set_conditions(conditions)
+        if made and run.segments[-1].begin < t:
+            run.append_segment(t)
+        elif made:
+            run.segments[-1].conditions = run.conditions
+        return text
 
     def check_outputs(self, run: Run) -> None:
         """Raise an error if the integrator found an output of an event that is not finite."""
@@ -285,7 +311,7 @@ class EventHandler:
         event, moment = self.functions.events[crossing.event], crossing.moment
         self.zeno.check(event.name, moment, run.t_end - run.segments[0].begin)
         now = EventContext(run.conditions, replace(before))
-        event.act(now)
+        event.act(now, self.functions.actions[crossing.event])
         after = State(q=now.q, v=now.v, t=moment, x=now.x)
         if now.before is not None:  # a velocity jump that began slightly earlier
             before = replace(now.before, t=moment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...model import Conditions, Model, State
 from ...result import ConditionsByTime, Motion, Output
 from ...result.outputs.formula_output import formula_output, is_formula
 from ...result.outputs.output import value_of
+from .actions import Action, as_actions, unit_row
 from .velocity_jumps import VelocityJumps, check_closed, with_changed_parameter, work_of_drives
 
 __all__ = ["Event", "EventContext", "EventFunctions"]
@@ -38,8 +39,11 @@ class Event:
         +1 for rising through the value only, -1 for falling, 0 for both.
     terminal : bool
         The simulation ends there.
-    action : function of a `EventContext`
-        Changes a parameter, a lock, a constraint, or velocities by an impulse.
+    action : str, `Bounce`, `Lock`, `Release`, `Switch`, `Set` or `Stop`, a sequence of these, or function
+        Changes a parameter, a lock, a constraint, or velocities by an impulse: ``"bounce 0.5"`` and ``"lock"`` of the
+        coordinate that is the output, ``"lock A"``, ``"release A"``, ``"switch B off"``, ``"set k.stiffness = 200"``,
+        ``"stop"``; or a function of an `EventContext`. The core applies actions by description without Python where
+        it can.
 
     An output that starts at the value does not pass it. Simultaneous events act in the given order. An event without
     an action that is not terminal is recorded only: steps are those of a run without it.
@@ -51,7 +55,7 @@ class Event:
     >>> ball = s.body("ball", da.sphere(0.1, mass=1.0))
     >>> _ = s.connect("P", da.Prismatic("z"), s.ground, ball)
     >>> s.initial("P", position=1.0)
-    >>> bounce = da.Event("floor", "P.position", direction=-1, action=lambda now: now.bounce("ball", (0, 0, 1), 0.5))
+    >>> bounce = da.Event("floor", "P.position", direction=-1, action="bounce 0.5")
     >>> result = da.simulate(s, 1.0, events=[bounce])
     >>> [round(event.t, 4) for event in result.events]
     [0.4515, 0.903]
@@ -62,7 +66,7 @@ class Event:
     value: float = 0.0
     direction: int = 0
     terminal: bool = False
-    action: Callable[[EventContext], Any] | None = None
+    action: Callable[[EventContext], Any] | str | Action | Sequence[str | Action] | None = None
 
     def __post_init__(self) -> None:
         item = f"event {self.name!r}"
@@ -70,16 +74,23 @@ class Event:
         if self.direction not in (-1, 0, 1):
             raise ModelError(item, "direction", self.direction, "use +1 for rising, -1 for falling or 0 for both")
         if self.action is not None and not callable(self.action):
-            raise ModelError(item, "action", self.action, "give a function of the situation")
+            object.__setattr__(self, "action", as_actions(self.action, item))
 
     @property
     def active(self) -> bool:
         """True if the event may change the run; others are only recorded."""
         return self.terminal or self.action is not None
 
-    def act(self, now: EventContext) -> None:
-        """Call the action."""
-        if self.action is None:
+    @property
+    def declared_actions(self) -> tuple[Action, ...]:
+        """Actions by description."""
+        return self.action if isinstance(self.action, tuple) else ()
+
+    def act(self, now: EventContext, actions: Sequence[Action] = ()) -> None:
+        """Apply the actions for a model, or call the function."""
+        for action in actions:
+            action.act(now)
+        if not callable(self.action):
             return
         try:
             self.action(now)
@@ -168,21 +179,25 @@ class EventContext:
         self._jump(self.model.jacobian(marker, self.q).T @ load, works=True)
         self.done.append("impulse")
 
-    def bounce(self, marker: Any, normal: ArrayLike, restitution: float = 1.0) -> None:
+    def bounce(self, marker: Any, normal: ArrayLike | None = None, restitution: float = 1.0) -> None:
         """Let a marker bounce off a fixed plane: its normal velocity is multiplied by -restitution.
 
         The impulse acts along the normal; loops and locks are satisfied. A marker that moves away is left alone. A
-        marker with zero velocity after the bounce is not supported: lock a joint, or switch on a constraint.
+        marker with zero velocity after the bounce is not supported: lock a joint, or switch on a constraint. Without
+        a normal, the velocity of a coordinate of a tree joint is meant, ``"P"`` or ``"C.slide"``, in either direction.
         """
         e = finite_number(restitution, item="bounce", field="restitution")
         if not 0 <= e <= 1:
             raise ModelError("bounce", "restitution", e, "use a number from 0 to 1")
-        n = finite_array(normal, (3,), item="bounce", field="normal")
-        if not n.any():
-            raise ModelError("bounce", "normal", normal, "give a direction that is not zero")
-        row = (n / np.linalg.norm(n)) @ self.model.jacobian(marker, self.q)[3:]
+        if normal is None:
+            row = unit_row(self.model, marker)
+        else:
+            n = finite_array(normal, (3,), item="bounce", field="normal")
+            if not n.any():
+                raise ModelError("bounce", "normal", normal, "give a direction that is not zero")
+            row = (n / np.linalg.norm(n)) @ self.model.jacobian(marker, self.q)[3:]
         speed = float(row @ self.v)
-        if speed >= 0:
+        if speed == 0 or (speed > 0 and normal is not None):
             return
         jumps = VelocityJumps(self.conditions, self.q, self.v, self.t)
         unit = jumps.after(row) - jumps.after()
@@ -213,6 +228,8 @@ class EventFunctions:
         Number of given events.
     turns : list of bool
         Outputs that are angles known up to whole turns.
+    actions : list of tuple of Action
+        Actions of the given events by description, for the model.
     """
 
     def __init__(self, model: Model, events: Any) -> None:
@@ -226,6 +243,10 @@ class EventFunctions:
         self.model = model
         self.outputs = [_output(model, event) for event in self.events]
         self.turns = [output.is_turn for output in self.outputs]
+        self.actions = [
+            tuple(each.resolved(model, output, f"event {event.name!r}") for each in event.declared_actions)
+            for event, output in zip(self.events, self.outputs, strict=True)
+        ]
         self.given_count = len(self.events)
 
     def add_internal(self, events: list[Event]) -> None:
