@@ -3,6 +3,7 @@
 #include "events/event_actions.hpp"
 #include "events/event_values.hpp"
 #include "friction/mode_change.hpp"
+#include "friction/switching_values.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"

@@ -9,6 +9,7 @@ from ...arrays import Array
 from ...connections.formulas.expressions import OPERATIONS, Program, compile_expressions
 from ...errors import ModelError
 from ...model import Model
+from .lookup import find
 from .motion import Motion
 from .output import Output, Source, number
 
@@ -110,8 +111,6 @@ def _is_function_call(node: ast.expr) -> bool:
 
 def _input(model: Model, name: str, text: str, item: str) -> Output:
     """Return the output of a name in a formula."""
-    from .lookup import find
-
     if name == TIME:
         return number(TIME, "s", "time", lambda m: m.t.copy(), source=Source("t", (0,)))
     try:

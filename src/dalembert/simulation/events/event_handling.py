@@ -151,8 +151,7 @@ class EventHandler:
             return False
         passed, also = run.integrator.occurring_events()
         if run.core_friction is not None:
-            internal = run.core_friction.passed_events(run.integrator.passed())
-            passed = [*passed, *(self.functions.given_count + k for k in internal)]
+            passed = [*passed, *(self.functions.given_count + k for k in run.integrator.passed())]
         state = run.state
         return self._apply(run, [Crossing(event, 0, state.t, state) for event in passed], also)
 
