@@ -278,7 +278,13 @@ class Trajectory:
     @property
     def changed(self) -> bool:
         """True if conditions ever differed from the description."""
-        return any(not segment.conditions.is_default for segment in self.segments)
+        described = None  # conditions of the last segment that are those of the description
+        for segment in self.segments:
+            if segment.conditions is not described:
+                if not segment.conditions.is_default:
+                    return True
+                described = segment.conditions
+        return False
 
 
 def _dense_states(

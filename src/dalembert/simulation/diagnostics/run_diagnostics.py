@@ -108,7 +108,7 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
     jumps = jump_notes(run.event_handler.functions.events, run.events) if run.request.drive_jumps else []
     conditions, options, conditions_at = run.conditions, run.options, run.trajectory.conditions
     recorded = run.records.arrays()
-    end = _step_notes(run)
+    end = _step_notes(run) if model.switching_functions or run.total_counts()[6] else []
 
     def find() -> list[str]:
         notes = list(begin)
