@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +20,7 @@ _NUMBERS = ctypes.POINTER(ctypes.c_double)
 _SIGNATURE = ctypes.CFUNCTYPE(
     None, ctypes.c_double, ctypes.c_int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS
 )  # t, run, q, v, x, tau, data
+_POINTER = _SIGNATURE.__mro__[1]  # class of all function pointers of ctypes
 
 _REMEDY = "give a function pointer of ctypes or cffi, a numba.cfunc, or an address"
 
@@ -120,21 +122,19 @@ def as_compiled_control(control: Any) -> Any:
     """Return a control; functions of ctypes and those with an address, as of Numba, as a `CompiledControl`."""
     if isinstance(control, CompiledControl):
         return control
-    if isinstance(control, ctypes._CFuncPtr) or hasattr(control, "address"):
+    if isinstance(control, _POINTER) or hasattr(control, "address"):
         return CompiledControl(control)
     return control
 
 
 def _address(function: Any) -> int:
     """Return the address of a compiled function."""
-    if isinstance(function, ctypes._CFuncPtr):
+    if isinstance(function, _POINTER):
         found: Any = ctypes.cast(function, ctypes.c_void_p).value
     elif hasattr(function, "address"):
         found = function.address
     elif type(function).__module__.startswith("_cffi_backend"):
-        import _cffi_backend  # type: ignore[import-not-found]
-
-        found = int(_cffi_backend.FFI().cast("uintptr_t", function))
+        found = int(import_module("_cffi_backend").FFI().cast("uintptr_t", function))
     else:
         found = function
     if isinstance(found, bool) or not isinstance(found, (int, np.integer)):

@@ -167,7 +167,7 @@ def _bisected(argument: TimeFunction, level: Array, a: Array, b: Array) -> Array
 
 def merge_close_times(times: Array) -> Array:
     """Return sorted times; times equal up to rounding are merged."""
-    times = np.unique(times)
     if len(times) < 2:
         return times
+    times = np.unique(times)
     return times[np.append(True, np.diff(times) > 1e-13 * np.abs(times[1:]))]

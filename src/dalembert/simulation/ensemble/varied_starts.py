@@ -86,7 +86,7 @@ def varied_starts(
     v, moved = _velocities(model, loops, q, J, starts)
     good &= moved
     sizes = InertiaSizes.of(model.forest)
-    for k in np.flatnonzero(good):
+    for k in np.flatnonzero(good).tolist():
         good[k] = has_inertia_everywhere(models[k], sizes, q[k])
     return q, v, np.tile(alone.x, (len(models), 1)), good, list(notes)
 

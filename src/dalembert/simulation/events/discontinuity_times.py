@@ -65,6 +65,7 @@ class DiscontinuityTimes:
             self.laws += list(getattr(element, "given", {}).values())
             if isinstance(element, Element):
                 self._take(model, force.name, element)
+        self.laws = [law for law in self.laws if not _declares_none(law)]
         self.uses = {
             formulas.parameter_indices[number]
             for formulas in self.formulas
@@ -159,6 +160,11 @@ def discontinuity_times_until(
         gap = np.minimum(np.abs(fixed[near] - times), np.abs(fixed[near - (len(fixed) > 1)] - times))
         times = times[gap > 1e-12 * np.abs(times)]
     return merge_close_times(np.concatenate([times, fixed]))
+
+
+def _declares_none(law: Any) -> bool:
+    """Return whether an element has no discontinuity times; functions of the user may declare some later."""
+    return isinstance(law, Element) and not callable(law.discontinuity_times) and not len(law.discontinuity_times)
 
 
 def _values(law: Callable[[float], Any]) -> Callable[[Array], Array]:
