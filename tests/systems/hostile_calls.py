@@ -138,7 +138,7 @@ _SHAPE = ("success", "message", "notes")  # attributes of every answer
 _LEFT_OUT = {
     *("System.view", "System.play", "Result.view"),  # they open a page
     *("set_threads", "Law"),  # of the whole process; a protocol
-    *("Result.discontinuity_times", "Result.labels", "Result.step_times"),  # cached properties
+    *("Result.discontinuity_times", "Result.events", "Result.labels", "Result.step_times"),  # cached properties
 }
 _ANSWERS = (
     "closure",
