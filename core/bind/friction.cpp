@@ -280,6 +280,14 @@ nb::object take_changes(FrictionRun &f) {
     if (const HoldNote &hold = changes[k].hold; !hold.rows.empty())
       holds.append(nb::make_tuple(k, hold.rows, hold.changes, hold.time));
   found["holds"] = holds;
+  nb::list jams, gains;
+  for (std::size_t k = 0; k < changes.size(); ++k) {
+    if (!changes[k].jams.empty())
+      jams.append(nb::make_tuple(k, changes[k].jams, changes[k].jam_gain));
+    if (!changes[k].gain_rows.empty())
+      gains.append(nb::make_tuple(k, changes[k].gain_rows, changes[k].gain));
+  }
+  found["jams"] = jams, found["gains"] = gains;
   return found;
 }
 

@@ -19,7 +19,8 @@ void fill_friction(const ModelData &m, const Run &run, const nanobind::dict &giv
 // `before` and `after` (k, nq + nv + nx), modes `sign`, `side`, `stuck`, `immobile` (k, n), `locked` and `unloaded`: rows of
 // all changes and their number in each, `impacts` (j, 4) of change, row, side, speed; limits of the holding efforts after
 // the last change: `dependent`, `unbounded_below`, `unbounded_above`, `coupling`, `scale`, `holding_group`; `holds`: a list
-// of change, rows held, changes without progress, time in s.
+// of change, rows held, changes without progress, time in s; `jams` and `gains`: lists of change, rows, gain of friction on
+// its own load.
 nanobind::object take_changes(FrictionRun &friction);
 
 // Modes of many runs, which are cleared: `times` (changes,), `signs` and `codes` (changes, rows), see friction/mode_log.hpp, and

@@ -30,8 +30,9 @@ void reserve_change(const ModelData &m, FrictionRun &f) {
   for (FrictionModes *each : {&w.before, &w.start, &w.last})
     each->resize(n);
   w.held_before.resize(n);
-  w.stop_A.assign(n * n, 0.0);
-  for (std::vector<int> *each : {&w.rows, &w.others, &w.chosen, &w.slides, &w.stops, &w.responding})
+  for (std::vector<double> *each : {&w.stop_A, &w.gain, &w.squared})
+    each->assign(n * n, 0.0);
+  for (std::vector<int> *each : {&w.rows, &w.others, &w.chosen, &w.slides, &w.stops, &w.responding, &w.jams, &w.jammed})
     each->reserve(n);
   w.state.reserve(at(m.nq + m.nv + m.nx));
   w.parameters.reserve(at(m.parameter_count)), w.base_signals.reserve(at(m.signal_count));

@@ -103,6 +103,10 @@ struct FrictionChange {
   std::vector<StopImpact> impacts;
   std::vector<std::int32_t> unloaded; // rows on stops whose load is zero within rounding
   HoldNote hold;
+  std::vector<std::int32_t> jams;      // rows that were stopped at once: no friction was consistent with their load
+  double jam_gain = 0.0;               // gain of friction on its own load there
+  std::vector<std::int32_t> gain_rows; // sliding rows with a gain of one or more: accelerations may not be unique
+  double gain = 0.0;
 };
 
 // Changes so far, as far as progress is judged by them (friction/progress.hpp).
@@ -127,6 +131,9 @@ struct ChangeWorkspace {
   HoldingLimits held_before;
   std::vector<double> state, parameters, base_signals, impulses, sums; // state: q, v, x before
   std::vector<int> rows, others, chosen, slides;
+  std::vector<int> jams, jammed;     // rows without a friction consistent with their load; those that are stopped
+  std::vector<double> gain, squared; // friction/load_limits.hpp
+  bool released = false;             // stuck rows cannot all be held any longer
   // closed stops along their normals
   std::vector<int> stops;
   std::vector<double> stop_A, stop_u, stop_a, pressed, zero, unlimited, restitution, stop_b, stop_lower, stop_x;

@@ -2,6 +2,7 @@
 #include "friction/change.hpp"
 #include "friction/holding_margin.hpp"
 #include "friction/impacts.hpp"
+#include "friction/load_limits.hpp"
 #include "friction/progress.hpp"
 #include "friction/stick_slip.hpp"
 #include "friction/switching_values.hpp"
@@ -12,8 +13,9 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double stuck_drift = 100.0; // rest tolerances: faster stuck rows were hit; slower ones drifted by projection
-constexpr double rest_factor = 10.0;  // position tolerances, as a velocity: slower rows are on their stops
+constexpr double stuck_drift = 100.0;  // rest tolerances: faster stuck rows were hit; slower ones drifted by projection
+constexpr double jam_hold_time = 1e-7; // of the run: a jammed row is held this long so that integration passes the jam
+constexpr double rest_factor = 10.0;   // position tolerances, as a velocity: slower rows are on their stops
 
 std::size_t at(int k) { return std::size_t(k); }
 
@@ -77,6 +79,8 @@ void find_rows_at_rest(Change &c, const std::vector<std::int32_t> &passed) {
     if (was_sliding(c, k))
       mark_with_group(c.f, k, w.marks, true);
   });
+  for (const int k : w.jammed)
+    w.marks[at(k)] = 1;
   stop_slow_groups(c);
   for (int k = 0; k < c.n; ++k) // they come to rest
     if (w.marks[at(k)])
@@ -126,9 +130,16 @@ void settle_on_stops(Change &c) {
   }
 }
 
-// rows that are held because their modes change without progress
+// rows that are held because they jam, or because their modes change without progress
 void hold_rows(Change &c) {
   ChangeWorkspace &w = c.w;
+  if (!w.jammed.empty()) {
+    std::fill(w.held.begin(), w.held.end(), 0);
+    for (const int k : w.jammed)
+      w.held[at(k)] = 1;
+    c.f.progress.next_review = c.i.run.t + jam_hold_time * c.f.span;
+    return;
+  }
   for (int k = 0; k < c.n; ++k)
     w.marks[at(k)] = c.f.movable[at(k)] && (w.at_rest[at(k)] || w.side[at(k)] != 0.0);
   c.undecided = !hold_undecided_rows(c.f, c.i.run.t, w.marks, w.held, c.log.hold);
@@ -151,11 +162,24 @@ void stop_locked_rows(Change &c) {
       c.v()[place] = 0.0;
 }
 
-void make_change(Change &c, const std::vector<std::int32_t> &passed) {
+// Stops jammed rows by impulses along them.
+void stop_jammed_rows(Change &c) {
+  if (c.w.jammed.empty())
+    return;
+  read_motion(c);
+  find_response(c, c.f.prescribed[1], c.w.jammed);
+  stop_rows(c, c.w.jammed);
+  c.log.velocities_jumped = true;
+  c.log.jams.assign(c.w.jammed.begin(), c.w.jammed.end());
+}
+
+// Determines state and modes, unless sliding rows jam (w.jams).
+void determine(Change &c, const std::vector<std::int32_t> &passed) {
   ChangeWorkspace &w = c.w;
   const auto approaches = [&](int k) { return c.f.movable[at(k)] && w.side[at(k)] * w.u[at(k)] > c.least; };
   const auto leaves = [&](int k) { return c.f.movable[at(k)] && w.side[at(k)] * w.u[at(k)] < -c.least; };
   release_rows(c);
+  stop_jammed_rows(c);
   read_motion(c);
   find_rows_at_rest(c, passed);
   find_closed_stops(c, passed);
@@ -168,13 +192,37 @@ void make_change(Change &c, const std::vector<std::int32_t> &passed) {
   read_motion(c);
   settle_on_stops(c);
   hold_rows(c);
+  w.jams.clear();
   if (!c.stopped())
     decide(c);
+}
+
+void make_change(Change &c, const std::vector<std::int32_t> &passed) {
+  ChangeWorkspace &w = c.w;
+  determine(c, passed);
+  if (!c.stopped() && !w.jams.empty()) {
+    c.undecided = !w.jammed.empty();
+    w.jammed = w.jams;
+    if (!c.undecided)
+      determine(c, passed);
+    c.undecided = c.undecided || !w.jams.empty();
+  }
   if (c.stopped())
     return;
   apply_modes(c.i, c.f);
   stop_locked_rows(c);
   c.undecided = !record_progress(c.f, c.i.run.t, w.before, c.log.impacts);
+}
+
+// sliding rows without a friction that is consistent with their load
+void find_jams(Change &c) {
+  ChangeWorkspace &w = c.w;
+  release_rows(c);
+  read_motion(c);
+  for (int k = 0; k < c.n; ++k)
+    w.sliding[at(k)] = c.f.movable[at(k)] && c.f.modes.sign[at(k)] != 0.0;
+  c.f.modes.locked.clear();
+  find_jammed_rows(c);
 }
 
 void find_groups(FrictionRun &f) {
@@ -280,7 +328,8 @@ void apply_modes(const RunContext &i, FrictionRun &f) {
   i.run.max_step = f.holding.holds ? f.longest_stuck_step : f.longest_step;
 }
 
-ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<std::int32_t> &passed) {
+static ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<std::int32_t> &passed,
+                               bool jams) {
   RunWorkspace &work = i.work;
   ChangeWorkspace &w = f.change;
   w.state.assign(work.q, work.q + i.m.nq);
@@ -294,7 +343,15 @@ ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<s
   log.velocities_jumped = false;
   const double slow = f.progress.rest_tol_factor;
   Change change{i, f, w, log, f.count(), slow, rest_factor * f.position_tol * slow};
-  make_change(change, passed);
+  w.jammed.clear();
+  w.released = std::find(passed.begin(), passed.end(), f.margin_function()) != passed.end();
+  if (jams) {
+    find_jams(change);
+    w.jammed = w.jams;
+    change.undecided = w.jams.empty();
+  }
+  if (!change.stopped())
+    make_change(change, passed);
   if (!change.stopped()) {
     log.modes = f.modes, log.before = w.state;
     return ModeChange::made;
@@ -308,6 +365,15 @@ ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<s
   restore_state(i, w.state);
   apply_modes(i, f);
   return change.failed ? ModeChange::callback_failed : ModeChange::undecided;
+}
+
+ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<std::int32_t> &passed) {
+  return change_modes(i, f, passed, false);
+}
+
+ModeChange stop_jammed_rows(const RunContext &i, FrictionRun &f) {
+  f.passed.clear();
+  return f.has_load_friction ? change_modes(i, f, f.passed, true) : ModeChange::undecided;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -31,4 +31,8 @@ enum class ModeChange {
 // switching functions that crossed zero. The change is added to f.changes.
 ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::vector<std::int32_t> &passed);
 
+// Stops sliding rows by impulses where no friction is consistent with their load, so that no step is possible; undecided
+// if there are none.
+ModeChange stop_jammed_rows(const RunContext &i, FrictionRun &f);
+
 } // namespace dalembert::DALEMBERT_ISA

@@ -10,6 +10,7 @@ std::int8_t mode_code(double side, bool stuck, bool locked) {
 void ModeLog::take(FrictionRun &friction) {
   for (const FrictionChange &change : friction.changes) {
     times.push_back(change.t);
+    has_strong_gain = has_strong_gain || !change.jams.empty() || !change.gain_rows.empty();
     const FrictionModes &modes = change.modes;
     signs.insert(signs.end(), modes.sign.begin(), modes.sign.end());
     for (std::size_t k = 0; k < modes.sign.size(); ++k) {

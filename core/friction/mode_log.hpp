@@ -28,6 +28,8 @@ struct ModeLog {
   std::vector<TimedHold> holds;
   std::vector<std::int32_t> unloaded; // rows on stops whose load was zero within rounding, with repetitions
 
+  bool has_strong_gain = false; // a row jams, or slides with a gain of friction on its own load of one or more
+
   // moves the changes of a run here
   void take(FrictionRun &friction);
 };

@@ -41,7 +41,9 @@ void leave_out_immobile(Change &c) {
   w.rows.erase(std::remove_if(w.rows.begin(), w.rows.end(), passing), w.rows.end());
 }
 
-void set_up(Change &c) {
+} // namespace
+
+void set_up_rows_at_rest(Change &c) {
   FrictionRun &f = c.f;
   ChangeWorkspace &w = c.w;
   RowsAtRest &problem = f.problem;
@@ -74,6 +76,8 @@ void set_up(Change &c) {
   }
   problem.dissolve_single_groups();
 }
+
+namespace {
 
 // stops without friction whose load is zero within rounding
 void note_unloaded_stops(Change &c) {
@@ -136,7 +140,8 @@ void set_holding_limits(Change &c) {
   find_holding_sets(holding, f.modes);
 }
 
-// modes of the solution
+} // namespace
+
 void take_decision(Change &c) {
   FrictionRun &f = c.f;
   FrictionModes &modes = f.modes;
@@ -158,10 +163,8 @@ void take_decision(Change &c) {
     set_holding_limits(c);
 }
 
-} // namespace
-
 void decide_with_limits(Change &c) {
-  set_up(c);
+  set_up_rows_at_rest(c);
   if (c.stopped())
     return;
   c.undecided = !c.f.problem.solve(c.f.independent);

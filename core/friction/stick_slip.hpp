@@ -11,4 +11,10 @@ void decide(Change &c);
 // Stick or slip of the rows w.rows with limits of friction w.friction and w.static_friction (friction/rows_at_rest.hpp).
 void decide_with_limits(Change &c);
 
+// the problem f.problem of the rows w.rows
+void set_up_rows_at_rest(Change &c);
+
+// modes and limits of holding efforts of the solution in f.problem
+void take_decision(Change &c);
+
 } // namespace dalembert::DALEMBERT_ISA

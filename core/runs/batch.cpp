@@ -293,6 +293,8 @@ Outcome Batch::advance_scalar(ScalarRun &one, const Block &work) const {
         integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
     if (one.modes)
       one.modes->take(*one.run.friction);
+    if (one.modes && one.modes->has_strong_gain) // such a run is made alone, with its notes
+      return Outcome::undecided;
   } while (outcome == Outcome::paused && !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
   return outcome == Outcome::paused ? Outcome::stagnated : outcome;
 }

@@ -234,14 +234,16 @@ Outcome begin_after_change(TimeLoop &loop) {
                                                                              : Outcome::callback_failed;
 }
 
-// At a state at which modes of friction and stops change: the modes, the state and its rates after it.
-Outcome change_friction_modes(TimeLoop &loop) {
+// At a state at which modes of friction and stops change, or at which sliding rows jam: the modes, the state and its
+// rates after it.
+Outcome change_friction_modes(TimeLoop &loop, bool jams = false) {
   Run &run = loop.at.run;
   RunWorkspace &work = loop.work;
   const ModelData &m = loop.at.m;
   FrictionRun &friction = *run.friction;
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
-  const ModeChange change = change_modes(loop.at, friction, friction.passed);
+  const ModeChange change =
+      jams ? stop_jammed_rows(loop.at, friction) : change_modes(loop.at, friction, friction.passed);
   run.conditions.law_branches = branches;
   switch (change) {
   case ModeChange::undecided:
@@ -252,14 +254,14 @@ Outcome change_friction_modes(TimeLoop &loop) {
     break;
   }
   const Outcome outcome = begin_after_change(loop);
+  std::vector<double> &after = friction.changes.back().after; // also where the motion cannot begin
+  after.assign(work.q, work.q + m.nq);
+  after.insert(after.end(), work.v, work.v + m.nv);
+  after.insert(after.end(), work.x, work.x + m.nx);
   if (outcome != Outcome::reached)
     return outcome;
   for (const std::int32_t number : friction.passed) // its sign just after counts
     friction.values[std::size_t(number)] = 0.0;
-  std::vector<double> &after = friction.changes.back().after;
-  after.assign(work.q, work.q + m.nq);
-  after.insert(after.end(), work.v, work.v + m.nv);
-  after.insert(after.end(), work.x, work.x + m.nx);
   return Outcome::reached;
 }
 
@@ -717,6 +719,29 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
   return record_step(loop, attempt, samples, recorder);
 }
 
+// After a step that failed: rows that jam are stopped. Returns the failure if none does.
+Outcome pass_jam(TimeLoop &loop, Outcome failure, double until, Samples &samples, const Recorder &recorder) {
+  Run &run = loop.at.run;
+  const bool may_jam = failure == Outcome::underflow || failure == Outcome::not_finite ||
+                       failure == Outcome::newton_failed || failure == Outcome::loops_open;
+  if (!may_jam || !run.friction)
+    return failure;
+  const Outcome outcome = change_friction_modes(loop, true);
+  if (outcome == Outcome::undecided)
+    return failure;
+  if (outcome != Outcome::reached)
+    return outcome;
+  run.step_to_switch = 0.0;
+  run.initial_branches = nullptr;
+  run.near_singular_rejections = run.rejected_last = 0;
+  run.step = loop.adaptive ? first_step(loop, std::min(until, run.interval.end)) : run.fixed_step;
+  run.old_error = 1e-4;
+  report_branches(loop, recorder, run.t);
+  if (!record_at_change(loop, true, samples, recorder))
+    return Outcome::stopped;
+  return run.friction->pauses ? Outcome::paused : Outcome::reached;
+}
+
 Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, std::int64_t max_steps, Samples &samples,
                 const Recorder &recorder) {
   TimeLoop loop(m, run, memory);
@@ -724,8 +749,11 @@ Outcome advance(const ModelData &m, Run &run, std::byte *memory, double until, s
   run.error_control_off = loop.stepper.tableau && loop.stepper.adaptive && !loop.adaptive;
   Outcome outcome = Outcome::reached;
   std::int64_t taken = 0;
-  while (outcome == Outcome::reached && taken < max_steps && until > run.t)
+  while (outcome == Outcome::reached && taken < max_steps && until > run.t) {
     outcome = try_step(loop, until, taken, samples, recorder);
+    if (outcome != Outcome::reached)
+      outcome = pass_jam(loop, outcome, until, samples, recorder);
+  }
   if (outcome == Outcome::reached && taken >= max_steps)
     outcome = Outcome::paused;
   run.error_control_off = false;

@@ -36,7 +36,7 @@ def recover(run: Run, outcome: int) -> bool:
         run.options = replace(run.options, method="radau", detect_stiffness=False)
         run.restart(state)
         return False
-    jammed = run.friction_changes is not None and run.friction_changes.resolve_jam(run)
+    jammed = run.friction_changes is not None and run.core_friction is None and run.friction_changes.resolve_jam(run)
     if not jammed and not restart_search(run) and not _pass_transient(run):
         raise make_error(run, outcome)
     return True

@@ -309,9 +309,7 @@ class Run:
                 continue
             if outcome == UNDECIDED:
                 assert self.friction_changes is not None
-                self.friction_changes.decide(self)
-                steps = handler.steps_before_search(self) if self.searches_events else steps
-                continue
+                raise self.friction_changes.failure(self)
             if self.stream is not None:
                 self.stream.flush(self)
             self.progress.show(self.integrator.t)

@@ -211,6 +211,28 @@ def test_a_jammed_chain_breaks_away_where_all_joints_together_cannot_hold_it(in_
     assert slips[0] == pytest.approx(slips[1], rel=1e-7)
 
 
+def slide(force, half=0.08, speed=1.0):
+    """Return a slide with its mass above its guide: friction follows its own load with a gain of 0.12 / half."""
+    s = da.System("slide", gravity=(0, 0, 0))
+    foot = s.body("body", da.box(0.1, 0.1, 0.1, mass=1.0)).at(0, 0, -0.4)
+    s.connect("guide", da.Prismatic("x", load_friction=da.LoadFriction(0.3, half_length=half)), s.ground, foot)
+    s.connect("push", da.Load((force, 0, 0)), foot)
+    s.initial("guide", speed=speed)
+    return s
+
+
+@pytest.mark.parametrize("half", [0.2, 0.1, 0.08])  # gains of 0.6, 1.2 and 1.5
+@pytest.mark.parametrize("speed", [1.0, -1.0, 0.0])
+@pytest.mark.parametrize("force", [2.0, lambda t: 2.0 - 4.0 * t], ids=["constant", "reversing"])
+def test_gains_below_and_above_one_give_the_changes_that_python_determines(force, speed, half, in_python):
+    s = slide(force, half, speed)
+    by_core, by_python = da.simulate(s, 1.2), in_python(s, 1.2)
+    assert_same_run(by_core, by_python, rel=1e-5)
+    assert [note.partition(" at t")[0] for note in by_core.stats.notes if "gain" in note] == [
+        note.partition(" at t")[0] for note in by_python.stats.notes if "gain" in note
+    ]
+
+
 def test_stops_within_a_loop_change_as_python_determines(in_python):
     s = four_bar(0.05, lower=-0.3, upper=1.4, restitution=0.3)
     assert_same_run(da.simulate(s, 2.0), in_python(s, 2.0), rel=1e-5)

@@ -70,6 +70,8 @@ class CoreChanges:
         Number of the change, row, side, speed of approach, rad/s or m/s.
     holds : list of (change, rows, count, time)
         Rows that are held from a change on for a time, s, after a number of changes without progress.
+    jams, gains : list of (change, rows, gain)
+        Rows that jam, and rows that slide with a gain of friction on its own load of one or more.
     reaches_last : bool
         Whether the last change found is among them.
     """
@@ -88,7 +90,10 @@ class CoreChanges:
         first, number = chosen.start or 0, found["impacts"][:, 0]
         impacts = found["impacts"][(number >= first) & (number < first + len(self.t))]
         self.impacts: Array = impacts - [first, 0, 0, 0]
-        self.holds = [(k - first, *hold) for k, *hold in found["holds"] if first <= k < first + len(self.t)]
+        self.holds, self.jams, self.gains = (
+            [(k - first, *rest) for k, *rest in found[name] if first <= k < first + len(self.t)]
+            for name in ("holds", "jams", "gains")
+        )
 
     def __len__(self) -> int:
         return len(self.t)
@@ -123,12 +128,14 @@ class CoreChanges:
         impacts: dict[int, list[StopImpact]] = {}
         for change, row, side, speed in self.impacts.tolist():
             impacts.setdefault(int(change), []).append(StopImpact(int(row), int(side), speed))
+        jams = {k: [f"{rows.names[row]} jams" for row in jammed] for k, jammed, _ in self.jams}
         energies = self._energies()
         found, before = [], self.modes_before
         for k, t in enumerate(self.t.tolist()):
             modes, state = self.modes(k), self.after[k]
             energy, lost = energies.get(k, (0.0, 0.0))
-            for text in change_texts(rows, before, modes, impacts.get(k, ()), self.mode_conditions.movable):
+            texts = change_texts(rows, before, modes, impacts.get(k, ()), self.mode_conditions.movable)
+            for text in [*jams.get(k, ()), *texts]:
                 q, v, x = state[:nq], state[nq:ends], state[ends:]
                 found.append(EventRecord(text, t, q, v, x, energy, dissipated=lost))
                 energy = lost = 0.0

@@ -1,7 +1,6 @@
 """Friction and stops determined by the core: tables of rows and modes for it, and the changes that it reports.
 
-The core locates and makes changes of modes itself while laws are continuous, and friction does not depend on its own
-load so strongly that accelerations may not be unique. `FrictionState` determines the others.
+The core locates and makes changes of modes itself while laws are continuous. `FrictionState` determines the others.
 """
 
 from __future__ import annotations
@@ -124,6 +123,10 @@ class CoreFriction:
             friction.note_unloaded([friction.rows.names[k] for k in rows])
         for k, rows, count, time in changes.holds:
             friction.note_hold(float(changes.t[k]), rows, count, time)
+        for k, rows, gain in changes.jams:
+            friction.note_jam(float(changes.t[k]), rows, gain)
+        for k, rows, gain in changes.gains:
+            friction.note_gain(float(changes.t[k]), rows, gain)
         for change, row, side, speed in changes.impacts.tolist():
             friction.impact_log.add(int(row), int(side), speed, float(changes.t[int(change)]))
         return changes

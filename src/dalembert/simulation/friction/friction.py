@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import Array, BoolArray
-from ...errors import IntegrationError, ModelError
+from ...errors import IntegrationError, ModelError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
 from ..events.events import Event, EventContext
@@ -31,7 +31,16 @@ from .discontinuous_forces import jump_sizes
 from .holding_margin import HoldingLimits
 from .impacts import pressing_accelerations, stop_impulses
 from .load_limits import FrictionEvaluation, undetermined_friction
-from .messages import Change, StopImpact, StopImpactLog, change_texts, unloaded_stops
+from .messages import (
+    Change,
+    StopImpact,
+    StopImpactLog,
+    change_texts,
+    gain_note,
+    jam_note,
+    no_consistent_modes,
+    unloaded_stops,
+)
 from .modes import Modes
 from .rows import FrictionRows, Response
 from .stick_slip import StickSlipSolver
@@ -489,6 +498,26 @@ class FrictionState:
         self._note(
             f"whether {names} stick{s}, slip{s} or leave{s} a stop changed {count} times without progress near t = "
             f"{t:.6g} s: loads there equal their limits within rounding; held for {time:.2g} s, then determined again"
+        )
+
+    def note_jam(self, t: float, rows: Sequence[int], gain: float) -> None:
+        """Note sliding rows that are stopped at t, because no friction is consistent with their load."""
+        if rows:
+            self._note(jam_note([self.rows.names[k] for k in rows], t, gain))
+
+    def note_gain(self, t: float, rows: Sequence[int], gain: float) -> None:
+        """Note sliding rows whose friction depends on its own load so strongly that accelerations may not be unique."""
+        if rows:
+            self._note(gain_note([self.rows.names[k] for k in rows], t, gain))
+
+    def no_solution(self, t: float, rows: Sequence[int]) -> SingularityError:
+        """Return the error of rows at rest without consistent modes."""
+        names = [self.rows.names[k] for k in rows]
+        if self.rows.has_load_friction.any():
+            return no_consistent_modes(names, t)
+        return SingularityError(
+            f"at t = {t:.9g} s efforts of friction and stops of {', '.join(names[:6])} cannot be found: their rows "
+            "nearly depend on each other"
         )
 
     def _note(self, note: str) -> None:

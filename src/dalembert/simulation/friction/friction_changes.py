@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
+from ...errors import DalembertError
 from ...model import Conditions, State
 from ...result import EventRecord
 from ..events.events import EventContext
@@ -90,9 +91,8 @@ class FrictionChanges:
         run.event_handler.set_core(run)
         outcome = run.integrator.start(state.t, state.q, state.v, state.x)
         if outcome == UNDECIDED:
-            self.core = None
-            run.event_handler.in_core = False
-            return False
+            run.append_segment(state.t)
+            raise self.failure(run)
         if outcome != REACHED:
             run.append_segment(state.t)
             raise make_error(run, outcome)
@@ -124,19 +124,12 @@ class FrictionChanges:
         self.core.set_modes(changes, found)
         self.core.take_progress(run.integrator.friction_progress())
 
-    def decide(self, run: Run) -> None:
-        """Determine a change that the core has located but cannot make, and restart."""
-        assert self.core is not None
+    def failure(self, run: Run) -> DalembertError:
+        """Return the error of modes that the core could not determine."""
         kind, rows, count, time = run.integrator.friction_failure()
-        t, q, v, x = run.records.last()
         if kind == "stagnation":
-            raise self.friction.stagnation(t, rows, count, time)
-        passed = run.integrator.passed()
-        after = self.update(run, State(q=q, v=v, t=t, x=x), passed)
-        run.records.add(t, after.q, after.v, after.x)
-        run.restart(after, keep_step=True)
-        run.records.replace_last(*run.integrator.state()[:4])
-        run.event_handler.mark_passed(run, [run.event_handler.functions.given_count + k for k in passed])
+            return self.friction.stagnation(run.integrator.t, rows, count, time)
+        return self.friction.no_solution(run.integrator.t, rows)
 
     # ---- changes by `FrictionState`
 

@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 
 from ...arrays import BoolArray
+from ...errors import SingularityError
 from .modes import Modes
 from .rows import FrictionRows
 
-__all__ = ["Change", "StopImpact", "StopImpactLog", "change_texts", "unloaded_stops"]
+__all__ = [
+    "Change",
+    "StopImpact",
+    "StopImpactLog",
+    "change_texts",
+    "gain_note",
+    "jam_note",
+    "no_consistent_modes",
+    "unloaded_stops",
+]
 
 
 @dataclass
@@ -73,6 +83,32 @@ def change_texts(
 def unloaded_stops(names: Sequence[str]) -> str:
     """Return the note on stops without friction whose load is zero within rounding."""
     return f"{', '.join(names)}: the load on the stop is zero within rounding; held there until a force pulls it away"
+
+
+def jam_note(names: Sequence[str], t: float, gain: float) -> str:
+    """Return the note on sliding rows that jam."""
+    return (
+        f"{', '.join(names)} jammed at t = {t:.6g} s: friction depends on its own load with a gain of {gain:.3g}, and "
+        "no solution exists; stopped at once by an impulse. Give a longer guide, a larger half_length, or less friction"
+    )
+
+
+def gain_note(names: Sequence[str], t: float, gain: float) -> str:
+    """Return the note on sliding rows whose accelerations may not be unique."""
+    return (
+        f"friction of {', '.join(names)} depends on its own load with a gain of {gain:.3g} from t = {t:.6g} s on: "
+        "accelerations are not unique, or none exists; the one nearest to that without friction is used"
+    )
+
+
+def no_consistent_modes(names: Sequence[str], t: float) -> SingularityError:
+    """Return the error of rows at rest whose load-dependent friction has no solution."""
+    listed = ", ".join(repr(name) for name in names)
+    return SingularityError(
+        f"at t = {t:.9g} s friction of {listed} depends on loads so strongly that no solution exists: neither stick "
+        "nor slip in any direction is consistent with its loads; give longer guides, a larger half_length, or "
+        "less friction"
+    )
 
 
 class StopImpactLog:

@@ -14,13 +14,12 @@ from itertools import product
 import numpy as np
 
 from ...arrays import Array, BoolArray
-from ...errors import SingularityError
 from ...model import Conditions
 from ..events.events import EventContext
 from .discontinuous_forces import DiscontinuousForces
 from .holding_margin import HoldingLimits
 from .load_limits import FrictionEvaluation, friction_load_gain, with_fixed_friction, with_modes, with_signs
-from .messages import unloaded_stops
+from .messages import gain_note, jam_note, no_consistent_modes, unloaded_stops
 from .modes import Modes, RowsAtRest, StickSlipDecision
 from .rows import FrictionRows, Response
 
@@ -330,12 +329,7 @@ class StickSlipSolver:
             if (at.a[chosen] * way >= -least * (way != 0)).all():
                 self._note_gain(found, at)
                 return found, holding
-        names = ", ".join(repr(rows.names[k]) for k in chosen)
-        raise SingularityError(
-            f"at t = {self.now.t:.9g} s friction of {names} depends on loads so strongly that no solution exists: "
-            "neither stick nor slip in any direction is consistent with its loads; give longer guides, a larger "
-            "half_length, or less friction"
-        )
+        raise no_consistent_modes([rows.names[k] for k in chosen], self.now.t)
 
     def find_jammed(self, modes: Modes) -> list[int]:
         """Return sliding rows whose friction depends on its own load too strongly for a solution; note them."""
@@ -348,12 +342,7 @@ class StickSlipSolver:
         if strength < MAX_FRICTION_GAIN:
             return []
         jams = [k for k, size in zip(slides, part, strict=True) if size > 0.1 * part.max()]
-        names = ", ".join(rows.names[k] for k in jams)
-        self.notes.append(
-            f"{names} jammed at t = {self.now.t:.6g} s: friction depends on its own load with a gain of "
-            f"{strength:.3g}, and no solution exists; stopped at once by an impulse. Give a longer guide, a larger "
-            "half_length, or less friction"
-        )
+        self.notes.append(jam_note([rows.names[k] for k in jams], self.now.t, strength))
         return jams
 
     def _note_gain(self, modes: Modes, found: FrictionEvaluation) -> None:
@@ -365,9 +354,4 @@ class StickSlipSolver:
             friction_load_gain(rows, self.conditions_for(modes), self.now, friction, slides)[0] if slides else 0.0
         )
         if strength >= 1.0:
-            names = ", ".join(rows.names[k] for k in slides)
-            self.notes.append(
-                f"friction of {names} depends on its own load with a gain of {strength:.3g} from t = "
-                f"{self.now.t:.6g} s on: accelerations are not unique, or none exists; the one nearest to that "
-                "without friction is used"
-            )
+            self.notes.append(gain_note([rows.names[k] for k in slides], self.now.t, strength))
