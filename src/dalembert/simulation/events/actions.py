@@ -15,6 +15,7 @@ from ...checks import finite_array, finite_number
 from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Model
+from ...model.argument_errors import checked_marker
 from ...model.conditions import check_closure, checked_parameter, locked_dof
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Bounce:
             if not self.item:
                 raise ModelError(owner, "bounce", "a normal", "name the marker or body that bounces")
             try:
-                model.checked_marker("bounce", self.item)
+                checked_marker(model, "bounce", self.item)
             except ModelError as error:
                 raise ModelError(owner, "bounce", self.item, error.remedy) from None
             return self

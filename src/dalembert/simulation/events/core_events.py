@@ -14,6 +14,7 @@ from ... import _core
 from ...arrays import Array
 from ...connections.formulas.expressions import Program
 from ...model import Conditions, Model
+from ...model.argument_errors import checked_marker
 from ...model.conditions import checked_parameter, parameter_place
 from ...result import Output
 from ...result.outputs.formula_output import FormulaOutput
@@ -133,7 +134,7 @@ class _EventTable:
             return (ACTIONS.index("bounce coordinate"), place, 0), (action.restitution, *none)
         if isinstance(action, Bounce):
             n = np.array(action.normal) / np.linalg.norm(action.normal)
-            point = self._point(model.checked_marker("bounce", action.item))
+            point = self._point(checked_marker(model, "bounce", action.item))
             return (ACTIONS.index("bounce point"), point, 0), (action.restitution, *map(float, n))
         if isinstance(action, (Lock, Release)):
             span = model.v_slice(action.joint)
@@ -155,7 +156,7 @@ class _EventTable:
         """Return the number of a point."""
         if marker not in self.points:
             self.points[marker] = len(self.point_list)
-            self.point_list.append(self.model.points([self.model.checked_marker("event", marker)]))
+            self.point_list.append(self.model.points([checked_marker(self.model, "event", marker)]))
         return self.points[marker]
 
     def _of_source(self, source: Source) -> list[int]:
