@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from .._core import Solid
-from ..arrays import Array
+from ..arrays import Array, IndexArray
 from ..errors import ModelError
 from .body import Body
 from .shapes import Shape
@@ -90,7 +90,7 @@ def solid_of_points(points: Array, radius: float = 0.0) -> Solid:
         np.linalg.svd(centered, full_matrices=False) if len(points) > 1 else (None, np.zeros(3), np.eye(3))
     )
     dimension = int((spread > FLATNESS * size).sum()) if size else 0
-    loops: list[Array] = []
+    loops: list[IndexArray] = []
     if dimension == 3:
         corners, loops = _hull_faces(points, size)
     elif dimension == 2:
@@ -107,7 +107,7 @@ def solid_of_points(points: Array, radius: float = 0.0) -> Solid:
     return Solid(np.ascontiguousarray(corners, dtype=float), sizes, flat, [len(loop) for loop in loops])
 
 
-def _hull_faces(points: Array, size: float) -> tuple[Array, list[Array]]:
+def _hull_faces(points: Array, size: float) -> tuple[Array, list[IndexArray]]:
     """Return the corners (k, 3) of a hull, and those of each face, counterclockwise as seen from outside."""
     from scipy.spatial import ConvexHull
 
@@ -127,7 +127,7 @@ def _hull_faces(points: Array, size: float) -> tuple[Array, list[Array]]:
     return corners, [_loop(corners, plane[:3], np.array(sorted(members))) for plane, members in groups]
 
 
-def _loop(corners: Array, normal: Array, members: Array) -> Array:
+def _loop(corners: Array, normal: Array, members: IndexArray) -> IndexArray:
     """Return the members of a face in counterclockwise order about its normal."""
     middle = corners[members].mean(axis=0)
     first = corners[members[0]] - middle

@@ -20,7 +20,7 @@ _NUMBERS = ctypes.POINTER(ctypes.c_double)
 _SIGNATURE = ctypes.CFUNCTYPE(
     None, ctypes.c_double, ctypes.c_int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS
 )  # t, run, q, v, x, tau, data
-_POINTER = _SIGNATURE.__mro__[1]  # class of all function pointers of ctypes
+_POINTER: Any = _SIGNATURE.__mro__[1]  # class of all function pointers of ctypes
 
 _REMEDY = "give a function pointer of ctypes or cffi, a numba.cfunc, or an address"
 

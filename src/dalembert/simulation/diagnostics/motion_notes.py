@@ -8,6 +8,7 @@ import numpy as np
 
 from ...arrays import Array
 from ...compile.names import full_names
+from ...connections.constraints.ropes import Rope
 from ...connections.elements.built_in import ForceConnection
 from ...connections.joints import Joint
 from ...model import Conditions, Model
@@ -79,11 +80,10 @@ def _joint_notes(model: Model, q: Array, v: Array) -> Iterator[str]:
         speeds = cut_v[:, names.cut_v[name]] if cut else v[:, model.v_slice(name)]
         positions = cut_q[:, names.cut_q[name]] if cut else q[:, model.q_slice(name)]
         yield from _exceeded(name, joint, positions, speeds)
-    for constraint in model.forest.loop_constraints:
-        if constraint.name in ropes:
-            length = cut_q[:, ropes[constraint.name][0]]
-            if length.max() > constraint.element.upper + LIMIT_TOL:
-                yield _limit_note(constraint.name, "length", constraint.element.upper, length.max(), "m")
+    for name, (place, *_) in ropes.items():
+        rope = model.system.connections[name].element
+        if isinstance(rope, Rope) and cut_q[:, place].max() > rope.upper + LIMIT_TOL:
+            yield _limit_note(name, "length", rope.upper, cut_q[:, place].max(), "m")
 
 
 def _exceeded(name: str, joint: Joint, positions: Array, speeds: Array) -> Iterator[str]:

@@ -133,9 +133,10 @@ class _EventTable:
             place = coordinate_dof(model, action.item, "bounce")
             return (ACTIONS.index("bounce coordinate"), place, 0), (action.restitution, *none)
         if isinstance(action, Bounce):
-            n = np.array(action.normal) / np.linalg.norm(action.normal)
+            normal = np.array(action.normal, dtype=float)
+            x, y, z = (normal / np.linalg.norm(normal)).tolist()
             point = self._point(checked_marker(model, "bounce", action.item))
-            return (ACTIONS.index("bounce point"), point, 0), (action.restitution, *map(float, n))
+            return (ACTIONS.index("bounce point"), point, 0), (action.restitution, x, y, z)
         if isinstance(action, (Lock, Release)):
             span = model.v_slice(action.joint)
             kind = "lock" if isinstance(action, Lock) else "release"
@@ -212,7 +213,7 @@ class _EventTable:
         """Return the table for the core."""
         channels = list(self.channels)
         inputs = tuple(f"_{k}" for k in range(len(channels)))
-        instructions: list[tuple[int, int, int, int, int]] = []
+        instructions: list[tuple[int, ...]] = []
         constants: list[float] = []
         counts, outputs = [], []
         for formula in self.formulas:
