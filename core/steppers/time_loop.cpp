@@ -383,6 +383,13 @@ struct Attempt {
   double end(double t) const { return last ? goal : std::min(goal, t + h); }
 };
 
+// The difference of the recorded times of a step, so that dense output repeats the same step; not above the chosen
+// length, so that a step that is rejected becomes shorter.
+double recorded_length(double t, double h, double end) {
+  const double length = (end - t > h ? std::nextafter(end, t) : end) - t;
+  return length > 0.0 ? length : h;
+}
+
 // Chooses the length of the next step.
 Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
   Run &run = loop.at.run;
@@ -397,10 +404,10 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
     attempt.h = left;
   else // two equal steps rather than one and a splinter
     attempt.h = 2.0 * wanted > left && loop.adaptive ? 0.5 * left : wanted;
+  if (!attempt.last)
+    attempt.h = recorded_length(run.t, attempt.h, attempt.end(run.t));
   if (!attempt.last && !attempt.to_switch && !(attempt.h > attempt.shortest))
     return Outcome::underflow;
-  if (!attempt.last) // the difference of the recorded times, so that dense output repeats the same step
-    attempt.h = attempt.end(run.t) - run.t;
   if (!attempt.to_switch)
     run.step_to_switch = 0.0;
   return Outcome::reached;
