@@ -36,6 +36,7 @@ void PythonCallbacks::take_functions(const nb::list &list, const nb::object &siz
 
 int PythonCallbacks::visit(visitproc visit, void *arg) const {
   Py_VISIT(callback.ptr());
+  Py_VISIT(delays.ptr());
   Py_VISIT(compiled_control.ptr());
   for (const Function &f : functions)
     Py_VISIT(f.callable.ptr());
@@ -44,6 +45,8 @@ int PythonCallbacks::visit(visitproc visit, void *arg) const {
 
 void PythonCallbacks::clear() {
   callback.reset();
+  delays.reset();
+  delayed = nullptr;
   compiled_control.reset();
   functions.clear();
 }
@@ -87,6 +90,9 @@ Scope::Scope(const ModelData &m, const BoundConditions &bound, bool persistent)
     laws = zeros({m.callback_law_count, 3});
     tau = zeros({m.nv});
     loads = zeros({m.users, 6});
+  } else if (code.delayed) {
+    callbacks = {&DelayedInputs::evaluate, code.delayed, false, true, true};
+    conditions.callbacks = &callbacks;
   } else if (code.control) {
     callbacks = {&Scope::call_control, this, true, false, true, code.run};
     conditions.callbacks = &callbacks;
@@ -284,7 +290,14 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
       throw nb::value_error("the mask does not fit the loop constraints");
     self->active.assign(active.begin(), active.end());
   }
-  if (!callback.is_none()) {
+  self->code.delays.reset(), self->code.delayed = nullptr;
+  if (nb::isinstance<DelayedInputs>(callback)) {
+    self->code.callback.reset();
+    self->code.delays = callback;
+    self->code.delayed = nb::inst_ptr<DelayedInputs>(callback);
+    if (self->code.delayed->inputs.size() != std::size_t(m.data.callback_law_count))
+      throw nb::value_error("the delayed inputs do not fit the model");
+  } else if (!callback.is_none()) {
     self->code.callback = callback;
     self->code.gives_forces = gives_forces;
     self->code.depends_on_state = nb::cast<bool>(callback.attr("depends_on_state"));
@@ -376,6 +389,46 @@ void add_conditions(nb::module_ &module) {
         return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())),
                               copy_of(self.tau.data(), npy_intp(self.tau.size())));
       });
+  nb::class_<DelayedInputs>(module, "DelayedInputs")
+      .def(
+          "__init__",
+          [](DelayedInputs *self, const nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu> &places,
+             const Doubles &numbers) {
+            if (places.size() / 3 != numbers.size() / 2)
+              throw nb::value_error("the delayed inputs do not fit");
+            new (self) DelayedInputs();
+            for (std::size_t k = 0; k < numbers.size() / 2; ++k) {
+              const std::int64_t *place = places.data() + 3 * k;
+              if (place[0] < 0 || place[0] > 2 || place[1] < 0 || place[2] < 0)
+                throw nb::value_error("a delayed input does not fit");
+              self->inputs.push_back({DelayedKind(place[0]), std::int32_t(place[1]), std::int32_t(place[2]),
+                                      numbers.data()[2 * k], numbers.data()[2 * k + 1]});
+            }
+          },
+          nb::arg("places"), nb::arg("numbers"))
+      .def(
+          "add",
+          [](DelayedInputs &self, std::size_t kept, double t, const Doubles &q, const Doubles &v, const Doubles &x,
+             const Doubles &a, const Doubles &dx) {
+            const auto outside = [&](const DelayedInput &input) {
+              return input.kind == DelayedKind::state ? std::size_t(input.place) >= std::min(x.size(), dx.size())
+                                                      : std::size_t(input.place) >= q.size() ||
+                                                            std::size_t(input.rate) >= std::min(v.size(), a.size());
+            };
+            if (kept > self.t.size() || std::any_of(self.inputs.begin(), self.inputs.end(), outside))
+              throw nb::value_error("the row does not fit the delayed inputs");
+            self.add(kept, t, q.data(), v.data(), x.data(), a.data(), dx.data());
+          },
+          nb::arg("kept"), nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("a"), nb::arg("dx"))
+      .def(
+          "value",
+          [](const DelayedInputs &self, std::size_t number, double t) {
+            if (number >= self.inputs.size())
+              throw nb::value_error("there is no such input");
+            return self.value(number, t);
+          },
+          nb::arg("number"), nb::arg("t"))
+      .def("__len__", [](const DelayedInputs &self) { return self.t.size(); });
   nb::class_<BoundConditions> conditions(module, "Conditions", nb::type_slots(slots));
   bound_conditions_type = reinterpret_cast<PyTypeObject *>(conditions.ptr());
   conditions

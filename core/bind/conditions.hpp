@@ -3,6 +3,7 @@
 
 #include "bind/signals.hpp"
 #include "system/conditions.hpp"
+#include "system/delayed_inputs.hpp"
 #include <memory>
 #include <mutex>
 #include <nanobind/nanobind.h>
@@ -30,6 +31,8 @@ struct PythonCallbacks {
   ControlFunction control = nullptr;
   const double *control_data = nullptr;
   std::int64_t run = 0; // which it is told
+  nb::object delays;    // DelayedInputs in place of the callback, which are all of its laws
+  DelayedInputs *delayed = nullptr;
 
   // whether anything is evaluated in Python
   bool any() const { return callback.is_valid() || has_python_laws(); }
@@ -80,7 +83,9 @@ struct BoundConditions {
   // fills `plain`; after the last change
   void update_plain();
   // whether anything is evaluated outside the core, compiled elsewhere or in Python
-  bool has_callbacks() const { return !code.functions.empty() || code.callback.is_valid() || code.control; }
+  bool has_callbacks() const {
+    return !code.functions.empty() || code.callback.is_valid() || code.control || code.delayed;
+  }
 };
 
 // Conditions for one call, or one simulation: functions and callbacks with a place for the first error that Python

@@ -111,12 +111,13 @@ class Conditions(_core.Conditions):
         callback = (
             CallbackHost(model, function, history, run) if function is not None or model.family.callback_laws else None
         )
+        delayed = history.core if history is not None and function is None else None
         super().__init__(
             model,
             np.ascontiguousarray(parameters[:count]),
             sorted(locked),
             active,
-            callback,
+            callback if delayed is None else delayed,
             function is not None,
             *stabilization,
             sampled_forces,

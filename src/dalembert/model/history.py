@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
 from ..arrays import Array
-from .interpolation import Piece, attitudes
+from ..connections.laws import Constant
+from .callbacks import OutputInputCallback
+from .interpolation import Piece, attitudes, plain_columns
 
 if TYPE_CHECKING:
     from .model import Model
@@ -23,6 +26,12 @@ class History:
 
     Rows are added during the run. Between them coordinates are interpolated on their manifold by quintics with
     the velocities and accelerations of both ends, element states by cubics. A jump of the state has two rows.
+
+    Attributes
+    ----------
+    core : DelayedInputs or None
+        The same rows in the core, if it has all delayed inputs: coordinates that belong to no quaternion, their
+        velocities and element states, constant before the run.
     """
 
     def __init__(self, model: Model) -> None:
@@ -31,6 +40,7 @@ class History:
         self.t: list[float] = []
         self.rows: list[Row] = []
         self.pieces: dict[int, Piece] = {}  # from a row to the next, as far as they were needed
+        self.core = _delayed_inputs(model, plain_columns(model.nq, model.nv, self.turning))
 
     @property
     def begin(self) -> float:
@@ -43,8 +53,13 @@ class History:
             self.t.pop()
             self.rows.pop()
             self.pieces.pop(len(self.t) - 1, None)
+        self._append(t, (q.copy(), v.copy(), x.copy(), a.copy(), dx.copy()))
+
+    def _append(self, t: float, row: Row) -> None:
+        if self.core is not None:
+            self.core.add(len(self.t), t, *row)
         self.t.append(t)
-        self.rows.append((q.copy(), v.copy(), x.copy(), a.copy(), dx.copy()))
+        self.rows.append(row)
 
     def at(self, t: float) -> tuple[Array, Array, Array]:
         """Return q, v and x at a time within the run so far."""
@@ -70,5 +85,42 @@ class History:
     def fill(self, arrays: tuple[Array, ...]) -> None:
         """Replace all rows by those of another history."""
         t, *columns = arrays
-        self.t, self.pieces = t.tolist(), {}
-        self.rows = list(zip(*columns, strict=True))
+        self.t, self.rows, self.pieces = [], [], {}
+        for time, *row in zip(t.tolist(), *columns, strict=True):
+            self._append(time, tuple(map(np.ascontiguousarray, row)))  # type: ignore[arg-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.model, self.arrays())
+
+
+def _restored(model: Model, arrays: tuple[Array, ...]) -> History:
+    history = History(model)
+    history.fill(arrays)
+    return history
+
+
+def _delayed_inputs(model: Model, plain: tuple[list[int], list[int]]) -> _core.DelayedInputs | None:
+    """Return the delayed inputs of a model for the core; None if there are others.
+
+    plain : columns of q and of v that belong to no quaternion, in order
+    """
+    speeds = dict(zip(*plain, strict=True))
+    coordinates = {v: q for q, v in speeds.items()}
+    places, numbers = [], []
+    for law in model.callback_laws:
+        source = law.output.source if isinstance(law, OutputInputCallback) else None
+        if source is None or source.combined or law.output.base is not None or law.delay is None:
+            return None
+        if not isinstance(law.delay.before, Constant):
+            return None
+        index = source.indices[0]
+        if source.part == "q" and index in speeds:
+            places.append((0, index, speeds[index]))
+        elif source.part == "v" and index in coordinates:
+            places.append((1, coordinates[index], index))
+        elif source.part == "x":
+            places.append((2, index, index))
+        else:
+            return None
+        numbers.append((law.delay.time, law.delay.before.value))
+    return _core.DelayedInputs(np.array(places, dtype=np.int64), np.array(numbers, dtype=float)) if places else None

@@ -20,7 +20,16 @@ import numpy as np
 from ..arrays import Array
 from ..rotation import quaternion_product
 
-__all__ = ["Piece", "QuaternionIndices", "Quintic", "attitudes", "coefficients", "hermite", "interpolate"]
+__all__ = [
+    "Piece",
+    "QuaternionIndices",
+    "Quintic",
+    "attitudes",
+    "coefficients",
+    "hermite",
+    "interpolate",
+    "plain_columns",
+]
 
 
 LOOP_ROUNDOFF_FACTOR = 1e3  # rounding units: errors of loop closure over its lever arm
@@ -227,7 +236,7 @@ def _rates(q: Array, v: Array, a: Array | None, turning: list[QuaternionIndices]
 def _back(q: Array, rate: Array, turning: list[QuaternionIndices], nv: int) -> tuple[Array, Array]:
     """Return q with unit quaternions, and the velocities for its rates."""
     v = np.empty((len(q), nv))
-    plain_q, plain_v = _plain(q.shape[1], nv, turning)
+    plain_q, plain_v = plain_columns(q.shape[1], nv, turning)
     v[:, plain_v] = rate[:, plain_q]
     for at in turning:
         span = slice(at.place, at.place + 4)
@@ -243,12 +252,12 @@ def _back(q: Array, rate: Array, turning: list[QuaternionIndices], nv: int) -> t
 def _spread(v: Array, nq: int, turning: list[QuaternionIndices]) -> Array:
     """Return an array (n, nq) with the columns of v where coordinates and velocities correspond, zero elsewhere."""
     out = np.zeros((len(v), nq))
-    plain_q, plain_v = _plain(nq, v.shape[1], turning)
+    plain_q, plain_v = plain_columns(nq, v.shape[1], turning)
     out[:, plain_q] = v[:, plain_v]
     return out
 
 
-def _plain(nq: int, nv: int, turning: list[QuaternionIndices]) -> tuple[list[int], list[int]]:
+def plain_columns(nq: int, nv: int, turning: list[QuaternionIndices]) -> tuple[list[int], list[int]]:
     """Return the columns of q and of v that belong to no quaternion, in order."""
     of_q = {at.place + k for at in turning for k in range(7 if at.free else 4)}
     of_v = {at.speed + k for at in turning for k in range(6 if at.free else 3)}

@@ -87,3 +87,32 @@ def test_attitudes_are_remembered():
     result = da.simulate(s, 2.0)
     t = 2.0 - 0.25
     assert result["Y.speed"][-1] == pytest.approx(1.0 - np.cos(t), abs=1e-8)  # the integral of sin(w t / 2), w = 2
+
+
+@pytest.mark.parametrize("output", ["X.position", "X.speed", "filter.level"])
+def test_the_core_looks_up_the_same_past_as_python(output):
+    s = slider(output=output)
+    lag = da.Element("joint", "0", states={"level": (0.0, "3*(s - level)")})
+    s.connect("filter", lag, "X")
+    model = s.compile()
+    history = da.model.History(model)
+    rng = np.random.default_rng(4)
+    times = np.sort(rng.uniform(0, 2, 12))
+    for k, t in enumerate(times):
+        rows = [rng.normal(size=n) for n in (model.nq, model.nv, model.nx, model.nv, model.nx)]
+        history.add(t, *rows)
+        if k == 5:  # a jump, then a row that replaces later ones
+            history.add(t, *(2 * row for row in rows), jump=True)
+        if k == 8:
+            history.add(0.5 * (times[7] + t), *rows)
+    assert history.core is not None and len(history.core) == len(history.t)
+    part = {"X.position": 0, "X.speed": 1, "filter.level": 2}[output]
+    for t in [*np.linspace(times[0], 2.0, 40), *history.t]:
+        assert history.core.value(0, t + 0.3) == pytest.approx(history.at(t + 0.3 - 0.3)[part][0], abs=1e-12)
+    assert history.core.value(0, times[0]) == 0.0
+
+
+def test_delays_that_the_core_has_not_are_looked_up_in_python():
+    exact = da.simulate(slider(output="X.position"), 2.0)
+    by_point = da.simulate(slider(output="b.position.x"), 2.0)
+    assert by_point.final_state.q == pytest.approx(exact.final_state.q, abs=1e-8)
