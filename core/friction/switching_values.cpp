@@ -3,6 +3,7 @@
 #include "friction/row_response.hpp"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -102,11 +103,17 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
     return false;
   std::vector<double> &held = f.held_efforts;
   held.resize(modes.locked.size());
-  for (std::size_t k = 0; k < modes.locked.size(); ++k)
+  bool finite = true;
+  for (std::size_t k = 0; k < modes.locked.size(); ++k) {
     held[k] = f.efforts[std::size_t(f.rows[std::size_t(modes.locked[k])].place)];
-  for (std::size_t k = 0; k < f.rows.size(); ++k)
+    finite = finite && std::isfinite(held[k]);
+  }
+  for (std::size_t k = 0; k < f.rows.size(); ++k) {
     f.limits[k] = friction_limits(f, f.rows[k], out.signals).at_rest;
-  values[f.margin_function()] = holding_margin(f.margins, f.holding, modes, held.data(), f.limits.data());
+    finite = finite && !std::isnan(f.limits[k]);
+  }
+  values[f.margin_function()] = finite ? holding_margin(f.margins, f.holding, modes, held.data(), f.limits.data())
+                                       : std::numeric_limits<double>::quiet_NaN(); // of a law that is not finite
   return true;
 }
 

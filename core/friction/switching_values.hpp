@@ -30,7 +30,8 @@ bool has_movable_group(const FrictionRun &f, int row);
 bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                      const Report &out);
 
-// values of the switching functions at a state; false if a callback has failed
+// Values of the switching functions at a state; false if a callback has failed. The margin is NaN where efforts of
+// stuck rows are not finite: accelerations of rows at rest do not show it.
 bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                       double *values);
 

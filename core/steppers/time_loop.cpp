@@ -230,8 +230,7 @@ Outcome begin_after_change(TimeLoop &loop) {
   outcome = restart(loop);
   if (outcome != Outcome::reached)
     return outcome;
-  return evaluate_crossing_functions(loop.at, run.t, work.q, work.v, work.x) ? Outcome::reached
-                                                                             : Outcome::callback_failed;
+  return evaluate_crossing_functions(loop.at, run.t, work.q, work.v, work.x);
 }
 
 // At a state at which modes of friction and stops change, or at which sliding rows jam: the modes, the state and its
@@ -713,6 +712,8 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
   if (run.friction || run.events) {
     Crossing crossing;
     outcome = find_crossing(loop.stepper, loop.at, attempt.h, crossing);
+    if (outcome == Outcome::not_finite) // efforts of stuck rows
+      return reduce_step(loop, outcome, attempt, until);
     if (outcome == Outcome::reached && run.events)
       outcome = run.events->noisy >= 0 ? Outcome::event : log_recorded_events(loop, attempt);
     if (outcome != Outcome::reached)

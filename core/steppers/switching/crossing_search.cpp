@@ -64,11 +64,16 @@ Point lowest(const Slope &a, const Slope &b) {
   return {s, a.at.g + a.rate * (s - a.at.s)};
 }
 
-bool evaluate_functions(const RunContext &i, double t, const double *q, const double *v, const double *x, double *out) {
+// values of friction and of events at a state
+Outcome evaluate_functions(const RunContext &i, double t, const double *q, const double *v, const double *x,
+                           double *of_friction, double *of_events) {
   FrictionRun *friction = i.run.friction;
-  if (friction && !switching_values(i, *friction, t, q, v, x, out))
-    return false;
-  return !i.run.events || event_values(i, *i.run.events, t, q, v, x, out + (friction ? friction->function_count() : 0));
+  if (friction && !switching_values(i, *friction, t, q, v, x, of_friction))
+    return Outcome::callback_failed;
+  if (friction && std::isnan(of_friction[friction->margin_function()]))
+    return Outcome::not_finite;
+  return !i.run.events || event_values(i, *i.run.events, t, q, v, x, of_events) ? Outcome::reached
+                                                                                : Outcome::callback_failed;
 }
 
 class Search {
@@ -81,7 +86,7 @@ public:
 
   Outcome run(Crossing &crossing) {
     if (!screen())
-      return Outcome::callback_failed;
+      return failure;
     Outcome outcome = Outcome::reached;
     if (std::find(w.suspects.begin(), w.suspects.end(), 1) != w.suspects.end()) {
       outcome = stepper.prepare(i, h);
@@ -136,6 +141,12 @@ private:
     w.roots.assign(at(count), 2.0);
   }
 
+  // values of all functions at a state; false: `failure` says why
+  bool evaluate(double t, const double *q, const double *v, const double *x, double *out) {
+    failure = evaluate_functions(i, t, q, v, x, out, out + of_friction);
+    return failure == Outcome::reached;
+  }
+
   double *value(int function, int node) { return w.table.data() + node * count + function; }
   Point point(int k, int node) { return {nodes[node], *value(k, node)}; }
 
@@ -175,7 +186,7 @@ private:
   }
   bool at_cubic(double s, double *out) {
     cubic(s);
-    return evaluate_functions(i, i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out);
+    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out);
   }
 
   void find_displacement() {
@@ -214,7 +225,7 @@ private:
         return false;
       keep_rates(node);
     }
-    if (!evaluate_functions(i, i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1)))
+    if (!evaluate(i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1)))
       return false;
     keep_rates(node_count - 1);
     std::copy_n(w.before.begin(), count, value(0, 0));
@@ -327,10 +338,7 @@ private:
     failure = interpolate(stepper, i, h, s);
     if (failure != Outcome::reached)
       return false;
-    if (evaluate_functions(i, i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out))
-      return true;
-    failure = Outcome::callback_failed;
-    return false;
+    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out);
   }
   double dense_value(int k, double s) {
     return at_dense(s, w.values.data()) ? w.values[at(k)] : std::numeric_limits<double>::quiet_NaN();
@@ -531,11 +539,11 @@ private:
 
 } // namespace
 
-bool evaluate_crossing_functions(const RunContext &i, double t, const double *q, const double *v, const double *x) {
+Outcome evaluate_crossing_functions(const RunContext &i, double t, const double *q, const double *v, const double *x) {
   FrictionRun *friction = i.run.friction;
   EventRun *events = i.run.events;
-  return (!friction || switching_values(i, *friction, t, q, v, x, friction->values.data())) &&
-         (!events || event_values(i, *events, t, q, v, x, events->values.data()));
+  return evaluate_functions(i, t, q, v, x, friction ? friction->values.data() : nullptr,
+                            events ? events->values.data() : nullptr);
 }
 
 Outcome find_crossing(const Stepper &stepper, const RunContext &i, double h, Crossing &crossing) {

@@ -17,8 +17,9 @@ struct Crossing {
   double fraction = 1.0; // of the step
 };
 
-// Values of all functions of the run at a state, in friction and events; false if one could not be evaluated.
-bool evaluate_crossing_functions(const RunContext &i, double t, const double *q, const double *v, const double *x);
+// Values of all functions of the run at a state, in friction and events. Outcome::not_finite: efforts of stuck rows are
+// not finite.
+Outcome evaluate_crossing_functions(const RunContext &i, double t, const double *q, const double *v, const double *x);
 
 // Finds the first crossing of a function that changes the run, in the step from work.q to work.q1 of length h, and
 // all crossings of other events up to it. `passed` of friction and events are the functions that cross there,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from systems.blocks import sliding_block
@@ -89,3 +91,20 @@ def test_a_law_that_is_not_finite_is_named_beside_friction() -> None:
     s.connect("F", da.Element("joint", "10*sin(5*t)*where(t < 1, 1, log(-1.0))", active=True), "X")
     with pytest.raises(da.DalembertError, match=r"at t = 1 s the law of element 'F' is not finite"):
         da.simulate(s, 2.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "radau"}, {"method": "rk4", "fixed_step": 1e-2}])
+def test_a_law_that_is_not_finite_is_named_while_its_joint_sticks(options: dict[str, Any]) -> None:
+    s = sliding_block(friction=1.0)
+    s.connect("F", da.Element("joint", "k*sqrt(1.5 - t)", {"k": 0.5}, active=True), "X")
+    with pytest.raises(da.DalembertError, match=r"at t = 1\.(5|49) s the law of element 'F' is not finite"):
+        da.simulate(s, 2.0, **options)
+    assert da.simulate(s, 1.499, **options).status == "finished"
+
+
+def test_a_run_of_an_ensemble_ends_where_a_law_of_a_stuck_joint_is_not_finite() -> None:
+    s = sliding_block(friction=1.0)
+    s.connect("F", da.Element("joint", "k*sqrt(1.5 - t)", {"k": 0.5}, active=True), "X")
+    runs = da.simulate(s, 2.0, parameters={"F.k": [0.0, 0.5]}, times=[0.0, 1.0, 2.0], on_error="return")
+    assert [run.status for run in runs] == ["failed", "failed"]
+    assert "element 'F' is not finite" in runs[1].message
