@@ -60,8 +60,20 @@ static Factored factor_all(const ModelData &m, LoopWorkspace<Pack> &work, const 
   return {lanes == every_lane ? Envelope::none : Envelope::independent, orthogonalize(m, work, given), lanes, 0};
 }
 
+// the lanes in which a coordinate of a cut joint is held: its row is none of the independent ones
+template <class T> static unsigned held_lanes(const ModelData &m, const LoopWorkspace<T> &work) {
+  unsigned lanes = 0;
+  const T least = independence(work.opening);
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &constraint = m.loop_constraints[k];
+    for (int j = constraint.held ? constraint.rows - constraint.nv : constraint.rows; j < constraint.rows; ++j)
+      lanes |= bits(less(least, work.leverage[constraint.row + j]));
+  }
+  return lanes;
+}
+
 template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *marks) {
-  const unsigned doubts = factor_lean(m, work, marks);
+  const unsigned doubts = factor_lean(m, work, marks) | held_lanes(m, work);
   if (!doubts)
     return {Envelope::independent, 0, 0, 0};
   if constexpr (std::is_same_v<T, double>)

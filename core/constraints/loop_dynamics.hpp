@@ -19,6 +19,7 @@
 //
 //     P L^-T d^-1/2 = R^T Q      z = -R^-T (P a + gamma)      a += L^-T d^-1/2 Q^T z      lambda += R^-1 z         (2)
 //
+// Rows that hold coordinates of cut joints, and taut ropes, are taken by (2) as well.
 // Accelerations do not depend on which of several dependent rows are taken. With more rows than that can afford,
 // dependent ones are dropped in the order of elimination.
 //

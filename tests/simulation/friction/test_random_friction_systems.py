@@ -150,6 +150,7 @@ def methods_agree(seed: int) -> bool:
 
 @pytest.mark.parametrize("seed", [
     *COMMON,
+    335,  # a rope whose force is small beside the terms of its row
     *(pytest.param(seed, marks=pytest.mark.xfail(reason=reason, strict=True)) for seed, reason in OPEN.items()),
 ])  # fmt: skip
 def test_power_balances_and_friction_obeys_its_law(seed: int) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["continuous", "work_and_loss"]
 
 
+REST_ENERGY = 1e-60  # J: less is rounding of a system at rest
 SIDE_OFFSET = 4e-15  # relative: distance inside an interval at which its ends are evaluated near jumps, ...
 SIDE_FRACTION = 1e-10  # ... and as a fraction of the interval: switching functions are located to rounding of these
 
@@ -30,7 +31,7 @@ def work_and_loss(result: Result) -> tuple[Array, Array]:
         grid = _Grid(result)
         # below this the power of conservative elements, and of discontinuous ones at rest, is rounding
         kinetic, total = (float(np.abs(result[f"energy.{name}"]).max(initial=0.0)) for name in ("kinetic", "total"))
-        rounding = 1e-14 * kinetic + 1e-15 * total
+        rounding = 1e-14 * kinetic + 1e-15 * total + REST_ENERGY
         parts = over_intervals(
             lambda times: _powers(result._motion_at(times)),
             grid.begin,
