@@ -8,6 +8,7 @@ namespace dalembert {
 namespace {
 constexpr double on_ellipsoid = 1e-9; // relative: closer efforts are on the ellipsoid
 constexpr double least_pull = 1e-12;  // of the accelerations that the efforts cause: far below those at break-away
+constexpr double moves_along = 1e-9;  // of the accelerations that add up to it: a larger one is not rounding
 std::size_t at(int k) { return std::size_t(k); }
 } // namespace
 
@@ -22,7 +23,7 @@ void RowsAtRest::resize(int m) {
   const std::size_t n = at(m);
   A.resize(n * n);
   for (std::vector<double> *each :
-       {&side, &noise, &a0, &friction, &static_friction, &x, &direction, &limit, &lower, &upper})
+       {&side, &noise, &a0, &friction, &static_friction, &x, &direction, &limit, &lower, &upper, &share, &along})
     each->resize(n);
   for (std::vector<unsigned char> *each : {&pinned, &slips, &bound, &broke_away})
     each->resize(n);
@@ -102,21 +103,42 @@ void RowsAtRest::judge_groups() {
   }
 }
 
-// the direction of slip of a group, opposite to its friction in the metric of the limits
+// The direction of slip of a group, opposite to its friction in the metric of the limits. A group that depends on stuck
+// rows moves along its acceleration.
 void RowsAtRest::set_direction(int first) {
   const auto mine = [&](int k) { return group[at(k)] == group[at(first)]; };
-  bool limited = true;
-  for (int k = first; k < count; ++k)
+  bool limited = true, moves = false, resists = false;
+  for (int k = first; k < count; ++k) {
     limited = limited && (!mine(k) || limit[at(k)] > 0.0);
+    moves = moves || (mine(k) && along[at(k)] != 0.0);
+    resists = resists || (mine(k) && slips[at(k)] && along[at(k)] == 0.0); // a row that does not depend on others
+  }
+  moves = moves && !resists;
   double size = 0.0;
   for (int k = first; k < count; ++k)
     if (mine(k)) {
-      direction[at(k)] = limited ? -x[at(k)] / (limit[at(k)] * limit[at(k)]) : qp.w[at(k)];
+      direction[at(k)] = moves ? along[at(k)] : limited ? -x[at(k)] / (limit[at(k)] * limit[at(k)]) : qp.w[at(k)];
       size = std::hypot(size, direction[at(k)]);
     }
   for (int k = first; k < count; ++k)
     if (mine(k))
       direction[at(k)] = size > 0.0 ? direction[at(k)] / size : 0.0;
+}
+
+// The acceleration of a row that depends on stuck rows: efforts do not change it. Zero if it is rounding.
+double RowsAtRest::dependent_acceleration(const FreeSet &set, int k) {
+  const std::vector<int> &stuck = set.members();
+  for (std::size_t j = 0; j < stuck.size(); ++j)
+    share[j] = A[at(k * count + stuck[j])];
+  set.solve(share.data());
+  double sum = a0[at(k)], size = std::fabs(sum), least = noise[at(k)];
+  for (std::size_t j = 0; j < stuck.size(); ++j) {
+    const double part = share[j] * a0[at(stuck[j])];
+    sum -= part;
+    size += std::fabs(part);
+    least += std::fabs(share[j]) * noise[at(stuck[j])];
+  }
+  return std::fabs(sum) > std::max(moves_along * size, least) ? sum : 0.0;
 }
 
 void RowsAtRest::classify(FreeSet &set) {
@@ -137,8 +159,13 @@ void RowsAtRest::classify(FreeSet &set) {
   independent.assign(set.members().begin(), set.members().end());
   for (int k = 0; k < count; ++k) {
     const double w = qp.w[at(k)];
-    slips[at(k)] = bound[at(k)] && !set.depends(k);
-    direction[at(k)] = upper[at(k)] == lower[at(k)] ? (w > 0.0) - (w < 0.0) : x[at(k)] >= upper[at(k)] ? -1.0 : 1.0;
+    const bool depends = bound[at(k)] && set.depends(k);
+    along[at(k)] = depends ? dependent_acceleration(set, k) : 0.0;
+    slips[at(k)] = bound[at(k)] && (!depends || along[at(k)] != 0.0);
+    direction[at(k)] = along[at(k)] != 0.0            ? std::copysign(1.0, along[at(k)])
+                       : upper[at(k)] == lower[at(k)] ? (w > 0.0) - (w < 0.0)
+                       : x[at(k)] >= upper[at(k)]     ? -1.0
+                                                      : 1.0;
   }
   for (int first = 0; first < count; ++first) {
     if (!begins_group(first))

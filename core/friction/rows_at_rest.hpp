@@ -6,7 +6,8 @@
 //
 // Vector groups have an ellipsoid in place of bounds (numerics/ellipsoid_qp.hpp). For constant bounds w is unique. Rows
 // that exceed static friction change to sliding friction one by one, those of largest w first. A row on a bound slips
-// unless it depends on stuck rows: then it moves with them, not at all.
+// unless it depends on stuck rows: then it moves with them, not at all. But drives and rows that slide may accelerate it
+// all the same, as at a dead point that it passes: then it slips.
 #pragma once
 
 #include "numerics/ellipsoid_qp.hpp"
@@ -49,9 +50,11 @@ private:
   void judge_groups();
   void set_direction(int first);
   bool begins_group(int k) const;
+  double dependent_acceleration(const FreeSet &set, int k);
 
   EllipsoidQp qp;
   std::vector<double> limit, lower, upper;
+  std::vector<double> share, along; // of stuck rows in a dependent one; accelerations of dependent rows
   std::vector<unsigned char> bound;
   std::vector<std::int32_t> bounded_group; // groups with limits above zero
 };

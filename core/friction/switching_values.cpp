@@ -117,6 +117,17 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   return true;
 }
 
+bool watches_rest(const FrictionRun &f, int function) {
+  if (function >= int(f.switches.size()) || f.switches[std::size_t(function)].kind != SwitchKind::rest)
+    return false;
+  const std::int32_t row = f.switches[std::size_t(function)].row, group = f.rows[std::size_t(row)].group;
+  const auto slides = [&](std::int32_t k) { return f.modes.sign[std::size_t(k)] != 0.0; };
+  if (group < 0)
+    return !slides(row);
+  const std::vector<std::int32_t> &rows = f.groups[std::size_t(group)];
+  return std::none_of(rows.begin(), rows.end(), slides);
+}
+
 bool modes_stay(const FrictionRun &f) {
   for (std::size_t number = 0; number < f.switches.size(); ++number) {
     const std::size_t k = std::size_t(f.switches[number].row);

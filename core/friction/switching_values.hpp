@@ -35,6 +35,9 @@ bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double
 bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                       double *values);
 
+// Whether a switching function is that of a row, or of a group, that does not slide: it begins with the value that it has.
+bool watches_rest(const FrictionRun &f, int function);
+
 // Whether the modes stay as they are where loads have changed at once: f.values, evaluated under the new loads, are
 // beyond the tolerances within which change_modes determines them.
 bool modes_stay(const FrictionRun &f);

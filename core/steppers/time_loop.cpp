@@ -260,7 +260,8 @@ Outcome change_friction_modes(TimeLoop &loop, bool jams = false) {
   if (outcome != Outcome::reached)
     return outcome;
   for (const std::int32_t number : friction.passed) // its sign just after counts
-    friction.values[std::size_t(number)] = 0.0;
+    if (!watches_rest(friction, number))
+      friction.values[std::size_t(number)] = 0.0;
   return Outcome::reached;
 }
 

@@ -205,8 +205,10 @@ class EventHandler:
 
     def mark_passed(self, run: Run, events: list[int]) -> None:
         """Set the functions of events that have occurred to zero: their signs just after count."""
-        self.g[events] = 0.0
         core, given = run.core_friction, self.functions.given_count
+        if run.friction is not None:
+            events = [k for k in events if k < given or not run.friction.watches_rest(k - given)]
+        self.g[events] = 0.0
         if self.in_core:
             own = run.integrator.event_values
             own[[k for k in events if k < given]] = 0.0

@@ -154,6 +154,12 @@ class FrictionState:
             values[-1] = self.holding.margin(held, limits)
         return values
 
+    def watches_rest(self, event: int) -> bool:
+        """Return whether an event is that of a row that does not slide: its function begins with the value it has."""
+        if event >= len(self.watched_rows) or self.watched_rows[event][0] != "rest":
+            return False
+        return not self._was_sliding(self.modes, self.watched_rows[event][1])
+
     @property
     def changed_rows(self) -> list[list[int]]:
         """Rows whose modes changed at the recent times."""

@@ -24,6 +24,7 @@ __all__ = ["Modes", "RowsAtRest", "StickSlipDecision"]
 
 ON_ELLIPSOID_TOL = 1e-9  # relative: closer efforts are on the ellipsoid
 PULL_TOL = 1e-12  # of the accelerations that the efforts cause: far below those at break-away, BREAKAWAY_TOL of them
+MOVES_ALONG_TOL = 1e-9  # of the accelerations that add up to it: a larger one is not rounding
 SLIP_DIRECTION_TOL = 1e-7  # rad: slip directions that differ by less are equal
 
 
@@ -154,7 +155,7 @@ class RowsAtRest:
         limit = static.copy()
         for _ in range(len(a0) + 1):
             found, groups = self._solve_qp(a0, limit)
-            decision = self._classify(found, limit, groups)
+            decision = self._classify(found, a0, limit, groups)
             decision = replace(decision, broke_away=limit < static)
             broke_away = decision.slips & (limit > friction)
             if not broke_away.any():
@@ -170,7 +171,17 @@ class RowsAtRest:
         groups = [group for group in groups if group]
         return solve_ellipsoid_qp(self.A, a0, *self.bounds(limit), groups, limit, self.rounding), groups
 
-    def _classify(self, found: BoundedQpSolution, limit: Array, groups: list[list[int]]) -> StickSlipDecision:
+    def _dependent_accelerations(self, a0: Array, stuck: list[int]) -> Array:
+        """Return the accelerations (m,) of rows that depend on stuck rows, whatever efforts act; 0 if rounding."""
+        share = np.linalg.solve(self.A[stuck][:, stuck], self.A[stuck])
+        sums = a0 - a0[stuck] @ share
+        sizes = np.abs(a0) + np.abs(a0[stuck]) @ np.abs(share)
+        rounding = self.rounding + self.rounding[stuck] @ np.abs(share)
+        return np.where(np.abs(sums) > np.maximum(MOVES_ALONG_TOL * sizes, rounding), sums, 0.0)
+
+    def _classify(
+        self, found: BoundedQpSolution, a0: Array, limit: Array, groups: list[list[int]]
+    ) -> StickSlipDecision:
         """Return which rows slip in a solution: rows on a bound that do not depend on stuck rows."""
         x, lower, upper = found.x, *self.bounds(limit)
         bound = (x <= lower) | (x >= upper)
@@ -186,13 +197,20 @@ class RowsAtRest:
             bound[group] = bound[group].all()
         independent = self.independent_of([*(k for k in found.free if not bound[k]), *np.flatnonzero(~bound).tolist()])
         depends_on = np.array([k not in independent and self.depends_on(independent, k) for k in range(len(x))])
+        # drives and rows that slide may accelerate it all the same, as at a dead point that it passes
+        along = np.where(depends_on & bound, self._dependent_accelerations(a0, independent), 0.0)
+        depends_on, dependent = depends_on & (along == 0.0), depends_on
         for group in self.groups:
             depends_on[group] = depends_on[group].all() if bound[group[0]] else depends_on[group]
         slips = bound & ~depends_on
         direction = np.where(x >= upper, -1.0, 1.0)
         direction = np.where(upper == lower, np.sign(found.w), direction)
+        direction = np.where(along != 0.0, np.sign(along), direction)
         for group in self.groups:
-            direction[group] = self._slip_direction(x[group], limit[group], found.w[group])
+            if along[group].any() and dependent[group].all():
+                direction[group] = along[group] / np.linalg.norm(along[group])
+            else:
+                direction[group] = self._slip_direction(x[group], limit[group], found.w[group])
         return StickSlipDecision(x, independent, slips, direction, np.zeros(len(x), dtype=bool))
 
     @staticmethod
