@@ -139,7 +139,7 @@ def tolerances_and_errors(name: str, method: str) -> tuple[np.ndarray, np.ndarra
     m = motion(name)
     tolerances = 10.0 ** np.arange(-6.0, -9.5, -0.5)
     runs = [da.simulate(m.model, m.span, state=m.state, method=method, rtol=x, atol=x) for x in tolerances]
-    assert len(set(np.diff(runs[-1].t).round(12))) > 5  # steps do vary
+    assert len(set(np.diff(runs[-1].t).round(9))) > 3  # steps do vary
     return tolerances, np.array([error(name, r) for r in runs]), np.array([r.stats.steps for r in runs])
 
 

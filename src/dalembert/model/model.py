@@ -154,6 +154,8 @@ class Model(NamedModel):
         item = "conditions"
         if control is not None and not callable(control) and not isinstance(control, SampledControl):
             raise ModelError(item, "control", control, "give a function of a State, or a da.SampledControl")
+        if history is not None and not isinstance(history, History):
+            raise ModelError(item, "history", history, "give the History of a run")
         gains = finite_array(stabilization, (2,), item=item, field="stabilization")
         closures = frozenset([off] if isinstance(off, str) else off)
         for name in closures:

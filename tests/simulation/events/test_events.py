@@ -543,7 +543,7 @@ def test_bad_events_are_refused_by_name() -> None:
     with pytest.raises(da.ModelError, match="value"):
         da.Event("e", "P.position", math.nan)
     with pytest.raises(da.ModelError, match="action"):
-        da.Event("e", "P.position", action="stop")  # type: ignore[arg-type]
+        da.Event("e", "P.position", action="jump")
     for output, message in (
         ("Q.position", "did you mean"),
         ("ball.position", "several numbers"),

@@ -59,7 +59,8 @@ def test_a_branch_of_a_driven_angle_acts_in_every_turn(method: str, level: float
 
 
 @pytest.mark.parametrize("method", ADAPTIVE)
-@pytest.mark.parametrize(("kind", "error"), [("linear", 1e-9), ("cubic", 1e-6)])
+# within steps that pass knots of a cubic table, jumps of the third derivative are seen by error estimates only in part
+@pytest.mark.parametrize(("kind", "error"), [("linear", 1e-9), ("cubic", 5e-6)])
 def test_a_tooth_of_a_table_acts_in_every_turn(method: str, kind: str, error: float) -> None:
     """Its impulse is the area under the table over the angular speed."""
     knots = np.concatenate([[0.0], np.linspace(2.9, 3.1, 9), [2 * pi]])
