@@ -33,7 +33,7 @@ class Conditions:
         parameters: Array | None,
         locked: Sequence[int],
         active: Sequence[bool],
-        callback: Callable[..., None] | None,
+        callback: Callable[..., None] | DelayedInputs | None,
         gives_forces: bool,
         damping: float,
         stiffness: float,

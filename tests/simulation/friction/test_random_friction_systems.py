@@ -24,7 +24,7 @@ PART_SENSITIVE = 0.15  # of the motions at most
 OPEN = {
     8: "the modes of three rows of a spatial loop alternate without progress just after the start",
     127: "energy balance of a planar loop on its stops",
-    140: "a row of a spatial loop sticks with an effort above its bound",
+    140: "changes of a row of a spatial loop stagnate",
     197: "a row beside a rope sticks with an effort above its bound",
 }
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
