@@ -43,6 +43,23 @@ public:
 
   bool failed = false; // a callback has failed
 
+  // Evaluates the loop constraints at the state of the run, with residuals and drifts where they are wanted; returns the
+  // targets of the rows and their rates.
+  const double *evaluate_loops(double *residual, double *drift) {
+    SystemWorkspace<double> &system = i.work.motion.system;
+    loops.ws.t = i.run.interval.clamp(i.run.t);
+    set_targets(m, loops.ws.t, system.callback_laws, system.targets);
+    evaluate_loop_constraints<double>(m, loops.ws, i.work.q, nullptr,
+                                      {.residual = residual,
+                                       .values = loops.values,
+                                       .leverage = loops.leverage,
+                                       .drift = drift,
+                                       .opening = &loops.opening,
+                                       .active = i.run.conditions.constraint_active,
+                                       .held = cut_held()});
+    return system.targets;
+  }
+
   // whether velocities are held that move, or rows have rates of their own
   bool do_work() {
     for (int k = 0; k < m.nv; ++k)
@@ -50,18 +67,9 @@ public:
         return true;
     if (!m.nc)
       return false;
-    SystemWorkspace<double> &system = i.work.motion.system;
-    loops.ws.t = i.run.interval.clamp(i.run.t);
-    set_targets(m, loops.ws.t, system.callback_laws, system.targets);
-    evaluate_loop_constraints<double>(m, loops.ws, i.work.q, nullptr,
-                                      {.values = loops.values,
-                                       .leverage = loops.leverage,
-                                       .drift = loops.drift,
-                                       .opening = &loops.opening,
-                                       .active = i.run.conditions.constraint_active,
-                                       .held = cut_held()});
+    const double *targets = evaluate_loops(nullptr, loops.drift);
     for (int row = 0; row < m.nc; ++row)
-      if (system.targets[m.nc + row] - loops.drift[row] != 0.0)
+      if (targets[m.nc + row] - loops.drift[row] != 0.0)
         return true;
     return false;
   }
@@ -209,21 +217,12 @@ private:
   bool close(int constraint) {
     e.constraint_active[at(constraint)] = 1;
     point_at_conditions(i, e);
-    SystemWorkspace<double> &system = i.work.motion.system;
-    loops.ws.t = i.run.interval.clamp(i.run.t);
-    set_targets(m, loops.ws.t, system.callback_laws, system.targets);
-    evaluate_loop_constraints<double>(m, loops.ws, i.work.q, nullptr,
-                                      {.residual = loops.rhs,
-                                       .values = loops.values,
-                                       .leverage = loops.leverage,
-                                       .opening = &loops.opening,
-                                       .active = i.run.conditions.constraint_active,
-                                       .held = cut_held()});
+    const double *targets = evaluate_loops(loops.rhs, nullptr);
     const LoopConstraintData &rows = m.loop_constraints[constraint];
     for (int k = rows.row; k < rows.row + rows.rows; ++k)
-      if (m.holonomic[k] && !(std::fabs(system.targets[k] - loops.rhs[k]) <= max_open_loop))
+      if (m.holonomic[k] && !(std::fabs(targets[k] - loops.rhs[k]) <= max_open_loop))
         return false;
-    project_velocities(m, i.run.conditions, system, i.work.q, i.work.v, i.work.change, held());
+    project_velocities(m, i.run.conditions, i.work.motion.system, i.work.q, i.work.v, i.work.change, held());
     return all_finite(i.work.v, m.nv);
   }
 };
