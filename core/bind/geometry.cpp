@@ -2,6 +2,8 @@
 #include "bind/arrays.hpp"
 #include "geometry/broad_phase.hpp"
 #include "geometry/contact_manifold.hpp"
+#include <algorithm>
+#include <chrono>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 #include <vector>
@@ -104,6 +106,26 @@ nb::tuple contacts(const ConvexSolid &first, const Doubles &poses, const ConvexS
   return nb::make_tuple(gaps, features, numbers);
 }
 
+// Mean time of find_contacts at poses (n, 12) of either, s, and mean number of points; the least of some rounds
+nb::tuple contact_time(const ConvexSolid &first, const Doubles &poses, const ConvexSolid &second, const Doubles &others,
+                       double margin, int rounds) {
+  check_poses(poses, others);
+  std::vector<std::pair<Frame, Frame>> frames;
+  for (std::size_t k = 0; k < poses.shape(0); ++k)
+    frames.emplace_back(frame_from(poses.data() + 12 * k), frame_from(others.data() + 12 * k));
+  double least = 1e300, points = 0.0;
+  for (int round = 0; round < rounds; ++round) {
+    long count = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (const auto &[X, Y] : frames)
+      count += find_contacts(first, X, second, Y, margin).count;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    least = std::min(least, took.count());
+    points = double(count);
+  }
+  return nb::make_tuple(least / double(frames.size()), points / double(frames.size()));
+}
+
 // pairs (m, 2) of boxes (n, 6), lower and upper corners, that overlap
 std::vector<std::vector<int>> overlapping_boxes(const Doubles &boxes) {
   if (boxes.ndim() != 2 || boxes.shape(1) != 6)
@@ -130,10 +152,18 @@ void add_geometry(nb::module_ &module) {
              const std::vector<int> &counts) { new (self) ConvexSolid(make_solid(points, sizes, loops, counts)); },
           nb::arg("points"), nb::arg("sizes"), nb::arg("loops") = std::vector<int>(),
           nb::arg("counts") = std::vector<int>())
-      .def_static("half_space", &make_half_space);
+      .def_static("half_space", &make_half_space)
+      .def_static(
+          "box",
+          [](double x, double y, double z, double radius) {
+            return make_box({x, y, z}, radius);
+          },
+          nb::arg("x"), nb::arg("y"), nb::arg("z"), nb::arg("radius") = 0.0);
   module.def("distances", &distances, nb::arg("first"), nb::arg("poses"), nb::arg("second"), nb::arg("others"));
   module.def("contacts", &contacts, nb::arg("first"), nb::arg("poses"), nb::arg("second"), nb::arg("others"),
              nb::arg("margin"));
+  module.def("contact_time", &contact_time, nb::arg("first"), nb::arg("poses"), nb::arg("second"), nb::arg("others"),
+             nb::arg("margin"), nb::arg("rounds") = 10);
   module.def("overlapping_boxes", &overlapping_boxes, nb::arg("boxes"));
 }
 

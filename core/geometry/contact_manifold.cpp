@@ -1,31 +1,29 @@
 #include "geometry/contact_manifold.hpp"
+#include "geometry/box_contacts.hpp"
+#include "geometry/plane_contacts.hpp"
+#include "geometry/round_contacts.hpp"
 #include <algorithm>
 #include <cmath>
 
 namespace dalembert::DALEMBERT_ISA {
 namespace {
 
-constexpr int max_candidates = 64;
-constexpr double same_point = 1e-9;  // of the size: closer points are one
-constexpr double on_boundary = 1e-9; // of the size: points this far outside of a face count as inside
-constexpr double same_normal = 0.9;  // cosine: pairs with normals further away are those of other places
-constexpr double level = 1e-9;       // sine of an angle: the lowest point of a rim is not defined below
+constexpr double level_rim = 1e-9; // sine of an angle: the lowest point of a rim is not defined below
 
 std::size_t at(int k) { return std::size_t(k); }
-std::int32_t point(int k) { return feature_number(FeatureClass::point, k); }
-std::int32_t edge(int k) { return feature_number(FeatureClass::edge, k); }
-std::int32_t face(int k) { return feature_number(FeatureClass::face, k); }
 
 // A solid at its frame, with the flat or straight part of its surface that lies along a direction.
 struct Patch {
   const ConvexSolid &s;
   const Frame &F;
-  int flat = -1;                // face or cap; -1: none
-  std::vector<int> loop, sides; // points of a hull around it, and edges between them
-  Point normal{};               // outward, in the world
-  bool lies = false;            // a cylinder on its side
+  int flat = -1;                               // face or cap; -1: none
+  const int *loop = nullptr, *edges = nullptr; // points of a hull around it, and edges from each to the next
+  int corners = 0, sides = 0;                  // how many
+  Point normal{};                              // outward, in the world
+  bool lies = false;                           // a cylinder on its side
 
   Patch(const ConvexSolid &solid, const Frame &frame, const Point &n) : s(solid), F(frame) {
+    static constexpr int ends[2] = {0, 1};
     const Point own = mul_t(F.R, n);
     if (s.kind == CoreKind::cylinder) {
       lies = std::fabs(own.z) < M_SQRT1_2;
@@ -38,28 +36,17 @@ struct Patch {
           most = along, flat = k;
       const ConvexSolid::Face &f = s.faces[at(flat)];
       normal = mul(F.R, f.normal);
-      loop.assign(s.loops.begin() + f.begin, s.loops.begin() + f.begin + f.count);
-      for (int k = 0; k < f.count; ++k)
-        sides.push_back(edge_from(loop[at(k)], loop[at((k + 1) % f.count)]));
-    } else {
-      for (int k = 0; k < int(s.points.size()); ++k)
-        loop.push_back(k);
-      if (loop.size() == 2)
-        sides.push_back(0);
+      loop = s.loops.data() + f.begin, edges = s.loop_edges.data() + f.begin;
+      corners = sides = f.count;
+    } else { // a sphere or a capsule
+      loop = edges = ends;
+      corners = int(s.points.size()), sides = corners - 1;
     }
   }
 
-  int edge_from(int i, int j) const {
-    for (int k = s.edges_at_begin[at(i)]; k < s.edges_at_begin[at(i + 1)]; ++k) {
-      const ConvexSolid::Edge &found = s.edges[at(s.edges_at[at(k)])];
-      if (found.from == j || found.to == j)
-        return s.edges_at[at(k)];
-    }
-    return -1;
-  }
   Point world(int k) const { return mul(F.R, s.points[at(k)]) + F.p; }
   // ends of a side
-  std::pair<Point, Point> ends(std::size_t k) const { return {world(loop[k]), world(loop[(k + 1) % loop.size()])}; }
+  std::pair<Point, Point> ends(int k) const { return {world(loop[k]), world(loop[k + 1 < corners ? k + 1 : 0])}; }
 
   // whether a point lies over the face or cap
   bool covers(const Point &x, double slack) const {
@@ -69,7 +56,7 @@ struct Patch {
       const Point own = mul_t(F.R, x - F.p);
       return std::hypot(own.x, own.y) <= s.across + slack;
     }
-    for (std::size_t k = 0; k < loop.size(); ++k) {
+    for (int k = 0; k < corners; ++k) {
       const auto [from, to] = ends(k);
       const Point inward = cross(normal, to - from);
       if (dot(inward, x - from) < -slack * std::sqrt(dot(inward, inward)))
@@ -79,109 +66,56 @@ struct Patch {
   }
 };
 
+// contact points of two solids of which neither is a half space, by features along the normal of their separation
 class ManifoldSearch {
 public:
-  ManifoldSearch(const ConvexSolid &A, const Frame &X, const ConvexSolid &B, const Frame &Y, double margin)
-      : A(A), B(B), X(X), Y(Y), margin(margin), size(std::min(A.reach, B.reach)) {}
+  explicit ManifoldSearch(ContactCandidates &found)
+      : found(found), A(found.A), B(found.B), X(found.X), Y(found.Y), size(found.size) {}
 
-  Manifold run() {
-    Manifold out;
-    if (A.kind == CoreKind::half_space || B.kind == CoreKind::half_space) {
-      on_half_space();
-    } else {
-      const Separation nearest = separation(A, X, B, Y);
-      gap = nearest.gap;
-      n = nearest.normal;
-      if (gap < margin)
-        along_normal(nearest);
-    }
-    out.gap = gap;
-    keep(out);
-    return out;
+  // the signed distance
+  double run() {
+    const Separation nearest = separation(A, X, B, Y);
+    n = nearest.normal;
+    if (nearest.gap < found.margin)
+      along_normal(nearest);
+    return nearest.gap;
   }
 
 private:
+  ContactCandidates &found;
   const ConvexSolid &A, &B;
   const Frame &X, &Y;
-  const double margin, size;
-  Point n{};        // from the first to the second
-  double gap = 0.0; // signed distance
-  int count = 0;
-  ContactPoint found[max_candidates];
+  const double size;
+  Point n{}; // from the first to the second
 
-  void add(std::int32_t first, std::int32_t second, double start_first = 0.0, double start_second = 0.0,
-           bool checked = true) {
-    const double start[2] = {start_first, start_second};
-    const FeatureContact<double> c =
-        feature_contact<double>(make_feature(A, first), X, make_feature(B, second), Y, start);
-    if (!(c.gap < margin) || count == max_candidates)
-      return;
-    if (checked && !(dot(c.normal, n) > same_normal && is_on(A, X, first, c.first) && is_on(B, Y, second, c.second)))
-      return;
-    for (int k = 0; k < count; ++k) {
-      const Point d = found[k].on_second - c.second;
-      if (dot(d, d) < same_point * same_point * size * size)
-        return;
-    }
-    found[count++] = {first, second, c.normal, c.first, c.second, c.gap, {start_first, start_second}};
-  }
-  // whether a point of an unbounded feature lies between the ends of an edge or of a side
-  bool is_on(const ConvexSolid &S, const Frame &F, std::int32_t number, const Point &x) const {
-    if (feature_class(number) != FeatureClass::edge)
-      return true;
-    const double slack = on_boundary * size;
-    const Point own = mul_t(F.R, x - F.p);
-    if (S.kind == CoreKind::cylinder)
-      return std::fabs(own.z) <= S.half + slack;
-    const int k = feature_index(number);
-    const Point &from = S.points[at(S.edges.empty() ? 0 : S.edges[at(k)].from)];
-    const Point &to = S.points[at(S.edges.empty() ? 1 : S.edges[at(k)].to)];
-    const double length = std::sqrt(dot(to - from, to - from)), along = dot(own - from, to - from) / length;
-    return along >= -slack && along <= length + slack;
+  void add(std::int32_t first, std::int32_t second, double start_first = 0.0, double start_second = 0.0) {
+    found.add_along(n, first, second, start_first, start_second);
   }
   void add_either(bool swapped, std::int32_t own, std::int32_t other, double start_own = 0.0,
                   double start_other = 0.0) {
     swapped ? add(other, own, start_other, start_own) : add(own, other, start_own, start_other);
   }
 
-  // ---- half space
-
-  void on_half_space() {
-    const bool swapped = B.kind == CoreKind::half_space;
-    const ConvexSolid &S = swapped ? A : B;
-    const Frame &F = swapped ? X : Y, &H = swapped ? Y : X;
-    const Point up = mul(H.R, Point{0.0, 0.0, 1.0});
-    n = swapped ? -up : up;
-    gap = dot(up, mul(F.R, support(S, mul_t(F.R, -up))) + F.p - H.p) - S.radius;
-    if (S.kind == CoreKind::hull)
-      for (int k = 0; k < int(S.points.size()); ++k)
-        add_either(!swapped, point(k), face(0));
-    else
-      add_rims(S, F, up, !swapped, face(0), nullptr);
-  }
-
-  // Points of the rims of a cylinder over a plane: the lowest of each, and fixed ones. onto: the face they have to lie
-  // on.
-  void add_rims(const ConvexSolid &C, const Frame &F, const Point &up, bool swapped, std::int32_t plane,
-                const Patch *onto) {
-    const Point own = mul_t(F.R, -up);
+  // points of the rims of a cylinder over a face: the lowest of each, and fixed ones
+  void add_rims(const ConvexSolid &C, const Frame &F, bool swapped, const Patch &onto) {
+    const Point own = mul_t(F.R, -onto.normal);
     for (int rim = 0; rim < 2; ++rim) {
-      if (std::hypot(own.x, own.y) > level) {
+      if (std::hypot(own.x, own.y) > level_rim) {
         const double angle = std::atan2(own.y, own.x);
-        add_on(C, F, swapped, point(rim), plane, {std::cos(angle), std::sin(angle)}, rim, onto);
+        add_on(C, F, swapped, point_number(rim), {std::cos(angle), std::sin(angle)}, rim, onto);
       }
       for (int k = 0; k < rim_points && std::fabs(own.z) > M_SQRT1_2; ++k) {
         const int number = first_rim_point + rim_points * rim + k;
         const double angle = 2.0 * M_PI * k / rim_points;
-        add_on(C, F, swapped, point(number), plane, {std::cos(angle), std::sin(angle)}, rim, onto);
+        add_on(C, F, swapped, point_number(number), {std::cos(angle), std::sin(angle)}, rim, onto);
       }
     }
   }
-  void add_on(const ConvexSolid &C, const Frame &F, bool swapped, std::int32_t own, std::int32_t plane,
-              std::pair<double, double> direction, int rim, const Patch *onto) {
+  void add_on(const ConvexSolid &C, const Frame &F, bool swapped, std::int32_t own, std::pair<double, double> direction,
+              int rim, const Patch &onto) {
     const Point x{C.across * direction.first, C.across * direction.second, rim ? C.half : -C.half};
-    if (!onto || onto->covers(mul(F.R, x) + F.p, on_boundary * size))
-      add_either(swapped, own, plane);
+    if (onto.covers(mul(F.R, x) + F.p, found.slack()))
+      add_either(swapped, own, face_number(onto.flat));
   }
 
   // ---- solids that lie along each other
@@ -189,7 +123,7 @@ private:
   void along_normal(const Separation &nearest) {
     const Patch first(A, X, n), second(B, Y, -n);
     if (is_single(nearest, first, second))
-      add(nearest.first, nearest.second, nearest.start[0], nearest.start[1], false);
+      found.add(nearest.first, nearest.second, nearest.start[0], nearest.start[1]);
     add_points(first, second, false);
     add_points(second, first, true);
     if (A.kind == CoreKind::hull && B.kind == CoreKind::hull) {
@@ -201,8 +135,8 @@ private:
     } else {
       add_cylinders(first, second);
     }
-    if (!count)
-      add(nearest.first, nearest.second, nearest.start[0], nearest.start[1], false);
+    if (!found.count())
+      found.add(nearest.first, nearest.second, nearest.start[0], nearest.start[1]);
   }
 
   // whether the nearest features touch in one point, which lies on both
@@ -212,7 +146,7 @@ private:
       const Point across = cross(mul(X.R, a.d), mul(Y.R, b.d));
       return dot(across, across) > feature_pairs::parallel * feature_pairs::parallel;
     }
-    const double slack = on_boundary * size;
+    const double slack = found.slack();
     if (a.kind == FeatureKind::plane)
       return b.kind != FeatureKind::line && b.kind != FeatureKind::plane && first.covers(nearest.on_second, slack);
     return b.kind != FeatureKind::plane || (a.kind != FeatureKind::line && second.covers(nearest.on_first, slack));
@@ -220,23 +154,23 @@ private:
 
   // points of one solid over the face of the other
   void add_points(const Patch &own, const Patch &other, bool swapped) {
-    if (own.loop.size() == 2 && other.loop.size() == 2)
+    if (own.corners == 2 && other.corners == 2)
       return add_ends(own, other, swapped);
     if (other.flat < 0)
       return;
     if (own.s.kind == CoreKind::cylinder)
-      return add_rims(own.s, own.F, other.normal, swapped, face(other.flat), &other);
-    for (const int k : own.loop)
-      if (other.covers(own.world(k), on_boundary * size))
-        add_either(swapped, point(k), face(other.flat));
+      return add_rims(own.s, own.F, swapped, other);
+    for (int k = 0; k < own.corners; ++k)
+      if (other.covers(own.world(own.loop[k]), found.slack()))
+        add_either(swapped, point_number(own.loop[k]), face_number(other.flat));
   }
 
   // ends of a segment beside another segment
   void add_ends(const Patch &own, const Patch &other, bool swapped) {
     const auto [from, to] = other.ends(0);
-    for (const int k : own.loop)
+    for (const int k : {0, 1})
       if (const double along = dot(own.world(k) - from, to - from); along >= 0.0 && along <= dot(to - from, to - from))
-        add_either(swapped, point(k), edge(0));
+        add_either(swapped, point_number(k), edge_number(0));
   }
 
   // two directions across the normal
@@ -249,8 +183,8 @@ private:
   // edges that cross, seen along the normal
   void add_crossings(const Patch &first, const Patch &second) {
     const auto [u, v] = across();
-    for (std::size_t i = 0; i < first.sides.size(); ++i)
-      for (std::size_t j = 0; j < second.sides.size(); ++j) {
+    for (int i = 0; i < first.sides; ++i)
+      for (int j = 0; j < second.sides; ++j) {
         const auto [a, b] = first.ends(i);
         const auto [c, d] = second.ends(j);
         const double px = dot(b - a, u), py = dot(b - a, v), qx = dot(d - c, u), qy = dot(d - c, v);
@@ -259,14 +193,14 @@ private:
           continue;
         const double s = (wx * qy - wy * qx) / determinant, t = (wx * py - wy * px) / determinant;
         if (s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0)
-          add(edge(first.sides[i]), edge(second.sides[j]));
+          add(edge_number(first.edges[i]), edge_number(second.edges[j]));
       }
   }
 
   // edges of a hull that cross the rim of a cap, or the line on which a cylinder lies
   void add_cylinder_crossings(const Patch &cylinder, const Patch &hull, bool swapped) {
     const ConvexSolid &C = cylinder.s;
-    for (std::size_t k = 0; k < hull.sides.size(); ++k) {
+    for (int k = 0; k < hull.sides; ++k) {
       const auto [from, to] = hull.ends(k);
       const Point a = mul_t(cylinder.F.R, from - cylinder.F.p), d = mul_t(cylinder.F.R, to - cylinder.F.p) - a;
       if (cylinder.lies) {
@@ -274,7 +208,7 @@ private:
         const double side = d.x * own.y - d.y * own.x;
         const double t = -(a.x * own.y - a.y * own.x) / side;
         if (t > 0.0 && t < 1.0 && std::fabs(a.z + t * d.z) <= C.half)
-          add_either(swapped, edge(0), edge(hull.sides[k]));
+          add_either(swapped, edge_number(0), edge_number(hull.edges[k]));
         continue;
       }
       const double p = d.x * d.x + d.y * d.y, q = a.x * d.x + a.y * d.y,
@@ -282,7 +216,8 @@ private:
       const double root = q * q - p * r;
       for (const double sense : {-1.0, 1.0})
         if (const double t = root > 0.0 ? (-q + sense * std::sqrt(root)) / p : -1.0; t > 0.0 && t < 1.0)
-          add_either(swapped, point(cylinder.flat), edge(hull.sides[k]), std::atan2(a.y + t * d.y, a.x + t * d.x));
+          add_either(swapped, point_number(cylinder.flat), edge_number(hull.edges[k]),
+                     std::atan2(a.y + t * d.y, a.x + t * d.x));
     }
   }
 
@@ -301,13 +236,13 @@ private:
   // ends of one side over the other, parallel side
   void add_parallel_sides(const Patch &own, const Patch &other, bool swapped) {
     const Point axis = mul(own.F.R, Point{0.0, 0.0, 1.0}), to = swapped ? -n : n;
-    if (std::fabs(dot(axis, mul(other.F.R, Point{0.0, 0.0, 1.0}))) < same_normal)
+    if (std::fabs(dot(axis, mul(other.F.R, Point{0.0, 0.0, 1.0}))) < ContactCandidates::same_normal)
       return;
     const Point local = mul_t(own.F.R, to);
     for (int rim = 0; rim < 2; ++rim) {
       const Point x = own.F.p + scale(rim ? own.s.half : -own.s.half, axis);
-      if (std::fabs(mul_t(other.F.R, x - other.F.p).z) <= other.s.half * (1.0 + on_boundary))
-        add_either(swapped, point(rim), edge(0), std::atan2(local.y, local.x));
+      if (std::fabs(mul_t(other.F.R, x - other.F.p).z) <= other.s.half * (1.0 + ContactCandidates::on_boundary))
+        add_either(swapped, point_number(rim), edge_number(0), std::atan2(local.y, local.x));
     }
   }
 
@@ -319,7 +254,8 @@ private:
                  root = q * q - p * (a.x * a.x + a.y * a.y - standing.s.across * standing.s.across);
     for (const double sense : {-1.0, 1.0})
       if (const double t = root > 0.0 ? (-q + sense * std::sqrt(root)) / p : 1e300; std::fabs(t) <= lying.s.half)
-        add_either(swapped, edge(0), point(standing.flat), 0.0, std::atan2(a.y + t * line.y, a.x + t * line.x));
+        add_either(swapped, edge_number(0), point_number(standing.flat), 0.0,
+                   std::atan2(a.y + t * line.y, a.x + t * line.x));
   }
 
   void add_rim_crossings(const Patch &first, const Patch &second) {
@@ -333,41 +269,54 @@ private:
       const double s = angle + sense * std::atan2(up, along);
       const Point x = mul(first.F.R, Point{r * std::cos(s), r * std::sin(s), c.z}) + first.F.p;
       const Point own = mul_t(second.F.R, x - second.F.p);
-      add(point(first.flat), point(second.flat), s, std::atan2(own.y, own.x));
+      add(point_number(first.flat), point_number(second.flat), s, std::atan2(own.y, own.x));
     }
-  }
-
-  // ---- at most eight points
-
-  void keep(Manifold &out) {
-    std::sort(found, found + count, [](const ContactPoint &a, const ContactPoint &b) { return a.gap < b.gap; });
-    bool taken[max_candidates] = {};
-    for (; out.count < std::min(count, max_contact_points); ++out.count) {
-      int chosen = -1;
-      double farthest = -1.0;
-      for (int k = 0; k < count; ++k) {
-        if (taken[k])
-          continue;
-        double nearest = 1e300;
-        for (int j = 0; j < out.count; ++j) {
-          const Point d = out.points[j].on_second - found[k].on_second;
-          nearest = std::min(nearest, dot(d, d));
-        }
-        if (nearest > farthest)
-          farthest = nearest, chosen = k;
-      }
-      taken[chosen] = true;
-      out.points[out.count] = found[chosen];
-    }
-    std::sort(out.points, out.points + out.count,
-              [](const ContactPoint &a, const ContactPoint &b) { return a.gap < b.gap; });
   }
 };
 
+// contacts of solids in the order of their kinds; false: there is no closed form
+bool find_in_closed_form(ContactCandidates &found, std::int32_t reference, Manifold &out) {
+  const SolidKind first = found.A.shape, second = found.B.shape;
+  if (second == SolidKind::half_space) {
+    out.gap = add_plane_contacts(found);
+  } else if (second <= SolidKind::capsule) {
+    out.gap = add_segment_contacts(found);
+  } else if (second == SolidKind::box && first == SolidKind::sphere) {
+    out.gap = add_sphere_box_contact(found);
+  } else if (second == SolidKind::box && first == SolidKind::capsule) {
+    out.gap = add_capsule_box_contacts(found);
+  } else if (second == SolidKind::box) {
+    const BoxContacts boxes = add_box_contacts(found, reference);
+    out.gap = boxes.gap, out.reference = boxes.reference;
+    return boxes.exact;
+  } else if (second == SolidKind::cylinder && first == SolidKind::sphere) {
+    out.gap = add_sphere_cylinder_contact(found);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 } // namespace
 
-Manifold find_contacts(const ConvexSolid &A, const Frame &X, const ConvexSolid &B, const Frame &Y, double margin) {
-  return ManifoldSearch(A, X, B, Y, margin).run();
+ContactPoint exchanged(const ContactPoint &c) {
+  return {c.second, c.first, -c.normal, c.on_second, c.on_first, c.gap, {c.start[1], c.start[0]}};
+}
+
+Manifold find_contacts(const ConvexSolid &A, const Frame &X, const ConvexSolid &B, const Frame &Y, double margin,
+                       std::int32_t reference, int most) {
+  Manifold out;
+  if (A.shape > B.shape) {
+    out = find_contacts(B, Y, A, X, margin, reference, most);
+    for (int k = 0; k < out.count; ++k)
+      out.points[k] = exchanged(out.points[k]);
+    return out;
+  }
+  ContactCandidates found(A, X, B, Y, margin);
+  if (!find_in_closed_form(found, reference, out))
+    out.gap = ManifoldSearch(found).run();
+  found.keep(most, out);
+  return out;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

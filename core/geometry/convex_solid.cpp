@@ -28,8 +28,10 @@ void add_edges(ConvexSolid &s) {
       const auto twin = known.find({to, from});
       if (twin != known.end()) {
         s.edges[at(twin->second)].right = f;
+        s.loop_edges.push_back(twin->second);
         continue;
       }
+      s.loop_edges.push_back(int(s.edges.size()));
       const Point along = s.points[at(to)] - s.points[at(from)];
       known[{from, to}] = int(s.edges.size());
       s.edges.push_back({from, to, f, -1, scale(1.0 / length(along), along)});
@@ -65,6 +67,43 @@ ConvexSolid make_hull(const std::vector<Point> &points, const std::vector<int> &
     s.center += scale(1.0 / double(points.size()), p);
   for (const Point &p : points)
     s.reach = std::max(s.reach, length(p - s.center) + radius);
+  s.inner = s.reach;
+  for (const ConvexSolid::Face &f : s.faces)
+    s.inner = std::min(s.inner, dot(f.normal, points[at(loops[at(f.begin)])] - s.center));
+  s.shape = points.size() == 1 ? SolidKind::sphere : points.size() == 2 ? SolidKind::capsule : SolidKind::hull;
+  if (s.faces.empty())
+    s.inner = 0.0;
+  return s;
+}
+
+ConvexSolid make_box(const Point &extent, double radius) {
+  const double half[3] = {extent.x, extent.y, extent.z};
+  std::vector<Point> points;
+  for (int k = 0; k < 8; ++k)
+    points.push_back({k & 1 ? half[0] : -half[0], k & 2 ? half[1] : -half[1], k & 4 ? half[2] : -half[2]});
+  std::vector<int> loops;
+  for (int i = 0; i < 3; ++i)
+    for (const int side : {0, 1}) {
+      const int u = 1 << (i + 1) % 3, v = 1 << (i + 2) % 3, base = side << i;
+      const int around[4] = {base, base + u, base + u + v, base + v}; // counterclockwise about +e_i
+      for (int k = 0; k < 4; ++k)
+        loops.push_back(around[side ? k : 3 - k]);
+    }
+  ConvexSolid s = make_hull(points, loops, std::vector<int>(6, 4), radius);
+  std::vector<ConvexSolid::Edge> edges(12);
+  std::vector<int> number(12);
+  for (int k = 0; k < 12; ++k) {
+    const ConvexSolid::Edge &e = s.edges[at(k)];
+    const int i = (e.from ^ e.to) >> 1, from = e.from & e.to; // bits 1, 2, 4: axes 0, 1, 2
+    number[at(k)] = 4 * i + (from >> (i + 1) % 3 & 1) + 2 * (from >> (i + 2) % 3 & 1);
+    edges[at(number[at(k)])] = e;
+  }
+  s.edges = edges;
+  for (std::vector<int> *list : {&s.edges_at, &s.loop_edges})
+    for (int &k : *list)
+      k = number[at(k)];
+  s.extent = extent;
+  s.shape = SolidKind::box;
   return s;
 }
 
@@ -72,13 +111,16 @@ ConvexSolid make_cylinder(double half, double across, double radius) {
   ConvexSolid s;
   s.kind = CoreKind::cylinder;
   s.half = half, s.across = across, s.radius = radius;
+  s.shape = SolidKind::cylinder;
   s.reach = std::hypot(half, across) + radius;
+  s.inner = std::min(half, across);
   return s;
 }
 
 ConvexSolid make_half_space() {
   ConvexSolid s;
   s.kind = CoreKind::half_space;
+  s.shape = SolidKind::half_space;
   s.reach = std::numeric_limits<double>::infinity();
   return s;
 }

@@ -14,6 +14,8 @@ using Point = Vec3<double>;
 using Frame = Pose<double>;
 
 enum class CoreKind : std::int32_t { hull, cylinder, half_space };
+// for which kernel; capsules include segments, boxes are hulls too
+enum class SolidKind : std::int32_t { sphere, capsule, box, cylinder, hull, half_space };
 
 struct ConvexSolid {
   struct Face {
@@ -27,24 +29,29 @@ struct ConvexSolid {
   };
 
   CoreKind kind = CoreKind::hull;
+  SolidKind shape = SolidKind::hull;
   std::vector<Point> points;
   std::vector<Face> faces;
-  std::vector<int> loops;
+  std::vector<int> loops, loop_edges; // points around the faces, and the edges from each to the next
   std::vector<Edge> edges;
   std::vector<int> edges_at_begin, edges_at; // edges of each point
   double half = 0.0, across = 0.0;           // half length and radius of a cylinder
+  Point extent{};                            // half lengths of the core of a box
   double radius = 0.0;                       // by which the core is grown
   Point center{};                            // within the core
   double reach = 0.0;                        // radius of a ball about `center` that contains the solid
+  double inner = 0.0;                        // least distance of `center` from a face, a cap or a side of the core
 
   bool is_polytope() const { return !faces.empty(); }
-  bool is_round() const { return kind == CoreKind::hull && points.size() <= 2; } // a sphere or a capsule
 };
 
 // Hull of points with given faces (loops of points one after the other, with their sizes; none for points, segments and
 // flat hulls).
 ConvexSolid make_hull(const std::vector<Point> &points, const std::vector<int> &loops, const std::vector<int> &sizes,
                       double radius);
+// Box about its frame. Point k has the signs of the bits of k (x first). Face 2 i + (0 or 1) has the normal -+e_i. Edge
+// 4 i + s + 2 t lies along e_i, with the signs s and t of the next two coordinates.
+ConvexSolid make_box(const Point &extent, double radius);
 ConvexSolid make_cylinder(double half, double across, double radius);
 ConvexSolid make_half_space();
 

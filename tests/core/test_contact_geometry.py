@@ -36,13 +36,14 @@ def cylinder(half, across):
 
 
 SOLIDS = {
-    "box": (solid_of_points(corners(0.5, 0.4, 0.3)), extent_of_points(corners(0.5, 0.4, 0.3))),
-    "rounded box": (solid_of_points(corners(0.5, 0.4, 0.3), 0.05), extent_of_points(corners(0.5, 0.4, 0.3), 0.05)),
+    "box": (_core.Solid.box(0.5, 0.4, 0.3), extent_of_points(corners(0.5, 0.4, 0.3))),
+    "rounded box": (_core.Solid.box(0.5, 0.4, 0.3, 0.05), extent_of_points(corners(0.5, 0.4, 0.3), 0.05)),
     "sphere": (solid_of_points(np.zeros((1, 3)), 0.4), extent_of_points(np.zeros((1, 3)), 0.4)),
     "capsule": (solid_of_points(SEGMENT, 0.2), extent_of_points(SEGMENT, 0.2)),
     "cylinder": (cylinder(0.5, 0.3), extent_of_cylinder(0.5, 0.3)),
     "disc": (cylinder(0.05, 0.5), extent_of_cylinder(0.05, 0.5)),
     "hull": (solid_of_points(ball_points(30)), extent_of_points(ball_points(30))),
+    "brick": (solid_of_points(corners(0.3, 0.2, 0.4)), extent_of_points(corners(0.3, 0.2, 0.4))),
 }
 PAIRS = list(itertools.combinations_with_replacement(SOLIDS, 2))
 
@@ -179,7 +180,7 @@ def test_overlaps_of_boxes_are_those_of_coal():
     assert overlaps > 50
 
 
-BOX, SLIM, CAPSULE = (solid_of_points(corners(0.5, 0.5, 0.5)), cylinder(0.5, 0.3), solid_of_points(SEGMENT, 0.2))
+BOX, SLIM, CAPSULE = (_core.Solid.box(0.5, 0.5, 0.5), cylinder(0.5, 0.3), solid_of_points(SEGMENT, 0.2))
 FLOOR = _core.Solid.half_space()
 QUARTER = np.pi / 2
 CUT = 0.5**0.5 - 0.5  # where the edges of a square and of the same square turned by 45 degrees cross

@@ -1,0 +1,63 @@
+// Candidates of contact points of a pair of solids, and the choice of those that are kept.
+#pragma once
+
+#include "geometry/contact_manifold.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+constexpr std::int32_t point_number(int k) { return feature_number(FeatureClass::point, k); }
+constexpr std::int32_t edge_number(int k) { return feature_number(FeatureClass::edge, k); }
+constexpr std::int32_t face_number(int k) { return feature_number(FeatureClass::face, k); }
+
+class ContactCandidates {
+public:
+  static constexpr int capacity = 64;
+  static constexpr double same_point = 1e-9;  // of the size: closer points are one
+  static constexpr double on_boundary = 1e-9; // of the size: points this far outside of a face count as inside
+  static constexpr double same_normal = 0.9;  // cosine: pairs with normals farther away belong to other places
+
+  const ConvexSolid &A, &B;
+  const Frame &X, &Y;
+  const double margin, size; // m; the smaller reach
+
+  ContactCandidates(const ConvexSolid &A, const Frame &X, const ConvexSolid &B, const Frame &Y, double margin)
+      : A(A), B(B), X(X), Y(Y), margin(margin), size(A.reach < B.reach ? A.reach : B.reach) {}
+
+  int count() const { return used; }
+  const ContactPoint &operator[](int k) const { return list[k]; }
+  double slack() const { return on_boundary * size; }
+
+  // a point closer than the margin, unless it is there already; of too many the deepest are kept
+  void put(const ContactPoint &c) {
+    if (!(c.gap < margin))
+      return;
+    const double least = same_point * same_point * size * size;
+    for (int k = 0; k < used; ++k) {
+      const Point d = list[k].on_second - c.on_second;
+      if (dot(d, d) < least)
+        return;
+    }
+    if (used < capacity)
+      list[used++] = c;
+    else
+      replace_highest(c);
+  }
+  // the contact of two features
+  void add(std::int32_t first, std::int32_t second, double start_first = 0.0, double start_second = 0.0);
+  // the same, if it lies on both features and its normal is close to n
+  void add_along(const Point &n, std::int32_t first, std::int32_t second, double start_first = 0.0,
+                 double start_second = 0.0);
+  // writes at most `most` points
+  void keep(int most, Manifold &out) const;
+
+private:
+  int used = 0;
+  ContactPoint list[capacity];
+
+  ContactPoint evaluate(std::int32_t first, std::int32_t second, double start_first, double start_second) const;
+  bool is_on(const ConvexSolid &S, const Frame &F, std::int32_t number, const Point &x) const;
+  void replace_highest(const ContactPoint &c);
+  double worth(const int *taken, int number, int k) const;
+};
+
+} // namespace dalembert::DALEMBERT_ISA
