@@ -1,0 +1,94 @@
+// LU factorisation with row exchanges of a square matrix whose rows are zero outside a range of columns.
+//
+// Rows are stored densely; only the ranges of columns that elimination can reach are read and written, so that the cost
+// of a banded matrix is that of its band. G. H. Golub and C. F. Van Loan, Matrix Computations, 4.3.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace dalembert::dense {
+
+class EnvelopeLu {
+public:
+  // space for n unknowns
+  void reserve(int n) {
+    const std::size_t size = std::size_t(n);
+    if (rows.size() >= size)
+      return;
+    values.resize(size * size), rows.resize(size);
+    for (std::vector<int> *each : {&first, &last, &exchange})
+      each->resize(size);
+  }
+  void begin(int n_unknowns) {
+    n = n_unknowns;
+    for (int i = 0; i < n; ++i)
+      rows[at(i)] = values.data() + std::ptrdiff_t(i) * n;
+  }
+  // row i, set to zero, with entries in columns [from, to)
+  double *row(int i, int from, int to) {
+    first[at(i)] = from, last[at(i)] = to;
+    std::fill_n(rows[at(i)], n, 0.0);
+    return rows[at(i)];
+  }
+
+  // false if the matrix is singular
+  bool factor() {
+    for (int k = 0; k < n; ++k) {
+      int pivot = -1;
+      for (int i = k; i < n; ++i)
+        if (first[at(i)] <= k && (pivot < 0 || std::fabs(rows[at(i)][k]) > std::fabs(rows[at(pivot)][k])))
+          pivot = i;
+      if (pivot < 0 || !(std::fabs(rows[at(pivot)][k]) > 0.0))
+        return false;
+      exchange[at(k)] = pivot;
+      std::swap(rows[at(k)], rows[at(pivot)]);
+      std::swap(first[at(k)], first[at(pivot)]);
+      std::swap(last[at(k)], last[at(pivot)]);
+      for (int i = k + 1; i < n; ++i)
+        if (first[at(i)] <= k)
+          eliminate(k, i);
+    }
+    return true;
+  }
+
+  // b becomes the solution
+  void solve(double *b) const {
+    for (int k = 0; k < n; ++k)
+      std::swap(b[k], b[exchange[at(k)]]);
+    for (int i = 1; i < n; ++i)
+      b[i] -= product(rows[at(i)], b, first[at(i)], i);
+    for (int i = n - 1; i >= 0; --i)
+      b[i] = (b[i] - product(rows[at(i)], b, i + 1, last[at(i)])) / rows[at(i)][i];
+  }
+
+private:
+  static std::size_t at(int k) { return std::size_t(k); }
+  static double product(const double *x, const double *y, int from, int to) {
+    double sum = 0.0;
+    for (int j = from; j < to; ++j)
+      sum += x[j] * y[j];
+    return sum;
+  }
+  void eliminate(int k, int i) {
+    const double *pivot = rows[at(k)];
+    double *other = rows[at(i)];
+    const double factor = other[k] /= pivot[k];
+    if (factor == 0.0)
+      return;
+    const int end = last[at(k)];
+    last[at(i)] = std::max(last[at(i)], end);
+    for (int j = k + 1; j < end; ++j)
+      other[j] -= factor * pivot[j];
+  }
+
+  int n = 0;
+  std::vector<double> values; // n x n
+  std::vector<double *> rows;
+  std::vector<int> first, last, exchange; // ranges of columns; row k was exchanged with row exchange[k]
+};
+
+} // namespace dalembert::dense

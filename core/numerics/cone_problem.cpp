@@ -1,0 +1,111 @@
+#include "numerics/cone_problem.hpp"
+#include <algorithm>
+
+namespace dalembert {
+
+namespace {
+
+constexpr double dependent = 1e-12; // of the largest eigenvalue: a smaller one is zero
+constexpr int max_expansions = 200; // of the bracket, by factors of four
+constexpr int max_root_steps = 100;
+
+// A sliding contact has u_t = -k lam_t, k > 0, and u_n = 0. With the normal row eliminated and tangential axes in which
+// S is diagonal,
+//
+//     S = D_tt - D_tn D_nt / D_nn,   c = b_t - D_tn b_n / D_nn,   lam_t = -c / (S + k),
+//     lam_n = -(b_n + D_nt lam_t) / D_nn,     |lam_t| = mu lam_n                                                   (4)
+struct SlidingContact {
+  double mu, normal, b;     // D_nn, b_n
+  double S[2], c[2], tn[2]; // eigenvalues; c and D_tn in eigenvectors
+  double axis[2];           // the first eigenvector
+  double force[2], push;    // lam_t, lam_n at the last k
+
+  void eliminate_normal(const double D[9], const double given[3], double friction) {
+    mu = friction, normal = D[8], b = given[2];
+    const double w[2] = {D[2], D[5]};
+    const double a = D[0] - w[0] * w[0] / normal, e = D[4] - w[1] * w[1] / normal, f = D[1] - w[0] * w[1] / normal;
+    const double g[2] = {given[0] - w[0] * b / normal, given[1] - w[1] * b / normal};
+    const double angle = 0.5 * std::atan2(2.0 * f, a - e), half = std::hypot(0.5 * (a - e), f);
+    axis[0] = std::cos(angle), axis[1] = std::sin(angle);
+    S[0] = 0.5 * (a + e) + half, S[1] = 0.5 * (a + e) - half;
+    c[0] = axis[0] * g[0] + axis[1] * g[1], c[1] = axis[0] * g[1] - axis[1] * g[0];
+    tn[0] = axis[0] * w[0] + axis[1] * w[1], tn[1] = axis[0] * w[1] - axis[1] * w[0];
+  }
+  // (4) at k; returns |lam_t| - mu lam_n
+  double at(double k) {
+    force[0] = -c[0] / (S[0] + k), force[1] = -c[1] / (S[1] + k);
+    push = -(b + tn[0] * force[0] + tn[1] * force[1]) / normal;
+    return std::hypot(force[0], force[1]) - mu * push;
+  }
+  // nearly linear in k, with the root and the sign of `at`
+  double reciprocal() const { return 1.0 / (mu * push) - 1.0 / std::hypot(force[0], force[1]); }
+  bool sticks(double scale) {
+    for (int j = 0; j < 2; ++j)
+      if (S[j] > dependent * scale)
+        force[j] = -c[j] / S[j];
+      else if (std::fabs(c[j]) <= dependent * (std::hypot(c[0], c[1]) + std::fabs(b)))
+        force[j] = 0.0;
+      else
+        return false;
+    push = -(b + tn[0] * force[0] + tn[1] * force[1]) / normal;
+    return std::hypot(force[0], force[1]) <= mu * push;
+  }
+  void slide();
+};
+
+// Regula falsi (Illinois) on the reciprocals, bisection where lam_n <= 0.
+void SlidingContact::slide() {
+  double lo = 0.0, hi = std::hypot(c[0], c[1]) * normal / (mu * -b); // the root if D_tn = 0 and S = 0
+  double at_lo = 0.0, at_hi = 0.0;                                   // reciprocals; 0 at lo: lam_n <= 0
+  if (S[1] > 0.0) {
+    at(lo);
+    at_lo = push > 0.0 ? reciprocal() : 0.0;
+  }
+  for (int k = 0; k < max_expansions && at(hi) > 0.0; ++k) {
+    at_lo = push > 0.0 ? reciprocal() : 0.0;
+    lo = hi, hi *= 4.0;
+  }
+  at_hi = reciprocal();
+  int side = 0; // the end that the last step moved
+  for (int step = 0; step < max_root_steps && hi - lo > 4e-16 * hi; ++step) {
+    double k = at_lo > 0.0 ? hi - at_hi * (hi - lo) / (at_hi - at_lo) : 0.5 * (lo + hi);
+    if (!(k > lo && k < hi))
+      k = 0.5 * (lo + hi);
+    const double miss = at(k);
+    if (std::fabs(miss) <= 4e-16 * mu * push)
+      return;
+    if (miss > 0.0) {
+      at_lo = push > 0.0 ? reciprocal() : 0.0, lo = k;
+      at_hi *= side < 0 ? 0.5 : 1.0, side = -1;
+    } else {
+      at_hi = reciprocal(), hi = k;
+      at_lo *= side > 0 ? 0.5 : 1.0, side = 1;
+    }
+  }
+  at(hi);
+}
+
+} // namespace
+
+bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]) {
+  lam[0] = lam[1] = lam[2] = 0.0;
+  if (b[2] >= 0.0)
+    return true;
+  if (!(D[8] > 0.0))
+    return false;
+  lam[2] = -b[2] / D[8];
+  if (!(mu > 0.0))
+    return true;
+  SlidingContact contact;
+  contact.eliminate_normal(D, b, mu);
+  const double scale = std::max(D[0], D[4]);
+  contact.S[1] = std::max(contact.S[1], 0.0);
+  if (!contact.sticks(scale))
+    contact.slide();
+  lam[0] = contact.axis[0] * contact.force[0] - contact.axis[1] * contact.force[1];
+  lam[1] = contact.axis[1] * contact.force[0] + contact.axis[0] * contact.force[1];
+  lam[2] = contact.push;
+  return true;
+}
+
+} // namespace dalembert

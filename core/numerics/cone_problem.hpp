@@ -1,0 +1,58 @@
+// Coulomb friction at unilateral contacts: impulses within friction cones.
+//
+//     u = D lam + b,     K = {|lam_t| <= mu lam_n},     lam in K,  u + s(u) in its dual,  lam . (u + s(u)) = 0     (1)
+//     s(u) = (0, 0, mu |u_t|)                                       (de Saxce and Feng 1998)                      (2)
+//
+// Rows of a contact: two tangential, one normal. D (3 m x 3 m) is symmetric and positive semidefinite, of any rank. (1)
+// states u_n >= 0, lam_n >= 0, one of them zero, and friction opposite to the slip u_t. Without the shift s a sliding
+// contact would separate with mu |u_t|. u is unique for small mu; lam need not be.
+//
+// The residual of an answer, in the unit of u (Acary and Brogliato 2008, 12.4), with d_i the mean diagonal of a block
+// (of a contact without friction, D_nn):
+//
+//     missed = max_i |d_i lam_i - proj_K(d_i lam_i - u_i - s_i)|                                                   (3)
+#pragma once
+
+#include <cmath>
+
+namespace dalembert {
+
+struct ConeProblem {
+  int m;               // contacts
+  const double *D, *b; // 3 m x 3 m, 3 m
+  const double *mu;    // m
+};
+
+// Projection of x onto the cone K.
+inline void project_on_cone(double mu, const double x[3], double out[3]) {
+  const double size = std::hypot(x[0], x[1]);
+  out[0] = out[1] = out[2] = 0.0;
+  if (mu * size <= -x[2])
+    return;
+  if (size <= mu * x[2]) {
+    out[0] = x[0], out[1] = x[1], out[2] = x[2];
+    return;
+  }
+  out[2] = (x[2] + mu * size) / (1.0 + mu * mu);
+  const double part = size > 0.0 ? mu * out[2] / size : 0.0;
+  out[0] = part * x[0], out[1] = part * x[1];
+}
+
+// d of (3) from the diagonal of a block
+inline double cone_scale(double mu, double first, double second, double normal) {
+  return mu > 0.0 ? (first + second + normal) / 3.0 : normal;
+}
+
+// (3) of one contact; d: its scale
+inline double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
+  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2] - mu * std::hypot(u[0], u[1])};
+  double onto[3];
+  project_on_cone(mu, shifted, onto);
+  const double x = d * lam[0] - onto[0], y = d * lam[1] - onto[1], z = d * lam[2] - onto[2];
+  return std::sqrt(x * x + y * y + z * z);
+}
+
+// Solves (1) for one contact, D (3 x 3): open, sticking, or sliding. False if D_nn = 0 and b_n < 0: nothing stops it.
+bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]);
+
+} // namespace dalembert

@@ -1,0 +1,364 @@
+#include "numerics/cone_solver.hpp"
+#include <algorithm>
+#include <limits>
+
+namespace dalembert {
+
+namespace {
+
+constexpr double proximal_part = 1e-8; // of the mean diagonal of D
+constexpr int newton_first = 12;       // steps before ADMM takes over
+constexpr int max_newton_steps = 40;   // from an iterate of ADMM, while each step improves
+constexpr int max_admm_iterations = 1300;
+constexpr int newton_tries[] = {5, 15, 40, 80, 160, 320, 640, 1280}; // iterations of ADMM
+constexpr int penalty_interval = 10;                                 // iterations between changes of rho
+constexpr double penalty_factor = 3.0, imbalance = 10.0;
+constexpr double least_eigenvalue = 1e-9; // of the largest: smaller ones do not set rho
+constexpr int power_iterations = 8;
+constexpr double least_step = 1e-3, decrease = 1e-4; // of the line search
+constexpr double most_rounding = 1e-9; // of the largest |b|: impulses whose rounding is larger are no solution
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+std::size_t at(int k) { return std::size_t(k); }
+
+double largest(const std::vector<double> &x, int n) {
+  double found = 0.0;
+  for (int k = 0; k < n; ++k)
+    found = std::max(found, std::fabs(x[at(k)]));
+  return found;
+}
+
+bool is_zero(const double *block, int n) {
+  for (int i = 0; i < 3; ++i, block += n)
+    if (block[0] != 0.0 || block[1] != 0.0 || block[2] != 0.0)
+      return false;
+  return true;
+}
+
+} // namespace
+
+void ConeSolver::reserve(int m) {
+  const std::size_t n = at(3 * m);
+  if (lam.size() >= n)
+    return;
+  for (std::vector<double> *each : {&lam, &u, &x, &F, &step, &right, &start, &best, &z, &z_free, &y, &shift})
+    each->resize(n);
+  slope.resize(3 * n), d.resize(at(m)), extent.resize(at(m)), place.resize(n), unknown.reserve(n);
+  lu.reserve(3 * m);
+}
+
+void ConeSolver::prepare(const ConeProblem &p) {
+  const int n = 3 * p.m;
+  double trace = 0.0;
+  for (int i = 0; i < p.m; ++i) {
+    const double *rows = p.D + std::ptrdiff_t(3 * i) * n;
+    Extent e{0, p.m};
+    while (e.first < i && is_zero(rows + 3 * e.first, n))
+      ++e.first;
+    while (e.last > i + 1 && is_zero(rows + 3 * (e.last - 1), n))
+      --e.last;
+    extent[at(i)] = e;
+    const double diagonal[3] = {rows[3 * i], rows[n + 3 * i + 1], rows[2 * n + 3 * i + 2]};
+    d[at(i)] = cone_scale(p.mu[i], diagonal[0], diagonal[1], diagonal[2]);
+    trace += diagonal[0] + diagonal[1] + diagonal[2];
+  }
+  proximal = proximal_part * trace / std::max(n, 1);
+}
+
+void ConeSolver::multiply(const ConeProblem &p, const std::vector<double> &from, std::vector<double> &to) const {
+  const int n = 3 * p.m;
+  for (int i = 0; i < p.m; ++i) {
+    const Extent &e = extent[at(i)];
+    for (int r = 3 * i; r < 3 * i + 3; ++r) {
+      const double *row = p.D + std::ptrdiff_t(r) * n;
+      double sum = 0.0;
+      for (int j = 3 * e.first; j < 3 * e.last; ++j)
+        sum += row[j] * from[at(j)];
+      to[at(r)] = sum;
+    }
+  }
+}
+
+void ConeSolver::evaluate(const ConeProblem &p) {
+  multiply(p, lam, u);
+  missed = 0.0;
+  double terms = 0.0, given = 0.0; // largest of what cancels in u, and of b
+  for (int i = 0; i < p.m; ++i) {
+    for (int r = 3 * i; r < 3 * i + 3; ++r) {
+      terms = std::max(terms, std::fabs(u[at(r)])), given = std::max(given, std::fabs(p.b[r]));
+      u[at(r)] += p.b[r];
+    }
+    const double *mine = &lam[at(3 * i)];
+    terms = std::max(terms, d[at(i)] * std::max(std::fabs(mine[2]), std::max(std::fabs(mine[0]), std::fabs(mine[1]))));
+    missed = std::max(missed, cone_residual(p.mu[i], d[at(i)], mine, &u[at(3 * i)]));
+  }
+  const double rounding = 8.0 * epsilon * std::max(terms, given), most = std::max(tolerance_, most_rounding * given);
+  if (!(missed < infinity) || rounding > most)
+    missed = infinity;
+  limit = std::max(tolerance_, std::min(rounding, most));
+}
+
+// F of (1) and A of (2) at lam and u; returns |F|
+double ConeSolver::value(const ConeProblem &p) {
+  double square = 0.0;
+  for (int i = 0; i < p.m; ++i) {
+    const double scale = d[at(i)], mu = p.mu[i];
+    const double *l = &lam[at(3 * i)], *w = &u[at(3 * i)];
+    double *f = &F[at(3 * i)], *A = &slope[at(9 * i)];
+    std::fill_n(A, 9, 0.0);
+    const double xn = scale * l[2] - w[2], xt[2] = {scale * l[0] - w[0], scale * l[1] - w[1]};
+    f[0] = scale * l[0], f[1] = scale * l[1], f[2] = scale * l[2];
+    if (xn > 0.0 && scale > 0.0) {
+      const double size = std::hypot(xt[0], xt[1]), most = mu * xn;
+      f[2] -= xn, A[8] = 1.0;
+      if (size <= most) {
+        f[0] -= xt[0], f[1] -= xt[1];
+        A[0] = A[4] = 1.0;
+      } else if (most > 0.0) {
+        const double e[2] = {xt[0] / size, xt[1] / size}, part = most / size;
+        f[0] -= most * e[0], f[1] -= most * e[1];
+        A[0] = part * (1.0 - e[0] * e[0]), A[4] = part * (1.0 - e[1] * e[1]);
+        A[1] = A[3] = -part * e[0] * e[1];
+        A[2] = mu * e[0], A[5] = mu * e[1];
+      }
+    }
+    square += f[0] * f[0] + f[1] * f[1] + f[2] * f[2];
+  }
+  return std::sqrt(square);
+}
+
+// row k of contact i, of (2)
+void ConeSolver::fill_newton_row(const ConeProblem &p, int number, int i, int k) {
+  const int n = 3 * p.m;
+  const double *A = &slope[at(9 * i + 3 * k)];
+  const Extent &e = extent[at(i)];
+  int from = 3 * e.first, to = 3 * e.last;
+  while (from < 3 * i && place[at(from)] < 0)
+    ++from;
+  while (to > 3 * i + 3 && place[at(to - 1)] < 0)
+    --to;
+  const int first = place[at(from)] >= 0 ? place[at(from)] : number;
+  int end = number + 1;
+  for (int j = to - 1; j >= 3 * i; --j)
+    if (place[at(j)] >= 0) {
+      end = place[at(j)] + 1;
+      break;
+    }
+  double *row = lu.row(number, std::min(first, number), end);
+  for (int j = from; j < to; ++j)
+    if (place[at(j)] >= 0) {
+      double sum = 0.0;
+      for (int c = 0; c < 3; ++c)
+        sum += A[c] * p.D[std::ptrdiff_t(3 * i + c) * n + j];
+      row[place[at(j)]] = sum;
+    }
+  for (int c = 0; c < 3; ++c)
+    if (place[at(3 * i + c)] >= 0)
+      row[place[at(3 * i + c)]] += A[c] * proximal + d[at(i)] * ((c == k ? 1.0 : 0.0) - A[c]);
+}
+
+// step of (2); false if it has no solution
+bool ConeSolver::newton_direction(const ConeProblem &p) {
+  unknown.clear();
+  bool others = false; // impulses change that are no unknowns
+  for (int i = 0; i < p.m; ++i)
+    for (int k = 0; k < 3; ++k) {
+      const int r = 3 * i + k;
+      const double *A = &slope[at(9 * i + 3 * k)];
+      const bool open = A[0] == 0.0 && A[1] == 0.0 && A[2] == 0.0;
+      place[at(r)] = open ? -1 : int(unknown.size());
+      step[at(r)] = open ? -lam[at(r)] : 0.0;
+      others |= step[at(r)] != 0.0;
+      if (!open)
+        unknown.push_back(r);
+    }
+  if (others)
+    multiply(p, step, right);
+  lu.begin(int(unknown.size()));
+  for (int number = 0; number < int(unknown.size()); ++number) {
+    const int r = unknown[at(number)], i = r / 3;
+    const double *A = &slope[at(9 * i + 3 * (r % 3))];
+    double sum = -F[at(r)];
+    for (int c = 0; c < 3; ++c) {
+      if (others)
+        sum -= A[c] * right[at(3 * i + c)];
+      if (place[at(3 * i + c)] < 0)
+        sum -= (A[c] * proximal - d[at(i)] * A[c]) * step[at(3 * i + c)];
+    }
+    z_free[at(number)] = sum;
+    fill_newton_row(p, number, i, r % 3);
+  }
+  if (!lu.factor())
+    return false;
+  lu.solve(z_free.data());
+  for (int number = 0; number < int(unknown.size()); ++number)
+    step[at(unknown[at(number)])] = z_free[at(number)];
+  return true;
+}
+
+void ConeSolver::keep_best(int n) {
+  if (missed < best_missed) {
+    best_missed = missed;
+    std::copy_n(lam.begin(), n, best.begin());
+  }
+}
+
+// Newton's method from lam, damped.
+bool ConeSolver::newton(const ConeProblem &p, int most) {
+  const int n = 3 * p.m;
+  evaluate(p);
+  for (int k = 0; k < most; ++k) {
+    keep_best(n);
+    if (converged())
+      return true;
+    const double before = value(p);
+    if (!newton_direction(p))
+      return false;
+    ++newton_steps;
+    std::copy_n(lam.begin(), n, start.begin());
+    for (double part = 1.0; part > least_step; part *= 0.5) {
+      for (int r = 0; r < n; ++r)
+        lam[at(r)] = start[at(r)] + part * step[at(r)];
+      evaluate(p);
+      if (converged() || value(p) <= (1.0 - decrease * part) * before)
+        break;
+    }
+  }
+  keep_best(n);
+  return converged();
+}
+
+bool ConeSolver::factor_admm(const ConeProblem &p, double added) {
+  const int n = 3 * p.m;
+  lu.begin(n);
+  for (int r = 0; r < n; ++r) {
+    const Extent &e = extent[at(r / 3)];
+    double *row = lu.row(r, 3 * e.first, 3 * e.last);
+    std::copy(p.D + std::ptrdiff_t(r) * n + 3 * e.first, p.D + std::ptrdiff_t(r) * n + 3 * e.last, row + 3 * e.first);
+    row[r] += added;
+  }
+  ++admm_factorizations;
+  return lu.factor();
+}
+
+// rho between the largest and the least eigenvalue of D, both by power iterations
+double ConeSolver::admm_penalty(const ConeProblem &p) {
+  const int n = 3 * p.m;
+  double top = 0.0, least = 0.0;
+  for (int r = 0; r < n; ++r)
+    step[at(r)] = 1.0 + 0.1 * std::sin(double(r));
+  for (int k = 0; k < power_iterations; ++k) {
+    multiply(p, step, right);
+    top = largest(right, n);
+    if (!(top > 0.0))
+      return 1.0;
+    for (int r = 0; r < n; ++r)
+      step[at(r)] = right[at(r)] / top;
+  }
+  if (factor_admm(p, least_eigenvalue * top)) {
+    for (int r = 0; r < n; ++r)
+      step[at(r)] = 1.0 + 0.1 * std::sin(double(r));
+    for (int k = 0; k < power_iterations; ++k) {
+      lu.solve(step.data());
+      least = 1.0 / largest(step, n);
+      for (int r = 0; r < n; ++r)
+        step[at(r)] *= least;
+    }
+  }
+  least = std::max(least, least_eigenvalue * top);
+  return std::sqrt(top * least) * std::pow(top / least, 0.05);
+}
+
+// one iteration of (3)
+void ConeSolver::admm_step(const ConeProblem &p, double rho) {
+  const int n = 3 * p.m;
+  for (int r = 0; r < n; ++r)
+    z_free[at(r)] = rho * z[at(r)] - y[at(r)] - p.b[r] - shift[at(r)];
+  lu.solve(z_free.data());
+  primal = dual = 0.0;
+  for (int i = 0; i < p.m; ++i) {
+    double moved[3], onto[3];
+    for (int c = 0; c < 3; ++c)
+      moved[c] = z_free[at(3 * i + c)] + y[at(3 * i + c)] / rho;
+    project_on_cone(p.mu[i], moved, onto);
+    for (int c = 0; c < 3; ++c) {
+      const std::size_t r = at(3 * i + c);
+      primal = std::max(primal, std::fabs(z_free[r] - onto[c]));
+      dual = std::max(dual, rho * std::fabs(onto[c] - z[r]));
+      y[r] += rho * (z_free[r] - onto[c]), z[r] = onto[c];
+    }
+    shift[at(3 * i + 2)] = p.mu[i] * std::hypot(y[at(3 * i)], y[at(3 * i + 1)]);
+  }
+}
+
+bool ConeSolver::newton_from_admm(const ConeProblem &p) {
+  std::copy_n(z.begin(), 3 * p.m, lam.begin());
+  double before = infinity;
+  // further steps while they improve by a digit
+  for (int k = 0; k < max_newton_steps; k += newton_first) {
+    if (newton(p, newton_first))
+      return true;
+    if (!(missed < 0.1 * before))
+      return false;
+    before = missed;
+  }
+  return false;
+}
+
+bool ConeSolver::admm(const ConeProblem &p) {
+  const int n = 3 * p.m;
+  std::copy_n(lam.begin(), n, z.begin());
+  evaluate(p);
+  for (int i = 0; i < p.m; ++i) {
+    shift[at(3 * i)] = shift[at(3 * i + 1)] = 0.0;
+    shift[at(3 * i + 2)] = p.mu[i] * std::hypot(u[at(3 * i)], u[at(3 * i + 1)]);
+  }
+  for (int r = 0; r < n; ++r)
+    y[at(r)] = -(u[at(r)] + shift[at(r)]);
+  double rho = admm_penalty(p);
+  bool factored = false;
+  const int *next_try = newton_tries;
+  for (admm_iterations = 1; admm_iterations <= max_admm_iterations; ++admm_iterations) {
+    if (!factored && !factor_admm(p, rho))
+      return false;
+    factored = true;
+    admm_step(p, rho);
+    if (next_try != std::end(newton_tries) && admm_iterations == *next_try) {
+      ++next_try, factored = false;
+      if (newton_from_admm(p))
+        return true;
+    }
+    if (admm_iterations % penalty_interval)
+      continue;
+    if (primal * rho > imbalance * dual)
+      rho *= penalty_factor, factored = false;
+    else if (dual > imbalance * primal * rho)
+      rho /= penalty_factor, factored = false;
+  }
+  return false;
+}
+
+bool ConeSolver::solve(const ConeProblem &p, double tolerance, bool warm) {
+  const int n = 3 * p.m;
+  newton_steps = admm_iterations = admm_factorizations = 0;
+  tolerance_ = tolerance, missed = 0.0;
+  if (!p.m)
+    return true;
+  prepare(p);
+  if (!warm)
+    std::fill_n(lam.begin(), n, 0.0);
+  best_missed = infinity;
+  std::copy_n(lam.begin(), n, y.begin());
+  if (newton(p, newton_first))
+    return true;
+  std::copy_n(y.begin(), n, lam.begin());
+  if (admm(p))
+    return true;
+  if (best_missed < infinity)
+    std::copy_n(best.begin(), n, lam.begin());
+  evaluate(p);
+  return converged();
+}
+
+} // namespace dalembert
