@@ -7,6 +7,7 @@ Ctrl-C. An event may change the conditions: a new segment of the trajectory begi
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,15 +183,27 @@ class Run:
         """Begin a segment of the trajectory with the present conditions at a time, s."""
         self.segments.append(Segment(begin, self.current_options, self.conditions, self.discontinuity_times))
 
-    def begin_segment(self, state: State) -> None:
-        """Begin a segment of the trajectory, and start the integrator there."""
+    def begin_segment(self, state: State, *, passed: Sequence[int] | None = None) -> None:
+        """Begin a segment of the trajectory, and start the integrator there.
+
+        Parameters
+        ----------
+        state : State
+        passed : sequence of int or None
+            Functions of friction and stops that crossed zero there: modes are determined again. None: they stay.
+        """
         if self.friction_changes is not None:
-            self.friction_changes.set_core(self)
+            self.friction_changes.set_core(self, passed)
         self.event_handler.set_core(self)
         self.append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
         outcome = self.integrator.start(state.t, state.q, state.v, state.x)
+        if outcome == UNDECIDED and self.friction_changes is not None:
+            raise self.friction_changes.failure(self)
+        if passed is not None and self.friction_changes is not None and outcome == REACHED:
+            self.segments.pop()
+            self.friction_changes.take_core_changes(self)
         if self.model.switching_functions:
             self.take_branch_changes()
         if outcome != REACHED:
@@ -198,12 +211,12 @@ class Run:
         self.record_step(begins=True)
         self.event_handler.evaluate(self, self.state)
 
-    def restart(self, state: State, *, keep_step: bool = False) -> None:
-        """Begin a segment with a new integrator, for the present options and conditions."""
+    def restart(self, state: State, *, keep_step: bool = False, passed: Sequence[int] | None = None) -> None:
+        """Begin a segment with a new integrator, for the present options and conditions; see `begin_segment`."""
         self.collect_counts()
         step = self.integrator.step
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
-        self.begin_segment(state)
+        self.begin_segment(state, passed=passed)
         if keep_step:
             self.integrator.step = step
 
@@ -234,10 +247,12 @@ class Run:
         if other and self.model.nc:
             v = velocities_after_jump(conditions, q, v, t, None)
         state = State(q=q, v=v, t=t, x=x)
-        if self.friction_changes is not None:
-            state = self.friction_changes.change_conditions(self, conditions, state)
-        self.records.add(t, state.q, state.v, state.x)
-        self.restart(state, keep_step=True)
+        self.records.add(t, q, v, x)
+        if self.friction_changes is None:
+            self.restart(state, keep_step=True)
+            return
+        self.friction_changes.restart(self, state, ())
+        self.records.replace_last(*self.integrator.state()[:4])
 
     def set_conditions(self, conditions: Conditions) -> None:
         """Set other conditions, with their discontinuity times."""

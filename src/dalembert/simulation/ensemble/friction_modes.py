@@ -31,7 +31,7 @@ __all__ = ["FrictionModes", "check_friction_starts", "friction_rows_of_runs", "f
 def friction_table(friction: FrictionState, conditions: Conditions, options: Options) -> dict[str, Any]:
     """Return rows with undetermined modes for `Integrator.set_friction`."""
     stuck_step = MAX_STEP_WHILE_STUCK * friction.span
-    return CoreFriction(friction, conditions).table(options.max_step, stuck_step, undetermined=True, pauses=False)
+    return CoreFriction(friction, conditions).table(options.max_step, stuck_step, passed=(), pauses=False)
 
 
 def friction_rows_of_runs(

@@ -294,14 +294,15 @@ class EventHandler:
             if crossing.event < given:
                 before, ended = self._apply_action(run, crossing, before)
                 ends |= ended
-        if run.friction_changes is not None:
-            before = run.friction_changes.update(run, before, [c.event - given for c in crossings if c.event >= given])
         moved = any(
             not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
         )
-        if moved or run.conditions is not old or not fresh:
+        if moved or run.conditions is not old or not fresh or run.friction is not None:
             run.records.add(moment, before.q, before.v, before.x)
-        run.restart(before, keep_step=run.friction is not None)
+        if run.friction_changes is None:
+            run.restart(before)
+        else:
+            run.friction_changes.restart(run, before, [c.event - given for c in crossings if c.event >= given])
         run.records.replace_last(*run.integrator.state()[:4])
         self.mark_passed(run, [*(c.event for c in crossings), *also])
         self.restarted = True

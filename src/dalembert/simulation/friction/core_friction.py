@@ -48,9 +48,8 @@ class CoreFriction:
         max_step: float,
         stuck_step: float,
         *,
-        undetermined: bool,
+        passed: Sequence[int] | None,
         pauses: bool,
-        passed: Sequence[int] = (),
     ) -> dict[str, Any]:
         """Return rows and modes for `Integrator.set_friction`.
 
@@ -58,15 +57,14 @@ class CoreFriction:
         ----------
         max_step, stuck_step : float, s
             Longest step; longest step while a row sticks.
-        undetermined : bool
-            Modes are determined where the integrator starts.
+        passed : sequence of int or None
+            Modes are determined where the integrator starts, after these functions crossed zero there; None: the
+            present modes stay.
         pauses : bool
             The integrator pauses after each change.
-        passed : sequence of int
-            Internal events that occurred where the integrator starts with undetermined modes.
         """
         friction = self.friction
-        rows, modes, holding = friction.rows, friction.modes, friction.holding
+        rows, modes, holding = friction.rows, friction.modes, friction.holding if passed is None else None
         n, system = len(rows), friction.model.system
         mass = sum(body.mass for body in system.bodies.values())
         none = np.zeros(n, dtype=bool)
@@ -78,7 +76,7 @@ class CoreFriction:
                     _group_numbers(rows.vector_groups, n),
                 ]
             ),
-            "passed": passed,
+            "passed": () if passed is None else passed,
             "holding_group": _group_numbers([] if holding is None else holding.vector_groups, n),
             "changed": friction.changed_marks,
             "held": np.isin(np.arange(n), friction.held_rows),
@@ -109,7 +107,7 @@ class CoreFriction:
             "weight": float(np.linalg.norm(system.gravity) * np.sqrt(mass)),
             "max_step": max_step,
             "stuck_step": stuck_step,
-            "undetermined": undetermined,
+            "undetermined": passed is not None,
             "pauses": pauses,
         }
 

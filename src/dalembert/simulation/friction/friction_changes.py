@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ... import _core
 from ...errors import DalembertError
 from ...model import Conditions, State
 from ...result import EventRecord
 from ..events.events import EventContext
 from ..events.velocity_jumps import energy_gain, work_of_drives
-from ..failure import make_error
 from ..options import Options
 from ..trajectory import Segment
 from .core_changes import ChangedConditions
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FrictionChanges"]
 
-REACHED, UNDECIDED = (_core.outcomes[name] for name in ("reached", "undecided"))
 MAX_STEP_WHILE_STUCK = 0.005  # of the run: the effort that holds a stuck row is sampled at least so often
 
 
@@ -60,47 +58,51 @@ class FrictionChanges:
 
     # ---- changes by the core
 
-    def set_core(self, run: Run, *, undetermined: bool = False) -> None:
-        """Let the core determine changes if it can, from present or undetermined modes."""
-        friction, self.core = self.friction, None
+    def _is_in_core(self, run: Run) -> bool:
         needs_python = run.history is not None or run.compound_branches is not None
-        if needs_python or not is_decided_in_core(friction):
+        return not needs_python and is_decided_in_core(self.friction)
+
+    def set_core(self, run: Run, passed: Sequence[int] | None = None) -> None:
+        """Let the core determine changes if it can.
+
+        Parameters
+        ----------
+        run : Run
+        passed : sequence of int or None
+            Modes are determined again where the integrator starts, after these functions of friction crossed zero
+            there; None: present modes stay.
+        """
+        self.core = None
+        if not self._is_in_core(run):
             return
-        self.core = CoreFriction(friction, run.conditions)
+        self.core = CoreFriction(self.friction, run.conditions)
         run.integrator.set_friction(
             self.core.table(
                 run.options.max_step,
                 self.stuck_step,
-                undetermined=undetermined,
+                passed=passed,
                 pauses=run.event_handler.functions.given_count > 0,  # events before a change may change the run
             )
         )
 
     def start(self, run: Run, state: State) -> None:
         """Determine the modes at the start of a run, and start the integrator there."""
-        if not self._start_in_core(run, state):
-            state = self.update(run, state, [])
-            run.integrator = run.current_options.integrator(run.conditions, run.discontinuity_times)
-            run.begin_segment(state)
+        if self._is_in_core(run):
+            run.begin_segment(state, passed=())
+            return
+        state = self.update(run, state, [])
+        run.integrator = run.current_options.integrator(run.conditions, run.discontinuity_times)
+        run.begin_segment(state)
 
-    def _start_in_core(self, run: Run, state: State) -> bool:
-        """Start at a state with modes that the core determines; return whether it does."""
-        self.set_core(run, undetermined=True)
-        if self.core is None:
-            return False
-        run.event_handler.set_core(run)
-        outcome = run.integrator.start(state.t, state.q, state.v, state.x)
-        if outcome == UNDECIDED:
-            run.append_segment(state.t)
-            raise self.failure(run)
-        if outcome != REACHED:
-            run.append_segment(state.t)
-            raise make_error(run, outcome)
-        run.methods.append(run.options.method)
-        self.take_core_changes(run)
-        run.record_step(begins=True)
-        run.event_handler.evaluate(run, run.state)
-        return True
+    def restart(self, run: Run, state: State, passed: Sequence[int]) -> None:
+        """Determine the modes at a state, and start a new integrator there; see `set_core`."""
+        if self._is_in_core(run):
+            run.conditions = self.friction.release(run.conditions)
+            run.restart(state, keep_step=True, passed=passed)
+            return
+        state = self.update(run, state, list(passed))
+        run.records.replace_last(state.t, state.q, state.v, state.x)
+        run.restart(state, keep_step=True)
 
     def take_core_changes(self, run: Run) -> None:
         """Record the changes that the core has made."""
@@ -142,13 +144,6 @@ class FrictionChanges:
         self.record(run, change, now, *energy)
         run.conditions = now.conditions
         return after
-
-    def change_conditions(self, run: Run, conditions: Conditions, state: State) -> State:
-        """Determine the modes under other conditions; return the state after that."""
-        now = EventContext(conditions, state)
-        self.record(run, self.friction.settle(now, ()), now)
-        run.conditions = now.conditions
-        return State(q=now.q, v=now.v, t=state.t, x=state.x)
 
     def resolve_jam(self, run: Run) -> bool:
         """Stop rows that slide with no friction consistent with their load, and restart; return whether any did."""
