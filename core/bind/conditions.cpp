@@ -274,7 +274,7 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
           bool gives_forces, double damping, double stiffness, nb::object sampled_forces,
           const std::vector<std::int32_t> &sliding, const std::vector<std::int32_t> &fixed_functions,
           const std::vector<double> &fixed_branches, nb::object sequence, nb::object compiled_control,
-          std::int64_t number) {
+          std::int64_t number, nb::object sampled_loads) {
   if (!is_made(model.ptr(), model_type()))
     throw nb::type_error("give a model");
   const BoundModel &m = *bound(model.ptr());
@@ -329,6 +329,13 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
       throw nb::value_error("the sampled forces do not fit the model");
     self->sampled_forces = sampled_forces;
     self->plain.sampled_forces = &forces.plain;
+  }
+  if (!sampled_loads.is_none()) {
+    const BoundSampledLoads &loads = nb::cast<const BoundSampledLoads &>(sampled_loads);
+    if (loads.loads.size() != 6 * std::size_t(m.data.users) * loads.times.size())
+      throw nb::value_error("the sampled loads do not fit the model");
+    self->sampled_loads = sampled_loads;
+    self->plain.sampled_loads = &loads.plain;
   }
   if (!sequence.is_none()) {
     const BoundSequence &control = nb::cast<const BoundSequence &>(sequence);
@@ -389,6 +396,17 @@ void add_conditions(nb::module_ &module) {
         return nb::make_tuple(copy_of(self.times.data(), npy_intp(self.times.size())),
                               copy_of(self.tau.data(), npy_intp(self.tau.size())));
       });
+  nb::class_<BoundSampledLoads>(module, "SampledLoads")
+      .def(
+          "__init__",
+          [](BoundSampledLoads *self, const Doubles &times, const Doubles &loads) {
+            if (!std::is_sorted(times.data(), times.data() + times.size()))
+              throw nb::value_error("the times of loads come in order");
+            new (self) BoundSampledLoads{
+                {times.data(), times.data() + times.size()}, {loads.data(), loads.data() + loads.size()}, {}};
+            self->plain = {self->times.data(), self->loads.data(), std::ptrdiff_t(self->times.size())};
+          },
+          nb::arg("times"), nb::arg("loads"));
   nb::class_<DelayedInputs>(module, "DelayedInputs")
       .def(
           "__init__",
@@ -436,7 +454,8 @@ void add_conditions(nb::module_ &module) {
            nb::arg("callback").none(), nb::arg("gives_forces"), nb::arg("damping"), nb::arg("stiffness"),
            nb::arg("sampled_forces").none(), nb::arg("sliding") = std::vector<std::int32_t>{},
            nb::arg("fixed_functions") = std::vector<std::int32_t>{}, nb::arg("fixed_branches") = std::vector<double>{},
-           nb::arg("sequence") = nb::none(), nb::arg("compiled_control") = nb::none(), nb::arg("run") = 0)
+           nb::arg("sequence") = nb::none(), nb::arg("compiled_control") = nb::none(), nb::arg("run") = 0,
+           nb::arg("sampled_loads") = nb::none())
       .def_prop_ro("acceleration_prescribed",
                    [](const BoundConditions &c) { return mask(c, c.prescribed.acceleration); })
       .def_prop_ro("velocity_prescribed", [](const BoundConditions &c) { return mask(c, c.prescribed.velocity); })

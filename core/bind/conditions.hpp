@@ -60,6 +60,12 @@ struct BoundSampledForces {
   }
 };
 
+// loads on bodies that are held
+struct BoundSampledLoads {
+  std::vector<double> times, loads;
+  SampledLoads plain{};
+};
+
 // a control sequence that owns its numbers
 struct BoundSequence {
   std::vector<double> times, values;
@@ -73,6 +79,7 @@ struct BoundConditions {
   std::vector<unsigned char> active; // empty: all
   PythonCallbacks code;
   nb::object sampled_forces; // a BoundSampledForces, or none
+  nb::object sampled_loads;  // a BoundSampledLoads, or none
   nb::object sequence;       // a BoundSequence, or none
   // of switching functions: 0 where the motion slides, a branch or mixture that is held, or not a number; empty: none
   std::vector<double> sides;

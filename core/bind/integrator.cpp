@@ -1,5 +1,6 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
+#include "bind/contact.hpp"
 #include "bind/events.hpp"
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
@@ -414,6 +415,24 @@ public:
     run.friction = friction.get();
     model->integrators->prepare_friction(model->data, run, memory.data);
   }
+  // Rigid contact by steps; before `start`, or after `restore`.
+  void set_contacts(const nb::dict &given) {
+    contacts = std::make_unique<ContactSteps>();
+    fill_contacts(model->data, given, *contacts);
+    contact_scene = given["scene"];
+    run.contacts = contacts.get();
+  }
+  nb::object take_contact_log() {
+    return contacts ? nb::object(bind::take_contact_log(model->data, *contacts)) : nb::none();
+  }
+  nb::object contact_statistics() { return contacts ? nb::object(bind::contact_statistics(*contacts)) : nb::none(); }
+  nb::object contact_memory() { return contacts ? nb::object(bind::contact_memory(*contacts)) : nb::none(); }
+  void set_contact_memory(const nb::bytes &blob) {
+    if (!contacts)
+      throw nb::value_error("the run has no contacts");
+    bind::set_contact_memory(*contacts, blob);
+  }
+
   nb::object take_changes() { return friction ? bind::take_changes(*friction) : nb::none(); }
   nb::object friction_progress() { return friction ? nb::object(bind::friction_progress(*friction)) : nb::none(); }
   // why modes could not be determined at the last change
@@ -457,6 +476,8 @@ public:
     run.fixed_branches = scope.conditions.law_branches;
     friction.reset();
     run.friction = nullptr;
+    contacts.reset();
+    run.contacts = nullptr;
     events.reset();
     run.events = nullptr;
   }
@@ -489,6 +510,8 @@ private:
   Block memory;
   Records records;
   std::unique_ptr<FrictionRun> friction;
+  std::unique_ptr<ContactSteps> contacts;
+  nb::object contact_scene;
   std::unique_ptr<EventRun> events;
   std::vector<ModeLog> modes;                  // of the runs of a batch
   std::vector<double> tolerances;              // absolute ones
@@ -682,6 +705,11 @@ void add_integrator(nb::module_ &module) {
           "event_values", [](Integrator &i) { return i.event_values(); },
           [](Integrator &i, const Doubles &values) { i.set_event_values(values); })
       .def("set_friction", Exclusive<&Integrator::set_friction>::call, nb::arg("given"))
+      .def("set_contacts", Exclusive<&Integrator::set_contacts>::call, nb::arg("given"))
+      .def("take_contact_log", Exclusive<&Integrator::take_contact_log, true>::call)
+      .def("contact_statistics", Exclusive<&Integrator::contact_statistics, true>::call)
+      .def("contact_memory", Exclusive<&Integrator::contact_memory, true>::call)
+      .def("set_contact_memory", Exclusive<&Integrator::set_contact_memory>::call, nb::arg("memory"))
       .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
       .def("passed", Exclusive<&Integrator::passed, true>::call)
       .def("friction_progress", Exclusive<&Integrator::friction_progress, true>::call)

@@ -1,6 +1,8 @@
 // The extension module.
 #define DALEMBERT_IMPORTS_NUMPY
 #include "bind/conditions.hpp"
+#include "bind/cones.hpp"
+#include "bind/contact.hpp"
 #include "bind/dense.hpp"
 #include "bind/friction.hpp"
 #include "bind/geometry.hpp"
@@ -40,9 +42,11 @@ NB_MODULE(_core, module) {
   add_integrator(module);
   add_state_reader(module);
   add_friction(module);
+  add_cones(module);
   add_natural(module);
   add_dense(module);
   add_geometry(module);
+  add_contact(module);
   add_variations(module);
   add_inverse_kinematics(module);
   add_schema(module);

@@ -13,6 +13,7 @@
 
 namespace dalembert {
 
+struct ContactSteps;
 struct EventRun;
 struct FrictionRun;
 
@@ -110,6 +111,7 @@ struct Run {
   DiscontinuityTimes discontinuities; // steps end there, and the method begins afresh
   FrictionRun *friction = nullptr;    // modes of dry friction and stops; null: none, or determined by the caller
   EventRun *events = nullptr;         // null: none, or located by the caller
+  ContactSteps *contacts = nullptr;   // rigid contact by steps; null: none
   // state of the run
   SmoothInterval interval; // between two discontinuities
   std::int32_t arrived;    // at a discontinuity, after which nothing has been evaluated yet

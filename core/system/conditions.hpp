@@ -3,6 +3,7 @@
 
 #include "model/model_data.hpp"
 #include "system/control_sequence.hpp"
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +36,18 @@ struct SampledForces {
   std::ptrdiff_t count;
 };
 
+// Loads on bodies that hold from one time to the next, as those of contacts by steps; none before the first.
+struct SampledLoads {
+  const double *times, *loads; // increasing; users x 6 each: [moment; force] at the origins of the bodies, world axes
+  std::ptrdiff_t count;
+
+  // those at a time; null: none
+  const double *at(double t, std::int32_t users) const {
+    const std::ptrdiff_t row = std::upper_bound(times, times + count, t) - times - 1;
+    return row < 0 ? nullptr : loads + row * 6 * users;
+  }
+};
+
 struct Conditions {
   const double *parameters = nullptr; // numbers of the elements
   // numbers between the parameters of one state and the next; 0: all have the same
@@ -48,6 +61,7 @@ struct Conditions {
   const unsigned char *cut_velocity_locked = nullptr; // velocities of cut joints that are held; null: none
   const Callbacks *callbacks = nullptr;
   const SampledForces *sampled_forces = nullptr;
+  const SampledLoads *sampled_loads = nullptr;
   // of single states and runs; SIMD batches of runs set control and inputs of their states from it
   const ControlSequence *sequence = nullptr;
   // of switching functions: the branches that are held (elements/law_branches.hpp); 0: the motion slides there; null:

@@ -64,6 +64,8 @@ template <class T> static void apply_loads(const ModelData &m, const Conditions 
   if constexpr (std::is_same_v<T, double>) {
     if (c.callbacks && c.callbacks->gives_forces)
       subtract_loads(m, ws, work.loads);
+    if (const double *held = c.sampled_loads ? c.sampled_loads->at(s.t, m.users) : nullptr)
+      subtract_loads(m, ws, held);
     for (int f = 0; f < m.nv; ++f)
       work.tau[f] = work.efforts[f];
   } else {

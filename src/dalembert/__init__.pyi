@@ -18,9 +18,11 @@ from .bodies import (
     Rayleigh as Rayleigh,
     Shape as Shape,
     Stiffening as Stiffening,
+    Surface as Surface,
     box as box,
     cylinder as cylinder,
     mesh as mesh,
+    plane as plane,
     plate as plate,
     prism as prism,
     rod as rod,
@@ -93,6 +95,12 @@ from .connections.constraints import (
     gear as gear,
     rack_and_pinion as rack_and_pinion,
     screw_coupling as screw_coupling,
+)
+from .connections.contacts import (
+    ContactGroup as ContactGroup,
+    ContactMaterial as ContactMaterial,
+    PlacedShape as PlacedShape,
+    SurfacePair as SurfacePair,
 )
 from .connections.elements import (
     BeamElement as BeamElement,

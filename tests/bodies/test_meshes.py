@@ -12,7 +12,7 @@ import pytest
 
 import dalembert as da
 from dalembert.bodies.mesh_files import find_surface, read_surface
-from dalembert.bodies.triangle_mesh import Surface
+from dalembert.bodies.triangle_mesh import TriangleMesh
 from dalembert.errors import OmissionWarning
 from dalembert.io import load_mjcf, load_sdf
 from dalembert.io.model_files import load_model_file
@@ -145,7 +145,7 @@ def test_a_density_may_be_a_parameter_and_products_of_inertia_follow_it() -> Non
 
 def test_a_surface_with_fewer_triangles_keeps_its_form() -> None:
     corners, triangles = ball(1.0, 200)
-    fine = Surface.of(corners, triangles, item="ball")
+    fine = TriangleMesh.of(corners, triangles, item="ball")
     coarse = fine.simplified(1500)
     assert 500 < len(coarse.triangles) <= 1500
     radii = np.linalg.norm(coarse.corners, axis=1)

@@ -1,11 +1,12 @@
 """Rigid and flexible bodies, their shapes and their markers."""
 
 from .body import Body
+from .contact_surfaces import Surface
 from .flexible_body import FlexibleBody
 from .geometric_stiffening import Stiffening
 from .markers import Marker
 from .modal_damping import Rayleigh
-from .shapes import Shape, box, cylinder, mesh, plate, prism, rod, sphere, tube
+from .shapes import Shape, box, cylinder, mesh, plane, plate, prism, rod, sphere, tube
 
 __all__ = [
     "Body",
@@ -14,9 +15,11 @@ __all__ = [
     "Rayleigh",
     "Shape",
     "Stiffening",
+    "Surface",
     "box",
     "cylinder",
     "mesh",
+    "plane",
     "plate",
     "prism",
     "rod",

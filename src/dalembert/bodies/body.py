@@ -15,6 +15,7 @@ from ..errors import ModelError
 from ..parameters import Expression, plain_value, split
 from ..rotation import as_rotation_matrix
 from .colors import as_color
+from .contact_surfaces import Surface
 from .dyadics import inertia_of_dyadic
 from .flexible_body import FlexibleBody
 from .markers import Marker
@@ -54,6 +55,8 @@ class Body:
         Red, green, blue and opacity in drawings, from 0 to 1; None: a palette colour, or the colours of its visuals.
     visuals : list of Visual
         Visuals of a model file, and decoration.
+    surface : Surface or None
+        Its friction, restitution and stiffness in contacts.
     strict : bool
         Raise an error for an inertia that is impossible for a rigid body.
     """
@@ -70,6 +73,7 @@ class Body:
         inertia_axes: Any = None,
         strict: bool = True,
         color: Any = None,
+        surface: Surface | None = None,
     ) -> None:
         item = f"body {name!r}"
         self.flexible: FlexibleBody | None = None
@@ -94,6 +98,7 @@ class Body:
         self.markers: dict[str, Marker] = {}
         self.visuals: list[Visual] = []
         self.color = as_color(color, item=item)
+        self.surface = surface
         self.mass = 0.0 if mass is None else finite_number(mass, item=item, field="mass")
         self.com = np.zeros(3) if com is None else finite_array(com, (3,), item=item, field="com")
         matrix = np.zeros((3, 3)) if inertia is None else inertia_matrix(inertia, item=item)
@@ -144,6 +149,17 @@ class Body:
         fault = self.impossible
         if fault and self.strict:
             raise ModelError(item, "inertia", self.inertia, fault)
+
+    @property
+    def surface(self) -> Surface | None:
+        """Friction, restitution and stiffness of its surface in contacts; None: contacts define them."""
+        return self._surface
+
+    @surface.setter
+    def surface(self, value: Surface | None) -> None:
+        if value is not None and not isinstance(value, Surface):
+            raise ModelError(f"body {self.name!r}", "surface", value, "give a da.Surface(...)")
+        self._surface = value
 
     @property
     def impossible(self) -> str:
@@ -219,6 +235,8 @@ class Body:
         if not isinstance(shape, Shape):
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
         look = visual_of_shape(shape)
+        if shape.kind == "plane":
+            raise ModelError(item, "shape", "plane", "a half space is not drawn: give it to s.contact(...)")
         if look is None:
             raise ModelError(item, "radius", None, "a slender rod is not drawn: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
@@ -264,6 +282,8 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
     if not isinstance(shape, Shape):
         remedy = "give a shape such as rod(...), a FlexibleBody such as beam(...), or mass= and inertia="
         raise ModelError(item, "shape", shape, remedy)
+    if shape.kind == "plane":
+        raise ModelError(item, "shape", "plane", "a half space has no mass: give it to s.contact(...), with a marker")
     if mass is not None and shape.mass is not None:
         remedy = f"its {shape.kind} has {shape.mass:.6g} kg already: give the mass to one of them"
         raise ModelError(item, "mass", mass, remedy)

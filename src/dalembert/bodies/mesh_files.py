@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from ..errors import ModelError
-from .triangle_mesh import MAX_TRIANGLES, Surface
+from .triangle_mesh import MAX_TRIANGLES, TriangleMesh
 
 __all__ = ["SUFFIXES", "find_surface", "read_surface", "searched_folders"]
 
@@ -81,7 +81,7 @@ def _places(file: str, folder: Path | None, packages: Packages) -> Iterable[Path
                 yield from (Path(place) / name / inner, Path(place) / "share" / name / inner)
 
 
-def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface:
+def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> TriangleMesh:
     """Return the triangles of a file, all pieces merged.
 
     Raises
@@ -104,7 +104,7 @@ def read_surface(path: str | os.PathLike[str], *, item: str = "mesh") -> Surface
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _read(path: str, changed: int, size: int, item: str) -> Surface:
+def _read(path: str, changed: int, size: int, item: str) -> TriangleMesh:
     try:
         import trimesh
     except ImportError:
@@ -134,7 +134,7 @@ def _read(path: str, changed: int, size: int, item: str) -> Surface:
     starts = np.cumsum([0, *(len(corners) for corners, _ in pieces)])
     corners = np.concatenate([corners for corners, _ in pieces])
     faces = np.concatenate([each + start for (_, each), start in zip(pieces, starts, strict=False)])
-    return Surface.of(corners, faces, item=f"{item} {path!r}")
+    return TriangleMesh.of(corners, faces, item=f"{item} {path!r}")
 
 
 def _pieces(scene: Any) -> Iterable[tuple[Any, Any]]:

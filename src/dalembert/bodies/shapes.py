@@ -22,9 +22,9 @@ from ..errors import ModelError
 from ..parameters import Expression, plain_value, split
 from ..provenance import record_call
 from .mesh_files import read_surface
-from .triangle_mesh import Surface
+from .triangle_mesh import TriangleMesh
 
-__all__ = ["Shape", "box", "cylinder", "mesh", "plate", "prism", "rod", "sphere", "tube"]
+__all__ = ["Shape", "box", "cylinder", "mesh", "plane", "plate", "prism", "rod", "sphere", "tube"]
 
 
 class HasDensity(Protocol):
@@ -44,7 +44,8 @@ class Shape:
     Attributes
     ----------
     kind : str
-        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
+        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``, ``"mesh"`` or
+        ``"plane"``.
     size : dict of str to float
         Lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. For a mesh, the scale factors x, y,
         z.
@@ -58,7 +59,7 @@ class Shape:
         Of a prism, counterclockwise.
     expressions : dict of str to Expression
         Of ``"mass"``, ``"com.x"``, ``"inertia.xx"`` and so on, where they follow from parameters.
-    surface : Surface or None
+    surface : TriangleMesh or None
         The triangles of a mesh, before they are scaled.
     file : str or None
         From which a mesh was read.
@@ -71,7 +72,7 @@ class Shape:
     inertia: Array
     outline: Array | None = None
     expressions: dict[str, Expression] = field(default_factory=dict)
-    surface: Surface | None = None
+    surface: TriangleMesh | None = None
     file: str | None = None
 
 
@@ -181,6 +182,23 @@ def tube(
 
 
 @record_call
+def plane() -> Shape:
+    """Return the half space z <= 0 of a marker, a floor or a slope for `System.contact`; it has no mass.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> s = da.System("slope")
+    >>> crate = s.body("crate", da.box(0.2, 0.2, 0.2, mass=1.0))
+    >>> s.contact("floor", da.plane(), crate, friction=0.4)
+    <ContactGroup 'floor': plane at ground and crate>
+    >>> s.contact("slope", s.ground.at(2.0, 0, 0, rotation=da.rotation.axis_angle((0, 1, 0), 0.3)), crate)
+    <ContactGroup 'slope': plane at ground.at(2, 0, 0) and crate>
+    """
+    return _solid("plane", {}, None, np.zeros(3), np.zeros((3, 3)))
+
+
+@record_call
 def prism(
     outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | HasDensity | None = None
 ) -> Shape:
@@ -263,7 +281,7 @@ def mesh(
     else:
         if not isinstance(surface, Sequence) or len(surface) != 2:
             raise ModelError("mesh", "surface", type(surface).__name__, "give a file, or corners and triangles")
-        file, given = None, Surface.of(*surface, item="mesh")
+        file, given = None, TriangleMesh.of(*surface, item="mesh")
     size = dict(zip("xyz", factors.tolist(), strict=True))
     whole = given.scaled(factors.tolist())
     volume, com, inertia = 0.0, np.zeros(3), np.zeros((3, 3))

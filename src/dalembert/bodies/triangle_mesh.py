@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..checks import finite_array, shape_of
 from ..errors import ModelError
 
-__all__ = ["MAX_TRIANGLES", "Surface"]
+__all__ = ["MAX_TRIANGLES", "TriangleMesh"]
 
 
 MAX_TRIANGLES = 5_000_000
@@ -22,7 +22,7 @@ FLAT_VOLUME_TOL = 1e-9  # of the volume of the bounding box: less is round-off o
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class TriangleMesh:
     """Triangles in space.
 
     Attributes
@@ -37,7 +37,7 @@ class Surface:
     triangles: NDArray[np.int64]
 
     @classmethod
-    def of(cls, corners: ArrayLike, triangles: Any, *, item: str) -> Surface:
+    def of(cls, corners: ArrayLike, triangles: Any, *, item: str) -> TriangleMesh:
         """Return a surface from given corners and triangles: checked, with coincident corners merged.
 
         Raises
@@ -58,17 +58,17 @@ class Surface:
             raise ModelError(item, "triangles", int(faces.max()), f"corners are counted from 0 to {len(places) - 1}")
         return cls(places, faces.astype(np.int64))._joined()
 
-    def _joined(self) -> Surface:
+    def _joined(self) -> TriangleMesh:
         """Return the surface with coincident corners merged and degenerate triangles removed."""
         places, numbers = np.unique(self.corners + 0.0, axis=0, return_inverse=True)
         faces = numbers.reshape(-1)[self.triangles]
         a, b, c = faces.T
-        return Surface(places, faces[(a != b) & (b != c) & (c != a)])
+        return TriangleMesh(places, faces[(a != b) & (b != c) & (c != a)])
 
-    def scaled(self, factors: Sequence[float]) -> Surface:
+    def scaled(self, factors: Sequence[float]) -> TriangleMesh:
         """Return the surface scaled along x, y, z; mirroring reverses the triangle orientation."""
         f = np.asarray(factors, dtype=float)
-        return Surface(self.corners * f, self.triangles[:, ::-1] if np.prod(f) < 0 else self.triangles)
+        return TriangleMesh(self.corners * f, self.triangles[:, ::-1] if np.prod(f) < 0 else self.triangles)
 
     # ---- enclosed volume
 
@@ -118,14 +118,14 @@ class Surface:
 
     # ---- simplification for drawing
 
-    def simplified(self, most: int) -> Surface:
+    def simplified(self, most: int) -> TriangleMesh:
         """Return a surface of about `most` triangles: corners within a grid cell become their mean."""
-        kept: dict[int, Surface] = self.__dict__.setdefault("_simplified", {})
+        kept: dict[int, TriangleMesh] = self.__dict__.setdefault("_simplified", {})
         if most not in kept:
             kept[most] = self if len(self.triangles) <= most else self._coarser(most)
         return kept[most]
 
-    def _coarser(self, most: int) -> Surface:
+    def _coarser(self, most: int) -> TriangleMesh:
         low, reach = self.corners.min(axis=0), float(np.ptp(self.corners, axis=0).max())
         cells = 2.0 * np.sqrt(most)
         for _ in range(12):
@@ -135,7 +135,7 @@ class Surface:
             cells *= max(0.5, 0.97 * np.sqrt(most / len(found.triangles)))
         return found
 
-    def _clustered(self, low: Array, cell: float) -> Surface:
+    def _clustered(self, low: Array, cell: float) -> TriangleMesh:
         numbers = np.floor((self.corners - low) / cell).astype(np.int64)
         _, which, count = np.unique(numbers, axis=0, return_inverse=True, return_counts=True)
         which = which.reshape(-1)
@@ -152,7 +152,7 @@ class Surface:
         outward = np.einsum("ij,ij->i", normal, places[faces].sum(axis=1) - 3 * places.mean(axis=0))
         faces = faces[np.argsort(-outward, kind="stable")]
         _, first = np.unique(np.sort(faces, axis=1), axis=0, return_index=True)
-        return Surface(places, faces[np.sort(first)])
+        return TriangleMesh(places, faces[np.sort(first)])
 
 
 def _normals(corners: Array, triangles: NDArray[np.int64]) -> Array:

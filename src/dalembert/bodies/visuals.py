@@ -8,11 +8,27 @@ import numpy as np
 
 from ..arrays import Array
 from ..errors import ModelError
+from .contact_surfaces import Surface
 from .mesh_files import read_surface
 from .shapes import Shape
-from .triangle_mesh import Surface
+from .triangle_mesh import TriangleMesh
 
-__all__ = ["Visual", "surface_of", "visual_of_shape"]
+__all__ = ["ALL_BITS", "ContactRule", "Visual", "surface_of", "visual_of_shape"]
+
+
+ALL_BITS = 0xFFFFFFFF  # of a geometry without rules
+
+
+@dataclass(frozen=True)
+class ContactRule:
+    """Rules of a model file on contacts of one geometry: MuJoCo's contype and conaffinity, and its surface.
+
+    Two geometries touch if the type of one and the affinity of the other have a bit in common.
+    """
+
+    type: int = ALL_BITS
+    affinity: int = ALL_BITS
+    surface: Surface | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +38,8 @@ class Visual:
     Attributes
     ----------
     kind : str
-        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"`` or ``"mesh"``.
+        ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``, ``"mesh"`` or
+        ``"plane"`` (the half space z <= 0, for contact).
     size : dict of str to float
         Lengths in m, named as in `Shape`: box x, y, z; cylinder and capsule length (a capsule's
         without its caps), radius and axis (2: along z); sphere radius; plate x, y, thickness; tube
@@ -35,7 +52,7 @@ class Visual:
         Mesh name in the model file, verbatim. The file is opened when the body is drawn, not on loading.
     path : str or None
         Path of that file; None if it was not found: the body is then drawn without the mesh.
-    surface : Surface or None
+    surface : TriangleMesh or None
         Triangles of a mesh without a file, before scaling.
     collision : bool
         True for contact geometry, False for drawings.
@@ -44,6 +61,8 @@ class Visual:
     name : str or None
     outline : (k, 2) m or None
         Of a prism, in its x-y plane.
+    contact : ContactRule or None
+        Rules of a model file on contacts of this geometry.
     """
 
     kind: str
@@ -56,7 +75,8 @@ class Visual:
     name: str | None = None
     outline: Array | None = None
     path: str | None = None
-    surface: Surface | None = None
+    surface: TriangleMesh | None = None
+    contact: ContactRule | None = None
 
     def __repr__(self) -> str:
         size = ", ".join(f"{key}={value:.6g}" for key, value in self.size.items() if key != "axis")
@@ -75,7 +95,7 @@ def visual_of_shape(shape: Shape) -> Visual | None:
     return Visual(kind, size, place, np.eye(3), outline=shape.outline, **mesh)  # type: ignore[arg-type]
 
 
-def surface_of(look: Visual) -> Surface:
+def surface_of(look: Visual) -> TriangleMesh:
     """Return the triangles of a mesh, scaled, in its own axes.
 
     Raises

@@ -19,6 +19,7 @@ from ..errors import SingularityError
 from ..system import System
 from ..system.topology import Forest, with_massless_links
 from .body_tables import flatten_bodies
+from .contacts import ContactTables, compile_contacts
 from .driven_angles import replace_driven_angles
 from .element_tables import ElementTables
 from .elements import flatten_elements
@@ -55,6 +56,8 @@ class Compiled:
         Rows that are not redundant within their loop constraint in every configuration.
     numbers : ParameterMap
         Parameters that can change without recompilation.
+    contacts : ContactTables or None
+        None if the system has no contacts.
     """
 
     system: System
@@ -68,6 +71,7 @@ class Compiled:
     drives: tuple[Drive, ...]
     independent: BoolArray
     numbers: ParameterMap
+    contacts: ContactTables | None = None
 
 
 def _from_starts(system: System) -> System:
@@ -103,7 +107,8 @@ def compile_system(origin: System) -> Compiled:
     TopologyError
         If there are no bodies.
     ModelError
-        If the data of a body are impossible, or a joint that carries mass has a degree of freedom without inertia.
+        If the data of a body are impossible, a joint that carries mass has a degree of freedom without inertia, or the
+        shapes of a contact cannot touch.
     """
     for body in origin.bodies.values():
         body.validate()
@@ -135,9 +140,19 @@ def compile_system(origin: System) -> Compiled:
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     numbers = collect_parameters(forest, frames, names, elements, drives, joints.own)
     tables |= {**laws.arrays(), **elements.arrays(), **numbers.tables}
-    callback_laws = tuple(laws.callback_laws)
     return Compiled(
-        system, origin.key, forest, frames, names, tables, elements, callback_laws, drives, independent, numbers
+        system=system,
+        origin=origin.key,
+        forest=forest,
+        frames=frames,
+        names=names,
+        tables=tables,
+        elements=elements,
+        callback_laws=tuple(laws.callback_laws),
+        drives=drives,
+        independent=independent,
+        numbers=numbers,
+        contacts=compile_contacts(forest),
     )
 
 

@@ -22,6 +22,7 @@ from .control_sequence import ControlSequence
 from .drive_targets import driven_dof
 from .history import History
 from .sampled_control import SampledControl, SampledForces
+from .sampled_loads import SampledLoads
 from .variants import make_variant
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Conditions(_core.Conditions):
         Joint forces and inputs of elements over time.
     run : int
         Number of the run in its ensemble, for controls.
+    sampled_loads : SampledLoads or None
+        Loads on bodies over time, of contacts.
     sliding : frozenset of int
         Numbers of switching functions in sliding mode: the mixture of both branches keeps the motion on the surface.
     branches : mapping of int to float
@@ -92,6 +95,7 @@ class Conditions(_core.Conditions):
         branches: Mapping[int, float] | None = None,
         sequence: ControlSequence | None = None,
         run: int = 0,
+        sampled_loads: SampledLoads | None = None,
     ) -> None:
         parameters = np.atleast_1d(np.ascontiguousarray(parameters, dtype=float))
         count = model.n_element_parameters
@@ -127,6 +131,7 @@ class Conditions(_core.Conditions):
             sequence,
             compiled,
             run,
+            sampled_loads,
         )
         self.model, self.parameters, self.locked, self.off = model, parameters, locked, off
         self.control, self.history, self.stabilization, self.sampled_forces = (
@@ -136,11 +141,12 @@ class Conditions(_core.Conditions):
             sampled_forces,
         )
         self.callback, self.sliding, self.branches = callback, sliding, dict(branches or {})
-        self.sequence, self.run = sequence, run
+        self.sequence, self.run, self.sampled_loads = sequence, run, sampled_loads
 
     @property
     def _how(self) -> dict[str, Any]:
-        names = ("control", "history", "stabilization", "sampled_forces", "sliding", "branches", "sequence", "run")
+        forces = ("control", "history", "stabilization", "sampled_forces", "sampled_loads")
+        names = (*forces, "sliding", "branches", "sequence", "run")
         return {name: getattr(self, name) for name in names}
 
     def changed(self, **changes: Any) -> Conditions:

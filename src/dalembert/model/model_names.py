@@ -17,6 +17,7 @@ from ..bodies.markers import Marker
 from ..checks import checked, did_you_mean, random_generator, shape_of
 from ..compile import Compiled, compile_system
 from ..compile.compiler import random_coordinates
+from ..compile.contacts import ContactTables
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError
 from ..system import System
@@ -100,6 +101,11 @@ class NamedModel(_core.Model):
     def parameter_table(self) -> ParameterTable:
         """All parameters with their values, units and expressions, as a printable table."""
         return ParameterTable.of(cast("Model", self))
+
+    @property
+    def contacts(self) -> ContactTables | None:
+        """Shapes, pairs and materials of the contacts; None if the system has none."""
+        return self.family.compiled.contacts
 
     def __repr__(self) -> str:
         loops = len(self.forest.loop_constraints)

@@ -23,9 +23,10 @@ def copy_system(system: System, new: System) -> System:
     """Return `new`, an empty system, with copies of all parts of another; see `System.copy`."""
     new.named, new.expressions = dict(system.named), dict(system.expressions)
     bodies = {id(system.ground): new.ground}
+    new.ground.visuals, new.ground.surface = list(system.ground.visuals), system.ground.surface
     for body in system.bodies.values():
         copied = Body(new, body.name, mass=body.mass, com=body.com, inertia=body.inertia, strict=body.strict)
-        copied.shape, copied.color = body.shape, body.color
+        copied.shape, copied.color, copied.surface = body.shape, body.color, body.surface
         copied.expressions = dict(body.expressions)
         copied.flexible = body.flexible
         copied.visuals = list(body.visuals)
@@ -54,6 +55,9 @@ def copy_system(system: System, new: System) -> System:
         element = f.element.between(twin_of) if isinstance(f.element, Element) else f.element
         ends = tuple(map(twin_of, f.ends))
         new.forces[f.name] = ForceConnection(f.name, element, ends, _same_places(new, f.joint_coordinates))
+    for contact in system.contacts.values():
+        new.contacts[contact.name] = contact.moved(lambda body: bodies[id(body)], twin_of)
+    new.surface_pairs, new.untouched = list(system.surface_pairs), list(system.untouched)
     for d in system.drives.values():
         name = d.connection.name
         new.drives[d.name] = d.on(new.connections[name] if name in new.connections else new.couplings[name])

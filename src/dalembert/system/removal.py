@@ -8,6 +8,7 @@ from ..bodies.body import Body
 from ..bodies.markers import Marker
 from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection
+from ..connections.contacts import ContactGroup
 from ..connections.elements.built_in import ForceConnection
 from ..errors import ModelError
 from .drive import angles_of, place_of
@@ -19,7 +20,7 @@ __all__ = ["remove_part"]
 
 
 def remove_part(system: System, item: Any) -> None:
-    """Remove a connection, a named marker, or a body with its connections; see `System.remove`."""
+    """Remove a connection, a contact, a named marker, or a body with its connections; see `System.remove`."""
     if isinstance(item, Connection) and system.connections.get(item.name) is item:
         del system.connections[item.name]
         system.initials.pop(item.name, None)
@@ -37,9 +38,12 @@ def remove_part(system: System, item: Any) -> None:
         system.drives = {name: d for name, d in system.drives.items() if d.connection is not item}
     elif isinstance(item, ForceConnection) and system.forces.get(item.name) is item:
         del system.forces[item.name]
+    elif isinstance(item, ContactGroup) and system.contacts.get(item.name) is item:
+        del system.contacts[item.name]
     elif isinstance(item, Marker) and item.label is not None and item.body.markers.get(item.label) is item:
         users = [c.name for c in system.connections.values() if item in (c.first, c.second)]
         users += [f.name for f in system.forces.values() if item in f.ends]
+        users += [c.name for c in system.contacts.values() if item in c.markers]
         if users:
             raise ModelError(f"marker {item.name!r}", "use", users, "remove the connections at it first")
         del item.body.markers[item.label]
@@ -53,6 +57,9 @@ def remove_part(system: System, item: Any) -> None:
                 remove_part(system, force)
         for coupling in [c for c in system.couplings.values() if modes in c.joints]:
             remove_part(system, coupling)
+        left = {name: contact.without_body(item) for name, contact in system.contacts.items()}
+        system.contacts = {name: contact for name, contact in left.items() if contact is not None}
+        system.untouched = [pair for pair in system.untouched if item.name not in pair]
         system.initials.pop(item.name, None)
         system.placements.pop(item.name, None)
         del system.bodies[item.name]

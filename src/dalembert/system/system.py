@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..arrays import Array
 from ..bodies.body import Body
 from ..bodies.colors import as_color
+from ..bodies.contact_surfaces import HERTZ_EXPONENT, Surface
 from ..bodies.flexible_body import FlexibleBody
 from ..bodies.markers import Marker
 from ..bodies.shapes import Shape
@@ -19,6 +21,7 @@ from ..connections.connection import Connection
 from ..connections.constraints.couplings import CoordinateConnection, Coupling, CustomCoupling
 from ..connections.constraints.geometric import Constraint
 from ..connections.constraints.mimic import Mimic
+from ..connections.contacts import ContactGroup, SurfacePair
 from ..connections.drives import Drive
 from ..connections.elements.built_in import ForceConnection, ForceElement
 from ..connections.joints import Joint
@@ -26,6 +29,7 @@ from ..errors import ModelError
 from ..parameters import Parameter, split
 from ..rotation import unit_vector
 from .connect import connect
+from .contacts import add_contact, add_pair
 from .copies import copy_system
 from .display import SystemDisplay
 from .drive import drive
@@ -88,6 +92,9 @@ class System(SystemDisplay):
         self.couplings: dict[str, CoordinateConnection] = {}
         self.forces: dict[str, ForceConnection] = {}
         self.drives: dict[str, Drive] = {}
+        self.contacts: dict[str, ContactGroup] = {}
+        self.surface_pairs: list[SurfacePair] = []
+        self.untouched: list[tuple[str, str]] = []  # pairs of bodies that a model file excludes from contacts with "*"
         self.initials: dict[str, Initial] = {}
         self.placements: dict[str, BodyPlacement] = {}
         self.mimics: dict[str, Mimic] = {}
@@ -166,6 +173,7 @@ class System(SystemDisplay):
         inertia_axes: Any = None,
         strict: bool = True,
         color: Any = None,
+        surface: Surface | None = None,
     ) -> Body: ...
     def body(
         self,
@@ -178,6 +186,7 @@ class System(SystemDisplay):
         inertia_axes: Any = None,
         strict: bool = True,
         color: Any = None,
+        surface: Surface | None = None,
     ) -> Body | SlenderBody:
         """Add a rigid or flexible body from a shape, from numbers, or from both, and return it.
 
@@ -203,6 +212,8 @@ class System(SystemDisplay):
         color : str or numbers
             In drawings: ``"orange"``, ``"#ff8000"``, or red, green and blue from 0 to 1 with optional opacity. By
             default bodies have different palette colours.
+        surface : Surface
+            Friction, restitution and stiffness in contacts that give none.
 
         Raises
         ------
@@ -211,7 +222,7 @@ class System(SystemDisplay):
         """
         put_into = getattr(shape, "add_to", None)
         if put_into is not None:
-            if any(given is not None for given in (mass, com, inertia, inertia_axes)):
+            if any(given is not None for given in (mass, com, inertia, inertia_axes, surface)):
                 raise ModelError(f"body {name!r}", "mass", mass, "that of segments follows from section and material")
             before, own = len(self.bodies), as_color(color, item=f"body {name!r}")
             segments: SlenderBody = put_into(self, name)
@@ -220,7 +231,7 @@ class System(SystemDisplay):
             return segments
         self._claim(name, "body")
         numbers = {"mass": mass, "com": com, "inertia": inertia, "inertia_axes": inertia_axes}
-        body = Body(self, name, shape, **numbers, strict=strict, color=color)
+        body = Body(self, name, shape, **numbers, strict=strict, color=color, surface=surface)
         self.bodies[name] = body
         return body
 
@@ -261,6 +272,117 @@ class System(SystemDisplay):
         """
         self._claim(name, "connection")
         return connect(self, name, element, (first, second, *more))
+
+    def contact(
+        self,
+        name: str,
+        first: Any,
+        second: Any,
+        *,
+        friction: float | None = None,
+        static_friction: float | None = None,
+        restitution: float | None = None,
+        stiffness: float | None = None,
+        exponent: float = HERTZ_EXPONENT,
+        young: float | None = None,
+        poisson: float | None = None,
+        depth: float | None = None,
+        at_speed: float = 1.0,
+        rounding: float | None = None,
+        without: Iterable[Any] = (),
+        neighbours: bool = False,
+    ) -> ContactGroup:
+        """Let the shapes of bodies touch: every shape of `first` against every shape of `second`.
+
+        Without contacts nothing touches. A body has its collision geometry if a model file gives any, else its shape
+        and decoration; of geometry that is not convex, the hull.
+
+        Parameters
+        ----------
+        name : str
+        first, second : Body, Marker, Shape, (Shape, Marker), str, System, or list of these
+            A body with all its shapes. A shape alone belongs to ground, ``da.plane()``; with a marker it is placed
+            there, ``(da.box(1, 1, 1), s.ground.at(2, 0, 0))``. A marker alone is a plane: the half space z <= 0 of it.
+            ``"*"``, or the system itself: all bodies that have shapes; rules of a robot file on its shapes then apply.
+        friction, static_friction : float
+            Coulomb's coefficients of sliding and sticking, the latter equal to the former if left out. Zero if neither
+            this contact nor a surface gives one.
+        restitution : float
+            e of Newton's law, 0 (plastic) to 1 (elastic).
+        stiffness, exponent : float, N / m^n and n
+            Of a compliant contact: N = k d^n at the depth d.
+        young, poisson : float, Pa and 1
+            Of a compliant contact of two bodies of this material, by Hertz.
+        depth : float, m
+            Of a compliant contact: how far it sinks under the static load.
+        at_speed : float, m/s
+            Approach velocity at which a compliant contact has its restitution.
+        rounding : float, m
+            Radius of edges and corners of both sides; faces stay in place. Zero if left out; of a compliant contact 1 %
+            of the thickness.
+        without : pairs of bodies
+            ``[("calf", "thigh")]``: pairs that do not touch.
+        neighbours : bool
+            True: bodies joined by a joint touch, too. Bodies that are joined to ground touch it in any case, unless
+            they are fixed to it.
+
+        A pair of shapes in several contacts belongs to the one that was added last.
+
+        Returns
+        -------
+        ContactGroup
+
+        Raises
+        ------
+        ModelError
+            If a name is unknown, or numbers are impossible or contradict each other. Compiling refuses shapes without
+            thickness, and contacts without shapes.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("crates")
+        >>> crate = s.body("crate", da.box(0.2, 0.2, 0.2, mass=1.0))
+        >>> ball = s.body("ball", da.sphere(0.1, mass=1.0))
+        >>> s.contact("floor", da.plane(), [crate, ball], friction=0.4, restitution=0.3)
+        <ContactGroup 'floor': plane at ground and crate, ball>
+        >>> s.contact("steel", crate, ball, young=210e9, poisson=0.3)
+        <ContactGroup 'steel': crate and ball>
+        >>> s.compile().contacts.names
+        ('floor', 'steel')
+        """
+        self._claim(name, "contact")
+        numbers = {"friction": friction, "static_friction": static_friction, "restitution": restitution}
+        numbers |= {"stiffness": stiffness, "exponent": exponent, "young": young, "poisson": poisson, "depth": depth}
+        numbers |= {"at_speed": at_speed, "rounding": rounding}
+        return add_contact(self, name, first, second, numbers, without, neighbours)
+
+    def pair(
+        self,
+        first: Surface,
+        second: Surface,
+        *,
+        friction: float | None = None,
+        static_friction: float | None = None,
+        restitution: float | None = None,
+        stiffness: float | None = None,
+        exponent: float = HERTZ_EXPONENT,
+    ) -> SurfacePair:
+        """Set friction, restitution and stiffness of two surfaces against each other; numbers of a contact win.
+
+        Two surfaces without a pair have the smaller friction and the smaller restitution of the two, which is noted. A
+        second pair of the same surfaces replaces the first.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("blocks")
+        >>> steel, rubber = da.Surface(name="steel"), da.Surface(name="rubber")
+        >>> s.pair(steel, rubber, friction=0.7).friction
+        0.7
+        """
+        numbers = {"friction": friction, "static_friction": static_friction, "restitution": restitution}
+        return add_pair(self, first, second, numbers | {"stiffness": stiffness, "exponent": exponent})
 
     def initial(
         self,
@@ -400,19 +522,22 @@ class System(SystemDisplay):
         given = {"position": position, "speed": speed, "acceleration": acceleration}
         return drive(self, coordinate, given, rotation, relative_to)
 
-    def remove(self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection) -> None:
-        """Remove a connection, a named marker, or a body with its connections."""
+    def remove(
+        self, name: str | Body | Marker | Connection | CoordinateConnection | ForceConnection | ContactGroup
+    ) -> None:
+        """Remove a connection, a contact, a named marker, or a body with its connections."""
         remove_part(self, self[name] if isinstance(name, str) else name)
 
     # ---- looking up
 
     def __getitem__(self, name: str) -> Any:
-        """Return the body, connection or marker (``"crank.tip"``) of that name."""
+        """Return the body, connection, contact or marker (``"crank.tip"``) of that name."""
         if not isinstance(name, str):
             raise ModelError(f"system {self.name!r}", "name", name, "give a name, as a string")
         if name == GROUND:
             return self.ground
-        parts: tuple[dict[str, Any], ...] = (self.bodies, self.connections, self.couplings, self.forces, self.named)
+        parts: tuple[dict[str, Any], ...]
+        parts = (self.bodies, self.connections, self.couplings, self.forces, self.contacts, self.named)
         found = next((part[name] for part in parts if name in part), None)
         if found is not None:
             return found
@@ -516,11 +641,12 @@ class System(SystemDisplay):
             or name in self.connections
             or name in self.couplings
             or name in self.forces
+            or name in self.contacts
             or name in self.named
         ):
             raise ModelError(what, "name", name, f"system {self.name!r} has a part of that name already")
 
     def _suggest(self, name: str) -> str:
-        known = [GROUND, *self.bodies, *self.connections, *self.couplings, *self.forces]
+        known = [GROUND, *self.bodies, *self.connections, *self.couplings, *self.forces, *self.contacts]
         known += [m.name for b in (self.ground, *self.bodies.values()) for m in b.markers.values()]
         return did_you_mean(name, known) or "no body, marker or connection has that name"

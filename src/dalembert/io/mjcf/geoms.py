@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...bodies.colors import Color
-from ...bodies.triangle_mesh import Surface
+from ...bodies.triangle_mesh import TriangleMesh
 from ...bodies.visuals import Visual
 from ...rotation import quaternion
 
@@ -82,7 +82,7 @@ def _color(model: Any, g: int) -> Color | None:
     return red, green, blue, opacity
 
 
-def surface_as_filed(model: Any, mesh: int) -> Surface:
+def surface_as_filed(model: Any, mesh: int) -> TriangleMesh:
     """Return the triangles of a mesh as in its file: not scaled, and not moved into its principal axes."""
     start, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     first, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
@@ -90,7 +90,7 @@ def surface_as_filed(model: Any, mesh: int) -> Surface:
     corners = np.array(model.mesh_vert[start : start + count], dtype=float) @ turn.T + model.mesh_pos[mesh]
     factors = np.array(model.mesh_scale[mesh], dtype=float)
     triangles = np.array(model.mesh_face[first : first + faces], dtype=np.int64)
-    whole = Surface.of(corners, triangles, item=f"mesh {mesh}")
+    whole = TriangleMesh.of(corners, triangles, item=f"mesh {mesh}")
     return whole.scaled(1 / np.where(factors == 0.0, 1.0, factors))  # type: ignore[arg-type]
 
 

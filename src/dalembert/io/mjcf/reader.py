@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from ...bodies.body import Body
-from ...bodies.triangle_mesh import Surface
+from ...bodies.triangle_mesh import TriangleMesh
 from ...connections.connection import Connection
 from ...connections.elements.built_in import Load
 from ...connections.joints import Joint
@@ -70,7 +70,7 @@ class Reading:
         Names of markers, by number of the site.
     omissions : list of str
         Omissions and approximations.
-    surfaces : dict of int to Surface
+    surfaces : dict of int to TriangleMesh
         Surfaces by mesh number.
     """
 
@@ -82,14 +82,14 @@ class Reading:
     joints: dict[int, Connection] = field(default_factory=dict)
     sites: list[str] = field(default_factory=list)
     omissions: list[str] = field(default_factory=list)
-    surfaces: dict[int, Surface] = field(default_factory=dict)
+    surfaces: dict[int, TriangleMesh] = field(default_factory=dict)
 
     @property
     def model(self) -> Any:
         """MuJoCo's compiled model."""
         return self.compiled.model
 
-    def surface(self, mesh: int) -> Surface:
+    def surface(self, mesh: int) -> TriangleMesh:
         """Return the triangles of a mesh, one object for all geoms that show it."""
         if mesh not in self.surfaces:
             self.surfaces[mesh] = surface_as_filed(self.model, mesh)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...bodies.colors import as_color
 from ...bodies.mesh_files import find_surface
-from ...bodies.triangle_mesh import Surface
+from ...bodies.triangle_mesh import TriangleMesh
 from ...bodies.visuals import Visual
 from .text import LocatedMapping, SourcePosition
 
@@ -35,7 +35,7 @@ def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) 
     """Return the visual that a mapping describes; paths are relative to the model file, a missing file is noted."""
     given = dict(data)
     if given.get("kind") == "mesh" and "surface" in given:
-        given["surface"] = Surface.of(*given["surface"], item="mesh")
+        given["surface"] = TriangleMesh.of(*given["surface"], item="mesh")
     elif given.get("kind") == "mesh":
         path = given.get("path", given.get("file"))
         found = None if path is None else find_surface(str(path), Path(where.file).parent)

@@ -1,0 +1,150 @@
+#include "bind/contact.hpp"
+#include "bind/arrays.hpp"
+#include "bind/bound_model.hpp"
+#include "bind/records.hpp"
+#include "geometry/convex_solid.hpp"
+#include <cstring>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+using DALEMBERT_ISA::ConvexSolid;
+
+namespace {
+
+// the frame of a body of the user, in the list of the model; 0: ground
+std::int32_t place_of(const ModelData &m, std::int32_t user) {
+  for (int i = 1; i <= m.nb && user; ++i)
+    if (m.bodies[i].user == user)
+      return i;
+  if (user)
+    throw nb::value_error("there is no such body");
+  return 0;
+}
+
+// a pose (12) in the frame of the user's body, in F of its place
+void add_frame(const BodyData &b, bool ground, const double *x, std::vector<double> &frames) {
+  using namespace DALEMBERT_ISA;
+  const auto frame_of = [](const double *R, const double *p) {
+    return Frame{{R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]}, {p[0], p[1], p[2]}};
+  };
+  const Frame given = frame_of(x, x + 9), X = ground ? given : compose(frame_of(b.R_FB, b.p_FB), given);
+  const double *numbers = &X.R.xx;
+  frames.insert(frames.end(), numbers, numbers + 12);
+}
+
+void make_scene(ContactScene *self, const nb::object &owner, const Places &bodies, const Doubles &poses,
+                const nb::list &solids, const Places &surfaces, const Places &bits, const nb::list &sides,
+                const std::vector<bool> &filtered, const Places &excluded, const Places &material_of,
+                const Doubles &materials, int surface_count) {
+  const ModelData &m = bound(owner.ptr())->data;
+  const std::size_t n = bodies.size(), contacts = nb::len(sides) / 2;
+  if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 || nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
+      material_of.size() != contacts * std::size_t(surface_count) * std::size_t(surface_count))
+    throw nb::value_error("the tables of the contacts do not fit each other");
+  SceneDescription given;
+  given.surface_count = surface_count;
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::int32_t place = place_of(m, std::int32_t(bodies.data()[k]));
+    given.places.push_back(place);
+    add_frame(m.bodies[place], place == 0, poses.data() + 12 * k, given.frames);
+    given.solids.push_back(nb::cast<const ConvexSolid *>(solids[k]));
+    given.surfaces.push_back(std::int32_t(surfaces.data()[k]));
+    given.types.push_back(std::uint32_t(bits.data()[2 * k]));
+    given.affinities.push_back(std::uint32_t(bits.data()[2 * k + 1]));
+  }
+  for (const nb::handle side : sides)
+    given.sides.push_back(nb::cast<std::vector<std::int32_t>>(side));
+  given.filtered.assign(filtered.begin(), filtered.end());
+  for (std::size_t k = 0; k < excluded.size(); ++k) {
+    const std::int32_t number = std::int32_t(excluded.data()[k]);
+    if (k % 3 == 0 && (number < 0 || std::size_t(number) >= contacts))
+      throw nb::value_error("there is no such contact");
+    given.excluded.push_back(k % 3 ? place_of(m, number) : number);
+  }
+  given.material_of.assign(material_of.data(), material_of.data() + material_of.size());
+  for (std::size_t k = 0; k < materials.size(); k += 3)
+    given.materials.push_back({materials.data()[k], materials.data()[k + 1], materials.data()[k + 2]});
+  new (self) ContactScene(given);
+}
+
+template <class S> nb::object column(const std::vector<S> &values) {
+  std::vector<double> numbers(values.begin(), values.end());
+  return doubles(numbers.data(), {npy_intp(numbers.size())});
+}
+
+// one array of numbers from all points of a log
+template <class F> nb::object of_points(const ContactLog &log, npy_intp width, F &&write) {
+  const nb::object array = new_array({npy_intp(log.points.size()), width});
+  double *out = data_of(array);
+  for (const ContactLogPoint &point : log.points)
+    write(point, out), out += width;
+  return array;
+}
+
+} // namespace
+
+void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
+  c.scene = nb::cast<const ContactScene *>(given["scene"]);
+  const Doubles stops = nb::cast<Doubles>(given["stops"]);
+  c.logs = nb::cast<bool>(given["logs"]);
+  c.tolerance = nb::cast<double>(given["tolerance"]);
+  c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
+  c.search = std::make_unique<ContactSearch>(*c.scene);
+  c.impact_search = std::make_unique<ContactSearch>(*c.scene);
+  for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
+    const double *stop = stops.data() + k;
+    const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
+    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
+      throw nb::value_error("a stop belongs to no coordinate of the trees");
+    c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
+  }
+}
+
+nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
+  const ContactLog &log = c.log;
+  nb::dict found;
+  found["times"] = column(log.times);
+  found["begin"] = column(log.begin);
+  found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
+  found["numbers"] = of_points(log, 12, [](const ContactLogPoint &p, double *out) {
+    std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
+    out[9] = p.gap, out[10] = p.slip, out[11] = p.work;
+  });
+  found["names"] = of_points(log, 4, [](const ContactLogPoint &p, double *out) {
+    out[0] = p.contact, out[1] = p.shapes[0], out[2] = p.shapes[1], out[3] = p.state;
+  });
+  c.log = {};
+  return found;
+}
+
+nb::dict contact_statistics(const ContactSteps &c) {
+  nb::dict found;
+  found["missed"] = c.missed, found["missed_time"] = c.missed_time, found["failures"] = c.failures;
+  found["points"] = c.points, found["newton_steps"] = c.newton_steps, found["admm_iterations"] = c.admm_iterations;
+  found["sweeps"] = c.sweeps, found["deepest"] = c.deepest, found["deepest_time"] = c.deepest_time;
+  return found;
+}
+
+nb::bytes contact_memory(const ContactSteps &c) {
+  return nb::bytes(reinterpret_cast<const char *>(c.memory.data()), c.memory.size() * sizeof(ContactMemory));
+}
+
+void set_contact_memory(ContactSteps &c, const nb::bytes &blob) {
+  if (blob.size() % sizeof(ContactMemory))
+    throw nb::value_error("the points of contact do not fit");
+  c.memory.resize(blob.size() / sizeof(ContactMemory));
+  std::memcpy(static_cast<void *>(c.memory.data()), blob.c_str(), blob.size());
+}
+
+void add_contact(nb::module_ &module) {
+  nb::class_<ContactScene>(module, "ContactScene")
+      .def("__init__", &make_scene, nb::arg("model"), nb::arg("bodies"), nb::arg("poses"), nb::arg("solids"),
+           nb::arg("surfaces"), nb::arg("bits"), nb::arg("sides"), nb::arg("filtered"), nb::arg("excluded"),
+           nb::arg("material_of"), nb::arg("materials"), nb::arg("surface_count"))
+      .def_prop_ro("shape_count", &ContactScene::shape_count);
+}
+
+} // namespace dalembert::bind

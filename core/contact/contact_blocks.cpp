@@ -1,0 +1,206 @@
+#include "contact/contact_blocks.hpp"
+#include "constraints/loop_constraints.hpp"
+#include "constraints/loop_response.hpp"
+#include "tree/joint_maps.hpp"
+#include "tree/kinematics.hpp"
+#include <algorithm>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+Workspace<double> &frames_of(const RunContext &i) { return i.work.motion.system.loops.ws; }
+
+} // namespace
+
+void find_blocks(const ModelData &m, ContactSteps &c) {
+  c.block.assign(std::size_t(m.nb) + 1, -1);
+  c.block_start.clear(), c.block_first.clear(), c.block_last.clear();
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    if (b.parent == 0 && (c.block_first.empty() || !m.nc)) {
+      c.block_start.push_back(b.v);
+      c.block_first.push_back(i);
+      c.block_last.push_back(b.last);
+    }
+    c.block[std::size_t(i)] = std::int32_t(c.block_first.size()) - 1;
+    c.block_last.back() = std::max(c.block_last.back(), b.last);
+  }
+  c.block_start.push_back(m.nv);
+  for (JointStop &stop : c.stops) {
+    const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), stop.dof);
+    stop.block = std::int32_t(above - c.block_start.begin()) - 1;
+  }
+}
+
+void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v) {
+  const ModelData &m = i.m;
+  Workspace<double> &ws = frames_of(i);
+  place_and_move(m, ws, q, v);
+  c.motions.assign(6 * (std::size_t(m.nb) + 1), 0.0);
+  for (int k = 1; k <= m.nb; ++k) {
+    const Vec3<double> w = mul(ws.X_W[k].R, ws.w[k]), u = mul(ws.X_W[k].R, ws.u[k]);
+    const double six[6] = {w.x, w.y, w.z, u.x, u.y, u.z};
+    std::copy_n(six, 6, c.motions.data() + 6 * k);
+  }
+}
+
+// adds sign * e_r . (velocity of the point p of a body) to three rows over the velocities from `start` on
+static void add_point_rows(const ModelData &m, const Workspace<double> &ws, int body, const double *p,
+                           const double *axes, double sign, int start, int size, double *rows) {
+  const Vec3<double> point{p[0], p[1], p[2]};
+  for (int i = body; i; i = m.bodies[i].parent) {
+    const BodyData &b = m.bodies[i];
+    const Vec3<double> r = point - ws.X_W[i].p;
+    for (int k = 0; k < b.moves; ++k) {
+      const Motion<double> h = column(b, ws.H + b.H, k);
+      const Vec3<double> w = mul(ws.X_W[i].R, h.w), u = mul(ws.X_W[i].R, h.v) + cross(w, r);
+      for (int e = 0; e < 3; ++e)
+        rows[e * size + b.by + k - start] += sign * (axes[3 * e] * u.x + axes[3 * e + 1] * u.y + axes[3 * e + 2] * u.z);
+    }
+  }
+}
+
+static void lay_out_rows(ContactSteps &c) {
+  const std::size_t n = c.rows.size();
+  c.row_blocks.resize(2 * n), c.at.resize(2 * n);
+  std::int64_t used = 0;
+  for (std::size_t k = 0; k < n; ++k)
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::int32_t block = c.rows[k].blocks[side];
+      c.row_blocks[2 * k + side] = block;
+      c.at[2 * k + side] = used;
+      if (block >= 0)
+        used += 3 * (c.block_start[std::size_t(block) + 1] - c.block_start[std::size_t(block)]);
+    }
+  c.J.assign(std::size_t(used), 0.0), c.Y.assign(std::size_t(used), 0.0);
+}
+
+static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSteps &c,
+                      const std::vector<ScenePoint> &points) {
+  for (std::size_t k = 0; k < c.rows.size(); ++k) {
+    const ContactRow &row = c.rows[k];
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::int32_t block = row.blocks[side];
+      if (block < 0)
+        continue;
+      const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
+      double *rows = c.J.data() + c.at[2 * k + side];
+      if (row.stop >= 0) {
+        const JointStop &stop = c.stops[std::size_t(row.stop)];
+        rows[2 * size + stop.dof - start] = stop.sign;
+        continue;
+      }
+      const ScenePoint &p = points[std::size_t(row.point)];
+      for (int end = 0; end < 2; ++end) // both ends, if they are in the same block
+        if (c.block[std::size_t(p.places[end])] == block)
+          add_point_rows(m, ws, p.places[end], end ? p.on_second : p.on_first, row.axes, end ? 1.0 : -1.0, start, size,
+                         rows);
+    }
+  }
+}
+
+// sides of the rows in the order of their blocks: `order` holds 2 row + side, `order_begin` where each block begins
+static void sort_by_block(ContactSteps &c) {
+  const std::size_t blocks = c.block_start.size() - 1;
+  c.order_begin.assign(blocks + 1, 0);
+  for (const std::int32_t block : c.row_blocks)
+    if (block >= 0)
+      ++c.order_begin[std::size_t(block) + 1];
+  for (std::size_t k = 0; k < blocks; ++k)
+    c.order_begin[k + 1] += c.order_begin[k];
+  c.order.resize(std::size_t(c.order_begin[blocks]));
+  c.order_next.assign(c.order_begin.begin(), c.order_begin.end() - 1);
+  for (std::size_t side = 0; side < c.row_blocks.size(); ++side)
+    if (const std::int32_t block = c.row_blocks[side]; block >= 0)
+      c.order[std::size_t(c.order_next[std::size_t(block)]++)] = std::int32_t(side);
+}
+
+// Y of the rows of one tree, as many at once as a register holds
+static void respond_in_tree(const ModelData &m, LoopWorkspace<double> &loops, const unsigned char *prescribed,
+                            ContactSteps &c, std::size_t block) {
+  const int start = c.block_start[block], size = c.block_start[block + 1] - start;
+  std::int64_t lanes[W];
+  int filled = 0;
+  const auto flush = [&] {
+    for (int e = 0; e < size; ++e)
+      for (int l = 0; l < W; ++l) {
+        const bool moves = l < filled && !(prescribed && prescribed[start + e]);
+        loops.x[start + e].set(l, moves ? c.J[std::size_t(lanes[l] + e)] : 0.0);
+      }
+    solve(m, loops.ws, loops.side, loops.x, loops.x, c.block_first[block], c.block_last[block], prescribed);
+    for (int l = 0; l < filled; ++l)
+      for (int e = 0; e < size; ++e)
+        c.Y[std::size_t(lanes[l] + e)] = prescribed && prescribed[start + e] ? 0.0 : loops.x[start + e][l];
+    filled = 0;
+  };
+  for (std::int32_t k = c.order_begin[block]; k < c.order_begin[block + 1]; ++k) {
+    const std::size_t side = std::size_t(c.order[std::size_t(k)]);
+    for (int e = c.rows[side / 2].stop >= 0 ? 2 : 0; e < 3; ++e) {
+      lanes[filled++] = c.at[side] + e * size;
+      if (filled == W)
+        flush();
+    }
+  }
+  if (filled)
+    flush();
+}
+
+void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double t,
+                         const double *q) {
+  const ModelData &m = i.m;
+  LoopWorkspace<double> &loops = i.work.motion.system.loops;
+  const unsigned char *prescribed = i.run.conditions.velocity_prescribed;
+  lay_out_rows(c);
+  fill_rows(m, loops.ws, c, points);
+  if (!m.nc) {
+    factorize<double>(m, loops.ws, q, prescribed);
+    sort_by_block(c);
+    for (std::size_t block = 0; block + 1 < c.block_start.size(); ++block)
+      if (c.order_begin[block] < c.order_begin[block + 1])
+        respond_in_tree(m, loops, prescribed, c, block);
+    return;
+  }
+  loops.ws.t = i.run.interval.clamp(t);
+  evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
+                                    {.values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .opening = &loops.opening,
+                                     .active = i.run.conditions.constraint_active,
+                                     .held = i.run.conditions.cut_velocity_locked});
+  const Factored factored = factor_loops(m, loops, q, prescribed);
+  for (std::size_t k = 0; k < c.rows.size(); ++k)
+    for (int e = c.rows[k].stop >= 0 ? 2 : 0; e < 3; ++e)
+      respond_to_row(m, loops, factored, prescribed, c.J.data() + c.at[2 * k] + e * m.nv,
+                     c.Y.data() + c.at[2 * k] + e * m.nv, i.work.motion.system.lambda);
+}
+
+void row_velocity(const ContactSteps &c, std::size_t row, const double *v, double u[3]) {
+  u[0] = u[1] = u[2] = 0.0;
+  for (std::size_t side = 0; side < 2; ++side) {
+    const std::int32_t block = c.row_blocks[2 * row + side];
+    if (block < 0)
+      continue;
+    const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
+    const double *J = c.J.data() + c.at[2 * row + side];
+    for (int e = 0; e < 3; ++e)
+      for (int f = 0; f < size; ++f)
+        u[e] += J[e * size + f] * v[start + f];
+  }
+}
+
+void add_response(const ContactSteps &c, std::size_t begin, std::size_t end, const double *lam, double *v) {
+  for (std::size_t k = begin; k < end; ++k)
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::int32_t block = c.row_blocks[2 * k + side];
+      if (block < 0)
+        continue;
+      const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
+      const double *Y = c.Y.data() + c.at[2 * k + side];
+      for (int e = 0; e < 3; ++e)
+        for (int f = 0; f < size && lam[3 * k + std::size_t(e)] != 0.0; ++f)
+          v[start + f] += Y[e * size + f] * lam[3 * k + std::size_t(e)];
+    }
+}
+
+} // namespace dalembert::DALEMBERT_ISA

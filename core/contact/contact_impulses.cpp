@@ -1,0 +1,296 @@
+#include "contact/contact_impulses.hpp"
+#include "tree/kinematics.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+constexpr int max_slip_rounds = 4; // in which rows lose their static friction; the rest keeps it for this step
+
+std::uint64_t key_of(const std::int32_t pair[2]) {
+  return (std::uint64_t(std::uint32_t(pair[0])) << 32) | std::uint32_t(pair[1]);
+}
+
+// two tangents and the normal; the tangents turn with the normal
+void set_axes(const double n[3], double axes[9]) {
+  const int least = std::abs(n[0]) <= std::abs(n[1]) ? (std::abs(n[0]) <= std::abs(n[2]) ? 0 : 2)
+                                                      : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
+  Vec3<double> e = zero3<double>();
+  (least == 0 ? e.x : least == 1 ? e.y : e.z) = 1.0;
+  const Vec3<double> normal{n[0], n[1], n[2]};
+  Vec3<double> t = cross(normal, e);
+  t = scale(1.0 / std::sqrt(dot(t, t)), t);
+  const Vec3<double> s = cross(normal, t);
+  const double all[9] = {t.x, t.y, t.z, s.x, s.y, s.z, n[0], n[1], n[2]};
+  std::copy_n(all, 9, axes);
+}
+
+std::int32_t root_of(std::vector<std::int32_t> &parent, std::int32_t k) {
+  while (parent[std::size_t(k)] != k)
+    k = parent[std::size_t(k)] = parent[std::size_t(parent[std::size_t(k)])];
+  return k;
+}
+
+const ContactMemory *remembered(const ContactSteps &c, const ScenePoint &p) {
+  const ContactMemory wanted{key_of(p.shapes), key_of(p.features), {}, false};
+  const auto found = std::lower_bound(c.memory.begin(), c.memory.end(), wanted);
+  return found != c.memory.end() && !(wanted < *found) ? &*found : nullptr;
+}
+
+// islands of blocks that touch, and the rows in their order
+void sort_by_island(ContactSteps &c) {
+  const std::size_t blocks = c.block_start.size() - 1;
+  c.parent.resize(blocks);
+  for (std::size_t k = 0; k < blocks; ++k)
+    c.parent[k] = std::int32_t(k);
+  for (const ContactRow &row : c.rows)
+    if (row.blocks[0] >= 0 && row.blocks[1] >= 0) {
+      const std::int32_t a = root_of(c.parent, row.blocks[0]), b = root_of(c.parent, row.blocks[1]);
+      c.parent[std::size_t(std::max(a, b))] = std::min(a, b);
+    }
+  for (ContactRow &row : c.rows)
+    row.island = root_of(c.parent, row.blocks[0] >= 0 ? row.blocks[0] : row.blocks[1]);
+  std::stable_sort(c.rows.begin(), c.rows.end(),
+                   [](const ContactRow &a, const ContactRow &b) { return a.island < b.island; });
+}
+
+ConeBlocks island_of(const ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu) {
+  return {int(end - begin), c.row_blocks.data() + 2 * begin, c.block_start.data(), c.at.data() + 2 * begin,
+          c.J.data(),       c.Y.data(),                      bias + 3 * begin,     mu + begin};
+}
+
+// c_n of (4) and (5), friction, and the impulses of the last step to begin with
+void set_conditions(ContactSteps &c, const ContactTiming &timing) {
+  const std::size_t n = c.rows.size();
+  c.bias.assign(3 * n, 0.0), c.mu.resize(n), c.lam.assign(3 * n, 0.0);
+  for (std::size_t k = 0; k < n; ++k) {
+    ContactRow &row = c.rows[k];
+    double u[3];
+    row_velocity(c, k, c.before.data(), u);
+    row.approach = u[2];
+    const bool closed = row.gap <= timing.closed;
+    if (closed && u[2] < -timing.impact_speed)
+      c.bias[3 * k + 2] = row.restitution * u[2];
+    else if (!closed && timing.h > 0.0)
+      c.bias[3 * k + 2] = row.gap / timing.h;
+    c.mu[k] = row.mu;
+    for (std::size_t e = 0; e < 3 && timing.h > 0.0; ++e)
+      c.lam[3 * k + e] = row.start[e] * timing.h;
+  }
+}
+
+void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, double *v, double *lam) {
+  const std::size_t size = 3 * std::size_t(p.m);
+  c.D.resize(size * size), c.b.resize(size);
+  assemble_cone_matrix(p, c.D.data());
+  for (std::size_t k = 0; k < size; ++k)
+    c.b[k] = p.bias[k];
+  for (std::size_t k = 0; k < std::size_t(p.m); ++k) {
+    double u[3];
+    row_velocity(c, begin + k, v, u);
+    for (std::size_t e = 0; e < 3; ++e)
+      c.b[3 * k + e] += u[e];
+  }
+  c.solver.reserve(p.m);
+  c.solver.lam.assign(lam, lam + size);
+  c.solver.solve({p.m, c.D.data(), c.b.data(), p.mu}, c.tolerance, true);
+  std::copy_n(c.solver.lam.begin(), size, lam);
+  c.newton_steps += c.solver.newton_steps, c.admm_iterations += c.solver.admm_iterations;
+}
+
+// one island; its velocities become those with the impulses. Returns the residual.
+double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu, double *v,
+                    double *lam) {
+  const ConeBlocks p = island_of(c, begin, end, bias, mu);
+  double *mine = lam + 3 * begin;
+  if (p.m <= c.dense_points) {
+    solve_dense(c, p, begin, v, mine);
+    add_response(c, begin, end, lam, v);
+    return c.solver.missed <= c.tolerance ? 0.0 : c.solver.missed;
+  }
+  c.sweeper.reserve(p.m);
+  add_response(c, begin, end, lam, v);
+  const bool done = c.sweeper.solve(p, c.sweep_tolerance, c.max_sweeps, v, mine);
+  c.sweeps += c.sweeper.sweeps;
+  return done ? 0.0 : c.sweeper.missed;
+}
+
+template <class F> void for_islands(const ContactSteps &c, F &&f) {
+  for (std::size_t begin = 0; begin < c.rows.size();) {
+    std::size_t end = begin + 1;
+    while (end < c.rows.size() && c.rows[end].island == c.rows[begin].island)
+      ++end;
+    f(begin, end);
+    begin = end;
+  }
+}
+
+// rows that stuck have static friction; those that slide nevertheless lose it. Returns whether any did.
+bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const std::vector<double> &v) {
+  bool changed = false;
+  for (std::size_t k = begin; k < end; ++k) {
+    ContactRow &row = c.rows[k];
+    if (!(row.mu > row.sliding_friction))
+      continue;
+    double u[3];
+    row_velocity(c, k, v.data(), u);
+    if (std::hypot(u[0], u[1]) > 10.0 * c.tolerance)
+      row.mu = c.mu[k] = row.sliding_friction, changed = true;
+  }
+  return changed;
+}
+
+} // namespace
+
+void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const double *q, double stop_margin,
+              const std::vector<unsigned char> &skip) {
+  const std::vector<ContactMaterial> &materials = c.scene->materials();
+  c.rows.clear();
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const ScenePoint &p = points[k];
+    const std::int32_t a = c.block[std::size_t(p.places[0])], b = c.block[std::size_t(p.places[1])];
+    if ((!skip.empty() && skip[k]) || (a < 0 && b < 0))
+      continue;
+    const ContactMaterial &material = materials[std::size_t(p.material)];
+    ContactRow &row = c.rows.emplace_back();
+    row.point = std::int32_t(k), row.stop = -1;
+    row.blocks[0] = a, row.blocks[1] = b == a ? -1 : b;
+    row.gap = p.gap, row.restitution = material.restitution;
+    row.mu = row.sliding_friction = material.friction;
+    set_axes(p.normal, row.axes);
+    std::fill_n(row.start, 3, 0.0);
+    if (const ContactMemory *last = remembered(c, p)) {
+      if (last->sticks)
+        row.mu = material.static_friction;
+      for (int e = 0; e < 3; ++e)
+        for (int x = 0; x < 3; ++x)
+          row.start[e] += row.axes[3 * e + x] * last->force[x];
+    }
+  }
+  for (std::size_t k = 0; k < c.stops.size(); ++k) {
+    const JointStop &stop = c.stops[k];
+    const double gap = stop.sign * (q[stop.coordinate] - stop.limit);
+    if (gap > stop_margin)
+      continue;
+    ContactRow &row = c.rows.emplace_back();
+    row.point = -1, row.stop = std::int32_t(k);
+    row.blocks[0] = stop.block, row.blocks[1] = -1;
+    row.gap = gap, row.restitution = stop.restitution, row.mu = row.sliding_friction = 0.0;
+    std::fill_n(row.start, 3, 0.0);
+    std::fill_n(row.axes, 9, 0.0);
+  }
+  sort_by_island(c);
+  c.points += std::int64_t(c.rows.size());
+}
+
+void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
+  set_conditions(c, timing);
+  for_islands(c, [&](std::size_t begin, std::size_t end) {
+    const auto more_at_rest = [](const ContactRow &row) { return row.mu > row.sliding_friction; };
+    const bool can_slip = std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end),
+                                      more_at_rest);
+    if (can_slip)
+      c.displacement = c.free;
+    double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
+    for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free); ++round) {
+      c.free = c.displacement;
+      missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
+    }
+    if (missed > c.missed)
+      c.missed = missed, c.missed_time = t;
+    c.failures += missed > 0.0;
+  });
+}
+
+bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, double least) {
+  const std::size_t n = c.rows.size();
+  double deepest = 0.0;
+  for (std::size_t k = 0; k < n; ++k)
+    deepest = std::min(deepest, gaps[3 * k + 2]);
+  if (!(deepest < -least))
+    return false;
+  c.displacement.assign(std::size_t(m.nv), 0.0), c.no_friction.assign(n, 0.0), c.lam.assign(3 * n, 0.0);
+  for_islands(c, [&](std::size_t begin, std::size_t end) {
+    double worst = 0.0;
+    for (std::size_t k = begin; k < end; ++k)
+      worst = std::min(worst, gaps[3 * k + 2]);
+    if (worst < -least)
+      solve_island(c, begin, end, gaps.data(), c.no_friction.data(), c.displacement.data(), c.lam.data());
+  });
+  return true;
+}
+
+void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h) {
+  c.memory.clear();
+  for (std::size_t k = 0; k < c.rows.size(); ++k) {
+    const ContactRow &row = c.rows[k];
+    const double *lam = c.lam.data() + 3 * k;
+    if (row.point < 0 || !(lam[2] > 0.0))
+      continue;
+    const ScenePoint &p = points[std::size_t(row.point)];
+    ContactMemory &kept = c.memory.emplace_back();
+    kept.shapes = key_of(p.shapes), kept.features = key_of(p.features);
+    for (int x = 0; x < 3; ++x)
+      kept.force[x] = (row.axes[x] * lam[0] + row.axes[3 + x] * lam[1] + row.axes[6 + x] * lam[2]) / h;
+    double u[3];
+    row_velocity(c, k, c.free.data(), u);
+    kept.sticks = std::hypot(u[0], u[1]) <= 10.0 * c.tolerance;
+  }
+  std::sort(c.memory.begin(), c.memory.end());
+}
+
+// a force at a point of a body, on its load at its origin
+static void add_load(const ModelData &m, const Workspace<double> &ws, int place, const double *x, const double *force,
+                     double sign, double *loads) {
+  const BodyData &b = m.bodies[place];
+  if (!place || !b.user)
+    return;
+  const Vec3<double> origin = point_in_world(ws, place, as_vec(b.p_FB));
+  const Vec3<double> f{sign * force[0], sign * force[1], sign * force[2]},
+      moment = cross(Vec3<double>{x[0], x[1], x[2]} - origin, f);
+  double *load = loads + 6 * (b.user - 1);
+  load[0] += moment.x, load[1] += moment.y, load[2] += moment.z;
+  load[3] += f.x, load[4] += f.y, load[5] += f.z;
+}
+
+void begin_log(const ModelData &m, ContactSteps &c, double t) {
+  if (!c.logs)
+    return;
+  c.log.times.push_back(t);
+  c.log.begin.push_back(std::int64_t(c.log.points.size()));
+  c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
+}
+
+void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step) {
+  if (!c.logs)
+    return;
+  const ModelData &m = i.m;
+  const Workspace<double> &ws = i.work.motion.system.loops.ws;
+  double *loads = c.log.loads.data() + c.log.loads.size() - 6 * std::size_t(m.users);
+  for (std::size_t k = 0; k < c.rows.size(); ++k) {
+    const ContactRow &row = c.rows[k];
+    const double *lam = c.lam.data() + 3 * k;
+    if (row.point < 0 || !(lam[2] > 0.0))
+      continue;
+    const ScenePoint &p = points[std::size_t(row.point)];
+    double before[3], after[3];
+    row_velocity(c, k, c.before.data(), before);
+    row_velocity(c, k, c.free.data(), after);
+    ContactLogPoint &point = c.log.points.emplace_back();
+    point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
+    point.gap = p.gap, point.slip = std::hypot(after[0], after[1]), point.work = 0.0;
+    point.state = point.slip <= 10.0 * std::max(c.tolerance, c.sweep_tolerance) ? 1 : 2;
+    for (int e = 0; e < 3; ++e)
+      point.work += 0.5 * lam[e] * (before[e] + after[e]);
+    for (int x = 0; x < 3; ++x) {
+      point.place[x] = 0.5 * (p.on_first[x] + p.on_second[x]), point.normal[x] = p.normal[x];
+      point.force[x] = (row.axes[x] * lam[0] + row.axes[3 + x] * lam[1] + row.axes[6 + x] * lam[2]) / whole_step;
+    }
+    add_load(m, ws, p.places[1], p.on_second, point.force, 1.0, loads);
+    add_load(m, ws, p.places[0], p.on_first, point.force, -1.0, loads);
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,34 @@
+// Impulses of all contacts at one configuration: (3) to (6) of steppers/methods/moreau.hpp, island by island.
+#pragma once
+
+#include "contact/contact_blocks.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// how the conditions of (4) and (5) are set
+struct ContactTiming {
+  double h;              // length of the step, s; 0: an impact
+  double impact_speed;   // slower approaches are plastic, m/s
+  double closed;         // gaps below this are closed, m
+};
+
+// Rows of the points and stops that count, sorted by islands; `skip`: points that are left out (marks), or empty.
+void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const double *q, double stop_margin,
+              const std::vector<unsigned char> &skip);
+
+// Impulses `c.lam` (3 for each row) for velocities `c.free` without contact and `c.before` before it; `c.free` becomes
+// the velocity with the impulses. After respond_to_contacts.
+void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t);
+
+// Displacement (nv) that removes overlaps, of rows that are at `gap` (3 for each row, the third counts); false if there
+// are none deeper than `least`. The displacement is in `c.displacement`.
+bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, double least);
+
+// keeps the impulses of a time h for the next step
+void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h);
+
+// Log of the impulses as forces over a whole step, which may have several parts; begin_log comes first.
+void begin_log(const ModelData &m, ContactSteps &c, double t);
+void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step);
+
+} // namespace dalembert::DALEMBERT_ISA

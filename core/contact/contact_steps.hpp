@@ -1,0 +1,96 @@
+// State, memory and log of a run with rigid contact by steps (steppers/methods/moreau.hpp). Plain data: the arithmetic is
+// in the stepper.
+#pragma once
+
+#include "contact/contact_scene.hpp"
+#include "numerics/cone_solver.hpp"
+#include "numerics/cone_sweeps.hpp"
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace dalembert {
+
+// A stop of a joint: its coordinate may not pass a limit.
+struct JointStop {
+  std::int32_t coordinate, dof; // indices of its coordinate and of its velocity
+  double limit, sign;           // sign: 1 lower, -1 upper
+  double restitution;
+  std::int32_t block; // its velocity belongs to
+};
+
+// A unilateral row set of a step: a contact point, or a stop (one row, without friction).
+struct ContactRow {
+  std::int32_t point;     // in the list of the search; -1: a stop
+  std::int32_t stop;      // -1: a contact point
+  std::int32_t blocks[2]; // velocities that it acts on; -1: none
+  std::int32_t island;
+  double axes[9];    // two tangents and the normal, world axes, rows
+  double gap;        // m or rad
+  double approach;   // normal velocity before the step, negative while it closes, m/s or rad/s
+  double mu, sliding_friction, restitution; // mu: static friction while it sticks
+  double start[3];                          // force of the last step along the axes, N
+};
+
+// What is kept of a point of a step for the next one, by name.
+struct ContactMemory {
+  std::uint64_t shapes, features; // pair of shapes, pair of features
+  double force[3];                // on the second shape, world axes, N
+  bool sticks;
+
+  bool operator<(const ContactMemory &other) const {
+    return shapes != other.shapes ? shapes < other.shapes : features < other.features;
+  }
+};
+
+// Points that carried a load in a step.
+struct ContactLogPoint {
+  std::int32_t contact, shapes[2];
+  std::int32_t state;                         // 1 sticks, 2 slides
+  double place[3], normal[3], force[3], gap;  // force on the second shape, N; world axes
+  double slip;                                // sliding velocity, m/s
+  double work;                                // done by the force in the step, J
+};
+
+struct ContactLog {
+  std::vector<double> times;       // beginnings of the steps
+  std::vector<std::int64_t> begin; // first point of each step
+  std::vector<ContactLogPoint> points;
+  std::vector<double> loads; // of each step users x 6: [moment; force] on the bodies at their origins, world axes
+};
+
+struct ContactSteps {
+  const ContactScene *scene = nullptr;
+  std::vector<JointStop> stops;
+  bool logs = true;
+  double tolerance = 1e-10;      // residual of the cone problems, m/s
+  double sweep_tolerance = 1e-6; // of large islands
+  int dense_points = 64;         // islands with more points are solved by sweeps
+  int max_sweeps = 400;
+
+  // of the last step
+  std::vector<ContactRow> rows;      // in the order of their islands
+  std::vector<ContactMemory> memory; // in order
+  ContactLog log;
+  // of the run
+  double missed = 0.0, missed_time = 0.0; // largest residual of a cone problem, m/s, and when
+  std::int64_t points = 0, newton_steps = 0, admm_iterations = 0, sweeps = 0, failures = 0;
+  double deepest = 0.0, deepest_time = 0.0; // largest overlap at the end of a step, m, and when
+
+  // space
+  std::vector<double> motions; // 6 for each body
+  std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
+  std::vector<std::int32_t> row_blocks, order, order_begin, order_next;
+  std::vector<std::int64_t> at; // of each side of a row: where its J and Y begin
+  std::vector<std::int32_t> parent; // of blocks: another one of its island
+  std::vector<double> J, Y, bias, mu, D, b, lam, displacement, no_friction, gaps;
+  std::vector<double> q, v, x; // the state within a step
+  std::vector<double> before;  // velocities before contact, in the axes of the middle of the step
+  std::vector<double> free;    // velocities without contact
+  ConeSolver solver;
+  ConeSweeps sweeper;
+  std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts
+  std::vector<unsigned char> skip;                      // points that are no contacts of a step
+};
+
+} // namespace dalembert

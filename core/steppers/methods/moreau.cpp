@@ -1,0 +1,340 @@
+#include "steppers/methods/moreau.hpp"
+#include "contact/contact_impulses.hpp"
+#include "tree/chart.hpp"
+#include "tree/forward_dynamics.hpp"
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+constexpr int max_impacts = 64;         // in one step; later ones are plastic
+constexpr int max_locations = 8;        // improvements of the time of an impact
+constexpr double closed_gap = 1e-9;     // of the length of the system: gaps below are closed
+constexpr double slack_length = 1e-5;   // of it: points this close count as near
+constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
+constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution is located
+
+// One step of a run, or a part of it.
+struct ContactStep {
+  const RunContext &i;
+  const ModelData &m;
+  ContactSteps &c;
+  double *qm, *vm, *a, *dx;
+  const std::vector<ScenePoint> *points = nullptr;
+  std::vector<unsigned char> &skip;
+  double gravity, length;
+
+  explicit ContactStep(const RunContext &i)
+      : i(i), m(i.m), c(*i.run.contacts), qm(i.work.qs), vm(i.work.vs), a(i.work.a1), dx(i.work.dx1), skip(c.skip) {
+    gravity = std::sqrt(m.gravity[0] * m.gravity[0] + m.gravity[1] * m.gravity[1] + m.gravity[2] * m.gravity[2]);
+    if (!(gravity > 0.0))
+      gravity = 1.0;
+    length = m.length > 0.0 ? m.length : 1.0;
+  }
+  Workspace<double> &frames() { return i.work.motion.system.loops.ws; }
+  double closed() const { return closed_gap * length; }
+
+  // Velocities in axes that turn, of free and spherical joints, from those after a turn by `part` of the angular velocity
+  // of `rate` to those before it.
+  void turn(const double *rate, double part, double *v) const {
+    for (int k = 1; k <= m.nb; ++k) {
+      const BodyData &b = m.bodies[k];
+      if (!has_quaternion(b))
+        continue;
+      const Vec3<double> xi = scale(part, as_vec(rate + b.v));
+      for (int f = b.v; f < b.v + b.nv; f += 3) {
+        const Vec3<double> now = turned(xi, as_vec(v + f));
+        v[f] = now.x, v[f + 1] = now.y, v[f + 2] = now.z;
+      }
+    }
+  }
+
+  // accelerations that velocities alone cause: gyroscopic ones of the trees
+  void gyroscopic(const double *q, const double *v, double *out) {
+    ModelData weightless = m;
+    std::fill_n(weightless.gravity, 3, 0.0);
+    double *none = i.work.change;
+    std::fill_n(none, m.nv, 0.0);
+    forward_dynamics<double>(weightless, frames(), q, v, none, nullptr, nullptr, out, nullptr);
+  }
+
+  // Velocities in the middle of the step, in axes there, without forces: for gyroscopic and other loads.
+  void middle_velocities(double h) {
+    const std::vector<double> &v = c.v;
+    if (m.nc) { // the trees alone do not have the motion of the loops
+      copy(c.before.data(), m.nv, vm);
+      return;
+    }
+    gyroscopic(c.q.data(), v.data(), vm);
+    for (int f = 0; f < m.nv; ++f)
+      vm[f] = v[std::size_t(f)] + 0.5 * h * vm[f];
+  }
+
+  // (1) without contacts over a time h: qm, and velocities before it (c.before) and after it (c.free), in the axes that
+  // free and spherical joints have in the middle
+  Outcome free_motion(double t, double h) {
+    for (int f = 0; f < m.nv; ++f)
+      i.work.z[f] = 0.5 * h * c.v[std::size_t(f)];
+    integrate<double>(m, c.q.data(), i.work.z, qm);
+    c.before = c.v;
+    turn(c.v.data(), -0.5 * h, c.before.data());
+    middle_velocities(h);
+    if (!impose_drives(i, t + 0.5 * h, qm, vm, c.x.data()))
+      return Outcome::callback_failed;
+    if (!rates(i, t + 0.5 * h, qm, vm, c.x.data(), a, dx))
+      return Outcome::callback_failed;
+    if (!all_finite(a, m.nv))
+      return Outcome::not_finite;
+    c.free = c.before;
+    for (int f = 0; f < m.nv; ++f)
+      c.free[std::size_t(f)] += h * a[f];
+    for (int k = 1; k <= m.nb; ++k) { // a has the rate of the axes of u, which stay
+      const BodyData &b = m.bodies[k];
+      if (!has_quaternion(b) || b.nv != 6)
+        continue;
+      const Vec3<double> rate = cross(as_vec(vm + b.v), as_vec(vm + b.v + 3));
+      double *u = c.free.data() + b.v + 3;
+      u[0] += h * rate.x, u[1] += h * rate.y, u[2] += h * rate.z;
+    }
+    return Outcome::reached;
+  }
+
+  const double *poses() { return reinterpret_cast<const double *>(frames().X_W); }
+  double look_ahead(double h) const { return slack_length * length + gravity * h * h; }
+  void find_points(const double *q, double h) {
+    move_bodies(i, c, q, c.free.data());
+    points = &c.search->find(poses(), c.motions.data(), h, look_ahead(h));
+  }
+
+  // an approach with restitution whose impact is located
+  bool is_fast(const ScenePoint &p, double normal_velocity) const {
+    return c.scene->materials()[std::size_t(p.material)].restitution > 0.0 &&
+           normal_velocity < -located_speeds * gravity * i.run.fixed_step;
+  }
+
+  // normal velocity of a point, m/s
+  double normal_velocity(const ScenePoint &p) const {
+    double sum = 0.0;
+    for (int end = 0; end < 2; ++end) {
+      const double *x = end ? p.on_second : p.on_first, *motion = c.motions.data() + 6 * p.places[end];
+      const Pose<double> &X = i.work.motion.system.loops.ws.X_W[p.places[end]];
+      const Vec3<double> r = Vec3<double>{x[0], x[1], x[2]} - X.p;
+      const Vec3<double> u =
+          Vec3<double>{motion[3], motion[4], motion[5]} + cross(Vec3<double>{motion[0], motion[1], motion[2]}, r);
+      sum += (end ? 1.0 : -1.0) * dot(as_vec(p.normal), u);
+    }
+    return sum;
+  }
+
+  // Marks fast approaches with restitution, which are no contacts of a step: it ends where they meet. Returns the time of
+  // the first impact, and infinity if there is none; h: length of the step whose middle the points belong to.
+  double first_impact(double h) {
+    skip.assign(points->size(), 0);
+    double first = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < points->size(); ++k) {
+      const ScenePoint &p = (*points)[k];
+      if (const double u = normal_velocity(p); is_fast(p, u))
+        skip[k] = 1, first = std::min(first, std::max(0.5 * h - p.gap / u, 0.0));
+    }
+    return first;
+  }
+
+  // contacts of the step of length h that stands in qm and c.free
+  void solve(double t, double h) {
+    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip);
+    if (c.rows.empty())
+      return;
+    respond_to_contacts(i, c, *points, t + 0.5 * h, qm);
+    solve_impulses(c, {h, plastic_speeds * gravity * i.run.fixed_step, closed()}, t);
+  }
+  double stop_speed() const {
+    double most = 0.0;
+    for (const JointStop &stop : c.stops)
+      most = std::max(most, std::abs(c.free[std::size_t(stop.dof)]));
+    return most;
+  }
+
+  // (2): the state at the end of a step, from c.q, c.v and c.free
+  Outcome finish(double t, double h, double *q1, double *v1, double *x1) {
+    copy(c.free.data(), m.nv, v1);
+    turn(c.free.data(), -0.5 * h, v1);
+    for (int f = 0; f < m.nv; ++f)
+      i.work.z[f] = 0.5 * h * c.free[std::size_t(f)];
+    integrate<double>(m, qm, i.work.z, q1);
+    for (int k = 0; k < m.nx; ++k)
+      x1[k] = c.x[std::size_t(k)] + h * dx[k];
+    if (!impose_drives(i, t + h, q1, v1, x1))
+      return Outcome::callback_failed;
+    separate(h, q1);
+    return project_onto_constraints(i, t + h, q1, v1);
+  }
+
+  // (6)
+  void separate(double h, double *q1) {
+    if (c.rows.empty())
+      return;
+    c.gaps.assign(3 * c.rows.size(), 0.0);
+    for (std::size_t k = 0; k < c.rows.size(); ++k) {
+      double u[3];
+      row_velocity(c, k, c.free.data(), u);
+      c.gaps[3 * k + 2] = c.rows[k].gap + 0.5 * h * u[2];
+      if (c.gaps[3 * k + 2] < -c.deepest)
+        c.deepest = -c.gaps[3 * k + 2], c.deepest_time = i.run.t;
+    }
+    if (!remove_overlaps(m, c, c.gaps, closed()))
+      return;
+    turn(c.free.data(), -0.5 * h, c.displacement.data());
+    integrate<double>(m, q1, c.displacement.data(), qm);
+    copy(qm, m.nq, q1);
+  }
+
+  // From c.q, c.v, c.x at t over a time h in which there is no fast impact, to q1, v1, x1. whole_step: length that logged
+  // forces refer to; 0: nothing is logged or kept for the next step.
+  Outcome take(double t, double h, double whole_step) {
+    Outcome outcome = free_motion(t, h);
+    if (outcome != Outcome::reached)
+      return outcome;
+    find_points(qm, h);
+    first_impact(h);
+    return take_found(t, h, whole_step);
+  }
+  // the same after free_motion and find_points
+  Outcome take_found(double t, double h, double whole_step) {
+    solve(t, h);
+    if (whole_step > 0.0) {
+      keep_impulses(c, *points, h);
+      log_impulses(i, c, *points, whole_step);
+    }
+    return finish(t, h, i.work.q1, i.work.v1, i.work.x1);
+  }
+  void move_on() {
+    const RunWorkspace &work = i.work;
+    c.q.assign(work.q1, work.q1 + m.nq), c.v.assign(work.v1, work.v1 + m.nv), c.x.assign(work.x1, work.x1 + m.nx);
+  }
+
+  // Moves on to the impact that is expected after a time `to_impact`, which is improved, and passes it.
+  Outcome pass_impact(double t, double &to_impact, double longest, double whole_step) {
+    for (int round = 0; round < max_locations && to_impact > 0.0; ++round) {
+      const Outcome outcome = take(t, to_impact, 0.0);
+      if (outcome != Outcome::reached)
+        return outcome;
+      const double change = time_to_impact(i.work.q1, i.work.v1, 0.1 * longest);
+      if (!(std::abs(change) > 1e-14 * longest))
+        break;
+      to_impact = std::min(std::max(to_impact + change, 0.0), longest);
+    }
+    if (to_impact > 0.0) {
+      const Outcome outcome = take(t, to_impact, whole_step);
+      if (outcome != Outcome::reached)
+        return outcome;
+      move_on();
+    }
+    collide(t + to_impact, whole_step);
+    return Outcome::reached;
+  }
+
+  // from a state, of the first of the fast approaches; negative where they overlap already; 0: there is none
+  double time_to_impact(const double *q, const double *v, double h) {
+    move_bodies(i, c, q, v);
+    double first = std::numeric_limits<double>::infinity();
+    for (const ScenePoint &p : c.impact_search->find(poses(), c.motions.data(), h, look_ahead(h)))
+      if (const double u = normal_velocity(p); is_fast(p, u))
+        first = std::min(first, -p.gap / u);
+    return std::isfinite(first) ? first : 0.0;
+  }
+
+  // (5) at c.q, c.v
+  void collide(double t, double whole_step) {
+    c.before = c.free = c.v;
+    find_points(c.q.data(), 0.0);
+    skip.assign(points->size(), 0);
+    for (std::size_t k = 0; k < points->size(); ++k)
+      skip[k] = (*points)[k].gap > closed();
+    set_rows(c, *points, c.q.data(), closed(), skip);
+    if (c.rows.empty())
+      return;
+    respond_to_contacts(i, c, *points, t, c.q.data());
+    solve_impulses(c, {0.0, plastic_speeds * gravity * i.run.fixed_step, closed()}, t);
+    log_impulses(i, c, *points, whole_step);
+    c.v = c.free;
+  }
+
+  Outcome step(double h) {
+    RunWorkspace &work = i.work;
+    c.q.assign(work.q, work.q + m.nq), c.v.assign(work.v, work.v + m.nv), c.x.assign(work.x, work.x + m.nx);
+    begin_log(m, c, i.run.t);
+    double t = i.run.t, left = h;
+    Outcome outcome = Outcome::reached;
+    for (int impacts = 0; outcome == Outcome::reached; ++impacts) {
+      outcome = free_motion(t, left);
+      if (outcome != Outcome::reached)
+        break;
+      find_points(qm, left);
+      double to_impact = first_impact(left);
+      if (impacts == max_impacts)
+        skip.clear(), to_impact = left;
+      if (!(to_impact < left)) {
+        outcome = take_found(t, left, h);
+        break;
+      }
+      outcome = pass_impact(t, to_impact, left, h);
+      t += to_impact, left = i.run.t + h - t;
+      if (!(left > 1e-12 * h)) {
+        copy(c.q.data(), m.nq, work.q1), copy(c.v.data(), m.nv, work.v1), copy(c.x.data(), m.nx, work.x1);
+        break;
+      }
+    }
+    for (int f = 0; f < m.nv; ++f)
+      work.a1[f] = (work.v1[f] - work.v[f]) / h;
+    return outcome;
+  }
+};
+
+Outcome moreau_step(const RunContext &i, double h, double &) {
+  if (!i.run.contacts) // the caller sets them
+    return Outcome::not_finite;
+  if (i.run.contacts->block_start.empty())
+    find_blocks(i.m, *i.run.contacts);
+  const Outcome outcome = ContactStep(i).step(h);
+  if (outcome != Outcome::reached)
+    return outcome;
+  return all_finite(i.work.q1, i.m.nq) && all_finite(i.work.v1, i.m.nv) && all_finite(i.work.x1, i.m.nx)
+             ? Outcome::reached
+             : Outcome::not_finite;
+}
+
+// dense output: velocities linear in time, and what positions need beyond them
+Outcome prepare_linear(const RunContext &i, double) {
+  difference<double>(i.m, i.work.q, i.work.q1, i.work.D);
+  return Outcome::reached;
+}
+
+void linear_at(const RunContext &i, double h, double s, double *z) {
+  const ModelData &m = i.m;
+  const RunWorkspace &work = i.work;
+  for (int f = 0; f < m.nv; ++f) {
+    const double change = work.v1[f] - work.v[f];
+    z[m.nv + f] = s * change;
+    z[f] = h * (s * work.v[f] + 0.5 * s * s * change) + s * (work.D[f] - h * (work.v[f] + 0.5 * change));
+  }
+  for (int k = 0; k < m.nx; ++k)
+    z[2 * m.nv + k] = s * (work.x1[k] - work.x[k]);
+}
+
+} // namespace
+
+const Stepper moreau_stepper{
+    .name = "moreau",
+    .order = 1,
+    .bytes = [](const ModelData &) { return std::size_t(0); },
+    .begin = [](const RunContext &) {},
+    .step = moreau_step,
+    .advance_state = [](const RunContext &) {},
+    .prepare = prepare_linear,
+    .at = linear_at,
+};
+
+} // namespace dalembert::DALEMBERT_ISA

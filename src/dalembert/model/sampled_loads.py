@@ -1,0 +1,29 @@
+"""Loads on bodies that are constant between times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _core
+from ..arrays import Array
+
+__all__ = ["SampledLoads"]
+
+
+class SampledLoads(_core.SampledLoads):
+    """Loads on bodies, constant from one time to the next; none before the first.
+
+    Parameters
+    ----------
+    times : (n,) s
+        In order.
+    loads : (n, bodies, 6) N m and N
+        [moment; force] on the bodies at their origins, world axes.
+    """
+
+    def __init__(self, times: Array, loads: Array) -> None:
+        super().__init__(times, loads)
+        self.times, self.loads = times, loads
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SampledLoads, (self.times, self.loads)
