@@ -20,6 +20,7 @@ from .bodies import (
     Stiffening as Stiffening,
     Surface as Surface,
     box as box,
+    capsule as capsule,
     cylinder as cylinder,
     mesh as mesh,
     plane as plane,

@@ -24,7 +24,7 @@ from ..provenance import record_call
 from .mesh_files import read_surface
 from .triangle_mesh import TriangleMesh
 
-__all__ = ["Shape", "box", "cylinder", "mesh", "plane", "plate", "prism", "rod", "sphere", "tube"]
+__all__ = ["Shape", "box", "capsule", "cylinder", "mesh", "plane", "plate", "prism", "rod", "sphere", "tube"]
 
 
 class HasDensity(Protocol):
@@ -44,8 +44,8 @@ class Shape:
     Attributes
     ----------
     kind : str
-        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``, ``"mesh"`` or
-        ``"plane"``.
+        ``"rod"``, ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``,
+        ``"mesh"`` or ``"plane"``.
     size : dict of str to float
         Lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. For a mesh, the scale factors x, y,
         z.
@@ -127,6 +127,38 @@ def cylinder(
     size = {"length": length, "radius": radius, "axis": float(k)}
     inertia = _axial(k, square / 2, length * length / 12 + square / 4)
     return _solid("cylinder", size, m, np.zeros(3), inertia)
+
+
+@record_call
+def capsule(
+    length: float,
+    radius: float,
+    mass: float | None = None,
+    axis: str = "z",
+    *,
+    density: float | HasDensity | None = None,
+) -> Shape:
+    """Return a solid cylinder along `axis` with hemispheres on both ends, centred at the body's origin.
+
+    `length` is that of the cylinder: the capsule is longer by twice its radius.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> da.capsule(0.2, 0.05, mass=1.0).inertia.diagonal().round(8)
+    array([0.00665625, 0.00665625, 0.0011875 ])
+    """
+    length, radius = _length("capsule", "length", length), _length("capsule", "radius", radius)
+    k = _axis("capsule", axis)
+    square = radius * radius
+    m = _mass("capsule", mass, density, math.pi * square * (length + 4 / 3 * radius))
+    round_part = 4 / 3 * radius / (length + 4 / 3 * radius)  # of the volume
+    along = (1 - round_part) * square / 2 + round_part * 0.4 * square
+    across = (1 - round_part) * (length * length / 12 + square / 4) + round_part * (
+        0.4 * square + length * length / 4 + 3 / 8 * length * radius
+    )
+    size = {"length": length, "radius": radius, "axis": float(k)}
+    return _solid("capsule", size, m, np.zeros(3), _axial(k, along, across))
 
 
 @record_call
