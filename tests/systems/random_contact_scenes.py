@@ -1,7 +1,7 @@
 """Random scenes of bodies that fall, strike, rub and rest on each other, by seed.
 
-Spheres, boxes, cylinders, capsules and hulls above a floor, a slope or in a trough of planes; free, in chains of joints,
-or in a four-bar linkage. Masses are between 0.1 and 10 kg, sizes between 5 and 30 cm. No shapes overlap at the start.
+Spheres, boxes, cylinders, capsules and hulls above a floor, a slope or in a trough of planes, free or in chains of ball
+joints. Masses are between 0.1 and 10 kg, sizes between 5 and 30 cm. No shapes overlap at the start.
 """
 
 from __future__ import annotations
