@@ -245,6 +245,9 @@ def simulate(
         span=t_end - t_start,
     )
     if choice.rigid == "steps":
+        if stream is not None:
+            remedy = "contact by steps keeps its contact points in memory: leave stream= out"
+            raise ModelError("simulate", "stream", stream, remedy)
         options, choice = step_options(options, choice, method, fixed_step, event_functions.events, friction, model)
     if control is not None or control_period is not None or control_delay:
         control = as_control(control, control_period, control_delay, item="simulate")

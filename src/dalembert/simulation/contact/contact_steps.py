@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -171,6 +171,8 @@ class ContactSteps:
     stops : (k, 5)
         Coordinate, velocity, limit, sign (1 lower, -1 upper) and restitution of the stops of joints.
     scene : ContactScene of the core
+    left_out : (k, 3) int
+        Contact and numbers of bodies of pairs that overlap at the start and do not touch.
     """
 
     model: Model
@@ -178,6 +180,7 @@ class ContactSteps:
     stops: Array
     scene: _core.ContactScene
     notes: list[str] = field(default_factory=list)
+    left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     _parts: list[ContactLog] = field(default_factory=list)
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
@@ -189,8 +192,9 @@ class ContactSteps:
         return cls(model, choice, rows, contact_scene(model))
 
     def fresh(self, model: Model) -> ContactSteps:
-        """Return the contacts of another run."""
-        return ContactSteps(model, self.choice, self.stops, self.scene, list(self.notes))
+        """Return the contacts of another run, of the model with other parameters."""
+        scene = self.scene if model is self.model else contact_scene(model)
+        return ContactSteps(model, self.choice, self.stops, scene, list(self.notes))
 
     @property
     def tables(self) -> ContactTables:
@@ -220,11 +224,16 @@ class ContactSteps:
                 remedy,
             )
         if left_out:
-            rows = np.array(list(left_out), dtype=np.int64)
-            self.scene = make_scene(self.model, tables, rows)
+            self._leave_out(np.array(list(left_out), dtype=np.int64))
             names = [tables.pair_name(*row).partition("/")[2] for row in left_out]
             shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
             self.notes.append(f"pairs that overlap at the start were left out of contact: {shown}")
+
+    def _leave_out(self, pairs: IndexArray) -> None:
+        """Leave pairs (k, 3) of contact and bodies out."""
+        self.left_out = pairs
+        if len(pairs):
+            self.scene = make_scene(self.model, self.tables, pairs)
 
     # ---- the core
 
@@ -271,9 +280,22 @@ class ContactSteps:
         self._parts = [ContactLog.joined(self._parts)]
         return self._parts[0]
 
-    def fill(self, log: ContactLog) -> None:
-        """Set the log of a run that is resumed."""
-        self._parts = [log] if len(log.times) else []
+    def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
+        """Return what a run needs to resume, as plain data."""
+        log = self.log()
+        return {
+            "memory": integrator.contact_memory() or b"",
+            "left_out": self.left_out.tolist(),
+            "log": {f.name: getattr(log, f.name) for f in fields(log)},
+            "notes": list(self.notes),
+        }
+
+    def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
+        """Set contacts and log of a run that is resumed, and give them to its integrator."""
+        log = ContactLog(**plain["log"])
+        self._parts, self.notes = [log] if len(log.times) else [], list(plain["notes"])
+        self._leave_out(np.array(plain["left_out"], dtype=np.int64).reshape(-1, 3))
+        self.attach(integrator, plain["memory"])
 
     def all_conditions(self, segments: Sequence[Segment]) -> list[Conditions]:
         """Return the conditions of segments with the loads of the contacts on the bodies, for outputs."""
