@@ -30,10 +30,7 @@ struct Patch {
       flat = lies ? -1 : own.z < 0.0 ? 0 : 1;
       normal = mul(F.R, Point{0.0, 0.0, own.z < 0.0 ? -1.0 : 1.0});
     } else if (s.is_polytope()) {
-      double most = -2.0;
-      for (int k = 0; k < int(s.faces.size()); ++k)
-        if (const double along = dot(s.faces[at(k)].normal, own); along > most)
-          most = along, flat = k;
+      flat = face_along(s, own);
       const ConvexSolid::Face &f = s.faces[at(flat)];
       normal = mul(F.R, f.normal);
       loop = s.loops.data() + f.begin, edges = s.loop_edges.data() + f.begin;

@@ -8,6 +8,8 @@
 namespace dalembert::DALEMBERT_ISA {
 namespace {
 
+constexpr int searched_one_by_one = 32; // points or faces: more are searched along edges
+
 std::size_t at(int k) { return std::size_t(k); }
 double length(const Point &a) { return std::sqrt(dot(a, a)); }
 
@@ -45,10 +47,12 @@ void add_edges(ConvexSolid &s) {
   for (std::size_t k = 1; k < s.edges_at_begin.size(); ++k)
     s.edges_at_begin[k] += s.edges_at_begin[k - 1];
   std::vector<int> next(s.edges_at_begin.begin(), s.edges_at_begin.end() - 1);
-  s.edges_at.resize(2 * s.edges.size());
-  for (int k = 0; k < int(s.edges.size()); ++k)
-    for (const int point : {s.edges[at(k)].from, s.edges[at(k)].to})
-      s.edges_at[at(next[at(point)]++)] = k;
+  s.edges_at.resize(2 * s.edges.size()), s.neighbours.resize(2 * s.edges.size());
+  for (int k = 0; k < int(s.edges.size()); ++k) {
+    const auto [from, to] = std::pair(s.edges[at(k)].from, s.edges[at(k)].to);
+    s.neighbours[at(next[at(from)])] = to, s.neighbours[at(next[at(to)])] = from;
+    s.edges_at[at(next[at(from)]++)] = k, s.edges_at[at(next[at(to)]++)] = k;
+  }
 }
 
 } // namespace
@@ -162,19 +166,58 @@ Feature make_feature(const ConvexSolid &s, std::int32_t number) {
   return f;
 }
 
-Point support(const ConvexSolid &s, const Point &d, int *index) {
+Point support(const ConvexSolid &s, const Point &d, int &index) {
   if (s.kind == CoreKind::cylinder) {
-    const double across = std::hypot(d.x, d.y), factor = across > 0.0 ? s.across / across : 0.0;
+    const double square = d.x * d.x + d.y * d.y, factor = square > 0.0 ? s.across / std::sqrt(square) : 0.0;
     return {factor * d.x, factor * d.y, d.z < 0.0 ? -s.half : s.half};
   }
-  int best = 0;
-  double most = -std::numeric_limits<double>::infinity();
-  for (int k = 0; k < int(s.points.size()); ++k)
-    if (const double far = dot(s.points[at(k)], d); far > most)
-      most = far, best = k;
-  if (index)
-    *index = best;
+  const int count = int(s.points.size());
+  if (count <= searched_one_by_one || s.edges.empty()) {
+    int best = 0;
+    double most = dot(s.points[0], d);
+    for (int k = 1; k < count; ++k)
+      if (const double far = dot(s.points[at(k)], d); far > most)
+        most = far, best = k;
+    index = best;
+    return s.points[at(best)];
+  }
+  int best = index >= 0 && index < count ? index : 0;
+  double most = dot(s.points[at(best)], d);
+  for (int here = -1; here != best;) {
+    here = best;
+    for (int k = s.edges_at_begin[at(here)]; k < s.edges_at_begin[at(here + 1)]; ++k)
+      if (const double far = dot(s.points[at(s.neighbours[at(k)])], d); far > most)
+        most = far, best = s.neighbours[at(k)];
+  }
+  index = best;
   return s.points[at(best)];
+}
+
+int face_along(const ConvexSolid &s, const Point &d) {
+  int best = -1;
+  double most = -std::numeric_limits<double>::infinity();
+  const auto consider = [&](int k) {
+    if (const double along = dot(s.faces[at(k)].normal, d); along > most)
+      most = along, best = k;
+  };
+  if (s.faces.size() <= at(searched_one_by_one)) {
+    for (int k = 0; k < int(s.faces.size()); ++k)
+      consider(k);
+    return best;
+  }
+  int corner = 0;
+  support(s, d, corner);
+  for (int k = s.edges_at_begin[at(corner)]; k < s.edges_at_begin[at(corner + 1)]; ++k)
+    consider(s.edges[at(s.edges_at[at(k)])].left), consider(s.edges[at(s.edges_at[at(k)])].right);
+  for (int here = -1; here != best;) {
+    here = best;
+    const ConvexSolid::Face &face = s.faces[at(here)];
+    for (int k = face.begin; k < face.begin + face.count; ++k) {
+      const ConvexSolid::Edge &edge = s.edges[at(s.loop_edges[at(k)])];
+      consider(edge.left == here ? edge.right : edge.left);
+    }
+  }
+  return best;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -35,6 +35,7 @@ struct ConvexSolid {
   std::vector<int> loops, loop_edges; // points around the faces, and the edges from each to the next
   std::vector<Edge> edges;
   std::vector<int> edges_at_begin, edges_at; // edges of each point
+  std::vector<int> neighbours;               // the other ends of `edges_at`
   double half = 0.0, across = 0.0;           // half length and radius of a cylinder
   Point extent{};                            // half lengths of the core of a box
   double radius = 0.0;                       // by which the core is grown
@@ -65,7 +66,11 @@ constexpr int first_rim_point = 2, rim_points = 4; // fixed points of each rim
 
 Feature make_feature(const ConvexSolid &solid, std::int32_t number);
 
-// the point of the core that lies farthest in a direction, in the frame of the solid; index of the point of a hull
-Point support(const ConvexSolid &solid, const Point &direction, int *index = nullptr);
+// The point of the core that lies farthest in a direction, in the frame of the solid. index: of the point of a hull; the
+// search of a hull with many points starts at the index that is given and follows edges.
+Point support(const ConvexSolid &solid, const Point &direction, int &index);
+
+// the face of a polytope whose normal is closest to a direction; its search starts near the point that lies farthest
+int face_along(const ConvexSolid &solid, const Point &direction);
 
 } // namespace dalembert::DALEMBERT_ISA
