@@ -69,8 +69,12 @@ ConvexSolid make_hull(const std::vector<Point> &points, const std::vector<int> &
   add_edges(s);
   for (const Point &p : points)
     s.center += scale(1.0 / double(points.size()), p);
-  for (const Point &p : points)
-    s.reach = std::max(s.reach, length(p - s.center) + radius);
+  for (const Point &p : points) {
+    const Point d = p - s.center;
+    s.reach = std::max(s.reach, length(d) + radius);
+    s.extent = {std::max(s.extent.x, std::fabs(d.x)), std::max(s.extent.y, std::fabs(d.y)),
+                std::max(s.extent.z, std::fabs(d.z))};
+  }
   s.inner = s.reach;
   for (const ConvexSolid::Face &f : s.faces)
     s.inner = std::min(s.inner, dot(f.normal, points[at(loops[at(f.begin)])] - s.center));
@@ -117,6 +121,7 @@ ConvexSolid make_cylinder(double half, double across, double radius) {
   s.half = half, s.across = across, s.radius = radius;
   s.shape = SolidKind::cylinder;
   s.reach = std::hypot(half, across) + radius;
+  s.extent = {across, across, half};
   s.inner = std::min(half, across);
   return s;
 }

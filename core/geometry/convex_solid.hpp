@@ -37,7 +37,7 @@ struct ConvexSolid {
   std::vector<int> edges_at_begin, edges_at; // edges of each point
   std::vector<int> neighbours;               // the other ends of `edges_at`
   double half = 0.0, across = 0.0;           // half length and radius of a cylinder
-  Point extent{};                            // half lengths of the core of a box
+  Point extent{};                            // half lengths of a box about `center` that contains the core
   double radius = 0.0;                       // by which the core is grown
   Point center{};                            // within the core
   double reach = 0.0;                        // radius of a ball about `center` that contains the solid
