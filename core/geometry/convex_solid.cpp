@@ -134,6 +134,24 @@ ConvexSolid make_half_space() {
   return s;
 }
 
+ConvexSolid make_height_field(const HeightField &field) {
+  ConvexSolid s;
+  s.kind = CoreKind::height_field, s.shape = SolidKind::height_field;
+  HeightField kept = field;
+  for (int i = 0; i + 1 < field.nx; ++i)
+    for (int j = 0; j + 1 < field.ny; ++j)
+      for (const int which : {0, 1})
+        kept.steepness = std::max(kept.steepness, 1.0 / field.normal(2 * (i * field.ny + j) + which).z);
+  s.field = std::make_shared<const HeightField>(kept);
+  const auto [least, most] = std::minmax_element(field.heights.begin(), field.heights.end());
+  const double x = 0.5 * field.dx * (field.nx - 1), y = 0.5 * field.dy * (field.ny - 1);
+  const double below = std::hypot(x, y) + (*most - *least); // what is deeper has fallen through
+  s.center = {0.0, 0.0, 0.5 * (*most + *least - below)};
+  s.extent = {x, y, 0.5 * (*most - *least + below)};
+  s.reach = length(s.extent);
+  return s;
+}
+
 Feature make_feature(const ConvexSolid &s, std::int32_t number) {
   Feature f;
   f.radius = s.radius;
@@ -142,6 +160,18 @@ Feature make_feature(const ConvexSolid &s, std::int32_t number) {
   const Point z{0.0, 0.0, 1.0};
   if (s.kind == CoreKind::half_space) {
     f.kind = FeatureKind::plane, f.d = z;
+  } else if (s.kind == CoreKind::height_field) {
+    const HeightField &field = *s.field;
+    if (kind == FeatureClass::point) {
+      f.c = field.node(k);
+    } else if (kind == FeatureClass::face) {
+      f.kind = FeatureKind::plane, f.c = field.node(k / 2), f.d = field.normal(k);
+    } else {
+      const HeightField::Edge edge = field.edge(k);
+      const Point along = edge.to - edge.from;
+      f.kind = FeatureKind::line, f.c = scale(0.5, edge.from + edge.to), f.d = scale(1.0 / length(along), along);
+      f.out = edge.left + edge.right;
+    }
   } else if (s.kind == CoreKind::cylinder) {
     if (kind == FeatureClass::edge) {
       f.kind = FeatureKind::line, f.d = z, f.radius += s.across;
