@@ -21,6 +21,7 @@ from .bodies import (
     Surface as Surface,
     box as box,
     cylinder as cylinder,
+    height_field as height_field,
     mesh as mesh,
     plane as plane,
     plate as plate,

@@ -6,7 +6,7 @@ from .flexible_body import FlexibleBody
 from .geometric_stiffening import Stiffening
 from .markers import Marker
 from .modal_damping import Rayleigh
-from .shapes import Shape, box, cylinder, mesh, plane, plate, prism, rod, sphere, tube
+from .shapes import Shape, box, cylinder, height_field, mesh, plane, plate, prism, rod, sphere, tube
 
 __all__ = [
     "Body",
@@ -18,6 +18,7 @@ __all__ = [
     "Surface",
     "box",
     "cylinder",
+    "height_field",
     "mesh",
     "plane",
     "plate",
