@@ -22,6 +22,7 @@ from .bodies import (
     box as box,
     capsule as capsule,
     cylinder as cylinder,
+    height_field as height_field,
     mesh as mesh,
     plane as plane,
     plate as plate,
