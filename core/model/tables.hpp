@@ -61,7 +61,7 @@ struct Tables {
     std::vector<std::int32_t> row, constraint, first;
     std::vector<std::int64_t> start;
   } all, independent;
-  std::vector<std::int32_t> support, tree, coordinate, coupling_index;
+  std::vector<std::int32_t> support, tree, coordinate, coupling_index, constraint_of_row;
   std::vector<double> support_factor;
   std::vector<unsigned char> is_holonomic, is_independent;
   struct Fronts {
@@ -76,10 +76,18 @@ struct Tables {
     std::vector<ElementAssembly> stamps;
     std::vector<LoopConstraintAssembly> loop_constraints;
   } fronts;
+  struct LoopFronts {
+    std::vector<LoopStepData> steps;
+    std::vector<LoopPieceData> pieces;
+    std::vector<std::int32_t> indices;
+  } independent_loop_fronts, all_loop_fronts;
 };
 
 // The part of `complete` that plans the elimination of implicit steps (model/elimination_plan.hpp).
 void complete_fronts(Tables &tables, ModelData &m);
+
+// The part that plans the elimination of loop constraints (model/loop_plan.hpp), where they are many.
+void complete_loop_plans(Tables &tables, ModelData &m);
 
 // The tables of a model that mapped parameters have entries in.
 struct VariantTables {
