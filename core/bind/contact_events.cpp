@@ -51,12 +51,24 @@ void set_contact_modes(ContactEvents &e, const nb::bytes &blob) {
   std::memcpy(static_cast<void *>(e.closed.data()), blob.c_str(), blob.size());
 }
 
+void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nb::list &modes) {
+  if (times.size() != nb::len(modes))
+    throw nb::value_error("the modes of contacts do not fit the times");
+  e.repeats = true;
+  e.known_times.assign(times.data(), times.data() + times.size());
+  e.known_modes.clear();
+  for (const nb::handle blob : modes) {
+    set_contact_modes(e, nb::cast<nb::bytes>(blob));
+    e.known_modes.push_back(e.closed);
+  }
+}
+
 nb::list take_contact_changes(ContactEvents &e) {
   nb::list all;
   for (const ContactChange &change : e.changes) {
     nb::dict one;
     one["t"] = change.t, one["energy"] = change.energy, one["restitution_part"] = change.restitution_part;
-    one["jams"] = change.jams, one["modes"] = contact_modes(change.after), one["points"] = points_of(change.after);
+    one["reverses"] = change.reverses, one["jams"] = change.jams, one["modes"] = contact_modes(change.after), one["points"] = points_of(change.after);
     std::vector<double> impacts;
     for (const ImpactPoint &p : change.impacts) {
       for (const double each : {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop)})

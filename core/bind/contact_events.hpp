@@ -1,6 +1,7 @@
 // Rigid contact by events of a run: its settings, modes, changes and forces for Python.
 #pragma once
 
+#include "bind/arrays.hpp"
 #include "contact/contact_events.hpp"
 #include "model/model_data.hpp"
 #include <nanobind/nanobind.h>
@@ -14,7 +15,10 @@ void fill_contact_events(const ModelData &m, const nanobind::dict &given, Contac
 nanobind::bytes contact_modes(const std::vector<ClosedPoint> &closed);
 void set_contact_modes(ContactEvents &e, const nanobind::bytes &blob);
 
-// Changes since the last call: t, energy, restitution_part, jams, modes (bytes), impacts (k, 15: contact, two shapes,
+// modes from times on, of a run whose steps are repeated
+void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nanobind::list &modes);
+
+// Changes since the last call: t, energy, restitution_part, reverses, jams, modes (bytes), impacts (k, 15: contact, two shapes,
 // stop, place, normal, impulse, normal velocities before and after), points (n, 7: contact, two shapes, stop, mode, two
 // features).
 nanobind::list take_contact_changes(ContactEvents &e);

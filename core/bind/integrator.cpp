@@ -444,6 +444,9 @@ public:
   // closed points and their modes, for a resumed run or for forces
   nb::bytes contact_modes() { return bind::contact_modes(events_of_contacts().closed); }
   void set_contact_modes(const nb::bytes &blob) { bind::set_contact_modes(events_of_contacts(), blob); }
+  void set_known_contact_modes(const Doubles &times, const nb::list &modes) {
+    bind::set_known_contact_modes(events_of_contacts(), times, modes);
+  }
   nb::list take_contact_changes() { return bind::take_contact_changes(events_of_contacts()); }
   nb::dict contact_failure() { return bind::contact_failure(events_of_contacts()); }
   // contact points that carry load at states, in the modes that are set: see bind/contact_events.hpp
@@ -758,6 +761,8 @@ void add_integrator(nb::module_ &module) {
       .def("set_contact_events", Exclusive<&Integrator::set_contact_events>::call, nb::arg("given"))
       .def("contact_modes", Exclusive<&Integrator::contact_modes, true>::call)
       .def("set_contact_modes", Exclusive<&Integrator::set_contact_modes>::call, nb::arg("modes"))
+      .def("set_known_contact_modes", Exclusive<&Integrator::set_known_contact_modes>::call, nb::arg("times"),
+           nb::arg("modes"))
       .def("take_contact_changes", Exclusive<&Integrator::take_contact_changes, true>::call)
       .def("contact_failure", Exclusive<&Integrator::contact_failure, true>::call)
       .def("contact_forces", Exclusive<&Integrator::contact_forces>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),

@@ -4,6 +4,7 @@
 
 #include "contact/contact_steps.hpp"
 #include "dense/pivoted_qr.hpp"
+#include <algorithm>
 
 namespace dalembert {
 
@@ -44,6 +45,7 @@ struct ContactChange {
   double t;
   double energy;           // change of the kinetic energy by the impacts, J
   double restitution_part; // 1; less: restitution was lowered by this factor, lest energy grows
+  bool reverses;           // slip of a point has reversed
   bool jams;               // the impulse stopped sliding that no force can go on with
   std::vector<ImpactPoint> impacts;
   std::vector<ClosedPoint> after;
@@ -71,7 +73,18 @@ struct ContactEvents {
   double hop_height = 1e-9;                         // m: rebounds lower than this are none
 
   std::vector<ClosedPoint> closed;
-  bool undetermined = true; // modes have to be determined where the run begins
+  // of a run that is repeated: modes from each time on, in place of those that are determined
+  bool repeats = false;
+  std::vector<double> known_times;
+  std::vector<std::vector<ClosedPoint>> known_modes;
+
+  void set_known_modes(double t) {
+    const auto row = std::upper_bound(known_times.begin(), known_times.end(), t) - known_times.begin();
+    if (row)
+      closed = known_modes[std::size_t(row - 1)];
+    else
+      closed.clear();
+  }
 
   // log
   std::vector<ContactChange> changes;

@@ -477,9 +477,15 @@ struct ModeDecision {
         if (!found)
           break;
         slid.clear();
-        for (std::size_t k = 0; k < e.closed.size(); ++k)
-          if (e.closed[k].mode != ContactMode::open)
-            slid.push_back(!rests[k] && e.closed[k].friction > 0.0);
+        for (std::size_t k = 0; k < e.closed.size(); ++k) {
+          const ClosedPoint &p = e.closed[k];
+          if (p.mode != ContactMode::open)
+            slid.push_back(!rests[k] && p.friction > 0.0);
+          if (p.mode == ContactMode::slides && rests[k])
+            change.reverses = change.reverses || std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
+                                return b.is(p) && b.mode == ContactMode::slides;
+                              });
+        }
         keep_points([&](std::size_t k) { return e.closed[k].mode != ContactMode::open; });
         project_onto_contacts(i, e, t, q, v);
         if (!comes_to_rest())
@@ -506,7 +512,7 @@ struct ModeDecision {
   }
 
   bool has_changed() const {
-    if (change.jams || !change.impacts.empty() || before.size() != e.closed.size())
+    if (change.jams || change.reverses || !change.impacts.empty() || before.size() != e.closed.size())
       return true;
     for (const ClosedPoint &p : e.closed)
       if (!std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) { return b.is(p) && b.mode == p.mode; }))
@@ -600,8 +606,6 @@ bool can_stick(const RunContext &i, ContactEvents &e) {
 }
 
 Outcome change_contacts(const RunContext &i, ContactEvents &e) {
-  if (e.rows.block_start.empty())
-    find_blocks(i.m, e.rows);
   e.failure = ContactFailure::none;
   return ModeDecision(i, e).run();
 }

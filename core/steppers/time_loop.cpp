@@ -220,6 +220,10 @@ Outcome change_contact_modes(TimeLoop &loop) {
   run.step_to_contact = 0.0;
   if (!run.contact_events)
     return Outcome::reached;
+  if (run.contact_events->repeats) {
+    run.contact_events->set_known_modes(run.t);
+    return Outcome::reached;
+  }
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
   const Outcome outcome = change_contacts(loop.at, *run.contact_events);
   run.conditions.law_branches = branches;
@@ -289,6 +293,8 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
               const double *x) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
+  if (run.contact_events && run.contact_events->rows.block_start.empty())
+    find_blocks(m, run.contact_events->rows);
   for (int f = 0; f < m.nv; ++f)
     work.change[f] = 0.0;
   integrate<double>(m, q, work.change, work.q);
@@ -870,6 +876,8 @@ bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, c
   ContactEvents &contacts = *run.contact_events;
   if (contacts.rows.block_start.empty())
     find_blocks(m, contacts.rows);
+  if (contacts.repeats)
+    contacts.set_known_modes(t);
   contacts.a.resize(std::size_t(m.nv)), contacts.dx.resize(std::size_t(m.nx));
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
   const bool done = rates(loop.at, t, q, v, x, contacts.a.data(), contacts.dx.data());
