@@ -75,9 +75,10 @@ nb::list take_contact_changes(ContactEvents &e) {
         impacts.push_back(each);
       for (const double *three : {p.place, p.normal, p.impulse})
         impacts.insert(impacts.end(), three, three + 3);
-      impacts.push_back(p.before), impacts.push_back(p.after);
+      for (const double each : {p.before, p.after, p.normal_work, p.friction_work})
+        impacts.push_back(each);
     }
-    one["impacts"] = doubles(impacts.data(), {npy_intp(change.impacts.size()), 15});
+    one["impacts"] = doubles(impacts.data(), {npy_intp(change.impacts.size()), 17});
     all.append(one);
   }
   e.changes.clear();

@@ -1,7 +1,7 @@
 // Rigid contact by events of a run: its settings, modes, changes and forces for Python.
 #pragma once
 
-#include "bind/arrays.hpp"
+#include "bind/batch.hpp"
 #include "contact/contact_events.hpp"
 #include "model/model_data.hpp"
 #include <nanobind/nanobind.h>
@@ -18,8 +18,8 @@ void set_contact_modes(ContactEvents &e, const nanobind::bytes &blob);
 // modes from times on, of a run whose steps are repeated
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nanobind::list &modes);
 
-// Changes since the last call: t, energy, restitution_part, reverses, jams, modes (bytes), impacts (k, 15: contact, two shapes,
-// stop, place, normal, impulse, normal velocities before and after), points (n, 7: contact, two shapes, stop, mode, two
+// Changes since the last call: t, energy, restitution_part, reverses, jams, modes (bytes), impacts (k, 17: contact, two
+// shapes, stop, place, normal, impulse, normal velocities before and after, works of normal force and friction), points (n, 7: contact, two shapes, stop, mode, two
 // features).
 nanobind::list take_contact_changes(ContactEvents &e);
 

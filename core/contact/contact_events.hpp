@@ -38,6 +38,7 @@ struct ImpactPoint {
   std::int32_t contact, shapes[2], stop;
   double place[3], normal[3], impulse[3]; // on the second shape, N s; world axes
   double before, after;                   // normal velocities, m/s
+  double normal_work, friction_work;      // done by the impulse, J
 };
 
 // A change of the modes at a time: impacts, then the closed points and their modes.

@@ -200,6 +200,9 @@ struct ModeDecision {
       if (p.stop >= 0)
         at.impulse[2] = lam[2];
       at.before = e.u[3 * k + 2], at.after = e.w[3 * k + 2];
+      at.normal_work = 0.5 * lam[2] * (at.before + at.after), at.friction_work = 0.0;
+      for (std::size_t f = 0; f < 2; ++f)
+        at.friction_work += 0.5 * lam[f] * (e.u[3 * k + f] + e.w[3 * k + f]);
     }
     add_response(e.rows, 0, e.closed.size(), e.lam.data(), v);
   }
