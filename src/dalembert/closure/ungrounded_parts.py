@@ -12,8 +12,8 @@ __all__ = ["find_ungrounded_parts"]
 def find_ungrounded_parts(system: System) -> list[str]:
     """Return messages on parts of a system that fall freely without being declared free.
 
-    Such a part has no joint, constraint, contact or force element to anything else, and no placement (`System.place`) or load of
-    its own, under gravity. Declare a flying body by `Free` to ground, or place it.
+    Such a part has no joint, constraint, contact or force element to anything else, and no placement (`System.place`)
+    or load of its own, under gravity. Declare a flying body by `Free` to ground, or place it.
     """
     if not system.gravity.any():
         return []

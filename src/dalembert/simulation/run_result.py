@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -60,7 +61,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     if run.contact is not None:
         periods = Periods([segment.begin for segment in run.segments], run.contact.all_conditions(run.segments))
         source = StepContacts(run.contact.log(), float(recorded[0][-1]))
-        events = _with_impacts(events, source, run.model, recorded)
+        events = _EventsWithImpacts(events, source, run.model, recorded)
     result = Result(
         run.model.family,
         t,
@@ -83,12 +84,15 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
     return result
 
 
-def _with_impacts(
-    events: Callable[[], list[EventRecord]],
-    source: StepContacts,
-    model: Model,
-    recorded: tuple[Array, Array, Array, Array],
-) -> Callable[[], list[EventRecord]]:
-    """Return a function that gives events and impacts of contacts in order of time."""
-    t, q, v, x = recorded
-    return lambda: sorted([*events(), *source.impacts(model, t, (q, v, x))], key=lambda event: event.t)
+@dataclass(frozen=True, eq=False)
+class _EventsWithImpacts:
+    """Events of a run and impacts of its contacts in order of time, made when they are read."""
+
+    events: Callable[[], list[EventRecord]]
+    source: StepContacts
+    model: Model
+    recorded: tuple[Array, Array, Array, Array]
+
+    def __call__(self) -> list[EventRecord]:
+        t, q, v, x = self.recorded
+        return sorted([*self.events(), *self.source.impacts(self.model, t, (q, v, x))], key=lambda event: event.t)

@@ -17,6 +17,7 @@ from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .contact.contact_steps import ContactSteps
+from .contact.error_estimate import execute_to_error
 from .contact.options import choose_contact, step_options
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
@@ -165,8 +166,8 @@ def simulate(
     stops : str
         Limits of joints: ``"rigid"``, with an impulse; ``"soft"``, springs with 10 ms of contact; ``"off"``.
     contact : str
-        Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid, with
-        changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
+        Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid,
+        with changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
         ``"soft"``, compliant; ``"off"``.
     error : float, rad or m
         Of contact by steps: largest accepted error of positions, estimated by runs with other steps; steps become
@@ -282,6 +283,10 @@ def simulate(
     )
     if external:
         return run_external_solver(method, request)
+    if choice.error is not None:
+        if count is not None:
+            raise ModelError("simulate", "error", error, "an ensemble has no estimate: simulate the runs one by one")
+        return execute_to_error(request)
     return execute_run(request) if count is None else execute_ensemble(request, count, parameters)
 
 
