@@ -755,7 +755,8 @@ Outcome pass_contact_change(TimeLoop &loop, Samples &samples, const Recorder &re
     return outcome;
   run.stiffness = {};
   run.rejected_last = 0;
-  run.step = std::min(step, longest_contact_step(loop.at, contacts));
+  if (loop.adaptive)
+    run.step = std::min(step, longest_contact_step(loop.at, contacts));
   report_branches(loop, recorder, run.t);
   return contacts.change_count == before || record_at_change(loop, true, samples, recorder) ? Outcome::reached
                                                                                               : Outcome::stopped;

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import _core
-from ...arrays import Array, IndexArray
+from ...arrays import Array
 from ...compile.contacts import ContactTables
 from ...errors import DalembertError, IntegrationError
 from ...model import Conditions, Model, State
@@ -85,13 +85,15 @@ class EventContacts:
     contacts : ContactEvents
     trajectory : Trajectory
         The run, whose steps are repeated for forces.
+    end : float, s
+        From where on contacts are by steps.
     """
 
     adds_loss = True
     has_state_loads = True  # forces depend on the state, and outputs of the dynamics need them
 
-    def __init__(self, contacts: ContactEvents, trajectory: Trajectory) -> None:
-        self.contacts, self.trajectory = contacts, trajectory
+    def __init__(self, contacts: ContactEvents, trajectory: Trajectory, end: float = np.inf) -> None:
+        self.contacts, self.trajectory, self.end = contacts, trajectory, end
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points that carry load at times t (k,) s and states."""
@@ -100,8 +102,8 @@ class EventContacts:
         segments = self.trajectory.segments
         begins = np.array([segment.begin for segment in segments])
         owner = np.maximum(np.searchsorted(begins, times, side="right") - 1, 0)
-        for k in np.unique(owner).tolist():
-            rows = np.flatnonzero(owner == k)
+        for k in np.unique(owner[times < self.end]).tolist():
+            rows = np.flatnonzero((owner == k) & (times < self.end))
             with segments[k].stepper(contacts=self.contacts) as stepper:
                 states = (np.ascontiguousarray(part[rows]) for part in (times, q, v, x))
                 names, numbers = stepper.contact_forces(*states)
@@ -126,10 +128,15 @@ class EventContacts:
         first = np.append(t[:-1] == t[1:], False) & np.isin(t, [change.t for change in self.contacts.changes])
         return np.where(first, np.nextafter(t, -np.inf), t)
 
+    def impacts(self, model: Model, t: Array, states: tuple[Array, Array, Array]) -> list[EventRecord]:
+        """Return impacts and changes of modes as events, at states of times t (n,)."""
+        return self.contacts.records(t, states)
+
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of impacts, and of friction and pressure in each step."""
         impacts = self.contacts.impact_rows()
         t = self.trajectory.records.arrays()[0]
+        t = t[t <= self.end]
         begin, end = t[:-1], t[1:]
         long = end > begin
         begin, end = begin[long], end[long]
@@ -208,8 +215,8 @@ class ContactEvents:
 
     def attach(self, integrator: _core.Integrator, memory: bytes | None = None) -> None:
         """Give the contacts to an integrator."""
-        atol = self.options.tolerances(self.model)
-        position, speed = float(np.min(atol[: self.model.nv])), float(np.min(atol[self.model.nv : 2 * self.model.nv]))
+        atol, nv = self.options.tolerances, self.model.nv
+        position, speed = (float(part.min(initial=1.0)) for part in (atol[:nv], atol[nv : 2 * nv]))
         integrator.set_contact_events(
             {
                 "scene": self.steps.scene,
