@@ -107,6 +107,15 @@ double ContactScene::reach(int shape) const {
   const Shape &s = data->shapes[std::size_t(shape)];
   return s.is_half_space() ? std::numeric_limits<double>::infinity() : s.solid.reach;
 }
+SceneFeature ContactScene::feature(int shape, std::int32_t number) const {
+  const Shape &s = data->shapes[std::size_t(shape)];
+  const Feature f = make_feature(s.solid, number);
+  SceneFeature out;
+  out.kind = std::int32_t(f.kind), out.r = f.r, out.radius = f.radius;
+  write(mul(s.frame.R, f.c) + s.frame.p, out.c), write(mul(s.frame.R, f.d), out.d);
+  write(mul(s.frame.R, f.e), out.e), write(mul(s.frame.R, f.out), out.out);
+  return out;
+}
 
 struct ContactSearch::Data {
   const ContactScene::Data &scene;
@@ -194,6 +203,7 @@ void ContactSearch::Data::add_pair(int a, int b, double h, double slack) {
     p.contact = contact, p.material = scene.material(contact, A, B);
     p.shapes[0] = a, p.shapes[1] = b, p.places[0] = A.place, p.places[1] = B.place;
     p.features[0] = c.first, p.features[1] = c.second, p.gap = c.gap;
+    std::copy_n(c.start, 2, p.start);
     write(c.normal, p.normal), write(c.on_first, p.on_first), write(c.on_second, p.on_second);
   }
 }

@@ -116,6 +116,7 @@ class ContactExchanges:
 
     def total(self, values: Array, t: Array) -> Array:
         """Return sums (k, ...) of `values` (n, ...), one for each exchange, up to times (k,) s in order."""
+        t = np.where(np.append(t[:-1] == t[1:], False), np.nextafter(t, -np.inf), t)  # before an impact, and after
         values = np.asarray(values, dtype=float)
         flat = values.reshape(len(values), -1)
         length = self.end - self.begin
@@ -142,9 +143,12 @@ class ContactSource(Protocol):
     ----------
     adds_loss : bool
         Whether the energies of `exchanges` are neither in the core's report nor in the events of the run.
+    has_state_loads : bool
+        Whether outputs of the dynamics need the forces of `points` as loads: the conditions of the run have none.
     """
 
     adds_loss: bool
+    has_state_loads: bool
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points that carry load at times t (k,) s and states q (k, nq), v (k, nv), x (k, nx)."""

@@ -17,6 +17,8 @@ from .. import _core
 from ..arrays import Array
 from ..model import Conditions, Model, SampledControl, State
 from .branch_log import BranchLog
+from .contact.contact_events import ContactEvents
+from .contact.contact_steps import ContactSteps
 from .delay_history import record_step
 from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
@@ -44,8 +46,8 @@ __all__ = ["Run"]
 
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
-REACHED, PAUSED, STOPPED, UNDECIDED, EVENT = (
-    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event")
+REACHED, PAUSED, STOPPED, UNDECIDED, EVENT, CONTACT_FAILED = (
+    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event", "contact_failed")
 )
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
@@ -88,7 +90,10 @@ class Run:
         self.conditions, self.options = request.conditions, request.options
         self.t_end, self.times = request.t_end, request.times
         self.friction, self.history = request.friction, request.conditions.history
-        self.contact = None if request.contact is None else request.contact.fresh(request.conditions.model)
+        self.contact: ContactEvents | ContactSteps | None = None
+        if request.contact is not None:
+            self.contact = request.contact.fresh(request.conditions.model)
+        self.earlier_contacts: ContactEvents | None = None  # before the run went on in steps
         self.event_handler = EventHandler(request)
         self.friction_changes = None if self.friction is None else FrictionChanges(self.friction)
         self.progress = Progress(request.t_start, request.t_end, request.progress)
@@ -125,6 +130,8 @@ class Run:
         )
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
+        if isinstance(self.contact, ContactEvents):
+            self.trajectory.contacts = self.contact
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
 
     @property
@@ -215,6 +222,10 @@ class Run:
             self.friction_changes.take_core_changes(self)
         if self.model.switching_functions:
             self.take_branch_changes()
+        if outcome == CONTACT_FAILED:
+            self.segments.pop()
+            self.pass_contact_failure()
+            return
         if outcome != REACHED:
             raise make_error(self, outcome)
         self.record_step(begins=True)
@@ -333,6 +344,10 @@ class Run:
                 if handler.apply_from_core(self):
                     return "event"
                 continue
+            if outcome == CONTACT_FAILED:
+                self.pass_contact_failure()
+                steps = 1
+                continue
             if outcome == UNDECIDED:
                 assert self.friction_changes is not None
                 raise self.friction_changes.failure(self)
@@ -347,6 +362,14 @@ class Run:
                 continue
             used = time.perf_counter() - began
             steps = min(MAX_CHUNK_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def pass_contact_failure(self) -> None:
+        """Continue in steps where contact by events cannot go on, or raise the error."""
+        contacts = self.contact
+        assert isinstance(contacts, ContactEvents)
+        if not contacts.goes_on:
+            raise contacts.failure(self.integrator)
+        contacts.go_on_in_steps(self)
 
     def _take_steps(self, until: float, steps: int) -> tuple[int, Exception | None]:
         """Take up to a number of steps; return the outcome, and the exception of a user's function."""

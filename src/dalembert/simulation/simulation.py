@@ -16,9 +16,10 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
+from .contact.contact_events import ContactEvents
 from .contact.contact_steps import ContactSteps
 from .contact.error_estimate import execute_to_error
-from .contact.options import choose_contact, step_options
+from .contact.options import choose_contact, event_options, step_options
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions
@@ -256,9 +257,16 @@ def simulate(
     model = conditions.model  # with the given parameters
     if state is not None and count is None:
         notes += equilibrium_differences(state, conditions)
-    steps = None
+    contacts: ContactEvents | ContactSteps | None = None
     if choice.rigid == "steps":
-        steps = ContactSteps.of(conditions, choice, stops=stops == "rigid")
+        contacts = ContactSteps.of(conditions, choice, stops=stops == "rigid")
+        conditions, friction_state = make_friction_state(conditions, friction, "off", options, span=t_end - t_start)
+    elif choice.rigid == "events":
+        if external:
+            raise ModelError("simulate", "method", method, "rigid contact needs a method of our own: leave it out")
+        options, by_steps = event_options(options, choice, method, friction, stops, model)
+        goes_on = contact == "auto" and not event_functions.events
+        contacts = ContactEvents.of(conditions, choice, options, by_steps, goes_on=goes_on)
         conditions, friction_state = make_friction_state(conditions, friction, "off", options, span=t_end - t_start)
     else:
         conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
@@ -273,7 +281,7 @@ def simulate(
         times=times,
         state=state,
         friction=None if external else friction_state,
-        contact=steps,
+        contact=contacts,
         discontinuity_times=check_discontinuity_times(discontinuity_times, item="simulate"),
         drive_jumps=check_time_laws(model, t_start, t_end),
         joint_limits=stops != "off",

@@ -95,9 +95,11 @@ class StepContacts:
     """
 
     adds_loss = True
+    has_state_loads = False
 
     def __init__(self, log: ContactLog, end: float) -> None:
         self.log, self.end = log, end
+        self.begin = -np.inf  # s: contacts were by events before
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points of the steps at times t (k,) s."""
@@ -107,7 +109,7 @@ class StepContacts:
         step = np.clip(np.searchsorted(log.times, t, side="right") - 1, 0, None)
         jump = np.append(t[:-1] == t[1:], False) & (log.times[step] == t) & (step > 0)
         step = step - jump  # the first of two states at a time belongs to the step before it
-        counts = log.counts()[step]
+        counts = np.where(t < self.begin, 0, log.counts()[step])
         time = np.repeat(np.arange(len(t)), counts)
         rows = np.repeat(log.first[step], counts) + np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
         names, numbers = log.names[rows], log.numbers[rows]

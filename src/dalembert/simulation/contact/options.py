@@ -15,11 +15,12 @@ from ..events.events import Event
 from ..friction.rows import friction_rows
 from ..options import Options
 
-__all__ = ["ContactChoice", "choose_contact", "step_options"]
+__all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
 
 MODELS = ("auto", "events", "steps", "soft", "off")
-AVAILABLE = ("steps",)  # contact models of this version
+AVAILABLE = ("events", "steps")  # contact models of this version
 DEFAULT_STEP = 1e-3  # s
+EXPLICIT_METHODS = ("dop853", "dopri5", "rk4")  # that contact by events works with
 WAYS = "use 'auto', 'events', 'steps', 'steps:<length>' such as 'steps:1e-3', 'soft' or 'off'"
 
 
@@ -47,10 +48,13 @@ class ContactChoice:
     notes: tuple[str, ...] = ()
 
 
-def choose_contact(model: Model, contact: Any, error: Any = None, *, item: str = "simulate") -> ContactChoice:
+def choose_contact(
+    model: Model, contact: Any, error: Any = None, *, item: str = "simulate", by_events: bool = True
+) -> ContactChoice:
     """Return the contact models for the arguments `contact` and `error` of an analysis.
 
-    Contacts with stiffness are compliant, the others rigid.
+    Contacts with stiffness are compliant, the others rigid. By default rigid contact is by events if the analysis
+    (`by_events`) and the model have them, else by steps.
 
     Raises
     ------
@@ -64,6 +68,8 @@ def choose_contact(model: Model, contact: Any, error: Any = None, *, item: str =
             raise ModelError(item, "error", error, "give the largest accepted error, rad or m: error=1e-3")
         if kind not in ("auto", "steps"):
             raise ModelError(item, "error", error, f"it belongs to contact='steps', not to {contact!r}")
+    if kind == "events" and not by_events:
+        raise ModelError(item, "contact", contact, "it has no contact by events: use 'steps'")
     tables = model.contacts
     if tables is None:
         if error is not None:
@@ -79,7 +85,7 @@ def choose_contact(model: Model, contact: Any, error: Any = None, *, item: str =
     if kind == "soft" and rigid:
         remedy = "give it stiffness=, young= or depth=, or use contact='auto'"
         raise ModelError(f"contact {rigid[0]!r}", "stiffness", None, remedy)
-    way = "" if not rigid else kind if kind in ("events", "steps") else _automatic()
+    way = "" if not rigid else kind if kind in ("events", "steps") else _automatic(model, by_events and error is None)
     if error is not None and way != "steps":
         raise ModelError(item, "error", error, "it belongs to rigid contact by steps: use contact='steps'")
     for name, used in ((way, bool(rigid)), ("soft", bool(soft))):
@@ -120,9 +126,37 @@ def step_options(
     return changed, replace(choice, step=step)
 
 
-def _automatic() -> str:
+def event_options(
+    options: Options, choice: ContactChoice, method: str, friction: str, stops: str, model: Model
+) -> tuple[Options, Options]:
+    """Return the options of a run by events, and those with which it may go on in steps; refuse what does not suit."""
+    item = "simulate"
+    if options.method not in EXPLICIT_METHODS:
+        remedy = "rigid contact by events needs an explicit method: leave it out, or use 'dop853' or 'dopri5'"
+        raise ModelError(item, "method", method, remedy)
+    rows = friction_rows(model)
+    if friction == "events" and rows.has_friction.any():
+        name = rows.names[int(np.flatnonzero(rows.has_friction)[0])]
+        remedy = "dry friction of joints by events does not work with rigid contact: use friction='smooth'"
+        raise ModelError(item, "friction", name, remedy)
+    if stops == "rigid" and (stopped := _stopped(model)):
+        remedy = "rigid stops of joints do not work with contact by events: use contact='steps', or stops='soft'"
+        raise ModelError(item, "stops", stopped, remedy)
+    step = min(choice.step, options.max_step)
+    by_steps = replace(options, method="moreau", step=step, max_step=np.inf, detect_stiffness=False, project=True)
+    return replace(options, detect_stiffness=False), by_steps
+
+
+def _stopped(model: Model) -> str:
+    """Return the name of a joint with stops; empty if there is none."""
+    rows = friction_rows(model)
+    stopped = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
+    return rows.names[int(stopped[0])] if len(stopped) else ""
+
+
+def _automatic(model: Model, by_events: bool) -> str:
     """Return the model of rigid contacts that is chosen by default."""
-    return "events" if "events" in AVAILABLE else "steps"
+    return "events" if by_events and not _stopped(model) else "steps"
 
 
 def _parse(contact: Any, item: str) -> tuple[str, float | None]:

@@ -141,7 +141,7 @@ def rollout(
     step = _fixed_step(method, substeps, fixed_step, length)
     if threads is not None and threads < 1:
         raise ModelError("rollout", "threads", threads, "give 1 or more")
-    choice = choose_contact(model, contact, item="rollout")
+    choice = choose_contact(model, contact, item="rollout", by_events=False)
     notes += choice.notes
     options = make_options(
         model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step, span=float(times[-1] - begin)
