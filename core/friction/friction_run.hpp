@@ -133,7 +133,7 @@ enum class FrictionFailure : std::int32_t { none, no_solution, stagnated };
 struct ChangeWorkspace {
   std::vector<double> s, u, speed; // coordinates, velocities, slip speeds of the rows
   std::vector<double> side, sign, free_accelerations, sizes, friction, static_friction;
-  std::vector<unsigned char> at_rest, sliding, broke_away, low, high, held, marks;
+  std::vector<unsigned char> at_rest, sliding, starting, broke_away, low, high, held, marks;
   FrictionModes before, start, last; // before the change; before and in rounds of load-dependent limits
   HoldingLimits held_before;
   std::vector<double> state, parameters, base_signals, impulses, sums; // state: q, v, x before

@@ -5,6 +5,7 @@
 #include "friction/impacts.hpp"
 #include "friction/load_limits.hpp"
 #include "friction/progress.hpp"
+#include "friction/row_response.hpp"
 #include "friction/stick_slip.hpp"
 #include "friction/switching_values.hpp"
 #include <algorithm>
@@ -40,10 +41,32 @@ bool was_sliding(const Change &c, int row) {
   return std::any_of(rows.begin(), rows.end(), [&](std::int32_t k) { return c.w.before.sign[at(k)] != 0.0; });
 }
 
+// Slow groups whose speed grows, as at the onset of slip, are not at rest: under the modes before the change.
+void find_starting_groups(Change &c) {
+  FrictionRun &f = c.f;
+  ChangeWorkspace &w = c.w;
+  std::fill(w.starting.begin(), w.starting.end(), 0);
+  const auto slow = [&](const std::vector<std::int32_t> &group) {
+    const int first = group[0];
+    return was_sliding(c, first) && w.speed[at(first)] > 0.0 && w.speed[at(first)] <= c.rest_tol(first);
+  };
+  if (std::none_of(f.groups.begin(), f.groups.end(), slow))
+    return;
+  double *a = w.free_accelerations.data();
+  c.failed = c.failed || !evaluate_rows(c.i, f, c.i.run.t, c.q(), c.v(), c.i.work.x, a);
+  for (const std::vector<std::int32_t> &group : f.groups) {
+    double growth = 0.0;
+    for (const std::int32_t k : group)
+      growth += w.u[at(k)] * a[k];
+    for (const std::int32_t k : group)
+      w.starting[at(k)] = slow(group) && growth > 0.0;
+  }
+}
+
 void mark_slow_rows(Change &c) {
   for (int k = 0; k < c.n; ++k) {
     const double tolerance = c.rest_tol(k) * (c.w.before.stuck[at(k)] ? stuck_drift : 1.0);
-    c.w.at_rest[at(k)] = c.f.movable[at(k)] && c.w.speed[at(k)] <= tolerance;
+    c.w.at_rest[at(k)] = c.f.movable[at(k)] && c.w.speed[at(k)] <= tolerance && !c.w.starting[at(k)];
   }
 }
 
@@ -200,7 +223,10 @@ void determine(Change &c, const std::vector<std::int32_t> &passed) {
 
 void make_change(Change &c, const std::vector<std::int32_t> &passed) {
   ChangeWorkspace &w = c.w;
-  determine(c, passed);
+  read_motion(c);
+  find_starting_groups(c);
+  if (!c.stopped())
+    determine(c, passed);
   if (!c.stopped() && !w.jams.empty()) {
     c.undecided = !w.jammed.empty();
     w.jammed = w.jams;
