@@ -152,14 +152,6 @@ struct HoldingWorkspace {
   std::vector<double> h, lower, upper, f, wide, coupling;
 };
 
-// Memory of one run; a copy of the run has none of it.
-struct OwnMemory {
-  std::unique_ptr<Block> block;
-  OwnMemory() = default;
-  OwnMemory(const OwnMemory &) {}
-  OwnMemory &operator=(const OwnMemory &) { return *this; }
-};
-
 struct FrictionRun {
   // ---- description
   std::vector<FrictionRow> rows;

@@ -193,8 +193,13 @@ class Integrator:
         sequences: Array | None = None,
         friction: Array | None = None,
         run_numbers: NDArray[np.int64] | None = None,
+        sample_times: Array | None = None,
+        effect_times: Array | None = None,
+        sampled_function: Any = None,
     ) -> tuple[Array, Array, Array, Array, Array, Array]: ...
+    def take_sampled_forces(self) -> Array: ...
     def take_modes(self) -> dict[str, Any]: ...
+    def take_event_logs(self) -> tuple[list[int], tuple[list[int], Array, Array, Array, Array, list[int]]]: ...
     def gradients(
         self,
         times: Array,
