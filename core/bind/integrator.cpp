@@ -749,8 +749,7 @@ void add_integrator(nb::module_ &module) {
       .def("checkpoint", Exclusive<&Integrator::checkpoint, true>::call)
       .def("restore", Exclusive<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
-      .def_prop_rw(
-          "step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
+      .def_prop_ro("step", [](const Integrator &i) { return i.run.step; })
       .def(
           "set_first_step",
           [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; },

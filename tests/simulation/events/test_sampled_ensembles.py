@@ -35,9 +35,7 @@ def batched_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def singles(model: da.Model, state: da.State, t_end: float = 0.6, **how: Any) -> list[da.Result]:
     """Return the same runs, each alone."""
-    return [
-        da.simulate(model, t_end, state=da.State(q=q, v=v), **how) for q, v in zip(state.q, state.v, strict=True)
-    ]
+    return [da.simulate(model, t_end, state=da.State(q=q, v=v), **how) for q, v in zip(state.q, state.v, strict=True)]
 
 
 def assert_single_runs(runs: da.Ensemble, alone: list[da.Result]) -> None:
@@ -62,7 +60,7 @@ def test_runs_equal_single_runs(how: dict[str, Any], method: str) -> None:
     assert_single_runs(runs, singles(model, state, control=control, times=TIMES, method=method))
     again = pickle.loads(pickle.dumps(runs))
     np.testing.assert_array_equal(again["tau"], runs["tau"])
-    np.testing.assert_array_equal(again[2].at(0.123).q, runs[2].at(0.123).q)
+    np.testing.assert_array_equal(again[2].at(0.33).q, runs[2].at(0.33).q)
 
 
 @pytest.mark.usefixtures("batched_only")
