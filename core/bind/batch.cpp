@@ -1,6 +1,7 @@
 #include "bind/batch.hpp"
 #include "bind/kernel_methods.hpp"
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace dalembert::bind {
@@ -110,6 +111,33 @@ nb::dict CompiledControl::errors(const std::vector<Scope::ControlFailure> &failu
     found[nb::int_(row)] = scope.error_of(failure);
   }
   return found;
+}
+
+SampledFunction::SampledFunction(const ModelData &m, nb::handle function, const std::int64_t *numbers)
+    : function(function), numbers(numbers), nq(m.nq), nv(m.nv), nx(m.nx) {
+  if (function.is_none())
+    return;
+  call = reinterpret_cast<ControlFunction>(nb::cast<std::uintptr_t>(function.attr("address")));
+  data = reinterpret_cast<const double *>(nb::cast<std::uintptr_t>(function.attr("data_address")));
+}
+
+bool SampledFunction::evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q,
+                               const double *v, const double *x, double *tau, unsigned char *failed) {
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    const std::int64_t run = numbers ? numbers[runs[row]] : std::int64_t(runs[row]);
+    double *own = tau + row * nv;
+    call(t[row], run, q + row * nq, v + row * nv, x + row * nx, own, data);
+    if (std::all_of(own, own + nv, [](double force) { return std::isfinite(force); }))
+      continue;
+    failed[row] = 1;
+    failures.push_back({runs[row], run, t[row]});
+  }
+  return true;
+}
+
+void SampledFunction::add_errors(nb::dict &errors) const {
+  for (const Failure &failure : failures)
+    errors[nb::int_(failure.row)] = function.attr("error")(failure.t, failure.run);
 }
 
 void PythonControl::start(std::size_t run) {

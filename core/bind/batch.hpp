@@ -79,4 +79,32 @@ private:
   const std::ptrdiff_t nq, nv, nx;
 };
 
+// a compiled control that is sampled, one state after the other
+class SampledFunction {
+public:
+  // function: a CompiledControl, or none
+  SampledFunction(const ModelData &m, nb::handle function, const std::int64_t *numbers);
+  BatchedControl plain() {
+    return {this, [](void *self, auto... given) { return static_cast<SampledFunction *>(self)->evaluate(given...); }};
+  }
+  // the errors by row, of all runs that failed
+  void add_errors(nb::dict &errors) const;
+
+private:
+  struct Failure {
+    std::ptrdiff_t row;
+    std::int64_t run;
+    double t;
+  };
+  bool evaluate(std::ptrdiff_t rows, const std::ptrdiff_t *runs, const double *t, const double *q, const double *v,
+                const double *x, double *tau, unsigned char *failed);
+
+  nb::handle function;
+  ControlFunction call = nullptr;
+  const double *data = nullptr;
+  const std::int64_t *numbers; // of the runs in their ensemble; null: those of their rows
+  const std::ptrdiff_t nq, nv, nx;
+  std::vector<Failure> failures;
+};
+
 } // namespace dalembert::bind

@@ -142,6 +142,7 @@ void fill_actions(const ModelData &m, const nb::dict &given, EventRun &e) {
 void fill_events(const ModelData &m, const nb::dict &given, EventRun &e) {
   fill_points(given, e);
   const std::vector<std::int32_t> channels = whole_of(given, "channels"), functions = whole_of(given, "functions");
+  const std::vector<std::int32_t> ends = whole_of(given, "ends");
   const std::vector<double> thresholds = numbers_of(given, "thresholds");
   for (std::size_t k = 0; k + 2 < channels.size(); k += 3) {
     const EventChannel channel{ChannelKind(channels[k]), channels[k + 1], channels[k + 2]};
@@ -154,14 +155,14 @@ void fill_events(const ModelData &m, const nb::dict &given, EventRun &e) {
     e.channels.push_back(channel);
   }
   fill_programs(given, e);
-  if (functions.size() != 5 * thresholds.size())
+  if (functions.size() != 5 * thresholds.size() || ends.size() != thresholds.size())
     throw nb::value_error("the event functions do not fit");
   for (std::size_t k = 0; k < thresholds.size(); ++k) {
     const std::int32_t *f = functions.data() + 5 * k;
     if (f[0] >= std::int32_t(e.channels.size()) ||
         (f[0] < 0 && (f[1] < 0 || f[1] >= std::int32_t(e.rows.programs.size()))))
       throw nb::value_error("an event function does not fit");
-    e.functions.push_back({f[0], f[1], f[2], f[3] != 0, f[4] != 0, thresholds[k], 0, 0, false});
+    e.functions.push_back({f[0], f[1], f[2], f[3] != 0, f[4] != 0, thresholds[k], 0, 0, false, ends[k] != 0});
   }
   fill_actions(m, given, e);
 }
@@ -172,6 +173,19 @@ nb::tuple take_log(EventLog &log, npy_intp width) {
                                    doubles(log.energy.data(), {n}), doubles(log.dissipated.data(), {n}), log.acted);
   log.clear();
   return found;
+}
+
+nb::tuple take_logs(std::vector<EventLog> &logs, npy_intp width) {
+  EventLog all;
+  std::vector<std::int64_t> counts;
+  const auto append = [](auto &to, const auto &from) { to.insert(to.end(), from.begin(), from.end()); };
+  for (const EventLog &log : logs) {
+    counts.push_back(std::int64_t(log.t.size()));
+    append(all.event, log.event), append(all.t, log.t), append(all.states, log.states);
+    append(all.energy, log.energy), append(all.dissipated, log.dissipated), append(all.acted, log.acted);
+  }
+  logs.clear();
+  return nb::make_tuple(counts, take_log(all, width));
 }
 
 } // namespace dalembert::bind

@@ -37,9 +37,8 @@ public:
              double fixed_step, double spectral_radius, bool project, bool detect_stiffness)
       : owner(owner), chosen(conditions), model(checked(owner, conditions, method)),
         scope(model->data, *nb::inst_ptr<BoundConditions>(conditions.ptr()), true),
-        memory(model->integrators->bytes(model->data, method)), records{std::size_t(model->data.nq),
-                                                                        std::size_t(model->data.nv),
-                                                                        std::size_t(model->data.nx)} {
+        memory(model->integrators->bytes(model->data, method)),
+        records{std::size_t(model->data.nq), std::size_t(model->data.nv), std::size_t(model->data.nx)} {
     std::memset(memory.data, 0, memory.size);
     run = Run{};
     run.method = method;
@@ -248,7 +247,8 @@ public:
                   const Doubles &x, std::optional<Doubles> parameters, std::optional<Doubles> numbers, int threads,
                   std::optional<Doubles> breaks, std::optional<Places> spans, const Flag *flag,
                   nb::object batched_control, std::optional<Doubles> sequences, std::optional<Doubles> friction_rows,
-                  std::optional<Places> run_numbers) {
+                  std::optional<Places> run_numbers, std::optional<Doubles> sample_times,
+                  std::optional<Doubles> effect_times, nb::object sampled_function) {
     const ModelData &m = model->data;
     const std::size_t n = m.nq ? q.size() / std::size_t(m.nq) : 0;
     check(q, v, x, n);
@@ -272,8 +272,11 @@ public:
       throw nb::value_error("the numbers of the runs do not fit");
     const std::int64_t *numbers_of_runs = run_numbers ? run_numbers->data() : nullptr;
     CompiledControl compiled(m, scope, numbers_of_runs);
+    SampledFunction sampled(m, sampled_function, numbers_of_runs);
     const bool is_compiled = scope.has_compiled_control();
-    const BatchedControl batched = is_compiled ? compiled.plain() : control.plain();
+    const BatchedControl batched = !sampled_function.is_none() ? sampled.plain()
+                                   : is_compiled               ? compiled.plain()
+                                                               : control.plain();
     BatchRequest request{.count = n,
                          .begin = begin,
                          .until = until,
@@ -287,7 +290,13 @@ public:
     request.spans = spans ? spans->data() : nullptr;
     request.sequences = sequences ? sequences->data() : nullptr;
     request.threads = threads;
-    request.control = batched_control.is_none() && !is_compiled ? nullptr : &batched;
+    request.control = batched_control.is_none() && !is_compiled && sampled_function.is_none() ? nullptr : &batched;
+    if (sample_times && !(effect_times && effect_times->size() == sample_times->size() && request.control))
+      throw nb::value_error("the samples of the control do not fit");
+    const SampleTimes sampling{sample_times ? sample_times->data() : nullptr,
+                               effect_times ? effect_times->data() : nullptr,
+                               std::ptrdiff_t(sample_times ? sample_times->size() : 0)};
+    request.sampling = sample_times ? &sampling : nullptr;
     request.run_numbers = numbers_of_runs;
     request.stop = signals.stop();
     request.self = &control;
@@ -298,6 +307,10 @@ public:
     modes.assign(friction ? n : 0, {});
     BatchResults results = made.results();
     results.modes = friction ? modes.data() : nullptr;
+    event_logs.assign(events ? n : 0, {});
+    results.events = events ? event_logs.data() : nullptr;
+    sampled_forces.assign(n * std::size_t(sampling.count) * std::size_t(m.nv), 0.0);
+    results.tau = sampled_forces.data();
     const ModelData &described = model->family.is_valid() ? bound(model->family.ptr())->data : m;
     std::vector<Scope::ControlFailure> failures;
     guarded([&] {
@@ -310,6 +323,7 @@ public:
     errors = compiled.errors(failures, n);
     for (auto &[number, error] : control.errors)
       errors[nb::int_(number)] = error;
+    sampled.add_errors(errors);
     return made.take();
   }
 
@@ -367,6 +381,16 @@ public:
 
   // modes of friction and stops in the last batch
   nb::dict take_modes() { return bind::take_modes(modes, friction ? friction->rows.size() : 0); }
+
+  // events of each run in the last batch: numbers of events of each, and those of all runs in sequence as `take_events`
+  nb::tuple take_event_logs() { return bind::take_logs(event_logs, model->data.nq + model->data.nv + model->data.nx); }
+
+  // joint forces of the samples of the control in the last batch, in sequence; not a number where a run has ended
+  nb::object take_sampled_forces() {
+    nb::object found = doubles(sampled_forces.data(), {npy_intp(sampled_forces.size())});
+    sampled_forces.clear();
+    return found;
+  }
 
   // errors of the control in the last batch, by run
   nb::dict take_errors() { return std::exchange(errors, nb::dict()); }
@@ -557,6 +581,8 @@ private:
   nb::object contact_scene;
   std::unique_ptr<EventRun> events;
   std::vector<ModeLog> modes;                  // of the runs of a batch
+  std::vector<EventLog> event_logs;            // of the runs of a batch
+  std::vector<double> sampled_forces;          // of the runs of a batch
   std::vector<double> tolerances;              // absolute ones
   std::vector<double> element_parameters;      // once some were set, without friction
   std::vector<ParameterLog::Value> set_values; // since the last evaluation
@@ -736,12 +762,15 @@ void add_integrator(nb::module_ &module) {
            nb::arg("q"), nb::arg("v"), nb::arg("x"), nb::arg("parameters").none(), nb::arg("mapped_parameters").none(),
            nb::arg("threads"), nb::arg("discontinuities") = nb::none(), nb::arg("discontinuity_offsets") = nb::none(),
            nb::arg("flag") = nb::none(), nb::arg("batched_control") = nb::none(), nb::arg("sequences") = nb::none(),
-           nb::arg("friction") = nb::none(), nb::arg("run_numbers") = nb::none())
+           nb::arg("friction") = nb::none(), nb::arg("run_numbers") = nb::none(), nb::arg("sample_times") = nb::none(),
+           nb::arg("effect_times") = nb::none(), nb::arg("sampled_function") = nb::none())
       .def("gradients", Exclusive<&Integrator::gradients>::call, nb::arg("times"), nb::arg("q"), nb::arg("v"),
            nb::arg("x"), nb::arg("q_bar"), nb::arg("v_bar"), nb::arg("x_bar"), nb::arg("parameters").none(),
            nb::arg("mapped_parameters").none(), nb::arg("sequences"), nb::arg("directions"), nb::arg("wanted"),
            nb::arg("threads"), nb::arg("flag") = nb::none())
       .def("take_modes", Exclusive<&Integrator::take_modes, true>::call)
+      .def("take_event_logs", Exclusive<&Integrator::take_event_logs, true>::call)
+      .def("take_sampled_forces", Exclusive<&Integrator::take_sampled_forces, true>::call)
       .def("take_errors", Exclusive<&Integrator::take_errors, true>::call)
       .def("set_discontinuities", Exclusive<&Integrator::set_discontinuities>::call, nb::arg("times"))
       .def("set_events", Exclusive<&Integrator::set_events>::call, nb::arg("given"))
@@ -778,8 +807,7 @@ void add_integrator(nb::module_ &module) {
       .def("checkpoint", Exclusive<&Integrator::checkpoint, true>::call)
       .def("restore", Exclusive<&Integrator::restore>::call, nb::arg("blob"))
       .def_prop_ro("t", [](const Integrator &i) { return i.run.t; })
-      .def_prop_rw(
-          "step", [](const Integrator &i) { return i.run.step; }, [](Integrator &i, double step) { i.run.step = step; })
+      .def_prop_ro("step", [](const Integrator &i) { return i.run.step; })
       .def(
           "set_first_step",
           [](Integrator &i, double step) { i.run.step = step, i.run.old_error = 1e-4, i.run.started = 1; },

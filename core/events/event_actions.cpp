@@ -107,7 +107,7 @@ public:
     double parts[energy_count];
     Report out;
     out.energy = parts;
-    failed = failed || !evaluate_report(i, e.report_memory->data, i.run.t, i.work.q, i.work.v, i.work.x, out);
+    failed = failed || !evaluate_report(i, e.report_memory.block->data, i.run.t, i.work.q, i.work.v, i.work.x, out);
     kinetic = parts[0], total = parts[0] + parts[1] + parts[2];
     return !failed;
   }
@@ -235,6 +235,8 @@ bool needs_impulse(ActionKind kind) {
 // the actions of one event, with their energies in the last row of the log
 ActionOutcome act(const RunContext &i, EventRun &e, const EventFunction &event) {
   const ModelData &m = i.m;
+  if (!event.actions) // it ends the run
+    return ActionOutcome::made;
   Actions actions(i, e);
   double kinetic, total, after, total_after;
   bool jumps = false;
@@ -302,6 +304,17 @@ ActionOutcome apply_actions(const RunContext &i, EventRun &e) {
   point_at_conditions(i, e);
   e.log.resize(logged, m.nq + m.nv + m.nx);
   return outcome;
+}
+
+bool ends_without_actions(const RunContext &i, EventRun &e) {
+  for (const std::int32_t number : e.passed) {
+    const EventFunction &event = e.functions[at(number)];
+    if (!(event.acts_here && event.ends && !event.actions))
+      return false;
+  }
+  for (const std::int32_t number : e.passed)
+    e.log.add(i.m.nq, i.m.nv, i.m.nx, number, i.run.t, i.work.q, i.work.v, i.work.x);
+  return true;
 }
 
 bool comes_again_soon(const RunContext &i, EventRun &e) {

@@ -28,6 +28,9 @@ enum class ActionOutcome {
 // them to the log.
 ActionOutcome apply_actions(const RunContext &i, EventRun &e);
 
+// Whether all events that have passed end the run here, without further actions; they are added to the log.
+bool ends_without_actions(const RunContext &i, EventRun &e);
+
 // Whether an event has come so often in a short time that the caller should look at it; takes note of those that passed.
 bool comes_again_soon(const RunContext &i, EventRun &e);
 

@@ -1,4 +1,5 @@
-// Events of one run: functions of its state that pass zero, their actions, and what was found.
+// Events of one run: functions of its state that pass zero, their actions, and what was found. A copy, for another run,
+// refers to the programs and points of the original.
 //
 // An event function is an output less the value of the event: a channel, or a formula of channels. Channels are parts
 // of the state, coordinates of cut joints, motions of points, and parts of a report.
@@ -47,6 +48,7 @@ struct EventFunction {
   double value;
   std::int32_t action, actions; // places among EventRun::actions
   bool acts_here;               // false: its action is outside
+  bool ends;                    // the run ends after its actions here
 };
 
 enum class ActionKind : std::int32_t {
@@ -125,6 +127,8 @@ struct EventRun {
   EventFailure failure;
   std::int32_t noisy = -1; // an event that jumps to and fro within a step as noise does
   double noise_time = 0.0;
+  bool ended = false;      // an event has ended the run
+  bool came_again = false; // an event came again and again within a short time
 
   // ---- workspace
   CrossingWorkspace search;
@@ -132,7 +136,7 @@ struct EventRun {
   std::vector<double> cut_q, cut_v, a, tau, lambda, loads, signals, forces, energy;
   bool needs[channel_kind_count] = {};
   std::vector<double> before, row, response, matrix; // of actions: state q, v, x; nv; 6 x nv; 6 x 6
-  std::unique_ptr<Block> report_memory;
+  OwnMemory report_memory;
 
   static constexpr int recent_count = 4;
 

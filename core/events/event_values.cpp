@@ -29,7 +29,7 @@ bool evaluate_parts(const RunContext &i, EventRun &e, double t, const double *q,
   out.signals = wanted(ChannelKind::signal, e.signals);
   out.elements.forces = wanted(ChannelKind::element_force, e.forces);
   out.energy = wanted(ChannelKind::energy, e.energy);
-  return evaluate_report(i, e.report_memory->data, t, q, v, x, out);
+  return evaluate_report(i, e.report_memory.block->data, t, q, v, x, out);
 }
 
 void evaluate_motion(const RunContext &i, EventRun &e, double t, const double *q, const double *v) {
@@ -104,7 +104,7 @@ void prepare_events(const RunContext &i, EventRun &e) {
   size(e.signals, m.signal_count), size(e.forces, m.measure_count), size(e.energy, energy_count);
   prepare_actions(i, e);
   if (e.needs_report() || !e.actions.empty())
-    e.report_memory = std::make_unique<Block>(report_bytes(m));
+    e.report_memory.block = std::make_unique<Block>(report_bytes(m));
 }
 
 bool event_values(const RunContext &i, EventRun &e, double t, const double *q, const double *v, const double *x,

@@ -175,14 +175,6 @@ struct DiscontinuousLaws {
   std::vector<double> q, v, x, move, efforts;
 };
 
-// Memory of one run; a copy of the run has none of it.
-struct OwnMemory {
-  std::unique_ptr<Block> block;
-  OwnMemory() = default;
-  OwnMemory(const OwnMemory &) {}
-  OwnMemory &operator=(const OwnMemory &) { return *this; }
-};
-
 struct FrictionRun {
   // ---- description
   std::vector<FrictionRow> rows;

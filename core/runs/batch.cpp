@@ -21,18 +21,54 @@ constexpr std::size_t max_together = 512, max_in_one_group = 1024;
 // fewer.
 constexpr std::size_t max_bytes = std::size_t(64) << 20;
 
+// Memory of runs with a sampled control that advance together.
+constexpr std::size_t max_sampled_bytes = std::size_t(512) << 20;
+
 constexpr std::int64_t steps_between_checks = 4096; // of stagnation
 
 const double *row_of(const double *array, std::size_t row, std::size_t width) { return array + row * width; }
 
-// a run by itself
-struct ScalarRun {
-  const ModelData &m;
+// whether events are to be looked at outside: their actions, outputs that are noise or not finite, accumulations
+bool needs_caller(const EventRun &events, Outcome outcome) {
+  return (outcome == Outcome::event && !events.ended) || events.failure.event >= 0 || events.came_again;
+}
+
+class Batch;
+
+// the place of the samples of one run
+struct Row {
+  Batch &batch;
+  std::size_t run, next;
+};
+
+// A run by itself, with what it does not share with others.
+struct Member {
+  const std::size_t number;
+  const ModelData *m;
   Run run;
   Samples left;
+  Row row;
   Recorder recorder;
   StagnationMonitor stagnation;
   ModeLog *modes = nullptr;
+  RunVariant own{};
+  ControlSequence sequence{};
+  FrictionRun friction{};
+  EventRun events{};
+  Callbacks callbacks{};
+  std::vector<double> effects, tau{}; // samples of its control
+  SampledForces forces{};
+  std::unique_ptr<Block> memory{};
+  bool has_ended = false;
+
+  Member(Batch &batch, std::size_t number);
+  Member(const Member &) = delete;
+
+  void add_forces(double effect, const double *sample, int nv) {
+    effects.push_back(effect);
+    tau.insert(tau.end(), sample, sample + nv);
+    forces = {effects.data(), tau.data(), std::ptrdiff_t(effects.size())};
+  }
 };
 
 class Batch {
@@ -57,11 +93,16 @@ private:
   const double *sequence_of(std::size_t k) const;
   void run_with_batched_control();
   void run_sequentially(const std::vector<std::size_t> &which);
+  void run_by_samples();
+  void run_by_samples(std::size_t first, std::size_t last);
   void run_scalar(Block &work, std::size_t k);
-  Outcome advance_scalar(ScalarRun &one, const Block &work) const;
+  Outcome begin(Member &one, const Block &work);
+  Outcome advance_scalar(Member &one, const Block &work, double until) const;
   void describe_friction(std::size_t k, FrictionRun &friction) const;
-  Outcome continue_implicitly(ScalarRun &one, const Block &work) const;
+  Outcome continue_implicitly(Member &one, const Block &work, double until);
+  void finish(Member &one, Outcome outcome);
 
+  friend struct Member;
   void report(std::size_t k, Outcome outcome, double t, const Counts &c);
   void record(std::size_t k, std::size_t sample, const double *q, const double *v, const double *x);
   // not a number, where it will not get to; by the thread that takes it up
@@ -88,11 +129,6 @@ private:
     std::size_t last;
     RunVariant own{};
     RunQueue plain();
-  };
-  // the place of the samples of one run
-  struct Row {
-    Batch &batch;
-    std::size_t run, next;
   };
 };
 
@@ -152,10 +188,17 @@ int Batch::method_called(const char *wanted) const {
 }
 
 void Batch::make() {
+  if (request.sampling) {
+    run_by_samples();
+    for (std::size_t k = 0; k < n; ++k)
+      clear(k);
+    return;
+  }
   const bool controlled = run.conditions.callbacks, batched = request.control;
-  const bool simd = !run.friction && !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
+  const bool alone_only = run.friction || run.events; // with changes of their own
+  const bool simd = !alone_only && !std::strcmp(integrators.name(run.method), "dop853") && controlled == batched &&
                     integrators.supports_simd_batch(m, run, request.numbers);
-  const bool fixed = n && !run.friction && !std::strcmp(integrators.name(run.method), "rk4") && has_common_steps() &&
+  const bool fixed = n && !alone_only && !std::strcmp(integrators.name(run.method), "rk4") && has_common_steps() &&
                      integrators.supports_fixed_steps(m, run, request.numbers);
   if (fixed)
     run_fixed_steps();
@@ -285,15 +328,16 @@ void Batch::run_sequentially(const std::vector<std::size_t> &which) {
   ThreadPool::run(parts, part, request.stop);
 }
 
-// to the end, unless the run stagnates
-Outcome Batch::advance_scalar(ScalarRun &one, const Block &work) const {
+// to a time, unless the run stagnates
+Outcome Batch::advance_scalar(Member &one, const Block &work, double until) const {
   Outcome outcome;
   do {
-    outcome =
-        integrators.advance(one.m, one.run, work.data, request.until, steps_between_checks, one.left, one.recorder);
+    outcome = integrators.advance(*one.m, one.run, work.data, until, steps_between_checks, one.left, one.recorder);
     if (one.modes)
       one.modes->take(*one.run.friction);
     if (one.modes && one.modes->has_strong_gain) // such a run is made alone, with its notes
+      return Outcome::undecided;
+    if (one.run.events && needs_caller(*one.run.events, outcome))
       return Outcome::undecided;
   } while (outcome == Outcome::paused && !one.stagnation.is_stagnant(one.run.counts.steps, one.run.t, request.until));
   return outcome == Outcome::paused ? Outcome::stagnated : outcome;
@@ -313,81 +357,192 @@ void Batch::describe_friction(std::size_t k, FrictionRun &friction) const {
   friction.weight = *given;
 }
 
-// a run that turned out to be stiff
-Outcome Batch::continue_implicitly(ScalarRun &one, const Block &work) const {
+Member::Member(Batch &batch, std::size_t number)
+    : number(number), m(&batch.m), run(batch.run), left(batch.request.samples), row{batch, number, 0},
+      recorder{[](void *self, double, const double *q, const double *v, const double *x, const double *) {
+                 Row &place = *static_cast<Row *>(self);
+                 place.batch.record(place.run, place.next++, q, v, x);
+                 return true;
+               },
+               &row, batch.request.stop},
+      stagnation{0, batch.request.begin} {
+  const BatchRequest &request = batch.request;
+  if (request.numbers)
+    m = &own.made(batch.described, row_of(request.numbers, number, std::size_t(batch.m.parameter_maps.count)));
+  run.started = 0;
+  run.counts = Counts{};
+  run.discontinuities = batch.discontinuities_of(number);
+  Conditions &conditions = run.conditions;
+  if (conditions.sequence) {
+    sequence = *conditions.sequence;
+    sequence.values = batch.sequence_of(number);
+    conditions.sequence = &sequence;
+  }
+  if (request.parameters)
+    conditions.parameters = row_of(request.parameters, number, std::size_t(batch.m.parameter_count));
+  if (run.friction) {
+    batch.describe_friction(number, friction);
+    run.friction = &friction;
+    modes = batch.to.modes ? batch.to.modes + number : nullptr;
+  }
+  if (run.events) {
+    events = *run.events;
+    run.events = &events;
+  }
+  if (conditions.callbacks) {
+    callbacks = *conditions.callbacks;
+    callbacks.run = request.run_numbers ? request.run_numbers[number] : std::int64_t(number);
+    conditions.callbacks = &callbacks;
+  }
+  if (request.sampling)
+    conditions.sampled_forces = &forces;
+}
+
+// starts a run in its memory
+Outcome Batch::begin(Member &one, const Block &work) {
+  const std::size_t k = one.number;
+  work.open();
+  std::memset(work.data, 0, work.size);
+  if (run.friction)
+    integrators.prepare_friction(*one.m, one.run, work.data);
+  if (run.events)
+    integrators.prepare_events(*one.m, one.run, work.data);
+  const Outcome outcome = integrators.start(*one.m, one.run, work.data, request.begin, row_of(request.q, k, nq),
+                                            row_of(request.v, k, nv), row_of(request.x, k, nx));
+  if (outcome == Outcome::reached && one.left.count && one.left.times[0] <= request.begin) {
+    const double *parts[6];
+    integrators.state(*one.m, one.run, work.data, parts);
+    one.recorder.record(one.recorder.self, request.begin, parts[0], parts[1], parts[2], nullptr);
+    one.left.next = 1;
+  }
+  return outcome;
+}
+
+// a run that turned out to be stiff; its memory is another one from here on
+Outcome Batch::continue_implicitly(Member &one, const Block &work, double until) {
   const double *parts[6];
-  integrators.state(one.m, one.run, work.data, parts);
+  integrators.state(*one.m, one.run, work.data, parts);
   one.run.method = method_called("radau");
-  const Block implicit(integrators.bytes(one.m, one.run.method));
-  implicit.open();
-  std::memset(implicit.data, 0, implicit.size);
+  auto implicit = std::make_unique<Block>(integrators.bytes(*one.m, one.run.method));
+  implicit->open();
+  std::memset(implicit->data, 0, implicit->size);
   one.run.detect_stiffness = false;
   one.run.started = 0;
   one.run.usual_min_pivot = 0.0;
-  const Outcome outcome = integrators.start(one.m, one.run, implicit.data, one.run.t, parts[0], parts[1], parts[2]);
-  return outcome == Outcome::reached ? advance_scalar(one, implicit) : outcome;
+  const Outcome outcome = integrators.start(*one.m, one.run, implicit->data, one.run.t, parts[0], parts[1], parts[2]);
+  one.memory = std::move(implicit);
+  return outcome == Outcome::reached ? advance_scalar(one, *one.memory, until) : outcome;
+}
+
+// reports the end of a run
+void Batch::finish(Member &one, Outcome outcome) {
+  const std::size_t k = one.number;
+  one.has_ended = true;
+  if (outcome == Outcome::callback_failed && request.stop())
+    outcome = Outcome::stopped;
+  if (run.events && outcome == Outcome::callback_failed && one.events.failure.event >= 0)
+    outcome = Outcome::undecided;
+  if (to.events)
+    to.events[k] = std::move(one.events.log);
+  if (to.tau)
+    std::copy(one.tau.begin(), one.tau.end(), to.tau + k * std::size_t(request.sampling->count) * nv);
+  report(k, outcome, one.run.t, one.run.counts);
+  if (outcome == Outcome::callback_failed && request.failed)
+    request.failed(request.self, k);
 }
 
 void Batch::run_scalar(Block &work, std::size_t k) {
-  RunVariant own;
-  const ModelData &mine =
-      request.numbers ? own.made(described, row_of(request.numbers, k, std::size_t(m.parameter_maps.count))) : m;
-  Row row{*this, k, 0};
-  const auto record = [](void *self, double, const double *q, const double *v, const double *x, const double *) {
-    Row &place = *static_cast<Row *>(self);
-    place.batch.record(place.run, place.next++, q, v, x);
-    return true;
-  };
-  ScalarRun one{mine, run, request.samples, {record, &row, request.stop}, {0, request.begin}};
-  one.run.started = 0;
-  one.run.counts = Counts{};
-  one.run.discontinuities = discontinuities_of(k);
-  ControlSequence sequence;
-  if (run.conditions.sequence) {
-    sequence = *run.conditions.sequence;
-    sequence.values = sequence_of(k);
-    one.run.conditions.sequence = &sequence;
-  }
-  if (request.parameters)
-    one.run.conditions.parameters = row_of(request.parameters, k, std::size_t(m.parameter_count));
-  FrictionRun friction;
-  if (run.friction) {
-    describe_friction(k, friction);
-    one.run.friction = &friction;
-    one.modes = to.modes ? to.modes + k : nullptr;
-  }
-  Callbacks callbacks;
-  if (run.conditions.callbacks) {
-    callbacks = *run.conditions.callbacks;
-    callbacks.run = request.run_numbers ? request.run_numbers[k] : std::int64_t(k);
-    one.run.conditions.callbacks = &callbacks;
-  }
+  Member one(*this, k);
   clear(k);
   if (request.stop()) // samples of a SIMD batch, if there are any, are kept
     return report(k, Outcome::stopped, std::max(to.reached[k], request.begin), one.run.counts);
   if (run.conditions.callbacks && request.starting)
     request.starting(request.self, k);
-  work.open();
-  std::memset(work.data, 0, work.size);
-  if (run.friction)
-    integrators.prepare_friction(mine, one.run, work.data);
-  Outcome outcome = integrators.start(mine, one.run, work.data, request.begin, row_of(request.q, k, nq),
-                                      row_of(request.v, k, nv), row_of(request.x, k, nx));
-  if (outcome == Outcome::reached && one.left.count && one.left.times[0] <= request.begin) {
-    const double *parts[6];
-    integrators.state(mine, one.run, work.data, parts);
-    record(&row, request.begin, parts[0], parts[1], parts[2], nullptr);
-    one.left.next = 1;
-  }
+  Outcome outcome = begin(one, work);
   if (outcome == Outcome::reached)
-    outcome = advance_scalar(one, work);
+    outcome = advance_scalar(one, work, request.until);
   if (outcome == Outcome::stiff)
-    outcome = continue_implicitly(one, work);
-  if (outcome == Outcome::callback_failed && request.stop())
-    outcome = Outcome::stopped;
-  report(k, outcome, one.run.t, one.run.counts);
-  if (outcome == Outcome::callback_failed && request.failed)
-    request.failed(request.self, k);
+    outcome = continue_implicitly(one, work, request.until);
+  finish(one, outcome);
+}
+
+// ---- a sampled control
+
+// Groups of runs depend on nothing but the number of runs and the model, so that the same ensemble makes the same calls
+// on any number of threads.
+void Batch::run_by_samples() {
+  const std::size_t fitting = std::max<std::size_t>(max_sampled_bytes / integrators.bytes(m, run.method), 1),
+                    groups = (n + fitting - 1) / fitting;
+  std::fill_n(to.tau, n * std::size_t(request.sampling->count) * nv, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t group = 0; group < groups; ++group)
+    run_by_samples(group * n / groups, (group + 1) * n / groups);
+}
+
+void Batch::run_by_samples(std::size_t first, std::size_t last) {
+  const SampleTimes &samples = *request.sampling;
+  std::vector<std::unique_ptr<Member>> members;
+  for (std::size_t k = first; k < last && !request.stop(); ++k) {
+    clear(k);
+    members.push_back(std::make_unique<Member>(*this, k));
+    members.back()->memory = std::make_unique<Block>(integrators.bytes(m, run.method));
+  }
+  const Callbacks *callbacks = run.conditions.callbacks;
+  std::vector<double> t, q, v, x, tau;
+  std::vector<std::ptrdiff_t> numbers;
+  std::vector<unsigned char> failed;
+  std::vector<Member *> active;
+  for (const auto &each : members)
+    active.push_back(each.get());
+  for (std::ptrdiff_t sample = 0; sample < samples.count && !active.empty(); ++sample) {
+    const std::size_t rows = active.size();
+    t.clear(), q.clear(), v.clear(), x.clear(), numbers.clear();
+    for (const Member *one : active) {
+      const std::size_t k = one->number;
+      const double *parts[6] = {row_of(request.q, k, nq), row_of(request.v, k, nv), row_of(request.x, k, nx)};
+      if (sample)
+        integrators.state(*one->m, one->run, one->memory->data, parts);
+      t.push_back(sample ? one->run.t : request.begin);
+      q.insert(q.end(), parts[0], parts[0] + nq);
+      v.insert(v.end(), parts[1], parts[1] + nv);
+      x.insert(x.end(), parts[2], parts[2] + nx);
+      numbers.push_back(std::ptrdiff_t(k));
+    }
+    tau.assign(rows * nv, 0.0);
+    failed.assign(rows, 0);
+    const bool goes_on = request.control->evaluate(request.control->self, std::ptrdiff_t(rows), numbers.data(),
+                                                   t.data(), q.data(), v.data(), x.data(), tau.data(), failed.data());
+    const double until =
+        sample + 1 < samples.count ? std::min(samples.times[sample + 1], request.until) : request.until;
+    std::vector<Outcome> outcomes(rows, Outcome::stopped);
+    for (std::size_t k = 0; k < rows && goes_on; ++k)
+      if (failed[k])
+        outcomes[k] = Outcome::callback_failed;
+      else
+        active[k]->add_forces(samples.effects[sample], tau.data() + k * nv, m.nv);
+    std::atomic<std::size_t> next{0};
+    const auto part = [&](int) {
+      for (std::size_t k = next++; k < rows; k = next++) {
+        Member &one = *active[k];
+        if (failed[k] || request.stop())
+          continue;
+        Outcome outcome = sample ? Outcome::reached : begin(one, *one.memory);
+        if (outcome == Outcome::reached)
+          outcome = advance_scalar(one, *one.memory, until);
+        if (outcome == Outcome::stiff)
+          outcome = continue_implicitly(one, *one.memory, until);
+        outcomes[k] = outcome;
+      }
+    };
+    if (goes_on)
+      ThreadPool::run(callbacks && !callbacks->on_any_thread ? 1 : workers(rows), part, request.stop);
+    std::vector<Member *> left;
+    for (std::size_t k = 0; k < rows; ++k)
+      if (outcomes[k] == Outcome::reached && active[k]->run.t < request.until)
+        left.push_back(active[k]);
+      else
+        finish(*active[k], outcomes[k]);
+    active = std::move(left);
+  }
 }
 
 } // namespace

@@ -1,17 +1,27 @@
 // Many runs of a model, sampled at times: in SIMD batches where these support the model, else one by one; both on
 // threads.
 //
+// A sampled control is called with the states of all runs at each of its times; between them runs advance on threads.
+//
 // Runs that a SIMD batch gives up (outcome `stiff`) are run by themselves from their beginning. A run that turns out to
 // be stiff there continues with implicit steps. Runs with dry friction and stops (Run::friction describes them, with
-// undetermined modes) have modes of their own; one whose modes cannot be determined here ends `undecided`.
+// undetermined modes) have modes of their own; one whose modes cannot be determined here ends `undecided`. So does a run whose events
+// (Run::events describes them) have actions that are not made here, or come again and again.
 #pragma once
 
+#include "events/event_run.hpp"
 #include "friction/mode_log.hpp"
 #include "steppers/run.hpp"
 #include <cstddef>
 #include <cstdint>
 
 namespace dalembert {
+
+// Times at which a control is sampled, the first at the beginning of the runs, and from which each sample acts.
+struct SampleTimes {
+  const double *times, *effects;
+  std::ptrdiff_t count;
+};
 
 struct BatchRequest {
   std::size_t count; // of runs; arrays have a row for each
@@ -29,6 +39,7 @@ struct BatchRequest {
   int threads = 1;
   const double *sequences = nullptr; // values of the control sequence of the conditions, of each run; null: of all
   const BatchedControl *control = nullptr;   // joint forces of many states in one call; null: none
+  const SampleTimes *sampling = nullptr;     // the control is called at these times; null: at every evaluation
   const std::int64_t *run_numbers = nullptr; // in the ensemble; null: those of the rows
   Stop stop{};
   void *self = nullptr;
@@ -42,6 +53,8 @@ struct BatchResults {
   double *counts;             // 5: steps, rejected, evaluations, Jacobians, missed switches
   double *q, *v, *x;          // at each sample; not a number where the run has not come to
   ModeLog *modes = nullptr;   // of friction and stops; null: there are none
+  EventLog *events = nullptr; // null: there are none
+  double *tau = nullptr;      // of the samples of the control: count x nv; null: it is not sampled
 };
 
 constexpr std::size_t batch_counts = 5;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -29,6 +30,14 @@ public:
   Block &operator=(const Block &) = delete;
   const std::size_t size;
   std::byte *const data;
+};
+
+// Memory of one run; a copy of the run has none of it.
+struct OwnMemory {
+  std::unique_ptr<Block> block;
+  OwnMemory() = default;
+  OwnMemory(const OwnMemory &) {}
+  OwnMemory &operator=(const OwnMemory &) { return *this; }
 };
 
 // Keeps released blocks for the next call; the most recent one is handed over without a lock. Nobody waits for the lock

@@ -28,8 +28,8 @@ struct TimeLoop {
   RunContext at;
 
   TimeLoop(const ModelData &m, Run &run, std::byte *memory)
-      : stepper(*steppers[run.method]),
-        adaptive(stepper.adaptive && !(run.fixed_step > 0.0)), at{m, run, work, memory + lay_out(m, memory, work)} {
+      : stepper(*steppers[run.method]), adaptive(stepper.adaptive && !(run.fixed_step > 0.0)),
+        at{m, run, work, memory + lay_out(m, memory, work)} {
     run.conditions.law_branches = m.switching_count && adaptive && stepper.holds_branches ? work.branches : nullptr;
   }
   TimeLoop(const TimeLoop &) = delete;
@@ -652,8 +652,10 @@ Outcome pass_events(TimeLoop &loop, bool fresh, Samples &samples, const Recorder
   Run &run = loop.at.run;
   const RunWorkspace &work = loop.work;
   EventRun &events = *run.events;
-  if (run.friction) // its modes after an action are determined outside
-    return Outcome::event;
+  if (run.friction) { // its modes after an action are determined outside
+    events.ended = ends_without_actions(loop.at, events);
+    return events.ended && !record_at_change(loop, true, samples, recorder) ? Outcome::stopped : Outcome::event;
+  }
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
   const std::size_t logged = events.log.acted.size();
   const ActionOutcome made = apply_actions(loop.at, events);
@@ -679,7 +681,12 @@ Outcome pass_events(TimeLoop &loop, bool fresh, Samples &samples, const Recorder
                                  [](unsigned char each) { return each != 0; });
   if ((acted || !fresh || samples.times) && !record_at_change(loop, true, samples, recorder))
     return Outcome::stopped;
-  return comes_again_soon(loop.at, events) ? Outcome::paused : Outcome::reached;
+  events.ended = std::any_of(events.passed.begin(), events.passed.end(),
+                             [&](std::int32_t number) { return events.functions[std::size_t(number)].ends; });
+  if (events.ended)
+    return Outcome::event;
+  events.came_again = comes_again_soon(loop.at, events);
+  return events.came_again ? Outcome::paused : Outcome::reached;
 }
 
 // Ends the step where an event occurs, or modes of friction and stops change: the state before, the state and the modes

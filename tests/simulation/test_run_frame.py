@@ -93,3 +93,16 @@ def test_runs_of_one_model_share_the_conditions_of_its_description_and_no_others
     softer = da.simulate(model, 0.2, parameters={"k.stiffness": 5.0})
     assert not np.allclose(plain.q[-1], softer.q[-1], rtol=1e-3, atol=0)
     np.testing.assert_array_equal(da.simulate(model, 0.2).q, plain.q)
+
+
+def test_a_run_that_goes_on_under_other_parameters_keeps_its_step() -> None:
+    """After a change of a mass the next step is as long as it would have been, and not estimated anew."""
+    s = da.System("pendulum")
+    s.connect("A", da.Revolute("y"), s.ground, s.body("bob", da.rod(length=1.0, mass=2.0)))
+    s.initial("A", position=1.0)
+    live = da.Live(s)
+    live.advance(0.5)
+    before = live._run.integrator.step
+    live.set("bob.mass", 2.0001)
+    live.advance(1e-9)  # the change takes effect with the next advance
+    assert live._run.integrator.step == pytest.approx(before, rel=1e-12)

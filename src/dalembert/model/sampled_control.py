@@ -13,6 +13,7 @@ from .. import _core
 from ..arrays import Array
 from ..checks import finite_number
 from ..errors import ModelError
+from .compiled_control import CompiledControl, as_compiled_control
 from .state import State
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ class SampledControl:
         Standard deviations of sensor noise of positions (rad, m; along the degrees of freedom) and of velocities.
     seed : int
         Seed of the noise: the same seed gives the same noise at the same sample, in all kinds of runs.
+    batched : bool
+        Whether an ensemble calls it once in each period with the states of all runs, q (B, nq), t (B,), run (B,), and
+        integrates the runs on threads in between: with ``state.q[..., 0]`` a function works for one state and for
+        many. It returns (B, nv), a list of (B,) for each degree of freedom, or a dict of these. Internal state is then
+        an array over runs. False: runs are integrated one after the other. A `CompiledControl` is always batched.
 
     Single runs, ensembles, resumed runs and `Live` give identical bits. Internal state of the function is not part of
     the state of the run: it is not reset between the runs of an ensemble, nor stored for a resumed run.
@@ -57,8 +63,12 @@ class SampledControl:
     delay: float = 0.0
     noise: Any = (0.0, 0.0)
     seed: int = 0
+    batched: bool = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "control", as_compiled_control(self.control))
+        if isinstance(self.control, CompiledControl):
+            object.__setattr__(self, "batched", True)
         if not callable(self.control):
             raise ModelError("SampledControl", "control", self.control, "give a function of a State")
         for name, least in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
@@ -80,7 +90,8 @@ class SampledControl:
             raise ModelError("SampledControl", "seed", self.seed, "give a whole number, zero or above")
 
     @cached_property
-    def _is_noisy(self) -> bool:
+    def is_noisy(self) -> bool:
+        """True if its sensors are noisy."""
         return any(bool(np.any(spread)) for spread in self.noise)
 
     @property
@@ -108,12 +119,23 @@ class SampledControl:
 
     def measured(self, model: Model, state: State, number: int) -> State:
         """Return the state as measured by sensors at a sample."""
-        if not self._is_noisy:
+        if not self.is_noisy:
             return State(q=state.q, v=state.v, t=state.t, x=state.x)
         rng = np.random.default_rng([int(self.seed), number])
         places, speeds = (rng.standard_normal(model.nv) * spread for spread in self.noise)
         q = model.integrate(state.q, places) if places.any() else state.q
         return State(q=q, v=state.v + speeds, t=state.t, x=state.x)
+
+    def measured_of_many(self, model: Model, state: State, number: int) -> State:
+        """Return the states of many runs as measured by sensors at a sample; all have the same noise."""
+        if not self.is_noisy:
+            return state
+        rows = [
+            self.measured(model, State(q=q, v=v, t=float(t), x=x), number)
+            for q, v, t, x in zip(state.q, state.v, np.atleast_1d(state.t), state.x, strict=True)
+        ]
+        q, v = (np.array([getattr(row, part) for row in rows]) for part in ("q", "v"))
+        return State(q=q, v=v, t=state.t, x=state.x, run=state.run)
 
     def to_plain(self) -> list[Any]:
         """Return its parameters, as lists."""

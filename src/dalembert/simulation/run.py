@@ -231,15 +231,18 @@ class Run:
         self.event_handler.evaluate(self, self.state)
 
     def restart(self, state: State, *, keep_step: bool = False, passed: Sequence[int] | None = None) -> None:
-        """Begin a segment with a new integrator, for the present options and conditions; see `begin_segment`."""
+        """Begin a segment with a new integrator, for the present options and conditions; see `begin_segment`.
+
+        With `keep_step` the next step is as long as it would have been; else its length is estimated at the state.
+        """
         self.collect_counts()
         step, memory = self.integrator.step, self.integrator.contact_memory()
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         if self.contact is not None:
             self.contact.attach(self.integrator, memory)
         self.begin_segment(state, passed=passed)
-        if keep_step:
-            self.integrator.step = step
+        if keep_step and 0 < step < np.inf:
+            self.integrator.set_first_step(step)
 
     def take_branch_changes(self) -> None:
         """Record the branches of laws in the steps taken; where a sliding mode begins or ends, begin a segment.

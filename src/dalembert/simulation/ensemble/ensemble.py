@@ -19,6 +19,7 @@ from ...result import EventRecord, Labels, Motion, Output, Result, Stats, single
 from ...result.outputs.output import value_of
 from ...system import System
 from .dense_output import RepeatedSteps
+from .event_logs import EventLogs
 from .files import (
     ensemble_dataset,
     ensemble_statistics,
@@ -29,6 +30,7 @@ from .files import (
 )
 from .friction_modes import FrictionModes
 from .groups import EnsembleGroups
+from .sampled_runs import SampledRuns
 from .single_runs import SingleRuns
 
 if TYPE_CHECKING:
@@ -98,6 +100,8 @@ class Ensemble(Answer):
         taken: RepeatedSteps | None = None,
         single: SingleRuns | None = None,
         modes: FrictionModes | None = None,
+        events: EventLogs | None = None,
+        sampled: SampledRuns | None = None,
     ) -> None:
         self.model, self.t, self.stats = conditions.model.family, t, stats
         self.q, self.v, self.x = states
@@ -106,7 +110,7 @@ class Ensemble(Answer):
         self._ends = list(ends)
         self._messages = run_messages(ends, reached)
         self._conditions, self._parameters, self._runs, self._taken = conditions, parameters, runs, taken
-        self._single, self._modes = single, modes
+        self._single, self._modes, self._event_logs, self._sampled = single, modes, events, sampled
 
     def __len__(self) -> int:
         return len(self.q)
@@ -192,6 +196,8 @@ class Ensemble(Answer):
     @property
     def events(self) -> list[list[EventRecord]]:
         """Events of each run, (B,) lists."""
+        if self._event_logs is not None and self._modes is None:
+            return [self._event_logs.records(k) for k in range(len(self))]
         return [[] if run is None else run.events for run in self._executed_runs() or [None] * len(self)]
 
     def _executed_runs(self) -> list[Result | None] | None:
@@ -315,7 +321,10 @@ class Ensemble(Answer):
 
     @cached_property
     def _runs_by_parameters(self) -> EnsembleGroups:
-        return EnsembleGroups(self._conditions, len(self), self._parameters)
+        made = EnsembleGroups(self._conditions, len(self), self._parameters)
+        if self._sampled is not None:
+            made.set_sampled(self._sampled)
+        return made
 
     def output(self, name: str) -> Array:
         """Return an output of all runs, (B, n, ...); NaN where a run failed."""
@@ -335,6 +344,8 @@ class Ensemble(Answer):
             each = self._parameters is not None or self._conditions.control is not None
             if self._modes is not None:
                 return self._modes.conditions(self._runs_by_parameters, run, self.t[time], each=each)
+            if self._event_logs is not None and self._event_logs.changes_conditions:
+                return self._event_logs.conditions(self._runs_by_parameters, run, self.t[time])
             if not each:
                 return [(np.arange(len(run)), self._conditions)]
             return [(np.flatnonzero(run == k), self._conditions_of(k)) for k in np.unique(run)]

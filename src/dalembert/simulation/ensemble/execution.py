@@ -24,8 +24,10 @@ from ..interrupts import Interrupt, defer_interrupt
 from ..request import SimulationRequest
 from .dense_output import RepeatedSteps
 from .ensemble import Ensemble
+from .event_logs import EventLogs, batch_event_table
 from .friction_modes import check_friction_starts
 from .groups import EnsembleGroups
+from .sampled_runs import SampledRuns
 from .simd_runs import BatchOutcome, EnsembleRunner
 from .single_runs import SingleRuns, run_each
 
@@ -59,21 +61,23 @@ def execute_ensemble(request: SimulationRequest, count: int, parameters: Mapping
     times = np.linspace(request.t_start, request.t_end, N_DEFAULT_TIMES) if request.times is None else request.times
     runs = EnsembleGroups.of(request.conditions, parameters, count)
     interrupt = Interrupt()
-    execute = _execute_separately if runs_separately(request) else _execute_batches
+    execute = _execute_separately if runs_separately(request, runs) else _execute_batches
     ensemble = execute(request, runs, times, interrupt)
     if request.on_error != "return":
         defer_interrupt(interrupt)
     return ensemble
 
 
-def runs_separately(request: SimulationRequest) -> bool:
+def runs_separately(request: SimulationRequest, runs: EnsembleGroups) -> bool:
     """Return whether runs are integrated one after the other, because Python is needed between their steps."""
     conditions, friction = request.conditions, request.friction
     # laws that jump may hold rows together with friction, which modes of ensembles do not record
     jumps = any(kind in ("integer", "sign") for _, kind in request.model.switching_functions)
-    separate = (friction is not None and jumps) or conditions.history is not None or bool(request.events.events)
-    separate = separate or request.contact is not None
-    return separate or bool(compound_nodes(request.model)) or isinstance(conditions.control, SampledControl)
+    separate = (friction is not None and jumps) or conditions.history is not None or request.contact is not None
+    separate = separate or bool(compound_nodes(request.model))
+    if separate or (isinstance(conditions.control, SampledControl) and not conditions.control.batched):
+        return True
+    return bool(request.events.events) and batch_event_table(request, runs) is None
 
 
 # ---- SIMD batches
@@ -88,10 +92,25 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
     notes = [*request.notes, *notes]
     if request.friction is not None:
         notes += check_friction_starts(request.friction, runs, request.t_start, (q, v, x))
+    events = EventLogs.empty(request.events, runs.count) if request.events.events else None
+    sampled = SampledRuns(conditions, *span, runs.count) if isinstance(conditions.control, SampledControl) else None
     with interrupt:
         made = EnsembleRunner(
-            runs, groups, options, span, times, (q, v, x), request.discontinuity_times, interrupt, request.friction
+            runs,
+            groups,
+            options,
+            span,
+            times,
+            (q, v, x),
+            request.discontinuity_times,
+            interrupt,
+            request.friction,
+            events=events,
+            event_table=None if events is None else batch_event_table(request, runs),
+            sampled=sampled,
         ).execute()
+    if sampled is not None:
+        runs.set_sampled(sampled)
     ends, states = made.outcomes, made.states
     notes += made.notes
     for run, error in made.errors.items():
@@ -107,7 +126,9 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
     def run_one(k: int) -> Result:
         return single.run(k, single_interrupt)
 
-    if request.friction is not None and not interrupt.pressed:
+    has_changes = made.modes is not None or made.events is not None
+    repeats = has_changes or sampled is not None  # a run is executed again when it is read
+    if has_changes and not interrupt.pressed:
         repeat_undecided(run_one, made, ends)
     if not interrupt.pressed:
         _find_wraps(request.model, runs, times, made, run_one)
@@ -128,7 +149,7 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
     )
     start = State(q=q, v=v, t=request.t_start, x=x)
     taken = None
-    if made.modes is None:
+    if not repeats:
         taken = RepeatedSteps(conditions, options, request.discontinuity_times, span, start, batched=made.batched)
     ensemble = Ensemble(
         conditions,
@@ -139,8 +160,10 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
         stats,
         parameters=runs.numbers,
         taken=taken,
-        single=None if made.modes is None else single,
+        single=single if repeats else None,
         modes=made.modes,
+        events=made.events,
+        sampled=sampled,
     )
     if len(made.errors) == runs.count and request.on_error != "return":  # no run has more than its error
         defer_interrupt(interrupt)
@@ -149,7 +172,8 @@ def _execute_batches(request: SimulationRequest, runs: EnsembleGroups, times: Ar
             error.result = ensemble
         raise error
     if ends[0] == "reached" and not interrupt.pressed:
-        stats.notes.extend(missed_discontinuities(conditions, options, times, *(part[0] for part in states)))
+        first = conditions if sampled is None else runs[0]
+        stats.notes.extend(missed_discontinuities(first, options, times, *(part[0] for part in states)))
     return ensemble
 
 
@@ -167,9 +191,9 @@ def _find_wraps(model: Model, runs: EnsembleGroups, times: Array, made: BatchOut
 
 
 def repeat_undecided(run_one: RunOne, made: BatchOutcome, ends: list[str]) -> list[int]:
-    """Repeat runs with friction and stops alone if the core could not finish them; return their numbers.
+    """Repeat runs with friction, stops or events alone if the core could not finish them; return their numbers.
 
-    Python may determine their modes.
+    Python may determine their modes, and apply actions of events.
 
     Parameters
     ----------
@@ -179,7 +203,6 @@ def repeat_undecided(run_one: RunOne, made: BatchOutcome, ends: list[str]) -> li
     ends : list of str
         Outcomes of the core; those of repeated runs are replaced.
     """
-    assert made.modes is not None
     repeated = [k for k, end in enumerate(ends) if end in ("undecided", "loops_open", *UNEXPLAINED)]
     for number, k in enumerate(repeated):
         run = run_one(k)
@@ -187,7 +210,9 @@ def repeat_undecided(run_one: RunOne, made: BatchOutcome, ends: list[str]) -> li
             part[k] = np.nan
             part[k, : len(rows)] = rows
         ends[k], made.reached[k] = _OUTCOMES.get(run.status, run.message), _end_time(run)
-        made.modes.repeated[k] = run
+        for log in (made.modes, made.events):
+            if log is not None:
+                log.repeated[k] = run
         if run.status == "interrupted":
             for other in repeated[number + 1 :]:
                 ends[other] = "stopped"
@@ -241,11 +266,15 @@ def _batch_notes(
     run, time = np.nonzero(good)
     q, v, x = (part[good] for part in states)
 
-    def with_modes(t: Array) -> list[tuple[IndexArray, Conditions]]:
-        assert made.modes is not None
-        return made.modes.conditions(runs, run, t, each=runs.numbers is not None)
+    def with_changes(t: Array) -> list[tuple[IndexArray, Conditions]]:
+        if made.modes is not None:
+            return made.modes.conditions(runs, run, t, each=runs.numbers is not None or runs.sampled is not None)
+        if made.events is not None:
+            return made.events.conditions(runs, run, t)
+        return [(np.flatnonzero(run == k), runs[k]) for k in np.unique(run).tolist()]
 
-    by_time = single_period(conditions) if made.modes is None else with_modes
+    changes = made.modes is not None or (made.events is not None and made.events.changes_conditions)
+    by_time = with_changes if changes or runs.sampled is not None else single_period(conditions)
     motion = Motion(request.model, times[time], q, v, x, conditions=by_time)
     notes += motion_notes(motion, [conditions], call_control=not interrupted)
     notes += small_motion_notes(conditions, options, *states)

@@ -24,6 +24,7 @@ from ..diagnostics.loop_drift import largest_gap
 from ..events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ..options import Options
 from ..start import rows_of, start_states
+from .sampled_runs import SampledRuns
 from .shared_starts import shared_starts
 from .varied_starts import varied_starts, varies_marker_positions
 
@@ -70,12 +71,15 @@ class EnsembleGroups:
         All parameters of each run, if any were given.
     sequences : (count, k, m) or None
         Control values of each run, if the conditions have a control sequence.
+    sampled : SampledRuns or None
+        Forces of a sampled control, once the runs are made.
     """
 
     def __init__(
         self, conditions: Conditions, count: int, numbers: Array | None, sequences: Array | None = None
     ) -> None:
         self.conditions, self.count, self.numbers, self.sequences = conditions, count, numbers, sequences
+        self.sampled: SampledRuns | None = None
         self._made: dict[int, Conditions] = {}  # of runs without functions of the user, which have a memory
 
     @classmethod
@@ -83,11 +87,18 @@ class EnsembleGroups:
         """Return the runs with parameters by name, one value for all or one for each."""
         return cls(conditions, count, _parameter_rows(conditions, given, count))
 
+    def set_sampled(self, sampled: SampledRuns) -> None:
+        """Let the conditions of each run have the forces of its samples."""
+        self.sampled = sampled
+        self._made.clear()
+
     def __getitem__(self, run: int) -> Conditions:
         """The conditions of one run."""
         if run in self._made:
             return self._made[run]
         made = self._conditions_of(run)
+        if self.sampled is not None:
+            made = self.sampled.conditions_of(run, made)
         if made.callback is None and made.history is None and len(self._made) < MAX_KEPT_CONDITIONS:
             self._made[run] = made
         return made

@@ -16,8 +16,10 @@ from ...model.callbacks import callback_name
 from ..friction.friction import FrictionState
 from ..interrupts import Interrupt
 from ..options import Options
+from .event_logs import EventLogs
 from .friction_modes import FrictionModes, friction_rows_of_runs, friction_table
 from .groups import BatchGroup, EnsembleGroups
+from .sampled_runs import SampledRuns
 
 __all__ = ["BatchOutcome", "EnsembleRunner", "batched_control"]
 
@@ -41,6 +43,8 @@ class BatchOutcome:
     notes : list of str
     modes : FrictionModes or None
         Of dry friction and stops, if there are any.
+    events : EventLogs or None
+        If events were given.
     """
 
     outcomes: list[str]
@@ -51,6 +55,7 @@ class BatchOutcome:
     batched: bool
     notes: list[str]
     modes: FrictionModes | None = None
+    events: EventLogs | None = None
 
 
 def batched_control(conditions: Conditions) -> BatchedControl | None:
@@ -87,6 +92,12 @@ class EnsembleRunner:
     interrupt : Interrupt
     friction : FrictionState or None
         Dry friction and stops that the core determines; such runs are integrated one by one, on threads.
+    events : EventLogs or None
+        Without events yet; such runs are integrated one by one, on threads.
+    event_table : dict
+        Of `batch_event_table`.
+    sampled : SampledRuns or None
+        A sampled control that is called for all runs together; they are integrated one by one, on threads.
     threads : int or None
         Number of threads; that of the package if None.
     """
@@ -101,10 +112,14 @@ class EnsembleRunner:
     interrupt: Interrupt
     friction: FrictionState | None = None
     threads: int | None = None
+    events: EventLogs | None = None
+    event_table: dict[str, Any] | None = None
+    sampled: SampledRuns | None = None
 
     def execute(self) -> BatchOutcome:
         """Execute all runs; a control that does not support batched states is called for each state, with a note."""
-        control = None if self.friction is not None else batched_control(self.members.conditions)
+        alone = self.friction is not None or self.events is not None or self.sampled is not None
+        control = None if alone else batched_control(self.members.conditions)
         try:
             return self._execute(control)
         except ControlNotBatchable as why:
@@ -133,6 +148,14 @@ class EnsembleRunner:
             if self.friction is not None:
                 stepper.set_friction(friction_table(self.friction, group.conditions, self.options))
                 friction_rows = friction_rows_of_runs(self.friction, self.members, group, self.options)
+            if self.event_table is not None:
+                stepper.set_events(self.event_table)
+            samples: dict[str, Any] = {"batched_control": control}
+            if self.sampled is not None:
+                self.sampled.numbers = group.rows
+                samples = {"sample_times": self.sampled.times, "effect_times": self.sampled.effects}
+                compiled = self.sampled.compiled
+                samples |= {"batched_control": self.sampled} if compiled is None else {"sampled_function": compiled}
             with nullcontext() if host is None else host.serving(group.rows.tolist()):
                 parts.append(
                     stepper.run_batch(
@@ -147,14 +170,18 @@ class EnsembleRunner:
                         discontinuities=all_times,
                         discontinuity_offsets=spans,
                         flag=self.interrupt.flag,
-                        batched_control=control,
                         sequences=None if sequences is None else np.ascontiguousarray(sequences[group.rows]),
                         friction=friction_rows,
                         run_numbers=np.ascontiguousarray(group.rows, dtype=np.int64),
+                        **samples,
                     )
                 )
             if modes is not None:
                 modes.add(group.rows, stepper.take_modes())
+            if self.events is not None:
+                self.events.add(group.rows, stepper.take_event_logs())
+            if self.sampled is not None:
+                self.sampled.take(group.rows, stepper.take_sampled_forces())
             errors |= {int(group.rows[row]): error for row, error in stepper.take_errors().items()}
         if len(self.groups) == 1:  # all runs in order
             outcomes, reached, counts, q, v, x = parts[0]
@@ -164,5 +191,5 @@ class EnsembleRunner:
         names = {number: name for name, number in _core.outcomes.items()}
         ends = [names[int(outcome)] for outcome in outcomes]
         return BatchOutcome(
-            ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, [], modes
+            ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, [], modes, self.events
         )

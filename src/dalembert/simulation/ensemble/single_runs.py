@@ -96,7 +96,10 @@ class SingleRuns:
             return made
         q, v, x = (part[number] for part in self.start)
         start = State(q=q, v=v, t=self.request.t_start, x=x)
-        made = run_alone(self.request, self.runs[number], start, self.times, interrupt)
+        conditions = self.runs[number]
+        if self.runs.sampled is not None:
+            conditions = self.runs.sampled.replayed(number, conditions)
+        made = run_alone(self.request, conditions, start, self.times, interrupt)
         if made.status != "interrupted":
             self.made[number] = made
         return made

@@ -23,7 +23,7 @@ from .actions import Action, Bounce, Lock, Release, Set, Stop, Switch, coordinat
 from .discontinuity_times import discontinuity_sources
 from .events import Event, EventFunctions
 
-__all__ = ["after_action", "core_event_table"]
+__all__ = ["action_text", "after_action", "core_event_table", "is_applied_in_core"]
 
 ACTIONS = ("bounce coordinate", "bounce point", "lock", "release", "set", "open", "close")  # numbers of the core
 MAX_ACTIONS = 8  # of an event in the core
@@ -48,7 +48,7 @@ CHANNELS = (
 )
 
 
-def core_event_table(functions: EventFunctions, model: Model) -> dict[str, Any] | None:
+def core_event_table(functions: EventFunctions, model: Model, *, ends: bool = False) -> dict[str, Any] | None:
     """Return the given events for `Integrator.set_events`; None if the core cannot evaluate the output of one of them.
 
     Parameters
@@ -56,32 +56,52 @@ def core_event_table(functions: EventFunctions, model: Model) -> dict[str, Any] 
     functions : EventFunctions
     model : Model
         With the parameters of the run.
+    ends : bool
+        Whether the core ends the run at terminal events, as in batches.
     """
     given = list(zip(functions.events, functions.outputs, functions.actions, strict=False))[: functions.given_count]
     if not all(_is_in_core(output) for _, output, _ in given):
         return None
-    table = _EventTable(model)
+    table = _EventTable(model, ends)
     for event, output, actions in given:
         table.add(event, output, actions)
     return table.arrays()
 
 
-def after_action(action: Action, conditions: Conditions) -> tuple[Conditions, str]:
-    """Return the conditions after an action that the core has applied, and what it did, as `EventContext` says it."""
+def is_applied_in_core(table: dict[str, Any]) -> bool:
+    """Return whether the core applies the actions of all events of a table, or only records the events."""
+    active = table["functions"].reshape(-1, 5)[:, 3] != 0
+    return bool((table["action_counts"][active] >= 0).all())
+
+
+def after_action(action: Action, conditions: Conditions) -> Conditions:
+    """Return the conditions after an action that the core has applied."""
+    match action:
+        case Lock() | Release():
+            return conditions.with_lock(action.joint, isinstance(action, Lock))
+        case Switch():
+            return conditions.with_constraint(action.connection, action.on)
+        case Set():
+            return conditions.with_parameter(action.parameter, action.value)
+        case Bounce() | Stop():
+            return conditions
+
+
+def action_text(action: Action) -> str:
+    """Return what an action that the core has applied did, as `EventContext` says it."""
     match action:
         case Lock():
-            return conditions.with_lock(action.joint, True), f"lock {action.joint}"
+            return f"lock {action.joint}"
         case Release():
-            return conditions.with_lock(action.joint, False), f"release {action.joint}"
+            return f"release {action.joint}"
         case Switch():
-            text = f"switch {action.connection} {'on' if action.on else 'off'}"
-            return conditions.with_constraint(action.connection, action.on), text
+            return f"switch {action.connection} {'on' if action.on else 'off'}"
         case Set():
-            return conditions.with_parameter(action.parameter, action.value), f"{action.parameter} = {action.value:.6g}"
+            return f"{action.parameter} = {action.value:.6g}"
         case Bounce():
-            return conditions, "bounce"
+            return "bounce"
         case Stop():
-            return conditions, "stop"
+            return "stop"
 
 
 def _is_in_core(output: Output) -> bool:
@@ -95,8 +115,9 @@ def _is_in_core(output: Output) -> bool:
 class _EventTable:
     """Channels, programs and event functions of a run."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, ends: bool) -> None:
+        self.model, self.ends_runs = model, ends
+        self.ends: list[bool] = []
         self.channels: dict[tuple[int, int, int], int] = {}
         self.points: dict[Any, int] = {}
         self.point_list: list[_core.Points] = []
@@ -117,9 +138,13 @@ class _EventTable:
         flags = int(event.active), int(output.is_turn)
         self.functions.append((channel, len(self.formulas) - 1, event.direction, *flags))
         self.thresholds.append(event.value)
-        rows = [self._of_action(action) for action in actions]
+        changes = [action for action in actions if not isinstance(action, Stop)]
+        ends = event.terminal or len(changes) < len(actions)
+        rows = [self._of_action(action) for action in changes]
         known = [row for row in rows if row is not None]
-        outside = event.terminal or not actions or len(known) < len(rows) or len(rows) > MAX_ACTIONS
+        outside = (ends and not self.ends_runs) or callable(event.action) or not (actions or ends)
+        outside = outside or len(known) < len(rows) or len(rows) > MAX_ACTIONS
+        self.ends.append(ends)
         self.action_counts.append(-1 if outside else len(rows))
         if not outside:
             self.actions += [indices for indices, _ in known]
@@ -228,6 +253,7 @@ class _EventTable:
             "channels": _whole(channels),
             "functions": _whole(self.functions),
             "thresholds": np.array(self.thresholds, dtype=float),
+            "ends": _whole(self.ends),
             "points": self.point_list,
             "programs": _whole(counts),
             "instructions": _whole(instructions),

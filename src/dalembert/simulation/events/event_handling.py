@@ -14,7 +14,7 @@ from ...result import EventRecord
 from ..delay_history import record_jump
 from ..diagnostics.stagnation import ZENO_TIME, ZenoMonitor
 from ..interrupts import Abandoned
-from .core_events import after_action, core_event_table
+from .core_events import action_text, after_action, core_event_table
 from .drive_velocity_jumps import jump_events
 from .events import Event, EventContext, EventFunctions
 from .velocity_jumps import energy_gain
@@ -123,8 +123,8 @@ class EventHandler:
         if self._replayed.get(key) is None:
             conditions, texts = run.conditions, []
             for action in made:
-                conditions, text = after_action(action, conditions)
-                texts.append(text)
+                conditions = after_action(action, conditions)
+                texts.append(action_text(action))
             self._replayed[key] = conditions, ", ".join(texts)
         conditions, text = self._replayed[key]
         if conditions is not run.conditions:

@@ -249,6 +249,9 @@ class EventFunctions:
         ]
         self.given_count = len(self.events)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EventFunctions, (self.model, self.events[: self.given_count])
+
     def add_internal(self, events: list[Event]) -> None:
         """Append events that the run itself evaluates and handles."""
         self.events += events

@@ -177,7 +177,7 @@ def rollout(
     runs.sequences = np.broadcast_to(channels.values, (count, *channels.values.shape[-2:]))
     *start, start_notes = runs.starts(state, begin, request.joint_limits)
     interrupt = Interrupt()
-    execute = _execute_separately if runs_separately(request) else _execute_batches
+    execute = _execute_separately if runs_separately(request, runs) else _execute_batches
     with interrupt:
         ends, reached, counts, states, run_notes, modes = execute(
             request, runs, (start[0], start[1], start[2]), interrupt, _core.threads() if threads is None else threads
