@@ -153,6 +153,12 @@ void add_geometry(nb::module_ &module) {
           nb::arg("points"), nb::arg("sizes"), nb::arg("loops") = std::vector<int>(),
           nb::arg("counts") = std::vector<int>())
       .def_static("half_space", &make_half_space)
+      .def_ro("radius", &ConvexSolid::radius)
+      .def_prop_ro("is_round",
+                   [](const ConvexSolid &s) {
+                     return s.shape == SolidKind::sphere || s.shape == SolidKind::capsule ||
+                            s.shape == SolidKind::cylinder;
+                   })
       .def_static(
           "box",
           [](double x, double y, double z, double radius) {
