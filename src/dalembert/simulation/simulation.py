@@ -16,6 +16,7 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
+from .contact.options import choose_contact
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions
@@ -50,6 +51,8 @@ class _Keywords(TypedDict, total=False):
     discontinuity_times: ArrayLike
     friction: str
     stops: str
+    contact: str
+    error: float | None
     stabilization: str | tuple[float, float]
     spectral_radius: float
     progress: bool | None
@@ -99,6 +102,8 @@ def simulate(
     discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
+    contact: str = "auto",
+    error: float | None = None,
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
     progress: bool | None = None,
@@ -158,6 +163,13 @@ def simulate(
         other packages and for optimization; ``"off"``.
     stops : str
         Limits of joints: ``"rigid"``, with an impulse; ``"soft"``, springs with 10 ms of contact; ``"off"``.
+    contact : str
+        Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid, with
+        changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
+        ``"soft"``, compliant; ``"off"``.
+    error : float, rad or m
+        Of contact by steps: largest accepted error of positions, estimated by runs with other steps; steps become
+        shorter until it is met. ``result.stats.error`` is the estimate.
     stabilization : str or (float, float)
         ``"projection"``: positions and velocities are projected onto the loops after every step. Or Baumgarte's two
         gains 1/s, (alpha, beta), for comparison: phi'' + 2 alpha phi' + beta^2 phi = 0 damps the drift; with (0, 0) it
@@ -215,6 +227,8 @@ def simulate(
     event_functions = EventFunctions(model, events)
     count = run_count(model, state, parameters) if state is not None or parameters else None
     external = is_external_method(method)
+    choice = choose_contact(model, contact, error)
+    notes += choice.notes
     if external:
         _check_external(method, event_functions.events, fixed_step, stream, resume, count)
     options = make_options(

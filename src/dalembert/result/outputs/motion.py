@@ -16,6 +16,7 @@ from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model, Pose
 from ...model.drive_targets import driven_dof, driven_row
+from ..contact_points import ContactPoints, ContactSource
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
@@ -107,7 +108,14 @@ class Motion:
         Parts already known: ``"a"``, ``"tau"``, ``"lam"``.
     conditions : function of times
         From times to rows and their conditions; those of the description if left out.
+
+    Attributes
+    ----------
+    contact_sources : tuple of ContactSource
+        Contact models of the run.
     """
+
+    contact_sources: tuple[ContactSource, ...] = ()
 
     def __init__(
         self,
@@ -147,7 +155,9 @@ class Motion:
     def _piece(self, rows: IndexArray, conditions: Conditions) -> Motion:
         t, q, v, x = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
         known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
-        return type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
+        piece = type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
+        piece.contact_sources = self.contact_sources
+        return piece
 
     @property
     def layout(self) -> Model:
@@ -171,6 +181,16 @@ class Motion:
             for name, values in self.model.report(parts, *states, conditions=conditions).items():
                 joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[rows] = values
         return joined
+
+    # ---- contacts
+
+    @cached_property
+    def contact_points(self) -> ContactPoints:
+        """Contact points that carry load."""
+        if self.model.contacts is not None and not self.contact_sources:
+            remedy = "the motion was found without contacts: use the result of da.simulate"
+            raise ModelError("output", "contact", "none", remedy)
+        return ContactPoints.joined([source.points(self.t, self.q, self.v, self.x) for source in self.contact_sources])
 
     # ---- dynamics and elements
 
