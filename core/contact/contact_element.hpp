@@ -207,16 +207,17 @@ inline double watched_gap(const ModelData &m, const ElementData &e, const double
 }
 
 // Bounds of it while what is watched stays within bounds: a solid that moves by less than `moved` in all its points
-// changes a distance by no more.
+// changes a distance by no more; over a half space only heights count, and a ball does not turn.
 inline Interval watched_gap(const ModelData &m, const ElementData &e, const Interval *y) {
   const ContactPairData &pair = m.contact_pairs[e.law];
   double middle[12], place = 0.0, turn = 0.0;
   for (int k = 0; k < 12; ++k) {
     const double half = 0.5 * (y[k].high - y[k].low);
     middle[k] = 0.5 * (y[k].high + y[k].low);
-    (k < 3 ? place : turn) += half * half;
+    if (!pair.planar || k == 2 || k >= 9)
+      (k < 3 ? place : turn) += half * half;
   }
-  const double shift = std::sqrt(place), moved = shift + 1.5 * std::sqrt(turn) * pair.extent_b;
+  const double moved = std::sqrt(place) + 1.5 * std::sqrt(turn) * (pair.extent_b - pair.ball_b);
   if (const double away = watched_ball_gap(m, pair, middle) - moved; away > 0.0 || !std::isfinite(moved))
     return std::isfinite(moved) ? Interval(away, away + 2.0 * moved) : Interval::line();
   // axes at right angles to each other again

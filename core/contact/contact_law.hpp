@@ -9,13 +9,15 @@
 // k and n are: x (1 + e) = ln((1 + x) / (1 - e x)). Friction is the force of a bristle of deflection z along the
 // tangential velocity u_t, elastic below 0.9 of the limit, plastic at it (Dupont, Hayward, Armstrong, Altpeter 2002):
 //
-//     z' = u_t - w(r) r (u_t . z / |z|)+ z / |z|,     r = k_t |z| / (mu N)                                          (2)
-//     w = 0 for r < 0.9,  1 for r > 1,  half a sine between                                                         (3)
-//     F = -(k_t z min(1, 1 / r) + 0.6 sqrt(k_t m) z'),  at most mu N                                                (4)
+//     z' = u_t - w(r) (u_t . z / |z|)+ z / |z|,     r = k_t |z| / (mu N)                                            (2)
+//     w = 0 for r < 0.9,  1 for r > 1.1,  half a sine between                                                       (3)
+//     F = -(k_t z min(1, 1 / r) + 0.6 (1 - w) sqrt(k_t m) z'),  at most mu N                                        (4)
 //
-// So nothing creeps below 0.9 mu N, and F = -mu N u_t / |u_t| in steady sliding in any direction. In (2) r counts at
-// most 3/2, so that rates stay bounded where a contact opens. The bristle stores k_t |z|^2 / 2, at most what the limit of
-// its elastic force k d^n does. It is carried with the normal: + (n x n') x z. Static friction,
+// So nothing creeps below the limit, and F = -mu N u_t / |u_t| in steady sliding in any direction, exactly after a slip
+// of some |z|. Against Dupont et al. the flow is along z, so that the force turns into the direction of sliding; w
+// extends beyond the limit and the damping ends there, so that sliding under a load that varies is not stiff. The
+// bristle stores the work of its elastic force with the limit L = mu_s k d^n: k_t |z|^2 / 2, beyond the limit
+// L (|z| - L / (2 k_t)). It is carried with the normal: + (n x n') x z. Static friction,
 // mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 mm/s.                                                  (5)
 //
 // Points of one bristle (contact/pair_points.hpp) share it in proportion to their normal forces.
@@ -32,10 +34,9 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace contact_law {
 
-constexpr double elastic_part = 0.9;   // of the limit, below which a bristle is elastic
-constexpr double damping_ratio = 0.3;  // of the bristle on the reduced mass
-constexpr double most_excess = 1.5;    // r of (2) counts at most
-constexpr double static_speed = 1e-3;  // v_s of (5), m/s
+constexpr double elastic_part = 0.9, plastic_from = 1.1; // of the limit: a bristle is elastic below, plastic above
+constexpr double damping_ratio = 0.3;                     // of the bristle on the reduced mass
+constexpr double static_speed = 1e-3;                     // v_s of (5), m/s
 constexpr double nothing = 1e-300;
 
 // length of a vector, and its direction; both zero of a zero vector
@@ -54,10 +55,10 @@ template <class T> struct Direction {
 template <class T> T plastic_part(const T &r) {
   if (!less(T(elastic_part), r))
     return T(0.0);
-  if (!less(r, T(1.0)))
+  if (!less(r, T(plastic_from)))
     return T(1.0);
   T s, c;
-  sincos(M_PI * (r - 0.5 * (1.0 + elastic_part)) / (1.0 - elastic_part), s, c);
+  sincos(M_PI * (r - 0.5 * (plastic_from + elastic_part)) / (plastic_from - elastic_part), s, c);
   return 0.5 * s + 0.5;
 }
 
@@ -172,9 +173,8 @@ private:
     const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
     const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
     const T limit = mu * push, tangential = pair.tangential * k, load = tangential * bristle.length;
-    const T r = load / limit, counted = less(r, T(most_excess)) ? r : T(most_excess);
-    const T outward = larger(T(0.0), dot(u, bristle.unit));
-    const Vec3<T> rate = u - scale(plastic_part(r) * counted * outward, bristle.unit); // (2)
+    const T r = load / limit, plastic = plastic_part(r), outward = larger(T(0.0), dot(u, bristle.unit));
+    const Vec3<T> rate = u - scale(plastic * outward, bristle.unit); // (2)
     Vec3<T> carried = rate;
     if (!pair.planar) {
       const Vec3<T> turn = normal_rate(std::bit_cast<Feature>(found[first].first),
@@ -186,7 +186,7 @@ private:
     if (!pair.planar)
       dz[2] = carried.z;
     // (4)
-    const T damping = 2.0 * damping_ratio * root(tangential * pair.mass);
+    const T damping = 2.0 * damping_ratio * (1.0 - plastic) * root(tangential * pair.mass);
     const T held = less(load, limit) ? load : limit;
     Vec3<T> force = -(scale(held, bristle.unit) + scale(damping, rate));
     const Direction<T> whole(force);
@@ -195,12 +195,12 @@ private:
     for (int i = 0; i < count; ++i)
       if (bearing[i].slot == slot && less(T(0.0), bearing[i].push)) {
         bearing[i].force += scale(bearing[i].push / push, force);
-        bearing[i].sticks = less(r, T(1.0 - 1e-6));
+        bearing[i].sticks = less(r, T(1.0));
       }
     store(slot, count, bearing, numbers.static_friction * elastic, tangential, load, dot(bristle.unit, rate), sum);
   }
 
-  // energy of a bristle, of the force that its elastic normal force admits at most
+  // energy of a bristle whose force is at most `limit`
   void store(int slot, int count, const BearingPoint<T> *bearing, const T &limit, const T &tangential, const T &load,
              const T &growth, ContactForces<T> &sum) const {
     if (less(load, limit)) {
@@ -214,8 +214,9 @@ private:
         const T along = dot(bearing[i].normal, motion.v + cross(motion.w, bearing[i].x - motion.X.p));
         rate = rate - numbers.exponent * bearing[i].elastic / larger(T(contact_law::nothing), -bearing[i].gap) * along;
       }
-    sum.energy = sum.energy + 0.5 * (limit * limit) / tangential;
-    sum.energy_rate = sum.energy_rate + limit / tangential * (numbers.static_friction * rate);
+    sum.energy = sum.energy + limit * (load - 0.5 * limit) / tangential;
+    sum.energy_rate =
+        sum.energy_rate + limit * growth + numbers.static_friction * rate * (load - limit) / tangential;
   }
 
   static constexpr double relaxation = 1e-2; // s, of rounding errors of z along the normal

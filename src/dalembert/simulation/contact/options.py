@@ -14,7 +14,7 @@ from ...model import Model
 __all__ = ["ContactChoice", "choose_contact"]
 
 MODELS = ("auto", "events", "steps", "soft", "off")
-AVAILABLE = ("steps",)  # contact models of this version
+AVAILABLE = ("steps", "soft")  # contact models of this version
 DEFAULT_STEP = 1e-3  # s
 WAYS = "use 'auto', 'events', 'steps', 'steps:<length>' such as 'steps:1e-3', 'soft' or 'off'"
 
