@@ -217,7 +217,9 @@ inline Interval watched_gap(const ModelData &m, const ElementData &e, const Inte
     if (!pair.planar || k == 2 || k >= 9)
       (k < 3 ? place : turn) += half * half;
   }
-  const double moved = std::sqrt(place) + 1.5 * std::sqrt(turn) * (pair.extent_b - pair.ball_b);
+  const SolidBound solid = bound_of_solid(m.contact_solids[pair.second]);
+  const bool ball = solid.is_sphere && solid.extent <= solid.reach * (1.0 + 1e-12); // about the origin of B
+  const double moved = std::sqrt(place) + (ball ? 0.0 : 1.5 * std::sqrt(turn) * solid.extent);
   if (const double away = watched_ball_gap(m, pair, middle) - moved; away > 0.0 || !std::isfinite(moved))
     return std::isfinite(moved) ? Interval(away, away + 2.0 * moved) : Interval::line();
   // axes at right angles to each other again
