@@ -356,6 +356,32 @@ template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, con
   }
 }
 
+void release_bristles(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, double *x) {
+  bool placed = false;
+  for (int k = 0; m.contact_pair_count && k < m.element_count; ++k) {
+    const ElementData &e = m.elements[k];
+    double *z = x + e.state;
+    if (e.form != LawForm::contact || std::all_of(z, z + e.states, [](double each) { return each == 0.0; }))
+      continue;
+    if (!placed)
+      place_and_move(m, ws, q, v);
+    placed = true;
+    const PortData &port = m.ports[e.port];
+    const ContactPairData &pair = m.contact_pairs[e.law];
+    PairPoint points[max_pair_points];
+    int count = 0;
+    if (!(ball_gap(ws, port, pair, 0) > 0.0)) {
+      Measured<double> now;
+      measure(m, ws, port, q, v, now, false);
+      count = contact_element::find_points(m, pair, contact_motion(ws, port, now).X, points);
+    }
+    const int width = pair.planar ? 2 : 3;
+    for (int slot = 0; slot < pair.slots; ++slot)
+      if (std::none_of(points, points + count, [&](const PairPoint &point) { return point.slot == slot; }))
+        std::fill_n(z + width * slot, width, 0.0);
+  }
+}
+
 template <class T> void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
                                          int element, const T *q, const T *v, Load<T> *ends) {
   const ElementData &e = m.elements[element];
