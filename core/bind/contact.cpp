@@ -150,9 +150,10 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   found["times"] = column(log.times);
   found["begin"] = column(log.begin);
   found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
-  found["numbers"] = of_points(log, 13, [](const ContactLogPoint &p, double *out) {
+  found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
     std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
-    out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work;
+    out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,
+    out[14] = p.time;
   });
   found["names"] = of_points(log, 4, [](const ContactLogPoint &p, double *out) {
     out[0] = p.contact, out[1] = p.shapes[0], out[2] = p.shapes[1], out[3] = p.state;

@@ -50,6 +50,7 @@ struct ContactLogPoint {
   double place[3], normal[3], force[3], gap;  // force on the second shape, N; world axes
   double slip;                                // sliding velocity, m/s
   double friction_work, normal_work;          // done by the force in the step, J
+  double impact_speed, time;                  // approach of an impact, 0: none, m/s; when, s
 };
 
 struct ContactLog {

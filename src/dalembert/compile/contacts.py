@@ -29,7 +29,7 @@ from ..system import System
 from ..system.topology import Forest
 from .contact_exclusions import excluded_pairs
 
-__all__ = ["ContactShape", "ContactTables", "compile_contacts"]
+__all__ = ["ContactShape", "ContactTables", "compile_contacts", "left_out_notes"]
 
 EXCESS_VOLUME_NOTED = 1.01  # hull volume by volume: less is the rounding of a curved surface by triangles
 SOFT_ROUNDING = 0.01  # of the thickness: radius of edges in compliant contacts
@@ -176,6 +176,11 @@ def compile_contacts(forest: Forest) -> ContactTables | None:
     )
     _check_pairs(tables)
     return tables
+
+
+def left_out_notes(tables: ContactTables | None) -> list[str]:
+    """Return a note for analyses without contact, if a system has contacts."""
+    return [] if tables is None else [f"contacts were left out: {', '.join(map(repr, tables.names))}"]
 
 
 class _ShapePool:

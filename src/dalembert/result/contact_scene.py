@@ -44,7 +44,7 @@ class ScenePoints:
 
 
 def make_scene(model: Model, tables: ContactTables, excluded: IndexArray | None = None) -> _core.ContactScene:
-    """Return the scene of contact tables in the core; rows of `excluded` (k, 3) are pairs of bodies left out besides."""
+    """Return the scene of contact tables in the core; rows of `excluded` (k, 3) are pairs left out besides."""
     shapes = tables.shapes
     poses = [np.concatenate([s.convex.rotation.ravel(), s.convex.position]) for s in shapes]
     rows = tables.excluded if excluded is None else np.concatenate([tables.excluded, excluded])

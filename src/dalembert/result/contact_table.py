@@ -84,8 +84,8 @@ class ContactTable:
         head = ("contact", "state", "x", "y", "z [m]", "normal", "friction [N]", "gap [m]", "slip [m/s]")
         lines = [head, *(_texts(row) for row in self.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        first, *others = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
-        return "\n".join([f"contact points at t = {self.t:.6g} s", first.rstrip(), *(line.rstrip() for line in others)])
+        texts = ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)) for line in lines]
+        return "\n".join([f"contact points at t = {self.t:.6g} s", *(text.rstrip() for text in texts)])
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame."""

@@ -424,9 +424,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         >>> import dalembert as da
         >>> s = da.System("resting")
         >>> crate = s.body("crate", da.box(0.2, 0.2, 0.2, mass=1.0))
-        >>> _ = s.connect("free", da.Free(), s.ground, crate)
+        >>> s.place("crate", position=(0, 0, 0.1))
         >>> _ = s.contact("floor", da.plane(), crate, friction=0.4)
-        >>> result = da.simulate(s, 0.1, state={"free.z": 0.1}, contact="steps")
+        >>> result = da.simulate(s, 0.1, contact="steps")
         >>> len(result.touching(0.1))
         4
         """

@@ -88,6 +88,7 @@ class Run:
         self.conditions, self.options = request.conditions, request.options
         self.t_end, self.times = request.t_end, request.times
         self.friction, self.history = request.friction, request.conditions.history
+        self.contact = None if request.contact is None else request.contact.fresh(request.conditions.model)
         self.event_handler = EventHandler(request)
         self.friction_changes = None if self.friction is None else FrictionChanges(self.friction)
         self.progress = Progress(request.t_start, request.t_end, request.progress)
@@ -116,7 +117,11 @@ class Run:
             np.array([kind in ("integer", "table") for _, kind in model.switching_functions], dtype=bool)
         )
         needs_steps = (
-            self.event_handler.functions.events or self.history is not None or model.switching_functions or compounds
+            self.event_handler.functions.events
+            or self.history is not None
+            or model.switching_functions
+            or compounds
+            or self.contact is not None
         )
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
@@ -139,6 +144,8 @@ class Run:
         """Start at a state."""
         if self.friction is not None:
             self.friction.check_start(EventContext(self.conditions, state))
+        if self.contact is not None:
+            self.contact.check_start(state)
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampler is not None:
             self.sampler.take(state.copy())
@@ -195,6 +202,8 @@ class Run:
         if self.friction_changes is not None:
             self.friction_changes.set_core(self, passed)
         self.event_handler.set_core(self)
+        if self.contact is not None and self.integrator.contact_memory() is None:
+            self.contact.attach(self.integrator)
         self.append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
@@ -214,8 +223,10 @@ class Run:
     def restart(self, state: State, *, keep_step: bool = False, passed: Sequence[int] | None = None) -> None:
         """Begin a segment with a new integrator, for the present options and conditions; see `begin_segment`."""
         self.collect_counts()
-        step = self.integrator.step
+        step, memory = self.integrator.step, self.integrator.contact_memory()
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
+        if self.contact is not None:
+            self.contact.attach(self.integrator, memory)
         self.begin_segment(state, passed=passed)
         if keep_step:
             self.integrator.step = step
@@ -360,6 +371,8 @@ class Run:
     def _take_rows(self) -> tuple[Rows, float]:
         """Return the rows of the steps taken, and the longest next step if some left their compound branch, else 0."""
         rows: Rows = self.integrator.take_records()
+        if self.contact is not None:
+            self.contact.take(self.integrator)
         if self.model.switching_functions:
             self.take_branch_changes()
         if self.trajectory.sampled and self.stream is None:
@@ -403,6 +416,8 @@ class Run:
     def collect_counts(self) -> None:
         """Add the statistics of the integrator, before another one takes its place."""
         self.counts += np.array(self.integrator.counts)
+        if self.contact is not None:
+            self.contact.collect(self.integrator)
         self.missed = self.first_missed()
         self._record_released_branches()
 

@@ -16,7 +16,9 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
-from .contact.options import choose_contact
+from .contact.contact_steps import ContactSteps
+from .contact.error_estimate import execute_to_error
+from .contact.options import choose_contact, step_options
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions
@@ -164,8 +166,8 @@ def simulate(
     stops : str
         Limits of joints: ``"rigid"``, with an impulse; ``"soft"``, springs with 10 ms of contact; ``"off"``.
     contact : str
-        Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid, with
-        changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
+        Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid,
+        with changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
         ``"soft"``, compliant; ``"off"``.
     error : float, rad or m
         Of contact by steps: largest accepted error of positions, estimated by runs with other steps; steps become
@@ -237,11 +239,16 @@ def simulate(
         rtol=rtol,
         atol=atol,
         max_step=max_step,
-        step=fixed_step,
+        step=None if choice.rigid == "steps" else fixed_step,
         spectral_radius=spectral_radius,
         project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
+    if choice.rigid == "steps":
+        if stream is not None:
+            remedy = "contact by steps keeps its contact points in memory: leave stream= out"
+            raise ModelError("simulate", "stream", stream, remedy)
+        options, choice = step_options(options, choice, method, fixed_step, event_functions.events, friction, model)
     if control is not None or control_period is not None or control_delay:
         control = as_control(control, control_period, control_delay, item="simulate")
     given = None if count is not None else parameters
@@ -249,7 +256,12 @@ def simulate(
     model = conditions.model  # with the given parameters
     if state is not None and count is None:
         notes += equilibrium_differences(state, conditions)
-    conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
+    steps = None
+    if choice.rigid == "steps":
+        steps = ContactSteps.of(conditions, choice, stops=stops == "rigid")
+        conditions, friction_state = make_friction_state(conditions, friction, "off", options, span=t_end - t_start)
+    else:
+        conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
     if external:
         _check_external_model(method, conditions, friction_state)
     request = SimulationRequest(
@@ -261,6 +273,7 @@ def simulate(
         times=times,
         state=state,
         friction=None if external else friction_state,
+        contact=steps,
         discontinuity_times=check_discontinuity_times(discontinuity_times, item="simulate"),
         drive_jumps=check_time_laws(model, t_start, t_end),
         joint_limits=stops != "off",
@@ -269,10 +282,14 @@ def simulate(
         on_error=on_error,
         stream=stream,
         resume=resume,
-        settings={"t_start": t_start, "friction": friction, "stops": stops},
+        settings={"t_start": t_start, "friction": friction, "stops": stops, "contact": contact},
     )
     if external:
         return run_external_solver(method, request)
+    if choice.error is not None:
+        if count is not None:
+            raise ModelError("simulate", "error", error, "an ensemble has no estimate: simulate the runs one by one")
+        return execute_to_error(request)
     return execute_run(request) if count is None else execute_ensemble(request, count, parameters)
 
 

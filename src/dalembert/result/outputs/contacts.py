@@ -80,9 +80,7 @@ def _accumulated(what: str, quantity: str, name: str, chosen: Chosen) -> Output:
 
     if quantity == "impulse":
         meaning = f"impulse of {what} on its second side since the start, world axes"
-        return Output(
-            name, "N s", (3,), meaning, refuse, labels=("x", "y", "z"), needs="history", history=history
-        )
+        return Output(name, "N s", (3,), meaning, refuse, labels=("x", "y", "z"), needs="history", history=history)
     return Output(name, "J", (), f"energy lost in {what} since the start", refuse, needs="history", history=history)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import numpy as np
 from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Model
+from ..events.events import Event
+from ..friction.rows import friction_rows
+from ..options import Options
 
-__all__ = ["ContactChoice", "choose_contact"]
+__all__ = ["ContactChoice", "choose_contact", "step_options"]
 
 MODELS = ("auto", "events", "steps", "soft", "off")
 AVAILABLE = ("steps", "soft")  # contact models of this version
@@ -84,6 +88,36 @@ def choose_contact(model: Model, contact: Any, error: Any = None, *, item: str =
             known = " or ".join(f"contact={one!r}" for one in (*AVAILABLE, "off"))
             raise ModelError(item, "contact", name, f"this model is not there yet, for {which}: use {known}")
     return ContactChoice(way, bool(soft), DEFAULT_STEP if step is None else step, error, notes)
+
+
+def step_options(
+    options: Options,
+    choice: ContactChoice,
+    method: str,
+    fixed_step: float | None,
+    events: Sequence[Event],
+    friction: str,
+    model: Model,
+) -> tuple[Options, ContactChoice]:
+    """Return the options and the choice of a run by steps; refuse arguments that do not suit it."""
+    item = "simulate"
+    if method != "auto":
+        raise ModelError(item, "method", method, "rigid contact by steps has a method of its own: leave it out")
+    if events:
+        remedy = "events do not work with contact by steps: search its result, or use contact='events'"
+        raise ModelError(item, "events", [event.name for event in events], remedy)
+    if friction == "events" and (dry := friction_rows(model)).has_friction.any():
+        name = dry.names[int(np.flatnonzero(dry.has_friction)[0])]
+        remedy = "dry friction of joints by events does not work with contact by steps: use friction='smooth'"
+        raise ModelError(item, "friction", name, remedy)
+    step = choice.step
+    if fixed_step is not None:
+        step = finite_number(fixed_step, item=item, field="fixed_step")
+        if not step > 0.0:
+            raise ModelError(item, "fixed_step", fixed_step, "it must be positive")
+    step = min(step, options.max_step)
+    changed = replace(options, method="moreau", step=step, max_step=np.inf, detect_stiffness=False, project=True)
+    return changed, replace(choice, step=step)
 
 
 def _automatic() -> str:
