@@ -164,6 +164,12 @@ void add_geometry(nb::module_ &module) {
           nb::arg("counts") = std::vector<int>())
       .def_static("half_space", &make_half_space)
       .def_static("height_field", &height_field, nb::arg("heights"), nb::arg("dx"), nb::arg("dy"))
+      .def_ro("radius", &ConvexSolid::radius)
+      .def_prop_ro("is_round",
+                   [](const ConvexSolid &s) {
+                     return s.shape == SolidKind::sphere || s.shape == SolidKind::capsule ||
+                            s.shape == SolidKind::cylinder;
+                   })
       .def_static(
           "box",
           [](double x, double y, double z, double radius) {

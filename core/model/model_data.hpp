@@ -89,6 +89,9 @@ struct ModelData {
   const InputData *inputs;
   const FeedbackData *feedbacks;
   const ActuatorData *actuators;
+  const ContactPairData *contact_pairs; // of compliant contact
+  const void *const *contact_solids;    // ConvexSolid of geometry/convex_solid.hpp
+  std::int32_t contact_pair_count;
   const TableData *tables;
   const double *table_values;
   ProgramTable programs;

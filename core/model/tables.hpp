@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/model_data.hpp"
+#include <memory>
 #include <vector>
 
 namespace dalembert {
@@ -41,6 +42,9 @@ struct Tables {
   std::vector<InputData> inputs;
   std::vector<FeedbackData> feedbacks;
   std::vector<ActuatorData> actuators;
+  std::vector<ContactPairData> contact_pairs;
+  std::vector<std::shared_ptr<const void>> solids; // of contact_pairs; given apart
+  std::vector<const void *> contact_solids;        // what follows from it
   std::vector<TableData> tables;
   std::vector<double> table_values;
   std::vector<DriveData> drives;

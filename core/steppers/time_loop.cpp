@@ -5,6 +5,7 @@
 #include "events/event_values.hpp"
 #include "friction/mode_change.hpp"
 #include "friction/switching_values.hpp"
+#include "elements/elements.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"
@@ -94,6 +95,7 @@ void advance_state(TimeLoop &loop, double h, double t1) {
   std::swap(work.x, work.x1);
   std::swap(work.a, work.a1);
   std::swap(work.dx, work.dx1);
+  release_bristles(loop.at.m, work.motion.system.loops.ws, work.q, work.v, work.x);
   run.begin = run.t;
   run.length = h;
   run.t = t1;

@@ -18,7 +18,7 @@ from ..options import Options
 __all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
 
 MODELS = ("auto", "events", "steps", "soft", "off")
-AVAILABLE = ("events", "steps")  # contact models of this version
+AVAILABLE = ("events", "steps", "soft")  # contact models of this version
 DEFAULT_STEP = 1e-3  # s
 EXPLICIT_METHODS = ("dop853", "dopri5", "rk4")  # that contact by events works with
 WAYS = "use 'auto', 'events', 'steps', 'steps:<length>' such as 'steps:1e-3', 'soft' or 'off'"
