@@ -2,6 +2,8 @@
 #pragma once
 
 #include "geometry/contact_manifold.hpp"
+#include <algorithm>
+#include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -15,6 +17,7 @@ public:
   static constexpr double same_point = 1e-9;  // of the size: closer points are one
   static constexpr double on_boundary = 1e-9; // of the size: points this far outside of a face count as inside
   static constexpr double same_normal = 0.9;  // cosine: pairs with normals farther away belong to other places
+  static constexpr double deeper_length = 1e-6, deeper_part = 0.2; // of the size, of the depth: see `set_distance`
 
   const ConvexSolid &A, &B;
   const Frame &X, &Y;
@@ -27,9 +30,13 @@ public:
   const ContactPoint &operator[](int k) const { return list[k]; }
   double slack() const { return on_boundary * size; }
 
+  // Signed distance of the solids, which no point of them goes below: pairs of features that are deeper touch elsewhere
+  // on their lines and rims.
+  void set_distance(double gap) { least = gap - deeper_length * size - deeper_part * std::max(-gap, 0.0); }
+
   // a point closer than the margin, unless it is there already; of too many the deepest are kept
   void put(const ContactPoint &c) {
-    if (!(c.gap < margin))
+    if (!(c.gap < margin && c.gap >= least))
       return;
     const double least = same_point * same_point * size * size;
     for (int k = 0; k < used; ++k) {
@@ -56,6 +63,7 @@ public:
 
 private:
   int used = 0;
+  double least = -std::numeric_limits<double>::infinity();
   ContactPoint list[capacity];
 
   void replace_highest(const ContactPoint &c);

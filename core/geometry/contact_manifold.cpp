@@ -74,6 +74,7 @@ public:
   double run() {
     const Separation nearest = separation(A, X, B, Y);
     n = nearest.normal;
+    found.set_distance(nearest.gap);
     if (nearest.gap < found.margin)
       along_normal(nearest);
     return nearest.gap;
@@ -135,6 +136,9 @@ private:
     }
     if (!found.count())
       found.add(nearest.first, nearest.second, nearest.start[0], nearest.start[1]);
+    if (!found.count())
+      found.put({nearest.first, nearest.second, n, nearest.on_first, nearest.on_second, nearest.gap,
+                 {nearest.start[0], nearest.start[1]}});
   }
 
   // whether the nearest features touch in one point, which lies on both

@@ -242,6 +242,17 @@ def test_a_tilted_disc_touches_the_floor_at_its_lowest_point():
     assert numbers[0, 6:9] == pytest.approx([0, -0.5 * np.cos(tilt) + 0.05 * np.sin(tilt), 0], abs=1e-12)
 
 
+def test_no_contact_point_lies_deeper_than_the_signed_distance():
+    """Of cylinders that touch with their rims, in poses along a fall: rims also have points where they are farthest."""
+    first, second = cylinder(0.13078310, 0.11504031), cylinder(0.09828947, 0.05804113)
+    R, p = turned(1.01924553, 0.08894854, 1.53776378), np.array([-0.22074137, 0.04553287, -0.09547922])
+    for shift in np.concatenate([np.linspace(-1e-3, 1e-2, 45), [0.0, 1e-9, 1e-8, 1e-7, 1e-6]]):
+        place = pose(p * (1.0 + shift), R)
+        gap, _, numbers = contacts(first, pose(), second, place, margin=0.05)
+        assert len(numbers)
+        assert numbers[:, 9].min() == pytest.approx(gap, abs=2e-7 + 0.2 * max(-gap, 0.0))  # 1e-6 of the size
+
+
 def test_broad_phase_finds_every_overlap():
     rng = np.random.default_rng(6)
     lower = rng.uniform(0, 4, size=(120, 3))
