@@ -145,7 +145,7 @@ struct ContactStep {
 
   // contacts of the step of length h that stands in qm and c.free
   void solve(double t, double h) {
-    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip);
+    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t + 0.5 * h, qm);
@@ -254,7 +254,7 @@ struct ContactStep {
     skip.assign(points->size(), 0);
     for (std::size_t k = 0; k < points->size(); ++k)
       skip[k] = (*points)[k].gap > closed();
-    set_rows(c, *points, c.q.data(), closed(), skip);
+    set_rows(c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
