@@ -73,6 +73,8 @@ void set_conditions(ContactSteps &c, const ContactTiming &timing) {
     double u[3];
     row_velocity(c, k, c.before.data(), u);
     row.approach = u[2];
+    if (!row.known && std::hypot(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
+      row.mu = row.static_friction;
     const bool closed = row.gap <= timing.closed;
     if (closed && u[2] < -timing.impact_speed)
       c.bias[3 * k + 2] = row.restitution * u[2];
@@ -161,10 +163,12 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
     row.point = std::int32_t(k), row.stop = row.friction = -1;
     row.blocks[0] = a, row.blocks[1] = b == a ? -1 : b;
     row.gap = p.gap, row.restitution = material.restitution;
-    row.mu = row.sliding_friction = material.friction;
+    row.mu = row.sliding_friction = material.friction, row.static_friction = material.static_friction;
+    row.known = false;
     set_axes(p.normal, row.axes);
     std::fill_n(row.start, 3, 0.0);
     if (const ContactMemory *last = remembered(c, key_of(p.shapes), key_of(p.features))) {
+      row.known = true;
       if (last->sticks)
         row.mu = material.static_friction;
       for (int e = 0; e < 3; ++e)
@@ -175,12 +179,13 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
   for (std::size_t k = 0; k < c.stops.size(); ++k) {
     const JointStop &stop = c.stops[k];
     const double gap = stop.sign * (q[stop.coordinate] - stop.limit);
-    if (gap > stop_margin)
+    if (gap > stop_margin || (!c.skip_stops.empty() && c.skip_stops[k]))
       continue;
     ContactRow &row = c.rows.emplace_back();
     row.point = row.friction = -1, row.stop = std::int32_t(k);
     row.blocks[0] = stop.block, row.blocks[1] = -1;
-    row.gap = gap, row.restitution = stop.restitution, row.mu = row.sliding_friction = 0.0;
+    row.gap = gap, row.restitution = stop.restitution, row.mu = row.sliding_friction = row.static_friction = 0.0;
+    row.known = false;
     std::fill_n(row.start, 3, 0.0);
     std::fill_n(row.axes, 9, 0.0);
   }
@@ -189,9 +194,11 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
     row.point = row.stop = -1, row.friction = std::int32_t(k);
     row.blocks[0] = c.friction[k].block, row.blocks[1] = -1;
     row.gap = row.restitution = 0.0, row.mu = row.sliding_friction = c.friction[k].sliding;
+    row.static_friction = c.friction[k].at_rest, row.known = false;
     std::fill_n(row.start, 3, 0.0);
     std::fill_n(row.axes, 9, 0.0);
     if (const ContactMemory *last = remembered(c, joint_key, k)) {
+      row.known = true;
       if (last->sticks)
         row.mu = c.friction[k].at_rest;
       row.start[0] = last->force[0];

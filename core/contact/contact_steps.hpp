@@ -37,6 +37,8 @@ struct ContactRow {
   double gap;        // m or rad
   double approach;   // normal velocity before the step, negative while it closes, m/s or rad/s
   double mu, sliding_friction, restitution; // mu: static friction while it sticks; of joints the bound of the effort
+  double static_friction;
+  bool known;                               // it was a contact of the last step
   double start[3];                          // force of the last step along the axes, N
 
   int first() const { return stop >= 0 ? 2 : 0; } // of its rows that act
@@ -104,7 +106,7 @@ struct ContactSteps {
   ConeSolver solver;
   ConeSweeps sweeper;
   std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts
-  std::vector<unsigned char> skip;                      // points that are no contacts of a step
+  std::vector<unsigned char> skip, skip_stops;          // points and stops that are no contacts of a step
 };
 
 } // namespace dalembert
