@@ -82,7 +82,7 @@ struct ContactSteps {
   double tolerance = 1e-10;      // residual of the cone problems, m/s
   double sweep_tolerance = 1e-6; // of large islands
   int dense_points = 64;         // islands with more points are solved by sweeps
-  int max_sweeps = 400;
+  int max_sweeps = 50;
 
   // of the last step
   std::vector<ContactRow> rows;      // in the order of their islands

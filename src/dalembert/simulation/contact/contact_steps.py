@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ContactLog", "ContactSteps", "StepContacts", "joints_by_steps"]
 
 OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
-CONE_TOL = 1e-10  # m/s: residual of cone problems
+CONE_TOL = 1e-12  # m/s: residual of cone problems
 SWEEP_TOL = 1e-6  # m/s: of islands with many points
 NOT_CLOSED = 1e-6  # m/s: larger residuals of cone problems are noted
 MAX_NAMED = 4  # pairs in one note
