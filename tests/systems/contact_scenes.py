@@ -67,8 +67,7 @@ def spheres_in_a_box(side: int, layers: int, seed: int = 0, friction: float = 0.
     walls = {"west": ((-0.06, 0, 0), (1, 0, 0)), "east": ((far, 0, 0), (-1, 0, 0))}
     walls |= {"south": ((0, -0.06, 0), (0, 1, 0)), "north": ((0, far, 0), (0, -1, 0))}
     for name, (place, normal) in walls.items():
-        s.contact(
-            name, s.ground.at(*place, rotation=normal_along(np.array(normal, dtype=float))), balls, friction=friction
-        )
+        wall = s.ground.at(*place, rotation=normal_along(np.array(normal, dtype=float)))
+        s.contact(name, wall, balls, friction=friction)
     s.contact("balls", balls, balls, friction=friction)
     return s
