@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from systems.contact_scenes import G, one_body
+from systems.contacts.scenes import G, one_body
 
 import dalembert as da
 from dalembert.simulation.interrupts import Interrupt

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from systems.contact_scenes import G, box_stack, on_slope, one_body, spheres_in_a_box
+from systems.contacts.scenes import G, box_stack, on_slope, one_body, spheres_in_a_box
 
 import dalembert as da
 
