@@ -26,6 +26,9 @@ struct ConeProblem {
   const double *mu;    // m; negative: a row of fixed bound
 };
 
+// length of a tangential vector; std::hypot guards against overflow, which velocities and impulses do not reach
+inline double tangential_size(double x, double y) { return std::sqrt(x * x + y * y); }
+
 // Projection of x onto the cone K.
 inline void project_on_cone(double mu, const double x[3], double out[3]) {
   out[0] = out[1] = out[2] = 0.0;
@@ -33,7 +36,7 @@ inline void project_on_cone(double mu, const double x[3], double out[3]) {
     out[0] = std::fmin(std::fmax(x[0], mu), -mu);
     return;
   }
-  const double size = std::hypot(x[0], x[1]);
+  const double size = tangential_size(x[0], x[1]);
   if (mu * size <= -x[2])
     return;
   if (size <= mu * x[2]) {
@@ -54,7 +57,7 @@ inline double cone_scale(double mu, double first, double second, double normal) 
 inline double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
   if (mu < 0.0)
     return std::fabs(d * lam[0] - std::fmin(std::fmax(d * lam[0] - u[0], d * mu), -d * mu));
-  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2] - mu * std::hypot(u[0], u[1])};
+  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2] - mu * tangential_size(u[0], u[1])};
   double onto[3];
   project_on_cone(mu, shifted, onto);
   const double x = d * lam[0] - onto[0], y = d * lam[1] - onto[1], z = d * lam[2] - onto[2];

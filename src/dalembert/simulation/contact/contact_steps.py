@@ -235,7 +235,7 @@ class ContactSteps:
         for k in deep[np.argsort(found.gap[deep])].tolist():
             contact, (one, two) = int(found.contact[k]), bodies[found.shapes[k]].tolist()
             if tables.filtered[contact] and one and two:
-                left_out.setdefault((contact, *sorted((one, two))), -float(found.gap[k]))  # type: ignore[arg-type]
+                left_out.setdefault((contact, *sorted((one, two))), -float(found.gap[k]))
                 continue
             pair = [tables.body_names[body - 1] if body else tables.names[contact] for body in (two, one)]
             depth = _length_text(-float(found.gap[k]))
