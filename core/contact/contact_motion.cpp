@@ -186,10 +186,10 @@ void solve_rows(ContactEvents &e, const double *r) {
   for (int j = 0; j < n; ++j) {
     const int column = e.columns[std::size_t(e.outer.order[std::size_t(j)])];
     const double value = y[std::size_t(j)];
-    e.lam[std::size_t(column)] = value;
+    e.lam[std::size_t(column)] += value;
     if (column % 3 == 2 && e.closed[std::size_t(column / 3)].mode == ContactMode::slides)
       for (int f = 0; f < 2; ++f)
-        e.lam[std::size_t(column - 2 + f)] = value * e.shift[std::size_t(column - 2 + f)];
+        e.lam[std::size_t(column - 2 + f)] += value * e.shift[std::size_t(column - 2 + f)];
   }
 }
 

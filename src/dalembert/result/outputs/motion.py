@@ -190,7 +190,9 @@ class Motion:
         loads = self._contact_loads()
         joined: dict[str, Array] = {}
         first = np.append(self.t[:-1] == self.t[1:], False)
-        periods = [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
+        periods = (
+            [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
+        )
         for rows, conditions in periods:
             for some in (rows[~first[rows]], rows[first[rows]]):
                 if not len(some):

@@ -260,7 +260,9 @@ class ContactEvents:
         names = self._names(found["points"])
         where = f"at t = {found['time']:.9g} s"
         if found["kind"] == "crowded":
-            return f"{where} {len(found['points'])} contact points of {names} are closed at once, more than {MAX_POINTS}"
+            return (
+                f"{where} {len(found['points'])} contact points of {names} are closed at once, more than {MAX_POINTS}"
+            )
         if found["kind"] == "frequent":
             return f"{where} contacts of {names} change more than {MAX_RATE:.0f} times per second"
         if found["kind"] == "stagnated":
@@ -270,7 +272,9 @@ class ContactEvents:
     def _names(self, points: Array) -> str:
         rows = dict.fromkeys(map(tuple, points[:, :3].astype(int).tolist()))
         names = list(dict.fromkeys(self._pair_name(*row) for row in rows))
-        return ", ".join(map(repr, names[:MAX_NAMED])) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
+        return ", ".join(map(repr, names[:MAX_NAMED])) + (
+            f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
+        )
 
     def _pair_name(self, contact: int, one: int, two: int) -> str:
         bodies = self.tables.bodies
