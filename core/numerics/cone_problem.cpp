@@ -89,6 +89,10 @@ void SlidingContact::slide() {
 
 bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]) {
   lam[0] = lam[1] = lam[2] = 0.0;
+  if (mu < 0.0) {
+    lam[0] = D[0] > 0.0 ? std::fmin(std::fmax(-b[0] / D[0], mu), -mu) : 0.0;
+    return true;
+  }
   if (b[2] >= 0.0)
     return true;
   if (!(D[8] > 0.0))

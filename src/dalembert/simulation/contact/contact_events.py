@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ...arrays import Array
 from ...compile.contacts import ContactTables
-from ...errors import DalembertError, IntegrationError
+from ...errors import DalembertError, IntegrationError, ModelError
 from ...model import Conditions, Model, State
 from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
@@ -190,7 +190,7 @@ class ContactEvents:
         cls, conditions: Conditions, choice: ContactChoice, options: Options, step_options: Options, *, goes_on: bool
     ) -> ContactEvents:
         """Return the contacts of a run that has not started."""
-        steps = ContactSteps.of(conditions, choice, stops=False)
+        steps = ContactSteps.of(conditions, choice, stops=False, friction=False)
         return cls(conditions.model, options, steps, goes_on, step_options)
 
     def fresh(self, model: Model) -> ContactEvents:
@@ -248,6 +248,19 @@ class ContactEvents:
     def collect(self, integrator: _core.Integrator) -> None:
         """Take the changes of an integrator before another one takes its place."""
         self.take(integrator)
+
+    def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
+        """Return what a resumed run needs, as numbers and bytes."""
+        self.take(integrator)
+        return {"changes": [asdict(change) for change in self.changes], "modes": integrator.contact_modes()}
+
+    def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
+        """Continue a run from `to_plain`."""
+        if "changes" not in plain:
+            remedy = "it had gone on in steps: use contact='steps' for all of it"
+            raise ModelError("simulate", "resume", "a run with contact by events", remedy)
+        self.changes = [ContactChange(**change) for change in plain["changes"]]
+        self.attach(integrator, plain["modes"])
 
     def failure(self, integrator: _core.Integrator) -> DalembertError:
         """Return the error of a run whose contacts cannot go on by events."""

@@ -12,7 +12,6 @@ from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Model
 from ..events.events import Event
-from ..friction.rows import friction_rows
 from ..options import Options
 
 __all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
@@ -102,8 +101,6 @@ def step_options(
     method: str,
     fixed_step: float | None,
     events: Sequence[Event],
-    friction: str,
-    model: Model,
 ) -> tuple[Options, ContactChoice]:
     """Return the options and the choice of a run by steps; refuse arguments that do not suit it."""
     item = "simulate"
@@ -112,10 +109,6 @@ def step_options(
     if events:
         remedy = "events do not work with contact by steps: search its result, or use contact='events'"
         raise ModelError(item, "events", [event.name for event in events], remedy)
-    if friction == "events" and (dry := friction_rows(model)).has_friction.any():
-        name = dry.names[int(np.flatnonzero(dry.has_friction)[0])]
-        remedy = "dry friction of joints by events does not work with contact by steps: use friction='smooth'"
-        raise ModelError(item, "friction", name, remedy)
     step = choice.step
     if fixed_step is not None:
         step = finite_number(fixed_step, item=item, field="fixed_step")
@@ -137,7 +130,7 @@ def event_options(
     rows = friction_rows(model)
     if friction == "events" and rows.has_friction.any():
         name = rows.names[int(np.flatnonzero(rows.has_friction)[0])]
-        remedy = "dry friction of joints by events does not work with rigid contact: use friction='smooth'"
+        remedy = "dry friction of joints does not work with contact by events: use contact='steps' or friction='smooth'"
         raise ModelError(item, "friction", name, remedy)
     if stops == "rigid" and (stopped := _stopped(model)):
         remedy = "rigid stops of joints do not work with contact by events: use contact='steps', or stops='soft'"
@@ -156,7 +149,8 @@ def _stopped(model: Model) -> str:
 
 def _automatic(model: Model, by_events: bool) -> str:
     """Return the model of rigid contacts that is chosen by default."""
-    return "events" if by_events and not _stopped(model) else "steps"
+    dry = bool(friction_rows(model).has_friction.any())
+    return "events" if by_events and not dry and not _stopped(model) else "steps"
 
 
 def _parse(contact: Any, item: str) -> tuple[str, float | None]:
