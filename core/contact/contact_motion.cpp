@@ -89,7 +89,7 @@ void place_closed(const RunContext &i, ContactEvents &e, const double *q, const 
     ScenePoint &p = e.points[k];
     ContactRow &row = c.rows[k];
     row = {};
-    row.point = std::int32_t(k), row.stop = closed.stop;
+    row.point = std::int32_t(k), row.stop = closed.stop, row.friction = -1;
     if (closed.stop >= 0) {
       const JointStop &stop = c.stops[std::size_t(closed.stop)];
       row.blocks[0] = stop.block, row.blocks[1] = -1, row.point = -1;

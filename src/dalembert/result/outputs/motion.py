@@ -198,7 +198,8 @@ class Motion:
                 if not len(some):
                     continue
                 t, q, v, x = (np.ascontiguousarray(column[some]) for column in (self.t, self.q, self.v, self.x))
-                held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some])))
+                none = np.zeros((len(t), self.model.nv))
+                held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some]), none))
                 for name, values in self.model.report(parts, t, q, v, x, conditions=held).items():
                     joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[some] = values
         return joined

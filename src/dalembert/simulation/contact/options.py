@@ -12,6 +12,7 @@ from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Model
 from ..events.events import Event
+from ..friction.rows import friction_rows
 from ..options import Options
 
 __all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
