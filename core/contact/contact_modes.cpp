@@ -608,6 +608,24 @@ bool can_stick(const RunContext &i, ContactEvents &e) {
   return holds(e, decision);
 }
 
+void put_forces_into_cones(const RunContext &i, ContactEvents &e) {
+  if (e.closed.empty() || e.rank == int(e.columns.size()))
+    return;
+  double most = 0.0;
+  for (const double each : e.lam)
+    most = std::max(most, std::fabs(each));
+  const auto leaves = [&](const ClosedPoint &p) {
+    const double *lam = e.lam.data() + 3 * (&p - e.closed.data());
+    return lam[2] < -1e-9 * most || (p.mode == ContactMode::sticks &&
+                                     std::hypot(lam[0], lam[1]) > p.static_friction * lam[2] + 1e-9 * most);
+  };
+  if (std::none_of(e.closed.begin(), e.closed.end(), leaves))
+    return;
+  const std::vector<double> shortest = e.lam;
+  if (!can_stick(i, e))
+    e.lam = shortest;
+}
+
 Outcome change_contacts(const RunContext &i, ContactEvents &e) {
   e.failure = ContactFailure::none;
   return ModeDecision(i, e).run();

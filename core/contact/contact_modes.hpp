@@ -23,7 +23,11 @@ namespace dalembert::DALEMBERT_ISA {
 // before it. False if there are none: e.failure. law branches are those of the conditions.
 Outcome change_contacts(const RunContext &i, ContactEvents &e);
 
-// whether (2) holds for the points that stick, with forces that need not be the shortest; at e.D, e.b, e.u
+// Whether (2) holds for the points that stick, with forces that need not be the shortest; at e.D, e.b, e.u. e.lam are
+// these forces.
 bool can_stick(const RunContext &i, ContactEvents &e);
+
+// Forces of redundant points that leave their cones, though others hold them as well, give way to forces that do not.
+void put_forces_into_cones(const RunContext &i, ContactEvents &e);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -89,7 +89,7 @@ void place_closed(const RunContext &i, ContactEvents &e, const double *q, const 
     ScenePoint &p = e.points[k];
     ContactRow &row = c.rows[k];
     row = {};
-    row.point = std::int32_t(k), row.stop = closed.stop;
+    row.point = std::int32_t(k), row.stop = closed.stop, row.friction = -1;
     if (closed.stop >= 0) {
       const JointStop &stop = c.stops[std::size_t(closed.stop)];
       row.blocks[0] = stop.block, row.blocks[1] = -1, row.point = -1;
@@ -186,10 +186,10 @@ void solve_rows(ContactEvents &e, const double *r) {
   for (int j = 0; j < n; ++j) {
     const int column = e.columns[std::size_t(e.outer.order[std::size_t(j)])];
     const double value = y[std::size_t(j)];
-    e.lam[std::size_t(column)] = value;
+    e.lam[std::size_t(column)] += value;
     if (column % 3 == 2 && e.closed[std::size_t(column / 3)].mode == ContactMode::slides)
       for (int f = 0; f < 2; ++f)
-        e.lam[std::size_t(column - 2 + f)] = value * e.shift[std::size_t(column - 2 + f)];
+        e.lam[std::size_t(column - 2 + f)] += value * e.shift[std::size_t(column - 2 + f)];
   }
 }
 

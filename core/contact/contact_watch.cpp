@@ -14,6 +14,8 @@ constexpr int max_bisections = 60;   // of the time at which modes end
 constexpr int max_dips = 4;          // looks for the least gap between two samples
 constexpr double time_resolution = 1e-14; // of a step
 constexpr double margin_tol = 1e-9;  // of forces: cones and normal forces may be left by this part
+constexpr double smooth_forces = 0.02; // of the largest: what a parabola through samples of a margin may miss of another
+constexpr double shortest_coarse = 1e-6; // s: shorter steps are fine
 constexpr double reversal = 1e-13;   // m/s: slip below minus this has reversed
 constexpr double near_gap = 1e-4;    // of the length of the system: hops that begin closer than this are looked at
 
@@ -27,6 +29,7 @@ struct ContactWatch {
   ContactEvents &e;
   const ModelData &m;
   const double h;
+  double load = 1.0; // least margin of forces at the last sample
 
   ContactWatch(const Stepper &stepper, const RunContext &i, ContactEvents &e, double h)
       : stepper(stepper), i(i), e(e), m(i.m), h(h) {}
@@ -114,6 +117,7 @@ struct ContactWatch {
 
   // least margin of forces and slip at a state, relative
   Outcome load_margin(double t, const double *q, const double *v, const double *x, double &least) {
+    load = 1.0;
     if (e.closed.empty())
       return Outcome::reached;
     e.a.resize(std::size_t(m.nv)), e.dx.resize(std::size_t(m.nx));
@@ -128,12 +132,13 @@ struct ContactWatch {
       const ClosedPoint &p = e.closed[k];
       const double *lam = e.lam.data() + 3 * k, own = e.D[(3 * k + 2) * size + 3 * k + 2] / scale;
       if (p.carries)
-        least = std::min(least, lam[2] * own + margin_tol);
+        least = std::min(least, lam[2] * own + margin_tol), load = std::min(load, lam[2] * own);
       if (p.mode == ContactMode::slides && p.friction > 0.0 && p.stop < 0)
         least = std::min(least, slip_along(k, v) + reversal);
       if (p.mode == ContactMode::sticks) {
         const double inside =
             (p.static_friction * lam[2] * (1.0 + margin_tol) - std::hypot(lam[0], lam[1])) * own + margin_tol;
+        load = std::min(load, inside);
         if (inside < 0.0 && e.rank < int(e.columns.size()))
           leaves_cone = true;
         else
@@ -241,7 +246,8 @@ struct ContactWatch {
     Outcome outcome = stepper.prepare(i, h);
     if (outcome != Outcome::reached)
       return outcome;
-    double last = 0.0, last_loads = 0.0;
+    double last = 0.0, last_loads = 0.0, margins[load_samples];
+    int sampled = 0;
     gap_margin(i.work.q, i.work.v, h / samples);
     for (int k = 1; k <= samples; ++k) {
       const double s = double(k) / samples;
@@ -263,6 +269,13 @@ struct ContactWatch {
       last = s;
       if (loads || e.closed.empty())
         last_loads = s;
+      if (loads)
+        margins[sampled++] = load;
+    }
+    // at 1/4, 1/2, 3/4, 1: the third by a parabola through the others
+    if (sampled == load_samples && h > shortest_coarse) {
+      const double guess = -margins[0] / 3.0 + margins[1] + margins[3] / 3.0;
+      end.coarse = std::fabs(margins[2] - guess) > smooth_forces;
     }
     return Outcome::reached;
   }

@@ -15,6 +15,7 @@ namespace dalembert::DALEMBERT_ISA {
 struct ContactEnd {
   bool found = false;
   double fraction = 1.0;
+  bool coarse = false; // forces vary so much in the step that a change may be between the samples
 };
 Outcome find_contact_end(const Stepper &stepper, const RunContext &i, double h, ContactEnd &end);
 

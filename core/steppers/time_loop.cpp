@@ -749,6 +749,10 @@ Outcome watch_contacts(TimeLoop &loop, Attempt &attempt) {
     return Outcome::reached;
   ContactEnd end;
   const Outcome outcome = find_contact_end(loop.stepper, loop.at, attempt.h, end);
+  if (outcome == Outcome::reached && end.coarse && loop.adaptive && attempt.h > 1e3 * attempt.shortest) {
+    halve_step(loop, attempt);
+    return outcome;
+  }
   if (outcome != Outcome::reached || !end.found)
     return outcome;
   run.step_to_contact = std::max(end.fraction * attempt.h, attempt.shortest);
@@ -894,6 +898,8 @@ bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, c
   contacts.a.resize(std::size_t(m.nv)), contacts.dx.resize(std::size_t(m.nx));
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
   const bool done = rates(loop.at, t, q, v, x, contacts.a.data(), contacts.dx.data());
+  if (done)
+    put_forces_into_cones(loop.at, contacts);
   run.conditions.law_branches = branches;
   return done;
 }

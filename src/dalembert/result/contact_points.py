@@ -118,7 +118,7 @@ class ContactExchanges:
         """Return sums (k, ...) of `values` (n, ...), one for each exchange, up to times (k,) s in order."""
         t = np.where(np.append(t[:-1] == t[1:], False), np.nextafter(t, -np.inf), t)  # before an impact, and after
         values = np.asarray(values, dtype=float)
-        flat = values.reshape(len(values), -1)
+        flat = values.reshape(len(values), int(np.prod(values.shape[1:])))
         length = self.end - self.begin
         # each exchange adds a ramp: cumulative sums of rates and of offsets at its two ends
         rate = flat / np.where(length > 0.0, length, 1.0)[:, None] * (length > 0.0)[:, None]

@@ -190,13 +190,16 @@ class Motion:
         loads = self._contact_loads()
         joined: dict[str, Array] = {}
         first = np.append(self.t[:-1] == self.t[1:], False)
-        periods = [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
+        periods = (
+            [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
+        )
         for rows, conditions in periods:
             for some in (rows[~first[rows]], rows[first[rows]]):
                 if not len(some):
                     continue
                 t, q, v, x = (np.ascontiguousarray(column[some]) for column in (self.t, self.q, self.v, self.x))
-                held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some])))
+                none = np.zeros((len(t), self.model.nv))
+                held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some]), none))
                 for name, values in self.model.report(parts, t, q, v, x, conditions=held).items():
                     joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[some] = values
         return joined

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ...arrays import Array
 from ...compile.contacts import ContactTables
-from ...errors import DalembertError, IntegrationError
+from ...errors import DalembertError, IntegrationError, ModelError
 from ...model import Conditions, Model, State
 from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
@@ -190,7 +190,7 @@ class ContactEvents:
         cls, conditions: Conditions, choice: ContactChoice, options: Options, step_options: Options, *, goes_on: bool
     ) -> ContactEvents:
         """Return the contacts of a run that has not started."""
-        steps = ContactSteps.of(conditions, choice, stops=False)
+        steps = ContactSteps.of(conditions, choice, stops=False, friction=False)
         return cls(conditions.model, options, steps, goes_on, step_options)
 
     def fresh(self, model: Model) -> ContactEvents:
@@ -249,6 +249,19 @@ class ContactEvents:
         """Take the changes of an integrator before another one takes its place."""
         self.take(integrator)
 
+    def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
+        """Return what a resumed run needs, as numbers and bytes."""
+        self.take(integrator)
+        return {"changes": [asdict(change) for change in self.changes], "modes": integrator.contact_modes()}
+
+    def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
+        """Continue a run from `to_plain`."""
+        if "changes" not in plain:
+            remedy = "it had gone on in steps: use contact='steps' for all of it"
+            raise ModelError("simulate", "resume", "a run with contact by events", remedy)
+        self.changes = [ContactChange(**change) for change in plain["changes"]]
+        self.attach(integrator, plain["modes"])
+
     def failure(self, integrator: _core.Integrator) -> DalembertError:
         """Return the error of a run whose contacts cannot go on by events."""
         return IntegrationError(
@@ -260,7 +273,9 @@ class ContactEvents:
         names = self._names(found["points"])
         where = f"at t = {found['time']:.9g} s"
         if found["kind"] == "crowded":
-            return f"{where} {len(found['points'])} contact points of {names} are closed at once, more than {MAX_POINTS}"
+            return (
+                f"{where} {len(found['points'])} contact points of {names} are closed at once, more than {MAX_POINTS}"
+            )
         if found["kind"] == "frequent":
             return f"{where} contacts of {names} change more than {MAX_RATE:.0f} times per second"
         if found["kind"] == "stagnated":
@@ -270,7 +285,9 @@ class ContactEvents:
     def _names(self, points: Array) -> str:
         rows = dict.fromkeys(map(tuple, points[:, :3].astype(int).tolist()))
         names = list(dict.fromkeys(self._pair_name(*row) for row in rows))
-        return ", ".join(map(repr, names[:MAX_NAMED])) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
+        return ", ".join(map(repr, names[:MAX_NAMED])) + (
+            f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
+        )
 
     def _pair_name(self, contact: int, one: int, two: int) -> str:
         bodies = self.tables.bodies

@@ -12,6 +12,7 @@ from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Model
 from ..events.events import Event
+from ..friction.rows import friction_rows
 from ..options import Options
 
 __all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
@@ -130,7 +131,7 @@ def event_options(
     rows = friction_rows(model)
     if friction == "events" and rows.has_friction.any():
         name = rows.names[int(np.flatnonzero(rows.has_friction)[0])]
-        remedy = "dry friction of joints by events does not work with rigid contact: use friction='smooth'"
+        remedy = "dry friction of joints does not work with contact by events: use contact='steps' or friction='smooth'"
         raise ModelError(item, "friction", name, remedy)
     if stops == "rigid" and (stopped := _stopped(model)):
         remedy = "rigid stops of joints do not work with contact by events: use contact='steps', or stops='soft'"
@@ -149,7 +150,8 @@ def _stopped(model: Model) -> str:
 
 def _automatic(model: Model, by_events: bool) -> str:
     """Return the model of rigid contacts that is chosen by default."""
-    return "events" if by_events and not _stopped(model) else "steps"
+    dry = bool(friction_rows(model).has_friction.any())
+    return "events" if by_events and not dry and not _stopped(model) else "steps"
 
 
 def _parse(contact: Any, item: str) -> tuple[str, float | None]:
