@@ -65,7 +65,8 @@ def schema() -> Schema:
                 "contacts": _named({"$ref": "#/$defs/contact"}, "shapes that touch, by name"),
                 "surface_pairs": {"type": "array", "items": {"$ref": "#/$defs/surface_pair"}},
                 "untouched": {
-                    "type": "array", "description": "pairs of bodies that do not touch in contacts of '*'",
+                    "type": "array",
+                    "description": "pairs of bodies that do not touch in contacts of '*'",
                     "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
                 },
                 "mimics": {"type": "object"},
@@ -139,9 +140,7 @@ def schema() -> Schema:
                     _object({"shape": _made(SHAPES + GROUND_SHAPES), "at": {"$ref": "#/$defs/end"}}, ["shape"]),
                 ]
             },
-            "members": {
-                "anyOf": [{"$ref": "#/$defs/member"}, {"type": "array", "items": {"$ref": "#/$defs/member"}}]
-            },
+            "members": {"anyOf": [{"$ref": "#/$defs/member"}, {"type": "array", "items": {"$ref": "#/$defs/member"}}]},
             "contact": _object(
                 {
                     **dict.fromkeys(("first", "second"), {"$ref": "#/$defs/members"}),
