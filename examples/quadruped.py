@@ -41,4 +41,4 @@ if __name__ == "__main__":
     print(f"trotting: {(way[-1] - result.at([1.5])['trunk.position'][0, 0]) / 1.5:.2f} m/s, {way[-1]:.2f} m in all")
     print(f"height of the trunk {result['trunk.position'][:, 2].min():.3f} to {result['trunk.position'][:, 2].max():.3f} m")
     print(result.touching(2.5))
-    result.draw(path="quadruped.png", ghosts=False)
+    result.draw(path="quadruped.png", labels=False)
