@@ -130,6 +130,14 @@ template <class F> nb::object of_points(const ContactLog &log, npy_intp width, F
 void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
   c.scene = nb::cast<const ContactScene *>(given["scene"]);
   const Doubles stops = nb::cast<Doubles>(given["stops"]);
+  const Doubles friction = nb::cast<Doubles>(given["friction"]);
+  for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
+    const double *row = friction.data() + k;
+    const std::int32_t dof = std::int32_t(row[0]);
+    if (dof < 0 || dof >= m.nv)
+      throw nb::value_error("friction belongs to no velocity of the trees");
+    c.friction.push_back({dof, row[1], row[2], -1});
+  }
   c.logs = nb::cast<bool>(given["logs"]);
   c.tolerance = nb::cast<double>(given["tolerance"]);
   c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
@@ -150,6 +158,7 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   found["times"] = column(log.times);
   found["begin"] = column(log.begin);
   found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
+  found["efforts"] = doubles(log.efforts.data(), {npy_intp(log.times.size()), npy_intp(m.nv)});
   found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
     std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
     out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,

@@ -116,6 +116,14 @@ struct ContactStep {
            normal_velocity < -located_speeds * gravity * i.run.fixed_step;
   }
 
+  // the same of a stop, whose velocity counts from 10 g h over the length of the system on
+  bool is_fast(const JointStop &stop, double velocity) const {
+    return stop.restitution > 0.0 && velocity < -located_speeds * std::min(1.0, 1.0 / length) * gravity * i.run.fixed_step;
+  }
+  double stop_gap(const JointStop &stop, const double *q) const {
+    return stop.sign * (q[stop.coordinate] - stop.limit);
+  }
+
   // normal velocity of a point, m/s
   double normal_velocity(const ScenePoint &p) const {
     double sum = 0.0;
@@ -140,12 +148,19 @@ struct ContactStep {
       if (const double u = normal_velocity(p); is_fast(p, u))
         skip[k] = 1, first = std::min(first, std::max(0.5 * h - p.gap / u, 0.0));
     }
+    c.skip_stops.assign(c.stops.size(), 0);
+    for (std::size_t k = 0; k < c.stops.size(); ++k) {
+      const JointStop &stop = c.stops[k];
+      const double u = stop.sign * c.free[std::size_t(stop.dof)];
+      if (is_fast(stop, u))
+        c.skip_stops[k] = 1, first = std::min(first, std::max(0.5 * h - stop_gap(stop, qm) / u, 0.0));
+    }
     return first;
   }
 
   // contacts of the step of length h that stands in qm and c.free
   void solve(double t, double h) {
-    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip);
+    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t + 0.5 * h, qm);
@@ -244,6 +259,9 @@ struct ContactStep {
     for (const ScenePoint &p : c.impact_search->find(poses(), c.motions.data(), h, look_ahead(h)))
       if (const double u = normal_velocity(p); is_fast(p, u))
         first = std::min(first, -p.gap / u);
+    for (const JointStop &stop : c.stops)
+      if (const double u = stop.sign * v[stop.dof]; is_fast(stop, u) && stop_gap(stop, q) < -2.0 * h * u)
+        first = std::min(first, -stop_gap(stop, q) / u);
     return std::isfinite(first) ? first : 0.0;
   }
 
@@ -252,9 +270,10 @@ struct ContactStep {
     c.before = c.free = c.v;
     find_points(c.q.data(), 0.0);
     skip.assign(points->size(), 0);
+    c.skip_stops.clear();
     for (std::size_t k = 0; k < points->size(); ++k)
       skip[k] = (*points)[k].gap > closed();
-    set_rows(c, *points, c.q.data(), closed(), skip);
+    set_rows(c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
@@ -276,7 +295,7 @@ struct ContactStep {
       find_points(qm, left);
       double to_impact = first_impact(left);
       if (impacts == max_impacts)
-        skip.clear(), to_impact = left;
+        skip.clear(), c.skip_stops.clear(), to_impact = left;
       if (!(to_impact < left)) {
         outcome = take_found(t, left, h);
         break;
