@@ -16,13 +16,6 @@ bool is_finite(const AxisBox &b) {
   return true;
 }
 
-bool overlap(const AxisBox &a, const AxisBox &b) {
-  for (int k = 0; k < 3; ++k)
-    if (a.lower[k] > b.upper[k] || b.lower[k] > a.upper[k])
-      return false;
-  return true;
-}
-
 // the axis along which centres of finite boxes vary most
 int widest_axis(const AxisBox *boxes, int count) {
   double sum[3] = {}, square[3] = {};

@@ -16,6 +16,13 @@ struct AxisBox {
   double lower[3], upper[3]; // m; infinite for half spaces
 };
 
+inline bool overlap(const AxisBox &a, const AxisBox &b) {
+  for (int k = 0; k < 3; ++k)
+    if (a.lower[k] > b.upper[k] || b.lower[k] > a.upper[k])
+      return false;
+  return true;
+}
+
 struct BroadPhase {
   // Finds all pairs i < j of boxes that overlap or touch, in order. Memory is kept between calls.
   const std::vector<std::pair<std::int32_t, std::int32_t>> &overlaps(const AxisBox *boxes, int count);

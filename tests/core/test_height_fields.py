@@ -26,7 +26,9 @@ def triangles(heights):
     """Return the corners of all triangles, (m, 3, 3)."""
     x = grid(heights)
     a, b, c, d = x[:-1, :-1], x[1:, :-1], x[1:, 1:], x[:-1, 1:]
-    return np.concatenate([np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)])
+    return np.concatenate(
+        [np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)]
+    )
 
 
 def terrain(seed, count=14, size=0.06):

@@ -42,6 +42,7 @@ export function mount(element, bytes, { ask, stream } = {}) {
   const redraw = () => { stale = true; };
   const player = new Player(world.motion, {
     speed: scene.speed ?? 1,
+    impacts: scene.impacts ?? [],
     onchange: (time) => { world.show(time); redraw(); },
   });
   const plots = new Plots(world.motion, scene.tracks ?? [], (time) => player.go(time));

@@ -31,6 +31,10 @@ export function panel({ world, eye, plots, labels, pointing, session, redraw, tu
     slider("section", { low: 0, high: 1, value: 0, step: 0.01 }, cut),
     layer("grid", "grid"), layer("ground", "bearings"), check("elements", true, changed((on) => { world.layers.elements.visible = on; show("element", on); })), layer("axes", "axes of joints"),
     check("joints", true, changed((on) => show("joint", on))),
+    ...(scene.rigid.some(({ kind }) => kind === "collision")
+      ? [check("collision shapes", false, changed((on) => { world.collisions = on; show("collision", on); }))]
+      : []),
+    ...(world.touching.most ? [layer("contacts", "contact forces (green: sticks, orange: slides)")] : []),
     check("names", false, changed((on) => { labels.box.hidden = !on; })),
     ...(world.traces.length ? [layer("traces", "paths")] : []),
     ...world.others.map(({ cast, name }) => check(name, true, changed((on) => { cast.group.visible = on; }))),

@@ -6,7 +6,7 @@ const WRITES = 12; // a second
 const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 export class Player {
-  constructor(motion, { speed, onchange }) {
+  constructor(motion, { speed, onchange, impacts = [] }) {
     this.motion = motion;
     this.time = motion.start;
     this.onchange = onchange;
@@ -27,11 +27,18 @@ export class Player {
     this.speeds = speeds;
     this.repeat = button("↻", "begin again at the end", () => this.again());
     this.repeat.classList.add("on");
-    this.bar = make("div", { className: "bar" }, this.play, this.range, this.clock, choice, this.repeat);
+    this.bar = make("div", { className: "bar" }, this.play, this.#track(impacts), this.clock, choice, this.repeat);
     const span = Math.max(motion.end - motion.start, 1e-9);
     this.digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(span / 1000))));
     this.bar.hidden = motion.times.length < 2;
     this.#write();
+  }
+
+  // the slider of time, with marks of impacts above it
+  #track(impacts) {
+    const { start, end } = this.motion;
+    const marks = Array.from(impacts, (time) => make("i", { style: `left: ${(100 * (time - start)) / (end - start)}%` }));
+    return make("div", { className: "track" }, make("div", { className: "marks", title: "impacts" }, ...marks), this.range);
   }
 
   toggle(on = !this.playing) {

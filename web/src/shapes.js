@@ -2,7 +2,7 @@
 
 import {
   BoxGeometry, BufferGeometry, CatmullRomCurve3, ConeGeometry, CylinderGeometry, Float32BufferAttribute, LatheGeometry,
-  TubeGeometry, Vector2, Vector3,
+  SphereGeometry, TubeGeometry, Vector2, Vector3,
 } from "three";
 import { mergeGeometries } from "three/addons/utils/BufferGeometryUtils.js";
 
@@ -116,6 +116,7 @@ export const STRETCHED = {
 export const feet = [pyramid(), new ConeGeometry(1.2, 1.5, 4, 1, true).rotateX(Math.PI / 2).translate(0, 0, -0.75)];
 export const arrowShaft = rod(1, 0, 1);
 export const arrowHead = new ConeGeometry(1, 1, 16).rotateX(Math.PI / 2).translate(0, 0, 0.5);
+export const spot = new SphereGeometry(1, 12, 8);
 export const axisRod = rod(1, -0.5, 0.5);
 
 export function meshGeometry(mesh) {

@@ -37,7 +37,9 @@ button.on { background: #dfeaf3; border-color: #0072b2; }
 .slider output { text-align: right; font-variant-numeric: tabular-nums; }
 input[type=range] { width: 100%; accent-color: #0072b2; }
 .bar { display: flex; align-items: center; gap: 8px; padding: 6px 10px; border-top: 1px solid #e0e0dc; }
-.bar .time { flex: 1; }
+.bar .track { flex: 1; position: relative; display: flex; }
+.marks { position: absolute; left: 8px; right: 8px; top: -5px; height: 6px; pointer-events: none; }
+.marks i { position: absolute; width: 2px; height: 6px; margin-left: -1px; background: #d62728; }
 .bar button { min-width: 34px; }
 .clock { min-width: 84px; text-align: right; font-variant-numeric: tabular-nums; }
 .plots { max-height: 45%; overflow-y: auto; border-top: 1px solid #e0e0dc; }

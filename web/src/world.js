@@ -7,11 +7,12 @@ import {
 import { Cast } from "./cast.js";
 import { Crowd } from "./crowd.js";
 import { Frames, Motion } from "./motion.js";
-import { STRETCHED, arrowHead, arrowShaft, axisRod, feet } from "./shapes.js";
+import { STRETCHED, arrowHead, arrowShaft, axisRod, feet, spot } from "./shapes.js";
 
 const Z = new Vector3(0, 0, 1);
 const PAPER = "#fbfbfa";
 const GHOST = 0.28; // opacity of further motions
+const CONTACT = ["#1b9e4b", "#e07b00"]; // a point sticks, slides
 const KINDS = { force: "#d62728", moment: "#9467bd", velocity: "#2ca02c" };
 
 // from a unit geometry along z to one between two points
@@ -44,6 +45,7 @@ export class World {
       return { cast, motion: new Motion(overlay.motion, document.bodies.length, document.modes), name: overlay.name };
     });
     this.scene.add(this.cast.group);
+    this.cast.show("collision", false);
     this.layers = {};
     this.scale = 1;
     this.#lights();
@@ -59,6 +61,7 @@ export class World {
     this.#axes();
     this.#traces();
     this.#arrows();
+    this.#contacts();
   }
 
   #layer(name) {
@@ -184,6 +187,45 @@ export class World {
     }
   }
 
+  // points that carry load: a spot and an arrow of its force for each, as many as any frame has
+  #contacts() {
+    const group = this.#layer("contacts");
+    const { contacts } = this.document;
+    let most = 0;
+    for (let i = 0; contacts && i + 1 < contacts.begin.length; i += 1) most = Math.max(most, contacts.begin[i + 1] - contacts.begin[i]);
+    const items = (color) => Array.from({ length: most }, () => ({ color }));
+    const crowds = (level) => CONTACT.map((color) => this.#crowd(group, [level], items(color), { shines: true }));
+    this.touching = { most, spots: crowds(spot), shafts: crowds(arrowShaft), heads: crowds(arrowHead) };
+  }
+
+  #placeContacts(a, b) {
+    const { contacts } = this.document;
+    const { most, spots, shafts, heads } = this.touching;
+    if (!most) return;
+    const [i, j, share] = this.motion.locate(this.time);
+    const row = share > 0.5 ? j : i;
+    const width = 0.45 * this.radius;
+    const factor = (0.25 * this.scale * this.reach) / (contacts.largest || 1);
+    const matrix = new Matrix4();
+    for (const crowd of [...spots, ...shafts, ...heads]) crowd.hidden.fill(1);
+    for (let k = contacts.begin[row]; k < contacts.begin[row + 1]; k += 1) {
+      const n = k - contacts.begin[row];
+      const state = contacts.state[k] > 1.5 ? 1 : 0;
+      a.set(contacts.at[3 * k], contacts.at[3 * k + 1], contacts.at[3 * k + 2]);
+      b.set(contacts.force[3 * k], contacts.force[3 * k + 1], contacts.force[3 * k + 2]).multiplyScalar(factor);
+      if (b.length() > 0.6 * this.reach) b.setLength(0.6 * this.reach);
+      spots[state].hidden[n] = 0;
+      spots[state].place(n, matrix.makeScale(this.radius, this.radius, this.radius).setPosition(a));
+      const length = b.length();
+      if (!(length > width)) continue;
+      const head = Math.min(4 * width, 0.5 * length);
+      const neck = a.clone().addScaledVector(b, 1 - head / length);
+      shafts[state].hidden[n] = heads[state].hidden[n] = 0;
+      shafts[state].place(n, stretch(matrix, a, neck, width * 0.5));
+      heads[state].place(n, stretch(matrix, neck, a.clone().add(b), 0.35 * head));
+    }
+  }
+
   // show another of the motions that a scene has, such as modes
   turn(motion) {
     this.document.motion = motion;
@@ -202,6 +244,7 @@ export class World {
     const { hidden, frames } = this.cast;
     this.cast = new Cast(this.document, { software: this.software });
     Object.assign(this.cast, { hidden, frames });
+    this.cast.show("collision", this.collisions ?? false);
     this.scene.add(this.cast.group);
     this.#build();
     for (const [name, on] of Object.entries(shown)) this.layers[name].visible = on;
@@ -253,6 +296,7 @@ export class World {
       this.axes.crowd.place(k, matrix.compose(this.frames.point(joint.at, a), turn, rod));
     });
     this.#placeArrows(a, b);
+    this.#placeContacts(a, b);
   }
 
   // where joints and bodies are

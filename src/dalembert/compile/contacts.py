@@ -204,6 +204,9 @@ class _ShapePool:
                 found.update(self._named(member, contact, field))
         if not found:
             remedy = "no body has a shape: give bodies shapes, or decorate them"
+            reasons = [note for note in self.notes if "left out of contacts" in note]
+            if reasons:
+                remedy = f"all {len(reasons)} shapes were left out: {reasons[0]}"
             raise ModelError(f"contact {contact.name!r}", field, "without any shape", remedy)
         for k in found:
             self._rounding[k] = max(self._rounding[k], self._rounding_of(contact, k))

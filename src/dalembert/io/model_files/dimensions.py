@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from ...units import Dimension, same_dimension, unit_of
 
-__all__ = ["BODY", "PLACE", "SETTINGS", "START", "fits", "unit_for"]
+__all__ = ["BODY", "CONTACT", "PLACE", "SETTINGS", "START", "fits", "unit_for"]
 
 _FORCE, _STIFFNESS, _DAMPING = "N | N m", "N/m | N m/rad", "N s/m | N m s/rad"
 _PLACE, _SPEED = "m | rad", "m/s | rad/s"
 
 BODY = {"mass": "kg", "com": "m", "inertia": "kg m2", "at": "m"}
 START = {"position": _PLACE, "speed": _SPEED, "guess": ""}
+CONTACT = {
+    "friction": "", "static_friction": "", "restitution": "", "stiffness": "", "exponent": "", "young": "Pa",
+    "poisson": "", "depth": "m", "at_speed": "m/s", "rounding": "m",
+}  # fmt: skip
 PLACE = {"position": "m", "rotation": "", "velocity": "m/s", "angular_velocity": "rad/s"}
 
 _USUAL = {
@@ -23,7 +27,7 @@ _USUAL = {
             "length", "radius", "x", "y", "z", "thickness", "outer", "inner", "outline", "pitch", "collar",
             "half_length", "clearance", "radius_1", "radius_2", "softening", "optimal_length", "slack_length",
             "stroke", "least_film",
-            "centre", "torsion_radius",
+            "centre", "torsion_radius", "heights",
         ], "m"
     ),
     "mass": "kg", "density": "kg/m3", "stiffness": _STIFFNESS, "damping": _DAMPING, "rest": _PLACE, "toe": _PLACE,
@@ -46,7 +50,7 @@ _USUAL = {
             "toe_strain", "stiffening", "nu", "shear_y", "shear_z", "start", "end", "values", "coefficients", "law",
             "terms", "integral", "before", "after", "gain", "parameters", "numerator", "denominator", "B", "C", "D",
             "setpoint", "excitation", "input", "time", "degree", "count", "elements", "reference", "force", "moment",
-            "points", "position", "segments", "energy", "near", "load",
+            "points", "position", "segments", "energy", "near", "load", "pieces",
         ], ""
     ),
 }  # fmt: skip
@@ -74,7 +78,7 @@ _OWN: dict[str, dict[str, str]] = {
     "CylinderPlaneContact": _CONTACT,
     "HydraulicCylinder": {"friction": "N s/m"}, "InverseSquare": {"strength": "N m2"},
     "JournalBearing": {"stiffness": "N/m", "limit": ""}, "Load": {"force": "N", "moment": "N m"},
-    "HydraulicSpring": {"rest": "m"}, "GasSpring": {"rest": "m"}, "Maxwell": {"start": _PLACE},
+    "height_field": {"size": "m"}, "HydraulicSpring": {"rest": "m"}, "GasSpring": {"rest": "m"}, "Maxwell": {"start": _PLACE},
     "HillMuscle": {"start": ""}, "Pulse": {"rest": ""}, "Step": {"time": "s"}, "Delay": {"time": "s"},
     "StateSpace": {"A": ""}, "Section": {"points": "m"}, "beam": {"points": "m", "mass": "", "damping": ""},
     "frame": {"mass": "", "damping": ""}, "Member": {"points": "m"}, "CustomJoint": {"position": ""},

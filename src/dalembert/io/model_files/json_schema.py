@@ -10,10 +10,11 @@ from ...connections.constraints.couplings import Coupling, CustomCoupling
 from ...connections.constraints.geometric import Constraint
 from ...connections.elements.built_in import ForceElement
 from ...connections.joints import Joint
-from .dimensions import BODY, PLACE, SETTINGS, START, unit_for
+from .contact_data import PAIR_NUMBERS, SURFACE
+from .dimensions import BODY, CONTACT, PLACE, SETTINGS, START, unit_for
 from .library_systems import library_systems
 from .reader import DRIVE
-from .registry import COUPLINGS, SHAPES, known_kinds
+from .registry import COUPLINGS, GROUND_SHAPES, SHAPES, known_kinds
 from .writer import VERSION
 
 __all__ = ["schema"]
@@ -49,11 +50,24 @@ def schema() -> Schema:
                 "constants": _named({"$ref": "#/$defs/number"}, "constant numbers"),
                 "include": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
                 "library": {"anyOf": [{"enum": list(library_systems())}, {"type": "object", "required": ["type"]}]},
-                "ground": _object({"markers": _named({"$ref": "#/$defs/marker"}, "markers on the ground")}),
+                "ground": _object(
+                    {
+                        "markers": _named({"$ref": "#/$defs/marker"}, "markers on the ground"),
+                        "surface": {"$ref": "#/$defs/surface"},
+                        "visuals": {"type": "array", "items": {"type": "object"}},
+                    }
+                ),
                 "bodies": _named({"$ref": "#/$defs/body"}, "bodies by name"),
                 **{
                     part: _named({"$ref": "#/$defs/connected"}, f"{part} by name")
                     for part in ("connections", "couplings", "forces")
+                },
+                "contacts": _named({"$ref": "#/$defs/contact"}, "shapes that touch, by name"),
+                "surface_pairs": {"type": "array", "items": {"$ref": "#/$defs/surface_pair"}},
+                "untouched": {
+                    "type": "array",
+                    "description": "pairs of bodies that do not touch in contacts of '*'",
+                    "items": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
                 },
                 "mimics": {"type": "object"},
                 "drives": _named(_object({name: {"$ref": "#/$defs/value"} for name in DRIVE}), "by coordinate"),
@@ -108,8 +122,33 @@ def schema() -> Schema:
                         "description": "name, #rrggbb, or 3 or 4 numbers",
                     },
                     "markers": _named({"$ref": "#/$defs/marker"}, "markers on the body"),
+                    "surface": {"$ref": "#/$defs/surface"},
                     "visuals": {"type": "array", "items": {"type": "object"}},
                 }
+            ),
+            "surface": _object({name: {"$ref": "#/$defs/value"} for name in SURFACE}),
+            "surface_pair": _object(
+                {
+                    **dict.fromkeys(("first", "second"), {"$ref": "#/$defs/surface"}),
+                    **{name: {"$ref": "#/$defs/number"} for name in PAIR_NUMBERS},
+                },
+                required=["first", "second"],
+            ),
+            "member": {
+                "anyOf": [
+                    {"$ref": "#/$defs/end"},
+                    _object({"shape": _made(SHAPES + GROUND_SHAPES), "at": {"$ref": "#/$defs/end"}}, ["shape"]),
+                ]
+            },
+            "members": {"anyOf": [{"$ref": "#/$defs/member"}, {"type": "array", "items": {"$ref": "#/$defs/member"}}]},
+            "contact": _object(
+                {
+                    **dict.fromkeys(("first", "second"), {"$ref": "#/$defs/members"}),
+                    **{name: _open(unit) for name, unit in CONTACT.items()},
+                    "without": {"type": "array"},
+                    "neighbours": {"type": "boolean"},
+                },
+                required=["first", "second"],
             ),
             "connected": _made(connected, {"between": between}),
             "value": {

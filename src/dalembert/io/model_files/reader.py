@@ -18,7 +18,8 @@ from ...system import System
 from ...system.lookup import body_called
 from ...units import Dimension, dimension_text, quantity
 from .csv_columns import Columns
-from .dimensions import BODY, PLACE, SETTINGS, START, fits, unit_for
+from .contact_data import surface_of_tree
+from .dimensions import BODY, CONTACT, PLACE, SETTINGS, START, fits, unit_for
 from .expression_names import Names
 from .expressions import evaluate
 from .library_systems import library_system
@@ -31,11 +32,12 @@ __all__ = ["DRIVE", "system_of"]
 
 _PARTS = (
     "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
-    "couplings", "forces", "mimics", "drives", "initial", "place", "include", *SETTINGS,
+    "couplings", "forces", "contacts", "surface_pairs", "untouched", "mimics", "drives", "initial", "place", "include", *SETTINGS,
 )  # fmt: skip
 MAX_INCLUDE_DEPTH, MAX_FILES = 16, 500  # largest depth of includes, and number of files
 DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
-_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "markers", "visuals")
+_BODY = ("shape", "mass", "com", "inertia", "flexible", "strict", "color", "surface", "markers", "visuals")
+_CONTACT = ("first", "second", *CONTACT, "without", "neighbours")
 
 
 def system_of(tree: Any, file: str, included: Callable[[str, SourcePosition], Any], root: Path) -> System:
@@ -127,16 +129,21 @@ class _Reader:
                 )
         if "ground" in tree:
             given = _mapped(tree["ground"], tree.positions["ground"])
-            _check_keys(given, ("markers",), "the ground")
+            _check_keys(given, ("markers", "surface", "visuals"), "the ground")
             self._markers(self.system.ground, given)
+            self._visuals(self.system.ground, given, given.where)
+            if "surface" in given:
+                with error_location(given.positions["surface"]):
+                    self.system.ground.surface = surface_of_tree(self.value(given["surface"]))
         self._bodies(tree)
         for part, add in (
             ("connections", self._connect), ("couplings", self._connect), ("forces", self._connect),
-            ("mimics", self._mimic), ("drives", self._drive), ("initial", self._initial), ("place", self._place),
+            ("contacts", self._contact), ("mimics", self._mimic), ("drives", self._drive), ("initial", self._initial), ("place", self._place),
         ):  # fmt: skip
             for name, value, where in _entries(tree, part):
                 with error_location(where):
                     add(name, _mapped(value, where))
+        self._pairs(tree)
         for verb, known in SETTINGS.items():
             for name, value, where in _entries(tree, verb):
                 _check_keys(tree[verb], tuple(known), verb)
@@ -165,10 +172,15 @@ class _Reader:
                     remedy = "give a number, a quantity or '= expression'"
                     raise FileError(str(given.positions["mass"]), f"mass of body {name!r}", numbers["mass"], remedy)
                 body = self.system.body(name, shape, **numbers)
+                if "surface" in given:
+                    body.surface = surface_of_tree(self.value(given["surface"]))
             self._markers(body, given)
-            for visual in given.get("visuals") or ():
-                with error_location(where):
-                    body.visuals.append(visual_of(self.value(visual, None, where), where, self.system.notes))
+            self._visuals(body, given, where)
+
+    def _visuals(self, body: Body, given: LocatedMapping, where: SourcePosition) -> None:
+        for visual in given.get("visuals") or ():
+            with error_location(where):
+                body.visuals.append(visual_of(self.value(visual, None, where), where, self.system.notes))
 
     def _markers(self, body: Body, data: LocatedMapping) -> None:
         for label, frame, where in _entries(data, "markers"):
@@ -214,6 +226,43 @@ class _Reader:
         arguments = LocatedMapping({key: value for key, value in data.items() if key != "between"})
         arguments.where, arguments.positions = data.where, data.positions
         self.system.connect(name, self._made(arguments, data.where), *given)
+
+    def _contact(self, name: str, data: LocatedMapping) -> None:
+        _check_keys(data, _CONTACT, f"contact {name!r}")
+        sides = [self._side(data.get(side), data.positions.get(side, data.where)) for side in ("first", "second")]
+        rest = {
+            key: self._argument(value, data.positions[key], CONTACT.get(key))
+            for key, value in data.items()
+            if key not in ("first", "second")
+        }
+        self.system.contact(name, *sides, **rest)
+
+    def _side(self, given: Any, where: SourcePosition) -> Any:
+        """Return a side of a contact: bodies and markers by name, shapes at markers."""
+        if isinstance(given, LocatedList):
+            return [self._side(each, place) for each, place in zip(given, given.positions, strict=True)]
+        if not isinstance(given, LocatedMapping):
+            return given
+        if "shape" not in given:
+            return self.end(given, where)
+        _check_keys(given, ("shape", "at"), "a shape of a contact")
+        shape = self._made(given["shape"], where)
+        end = self.end(given.get("at", self.system.ground.name), where)
+        return shape, self.system.marker(end) if isinstance(end, str) else end
+
+    def _pairs(self, tree: LocatedMapping) -> None:
+        """Add pairs of surfaces, and pairs of bodies that do not touch."""
+        for part in ("surface_pairs", "untouched"):
+            if not isinstance(tree.get(part) or [], list):
+                raise FileError(str(tree.positions[part]), part, tree[part], "give a list")
+        for pair in tree.get("surface_pairs") or ():
+            with error_location(tree.positions["surface_pairs"]):
+                given = dict(self.value(pair))
+                first, second = (surface_of_tree(given.pop(side, None)) for side in ("first", "second"))
+                self.system.pair(first, second, **given)
+        for one, two in tree.get("untouched") or ():
+            names = [body_called(self.system, str(name)).name for name in (one, two)]
+            self.system.untouched.append((names[0], names[1]))
 
     def _mimic(self, name: str, data: LocatedMapping) -> None:
         self.system.mimics[name] = Mimic(**{key: self.value(value) for key, value in data.items() if key != "type"})

@@ -21,10 +21,11 @@ from ...errors import ModelError
 from ...parameters import Expression, expressions_of
 from ...provenance import CALL_ATTRIBUTE, constructor_call
 
-__all__ = ["COUPLINGS", "SHAPES", "arguments_of", "build", "known_kinds", "same"]
+__all__ = ["COUPLINGS", "GROUND_SHAPES", "SHAPES", "arguments_of", "build", "known_kinds", "same"]
 
 COUPLINGS = ("gear", "belt", "rack_and_pinion", "screw_coupling")
 SHAPES = ("rod", "box", "cylinder", "capsule", "sphere", "plate", "tube", "prism", "mesh")
+GROUND_SHAPES = ("plane", "height_field")  # of contacts only
 _NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Joint", "Law", "Attitude"}
 
 
@@ -38,7 +39,7 @@ def known_kinds() -> Mapping[str, Callable[..., Any]]:
             if inspect.isclass(maker) and name not in _NOT_MADE:
                 found[name] = maker
     found |= {name: getattr(constraints, name) for name in COUPLINGS}
-    found |= {name: getattr(shapes, name) for name in SHAPES}
+    found |= {name: getattr(shapes, name) for name in SHAPES + GROUND_SHAPES}
     found["Curve.path"], found["Curve.polar"] = curves.Curve.path, curves.Curve.polar
     found["Curve.from_derivatives"] = curves.Curve.from_derivatives
     found |= _structures()

@@ -12,6 +12,7 @@ from ...bodies.colors import as_color
 from ...bodies.mesh_files import find_surface
 from ...bodies.triangle_mesh import TriangleMesh
 from ...bodies.visuals import Visual
+from .contact_data import rule_of
 from .text import LocatedMapping, SourcePosition
 
 __all__ = ["is_missing_mesh", "visual_of"]
@@ -44,8 +45,10 @@ def visual_of(data: Mapping[str, Any], where: SourcePosition, notes: list[str]) 
             notes.append(f"{where}: mesh {path!r} was not found; its body is drawn as a line")
     arrays = {
         key: np.array(given[key], dtype=float)
-        for key in ("position", "rotation", "outline")
+        for key in ("position", "rotation", "outline", "heights")
         if given.get(key) is not None
     }
+    if given.get("contact") is not None:
+        given["contact"] = rule_of(given["contact"])
     color = {"color": as_color(given["color"], item="visual")} if given.get("color") is not None else {}
     return Visual(**{**given, **arrays, **color})

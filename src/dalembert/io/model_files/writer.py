@@ -13,6 +13,8 @@ from ...bodies.body import Body
 from ...bodies.markers import Marker
 from ...bodies.shapes import Shape
 from ...bodies.visuals import Visual
+from ...connections.contacts import ContactGroup, PlacedShape, SurfacePair
+from ...connections.contacts.contact_group import ContactMember
 from ...connections.drives import Drive, PoseDrive
 from ...connections.joints import Joint
 from ...connections.laws import integrand_of
@@ -21,7 +23,8 @@ from ...parameters import Expression, Parameter
 from ...system import System
 from ...units import quantity, unit_of
 from ..mesh_paths import relative_path
-from .dimensions import PLACE, START
+from .contact_data import PAIR_NUMBERS, given_numbers, rule_tree, surface_tree
+from .dimensions import CONTACT, PLACE, START
 from .expressions import spelled
 from .registry import arguments_of, same
 
@@ -55,12 +58,18 @@ class _Writer:
             "connections": {name: self._connection(c) for name, c in s.connections.items()},
             "couplings": {name: self._coupling(c) for name, c in s.couplings.items()},
             "forces": {name: self._force(f) for name, f in s.forces.items()},
+            "contacts": {name: self._contact(contact) for name, contact in s.contacts.items()},
+            "surface_pairs": [self._surface_pair(pair) for pair in s.surface_pairs],
+            "untouched": [list(pair) for pair in s.untouched],
             "mimics": {name: self._made(m, f"mimic {name!r}") for name, m in s.mimics.items()},
             "drives": self._drives(),
             "initial": {name: _given(initial, START) for name, initial in s.initials.items()},
             "place": {name: _given(place, PLACE) for name, place in s.placements.items()},
         }
-        ground = self._markers(s.ground)
+        ground = {"markers": self._markers(s.ground), "visuals": [self._visual(look) for look in s.ground.visuals]}
+        if s.ground.surface is not None:
+            ground["surface"] = surface_tree(s.ground.surface)
+        ground = {name: part for name, part in ground.items() if part}
         head: dict[str, Any] = {"dalembert": VERSION, "name": s.name}
         if s.named:
             head["parameters"] = {name: self._parameter(given) for name, given in s.named.items()}
@@ -68,7 +77,7 @@ class _Writer:
         if s.planar is not None:
             head["planar"] = self.to_plain(s.planar.tolist(), "planar")
         if ground:
-            head["ground"] = {"markers": ground}
+            head["ground"] = ground
         settings = {verb: self.to_plain(given, verb) for verb, given in s.settings.items()}
         return head | {name: part for name, part in parts.items() if part} | settings
 
@@ -109,6 +118,8 @@ class _Writer:
         markers = self._markers(body)
         if markers:
             found["markers"] = markers
+        if body.surface is not None:
+            found["surface"] = surface_tree(body.surface)
         if body.visuals:
             found["visuals"] = [self._visual(visual) for visual in body.visuals]
         return found
@@ -119,7 +130,9 @@ class _Writer:
 
     def _visual(self, look: Visual) -> dict[str, Any]:
         """Return a visual; for a mesh its file, or its triangles if there is none."""
-        found = _given(look, tuple(name for name in vars(look) if name != "surface"))
+        found = _given(look, tuple(name for name in vars(look) if name not in ("surface", "contact")))
+        if look.contact is not None:
+            found["contact"] = rule_tree(look.contact)
         if look.path is not None:
             if look.path == look.file:
                 del found["file"]
@@ -206,6 +219,27 @@ class _Writer:
         made = self._made(force.element, f"element {force.name!r}")
         ends = [_coordinate(joint, k) for joint, k in force.joint_coordinates] or [self.end(end) for end in force.ends]
         return made | ({"between": ends} if ends else {})
+
+    def _contact(self, contact: ContactGroup) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            side: [self._member(member, contact.name) for member in getattr(contact, side)]
+            for side in ("first", "second")
+        }
+        found |= given_numbers(contact, CONTACT)
+        if contact.without:
+            found["without"] = [list(pair) for pair in contact.without]
+        return found | ({"neighbours": True} if contact.neighbours else {})
+
+    def _member(self, member: ContactMember, name: str) -> Any:
+        if isinstance(member, PlacedShape):
+            shape = self._shape(member.shape, f"contact {name!r}")
+            return {"shape": shape, "at": self.end(member.marker)}
+        return member.name if isinstance(member, Body) else member
+
+    @staticmethod
+    def _surface_pair(pair: SurfacePair) -> dict[str, Any]:
+        sides = {"first": surface_tree(pair.first), "second": surface_tree(pair.second)}
+        return sides | given_numbers(pair, PAIR_NUMBERS)
 
     def _drives(self) -> dict[str, Any]:
         return {name: self._drive(drive) for name, drive in self.system.drives.items()}

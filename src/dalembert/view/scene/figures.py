@@ -13,6 +13,7 @@ import numpy as np
 from ...arrays import Array
 from .attachments import Attachment, AttachmentMidpoint
 from .projection import Placement
+from .solids import Solid
 
 __all__ = ["ARROW_LENGTH", "ArrowFigure", "CurveFigure", "LineFigure", "PatchFigure"]
 
@@ -58,6 +59,8 @@ class PatchFigure:
         Of a cam or a wheel with teeth.
     lift : float, m
         How far along its axis it stands away, to be seen outside of a body.
+    solid : Solid or None
+        Of a shape of a contact, in its axes.
     """
 
     name: str
@@ -68,6 +71,7 @@ class PatchFigure:
     span: tuple[float, float] = (0.0, 0.0)
     outline: Array | None = None
     lift: float = 0.0
+    solid: Solid | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from . import solids
 from .attachments import Attachment
 from .body_extents import axis_of, thickness
 from .constraint_figures import add_constraint, add_limits
+from .contact_figures import add_contact_shapes
 from .coupling_figures import add_coupling, tie
 from .element_figures import add_force
 from .figure_builder import FigureBuilder
@@ -226,6 +227,11 @@ class Scene:
                 placement.points(patch.end.number, patch.end.marker.position + patch.outline @ patch.axes[:, :2].T)
                 for patch in self.patches
                 if patch.outline is not None
+            ]
+            clouds += [
+                placement.points(patch.end.number, patch.end.marker.position + patch.solid.corners @ patch.axes.T)
+                for patch in self.patches
+                if patch.solid is not None
             ]
             clouds += [_carried(placement, curve) for curve in self.curves]
             clouds += [j.mover.point(placement)[None] for j in self.joints]
@@ -452,6 +458,7 @@ def connection_figures(model: Model) -> FigureBuilder:
             add_constraint(sketch, connection, connection in driven)
     for force in system.forces.values():
         add_force(sketch, force)
+    add_contact_shapes(sketch, system)
     for coupling in system.couplings.values():
         add_coupling(sketch, coupling)
     for follower, rule in getattr(system, "mimics", {}).items():

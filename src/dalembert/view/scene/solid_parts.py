@@ -15,7 +15,7 @@ from . import solids
 from .scene import BodyFigure, JointFigure, Scene
 from .symbol_shapes import PATCHES, SIZED, symbol_shape
 
-__all__ = ["STANDING", "SolidPart", "joint_radius", "parts_of"]
+__all__ = ["STANDING", "SolidPart", "collision_parts", "joint_radius", "parts_of"]
 
 Numbers = NDArray[np.int64]
 
@@ -28,6 +28,7 @@ LINK_RADIUS = 0.0085  # of the size of the picture
 MAX_JOINT_RADIUS = 0.13  # of the distance between joints
 _PIN, _CURVE = "#4D4D4D", "#555555"
 STROKE_RADIUS = 0.2  # of the joint radius
+COLLISION, COLLISION_OPACITY = "#E07B00", 0.45
 PANEL_OPACITY, PLATE_OPACITY = 0.35, 0.85
 
 
@@ -45,7 +46,8 @@ class SolidPart:
     color : str
     opacity : float
     kind : str
-        What the owner is: ``"body"``, ``"joint"`` or ``"element"``.
+        What the owner is: ``"body"``, ``"joint"``, ``"element"``, or ``"collision"``: contact geometry of a body that
+        is drawn by other geometry.
     drawn_last : bool
         Whether it is seen through bodies that hide it: joints and small symbols are.
     beneath : bool
@@ -226,6 +228,17 @@ def _thread(length: float, radius: float) -> solids.Solid:
     )
 
 
+def collision_parts(scene: Scene) -> Iterator[SolidPart]:
+    """Return the contact geometry of bodies that are drawn by other geometry."""
+    for figure in scene.bodies:
+        looks = scene.model.system.bodies[figure.name].visuals
+        if all(look.collision for look in looks):
+            continue
+        for solid in (solid for look in looks if look.collision for solid in solids.of_look(look)):
+            frames = np.full(len(solid.corners), figure.number)
+            yield SolidPart(figure.name, frames, solid, COLLISION, COLLISION_OPACITY, "collision")
+
+
 # ---- elements
 
 
@@ -253,8 +266,8 @@ def _element_parts(scene: Scene, radius: float, reach: float, middle: Array) -> 
         pieces += [stroke(line @ patch.axes.T + at, STROKE_RADIUS * radius) for line in look.strokes]
         for solid in pieces:
             frames = np.full(len(solid.corners), patch.end.frame)
-            drawn_last = patch.symbol not in SIZED
-            yield SolidPart(patch.name, frames, solid, color, opacity, "element", drawn_last, patch.symbol == "plane")
+            drawn_last, beneath = patch.symbol not in SIZED, patch.symbol in ("plane", "land")
+            yield SolidPart(patch.name, frames, solid, color, opacity, "element", drawn_last, beneath)
     for curve in scene.curves:
         solid = stroke(curve.points, STROKE_RADIUS * radius)
         yield SolidPart(curve.name, np.full(len(solid.corners), curve.end.frame), solid, _CURVE, 1.0, "element")

@@ -200,6 +200,22 @@ def sheet(edge: float) -> Solid:
     return Solid(corners, np.array([[0, 1, 2, 3]]), np.ones(1, dtype=bool))
 
 
+def land(heights: Array, x: float, y: float, *, most: int = 80) -> Solid:
+    """Return the surface of heights (nx, ny) m over x by y m; of finer grids a part of the nodes."""
+    i, j = (np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)) for n in heights.shape)
+    at = [np.linspace(-length / 2, length / 2, n) for n, length in zip(heights.shape, (x, y), strict=True)]
+    corners = np.stack([*np.meshgrid(at[0][i], at[1][j], indexing="ij"), heights[np.ix_(i, j)]], axis=-1)
+    number = np.arange(len(i) * len(j)).reshape(len(i), len(j))
+    a, b, c, d = (part.ravel() for part in (number[:-1, :-1], number[1:, :-1], number[1:, 1:], number[:-1, 1:]))
+    faces = np.concatenate([np.column_stack([a, b, c, c]), np.column_stack([a, c, d, d])])
+    return Solid(corners.reshape(-1, 3), faces, np.zeros(len(faces), dtype=bool))
+
+
+def of_look(look: Visual, *, around: int = N_AROUND, triangles: int = MAX_TRIANGLES) -> list[Solid]:
+    """Return the solids of a geometry in the axes of its body; none of a plane."""
+    return [] if look.kind == "plane" else _of_look(look, around, triangles, None)
+
+
 def _triangles(outline: Array) -> NDArray[np.int64]:
     """Return a polygon (k, 2) as triangles (k - 2, 3) of its corners, by cutting ears."""
     left, found = list(range(len(outline))), []
@@ -268,6 +284,11 @@ def _of_look(look: Visual, around: int, triangles: int, lacks: Any) -> list[Soli
 
 
 def _uncoloured(look: Visual, around: int, triangles: int, lacks: Any) -> list[Solid]:
+    if look.kind == "plane":
+        return []
+    if look.kind == "height field":
+        assert look.heights is not None
+        return [land(look.heights, look.size["x"], look.size["y"]).moved(look.rotation, look.position)]
     if look.kind != "mesh":
         return [_simple(look.kind, look.size, around, look.outline).moved(look.rotation, look.position)]
     if look.surface is None and look.path is None:  # its file was not found; the reader of the model warned

@@ -20,6 +20,8 @@ _CIRCLE = np.column_stack([np.cos(_TURN), np.sin(_TURN), 0 * _TURN])
 # colour and opacity
 PATCHES = {
     "plane": ("#9AA7B0", 0.25),
+    "land": ("#B5BBA8", 1.0),
+    "obstacle": ("#9AA7B0", 0.9),
     "sphere": ("#7F8C8D", 0.45),
     "disc": ("#7F8C8D", 0.45),
     "roller": ("#7F8C8D", 0.45),
@@ -49,7 +51,7 @@ PATCHES = {
 # small solids on or in bodies, drawn in front of them
 MARKS = {"bushing", "motor", "blade", "face", "rack", "knot"}
 # patches with a physical size, which are no symbols
-SIZED = {"plane", "sphere", "disc", "roller", "wheel", "cam", "pitch", "ring", "rail"}
+SIZED = {"plane", "land", "obstacle", "sphere", "disc", "roller", "wheel", "cam", "pitch", "ring", "rail"}
 # colours of lines
 COLORS = {"muscle": "#B5423B", "cylinder": "#8A6D3B", "bumper": "#333333", "link": "#8C8C8C", "line": "#8C8C8C"}
 
@@ -75,6 +77,8 @@ def symbol_shape(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
 
 
 def _look_of(patch: PatchFigure, r: float, reach: float) -> SymbolShape:
+    if patch.solid is not None:
+        return SymbolShape([patch.solid])
     radius, length = patch.size
     make = _SOLIDS.get(patch.symbol)
     if make is not None:

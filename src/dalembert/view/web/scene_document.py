@@ -20,7 +20,7 @@ from ...structures.stress_recovery import nodal_mises
 from ..drawing.axes import spread
 from ..scene.projection import ModeExaggeration, Placement, choose_view, exaggerated, held_motions, node_frames
 from ..scene.scene import Scene
-from ..scene.solid_parts import STANDING, SolidPart, joint_radius, parts_of
+from ..scene.solid_parts import STANDING, SolidPart, collision_parts, joint_radius, parts_of
 
 __all__ = ["SceneBuilder"]
 
@@ -160,7 +160,7 @@ class SceneBuilder:
         meshes: dict[bytes, int] = {}
         listed: list[dict[str, Any]] = []
         rigid, flexible = [], []
-        for part in parts_of(self.scene, self.low, self.high):
+        for part in (*parts_of(self.scene, self.low, self.high), *collision_parts(self.scene)):
             look = {"owner": part.owner, "color": part.color, "opacity": part.opacity, "kind": part.kind}
             if part.drawn_last:
                 look["shines"] = True

@@ -12,6 +12,7 @@ from ...bodies.markers import Marker
 from ...errors import ModelError
 from ...model import Model, as_model
 from ...result import Output
+from ...result.contact_points import ContactPoints
 from ...system import System
 from ...system.display_options import SceneOptions, deformation_factor
 from ..drawing.animation import frame_times
@@ -24,6 +25,8 @@ __all__ = ["SceneOptions", "scene_of_modes", "scene_of_result", "scene_of_system
 
 
 N_PHASES = 32  # of a mode
+MAX_IMPACTS = 300  # marks on the time line
+TYPICAL_FORCE = 0.9  # quantile of the forces of contact points that has the largest arrow
 MAX_TRACKS = 24  # coordinates that the page can plot in addition to the requested outputs
 _KINDS = {"force": "force", "moment": "moment", "velocity": "velocity", "momentum": "velocity"}
 
@@ -70,10 +73,39 @@ def scene_of_result(result: Any, options: SceneOptions | None = None) -> dict[st
         "tracks": _tracks(shown, options.plots),
         "arrows": [*stage.loads(shown.t), *(_arrow(stage, shown, name) for name in options.arrows)],
         "overlays": overlays,
+        "contacts": _contacts(shown),
+        "impacts": _impacts(result),
         "speed": options.speed,
         "play": True,
         "panel": bool(options.plots or options.arrows or overlays or options.colors),
     }
+
+
+def _contacts(shown: Any) -> dict[str, Any] | None:
+    """Return the contact points that carry load: rows of each frame, positions, forces and states; None without any."""
+    sources = getattr(shown, "contact_sources", ())
+    if not sources or len(shown.t) < 2:
+        return None
+    states = shown.t, np.atleast_2d(shown.q), np.atleast_2d(shown.v), np.atleast_2d(shown.x)
+    points = ContactPoints.joined([source.points(*states) for source in sources])
+    begin = np.searchsorted(points.time, np.arange(len(shown.t) + 1)).astype(float)
+    sizes = np.linalg.norm(points.force, axis=1)
+    largest = float(np.quantile(sizes, TYPICAL_FORCE)) if len(points) else 0.0  # impacts would hide all others
+    return {
+        "begin": begin,
+        "at": points.position,
+        "force": points.force,
+        "state": points.state.astype(float),
+        "largest": largest,
+    }
+
+
+def _impacts(result: Any) -> Array:
+    """Return the times of impacts, s; of many a part."""
+    events = [event for event in getattr(result, "events", ()) if event.is_exchange or "impact" in event.name]
+    times = np.array([event.t for event in events], dtype=float)
+    kept = np.linspace(0, len(times) - 1, min(len(times), MAX_IMPACTS)).round().astype(int)
+    return times[kept]
 
 
 def scene_of_modes(modes: Any, numbers: Sequence[int], size: float | None, options: SceneOptions) -> dict[str, Any]:
