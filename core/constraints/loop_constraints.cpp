@@ -190,17 +190,20 @@ template <class T, class Enter> static inline void for_support(const ModelData &
   }
 }
 
+template <class T> static void measure_ways(const ModelData &m, Workspace<T> &ws) {
+  ws.way[0] = T(0.0);
+  for (int i = 1; i <= m.nb; ++i)
+    ws.way[i] = ws.way[m.bodies[i].parent] + root(dot(ws.X[i].p, ws.X[i].p));
+}
+
 // the size of a loop constraint's loop: all lengths on the ways to its ends
 template <class T>
 static T loop_length(const ModelData &m, const Workspace<T> &ws, const LoopConstraintData &constraint) {
-  T length = table_entry<T>(m, constraint, [](const auto &own) {
+  const T own = table_entry<T>(m, constraint, [](const auto &numbers) {
     const auto far = [](const auto &p) { return root(dot(p, p)); };
-    return T(far(as_vec(own.p_FA)) + far(as_vec(own.p_FB)));
+    return T(far(as_vec(numbers.p_FA)) + far(as_vec(numbers.p_FB)));
   });
-  for (const int end : {constraint.body_b, constraint.body_a})
-    for (int i = end; i; i = m.bodies[i].parent)
-      length = length + root(dot(ws.X[i].p, ws.X[i].p));
-  return length;
+  return own + ws.way[constraint.body_b] + ws.way[constraint.body_a];
 }
 
 template <class T> static void widen(const LoopConstraintData &constraint, const LoopConstraintRows<T> &rows,
@@ -265,6 +268,8 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
   }
   if (out.opening)
     *out.opening = T(0.0);
+  if (out.values && (out.leverage || out.opening))
+    measure_ways(m, ws);
   ws.held = out.held;
   LoopConstraintRows<T> rows;
   rows.moving = v != nullptr;

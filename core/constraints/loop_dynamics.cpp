@@ -32,7 +32,7 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   for (T **each : {&work.gamma, &work.leverage, &work.drift, &work.rhs, &work.d, &work.y})
     *each = arena.take<T>(nc);
   work.D = arena.take<T>(m.nc && !uses_fronts(m) ? std::size_t(m.all_rows.start[m.nc]) : 0);
-  const bool orthogonal = m.nc <= (std::is_same_v<T, double> ? max_orthogonal : max_in_lanes);
+  const bool orthogonal = std::is_same_v<T, double> ? m.nc <= max_orthogonal && !uses_fronts(m) : m.nc <= max_in_lanes;
   OrthogonalWorkspace<T> &o = work.orthogonal;
   o.Q = arena.take<T>(orthogonal ? nc * nv : 0);
   o.R = arena.take<T>(orthogonal ? nc * nc : 0);
@@ -61,13 +61,13 @@ template <class T> static unsigned factor_lean(const ModelData &m, LoopWorkspace
 
 // all rows, where the independent ones do not do
 static Factored factor_all(const ModelData &m, LoopWorkspace<double> &work, const unsigned char *given) {
+  if (uses_fronts(m)) {
+    const int rank = factor_by_roots(m, work.ws, work.fronts, m.all_loop_plan, work.values, work.leverage,
+                                     independence(work.opening), given, work.min_pivot);
+    return {Envelope::all, rank, 0, 0, true};
+  }
   if (m.nc <= max_orthogonal)
     return {Envelope::none, orthogonalize(m, work, given), 1, 0};
-  if (uses_fronts(m)) {
-    factor_fronts<double>(m, work.ws, work.fronts, m.all_loop_plan, work.values, work.leverage,
-                          independence(work.opening), given, work.min_pivot);
-    return {Envelope::all, 0, 0, 0, true};
-  }
   for (int k = 0; k < m.loop_constraint_count; ++k)
     respond(m, work, m.loop_constraints[k], given, false);
   couple(m, work, m.all_rows);
@@ -94,11 +94,10 @@ template <class T> static unsigned held_lanes(const ModelData &m, const LoopWork
 
 template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *marks) {
   const bool fronts = uses_fronts(m);
-  const unsigned doubts =
-      (fronts ? factor_fronts<T>(m, work.ws, work.fronts, m.loop_plan, work.values, work.leverage,
-                                 independence(work.opening), marks, work.min_pivot)
-              : factor_lean(m, work, marks)) |
-      held_lanes(m, work);
+  const unsigned doubts = (fronts ? factor_fronts<T>(m, work.ws, work.fronts, m.loop_plan, work.values, work.leverage,
+                                                     independence(work.opening), marks, work.min_pivot)
+                                  : factor_lean(m, work, marks)) |
+                          held_lanes(m, work);
   if (!doubts)
     return {Envelope::independent, 0, 0, 0, fronts};
   if constexpr (std::is_same_v<T, double>) {

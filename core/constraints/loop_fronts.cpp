@@ -1,7 +1,8 @@
 #include "constraints/loop_fronts.hpp"
 #include "tree/joint_pivots.hpp"
 #include <algorithm>
-#include <type_traits>
+#include <cmath>
+#include <vector>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -30,6 +31,7 @@ template <class T> void lay_out_fronts(const ModelData &m, Arena &arena, FrontWo
   f.B = arena.take<Load<T>>(count(larger_of(&LoopPlan::slots)));
   f.e = arena.take<T>(count(larger_of(&LoopPlan::row_numbers)));
   f.left_B = arena.take<Load<T>>(count(nc));
+  f.left_row = arena.take<std::int32_t>(count(nc));
   for (T **each : {&f.left_inverse, &f.left_rho, &f.rho, &f.lambda, &f.size, &f.turn, &f.slide})
     *each = arena.take<T>(count(nc));
   for (T **each : {&f.y, &f.tau, &f.first})
@@ -42,8 +44,8 @@ template <class T> void lay_out_fronts(const ModelData &m, Arena &arena, FrontWo
 // ---- factors
 
 // bodies by themselves, in axes of the world; columns of their joints
-template <class T> static void place_bodies(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                            const unsigned char *given) {
+template <class T>
+static void place_bodies(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f, const unsigned char *given) {
   const T zero(0.0);
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
@@ -59,8 +61,8 @@ template <class T> static void place_bodies(const ModelData &m, const Workspace<
     f.G[i] = f.own[i];
     for (int k = 0; k < b.nv; ++k) {
       const Motion<T> S = column(b, ws.H + b.H, k);
-      f.S[b.v + k] = given && given[b.v + k] ? Motion<T>{zero3<T>(), zero3<T>()}
-                                             : Motion<T>{mul(X.R, S.w), mul(X.R, S.v)};
+      f.S[b.v + k] =
+          given && given[b.v + k] ? Motion<T>{zero3<T>(), zero3<T>()} : Motion<T>{mul(X.R, S.w), mul(X.R, S.v)};
     }
   }
 }
@@ -68,86 +70,94 @@ template <class T> static void place_bodies(const ModelData &m, const Workspace<
 template <class T> static DALEMBERT_INLINE T square(const Vec3<T> &a) { return dot(a, a); }
 
 template <class T> static void open_piece(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                          const LoopPlan &plan, const LoopStepData &step, const std::int32_t *constraint) {
+                                          const LoopPlan &plan, const LoopStepData &step) {
   const LoopPieceData &piece = plan.pieces[step.body];
   const std::int32_t *index = plan.indices + step.index;
   Load<T> *B = f.B + piece.slots;
-  T *E = f.E + piece.matrix;
   for (int s = 0; s < step.after; ++s) {
     const int row = index[2 * s], sign = index[2 * s + 1];
     if (!sign || !step.body) {
       B[s] = {zero3<T>(), zero3<T>()};
     } else {
       const Load<T> &load = f.row_load[row];
-      const Vec3<T> r = f.row_point[constraint[row]] - ws.X_W[step.body].p;
+      const Vec3<T> r = f.row_point[m.constraint_of_row[row]] - ws.X_W[step.body].p;
       const Vec3<T> n = load.n + cross(r, load.f);
       B[s] = {scale(double(sign), n), scale(double(sign), load.f)};
     }
-    std::fill_n(E + std::ptrdiff_t(s) * piece.width, s + 1, T(0.0));
   }
 }
+template <class T> static void open_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
+  const LoopPieceData &piece = plan.pieces[step.body];
+  for (int s = 0; s < step.after; ++s)
+    std::fill_n(f.E + piece.matrix + std::ptrdiff_t(s) * piece.width, s + 1, T(0.0));
+}
 
-// (4)
-template <class T> static void merge_piece(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
+// (4): loads and inertia
+template <class T> static void merge_loads(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
+  const std::int32_t *place = plan.indices + step.index, *from = place + step.width;
+  Load<T> *B = f.B + plan.pieces[step.body].slots;
+  const Load<T> *Bc = f.B + plan.pieces[step.child].slots, none{zero3<T>(), zero3<T>()};
+  if (step.left) { // rows of the piece make room for those of the child
+    for (int s = step.after - 1, old = step.width - 1; s >= 0; --s)
+      B[s] = old >= 0 && place[old] == s ? B[old--] : none;
+  } else {
+    std::fill(B + step.width, B + step.after, none);
+  }
+  if (!step.body)
+    return;
+  const Vec3<T> &r = f.arm[step.child];
+  for (int s = 0; s < step.count; ++s) {
+    B[from[s]].n += Bc[s].n + cross(r, Bc[s].f);
+    B[from[s]].f += Bc[s].f;
+  }
+  translate_add(r, f.G[step.child].J, f.G[step.child].H, f.G[step.child].M, f.G[step.body]);
+}
+
+// (4): E
+template <class T> static void merge_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
   const LoopPieceData &piece = plan.pieces[step.body], &child = plan.pieces[step.child];
   const std::int32_t *place = plan.indices + step.index, *from = place + step.width;
   const std::ptrdiff_t ld = piece.width, ld_child = child.width;
   T *E = f.E + piece.matrix;
-  Load<T> *B = f.B + piece.slots;
-  if (step.left) { // rows of the piece make room for those of the child
-    int old = step.width - 1;
-    for (int s = step.after - 1; s >= 0; --s) {
+  if (step.left) {
+    for (int s = step.after - 1, old = step.width - 1; s >= 0; --s) {
       T *row = E + s * ld;
       if (old < 0 || place[old] != s) {
         std::fill_n(row, s + 1, T(0.0));
-        B[s] = {zero3<T>(), zero3<T>()};
         continue;
       }
       const T *source = E + old * ld;
-      int q = old;
+      int q = old--;
       for (int t = s; t >= 0; --t)
         row[t] = q >= 0 && place[q] == t ? source[q--] : T(0.0);
-      B[s] = B[old];
-      --old;
     }
   } else {
-    for (int s = step.width; s < step.after; ++s) {
+    for (int s = step.width; s < step.after; ++s)
       std::fill_n(E + s * ld, s + 1, T(0.0));
-      B[s] = {zero3<T>(), zero3<T>()};
-    }
   }
   const T *Ec = f.E + child.matrix;
-  const Load<T> *Bc = f.B + child.slots;
-  const Vec3<T> &r = f.arm[step.child];
   for (int s = 0; s < step.count; ++s) {
     T *row = E + from[s] * ld;
     const T *source = Ec + s * ld_child;
     for (int q = 0; q <= s; ++q)
       row[from[q]] = row[from[q]] + source[q];
-    if (step.body) {
-      B[from[s]].n += Bc[s].n + cross(r, Bc[s].f);
-      B[from[s]].f += Bc[s].f;
-    }
   }
-  if (step.body)
-    translate_add(r, f.G[step.child].J, f.G[step.child].H, f.G[step.child].M, f.G[step.body]);
 }
 
-// (2), (3)
-template <class T>
-static void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                  const LoopPlan &plan, const LoopStepData &step, const std::int32_t *constraint,
-                                  const T *values, const unsigned char *given) {
+// (2), (3); add(p, 1 / d) takes what each degree of freedom adds to E
+template <class T, class Add> static void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws,
+                                                                FrontWorkspace<T> &f, const LoopPlan &plan,
+                                                                const LoopStepData &step, const T *values,
+                                                                const unsigned char *given, Add &&add) {
   const int i = step.body, width = step.width;
   const BodyData &b = m.bodies[i];
   const LoopPieceData &piece = plan.pieces[i];
   const std::int32_t *rows = plan.indices + step.index, *terms = rows + width;
-  const std::ptrdiff_t ld = piece.width;
   const unsigned char *mine = given ? given + b.v : nullptr;
   const double *extra = m.regularizing_inertia && b.is_regularized ? m.regularizing_inertia + b.v : nullptr;
   const Motion<T> *S = f.S + b.v;
   Pivot<T> *pivot = f.pivot + b.v;
-  T *L = f.L + 15 * i, *p = f.p + step.numbers, *E = f.E + piece.matrix;
+  T *L = f.L + 15 * i, *p = f.p + step.numbers;
   Load<T> *B = f.B + piece.slots;
   visit_columns(b.nv, [&](auto n) { factor_block<decltype(n)::count>(m, b, S, f.G[i], extra, mine, pivot, L); });
   for (int k = 0; mine && k < b.nv; ++k)
@@ -170,28 +180,71 @@ static void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws, Fr
     const T turn = inverse * square(S[k].w), slide = inverse * square(S[k].v);
     const Vec3<T> &origin = ws.X_W[i].p;
     for (int s = 0; s < width; ++s) {
-      const T part = pk[s], scaled = inverse * part;
-      B[s].n -= scale(part, z.n);
-      B[s].f -= scale(part, z.f);
-      T *row = E + s * ld;
-      for (int q = 0; q <= s; ++q)
-        row[q] = row[q] + scaled * pk[q];
+      B[s].n -= scale(pk[s], z.n);
+      B[s].f -= scale(pk[s], z.f);
       const int r = rows[s];
-      const T far = square(f.row_point[constraint[r]] - origin); // (7)
+      const T far = square(f.row_point[m.constraint_of_row[r]] - origin); // (7)
       f.size[r] = f.size[r] + turn * (f.turn[r] + f.slide[r] * far) + slide * f.slide[r];
     }
+    add(pk, inverse);
     subtract_dyad(f.G[i], inverse, pivot[k].z.n, pivot[k].z.f);
   }
   terms = rows + width;
   for (int t = 0; t < step.count; ++t, terms += 4)
-    f.size[rows[terms[1]]] = f.size[rows[terms[1]]] + p[terms[0] * width + terms[1]] * p[terms[0] * width + terms[1]] *
-                                                          pivot[terms[0]].inverse;
+    f.size[rows[terms[1]]] = f.size[rows[terms[1]]] +
+                             p[terms[0] * width + terms[1]] * p[terms[0] * width + terms[1]] * pivot[terms[0]].inverse;
+}
+
+template <class T>
+static DALEMBERT_INLINE void add_square(const T *p, const T &inverse, int width, T *E, std::ptrdiff_t ld) {
+  for (int s = 0; s < width; ++s) {
+    const T scaled = inverse * p[s];
+    T *row = E + s * ld;
+    for (int q = 0; q <= s; ++q)
+      row[q] = row[q] + scaled * p[q];
+  }
+}
+
+// E of the rows that stay, without the N rows that have left from number on: N passes over E in one
+template <int N, class T>
+static DALEMBERT_INLINE void subtract_rows(const T *const *e, const T *inverse, int stay, T *E, std::ptrdiff_t ld) {
+  for (int t = 0; t < stay; ++t) {
+    T l[N], *row = E + t * ld;
+    for (int k = 0; k < N; ++k)
+      l[k] = inverse[k] * e[k][t];
+    for (int q = 0; q <= t; ++q) {
+      T sum = l[0] * e[0][q];
+      for (int k = 1; k < N; ++k)
+        sum = sum + l[k] * e[k][q];
+      row[q] = row[q] - sum;
+    }
+  }
+}
+template <class T>
+static void subtract_left(const FrontWorkspace<T> &f, const LoopStepData &step, T *E, std::ptrdiff_t ld) {
+  const T *e = f.e + step.numbers, *at[4];
+  const T *inverse = f.left_inverse + step.left;
+  for (int done = 0, s = step.width - 1; done < step.count;) {
+    const int some = step.count - done < 4 ? step.count - done : 4;
+    for (int k = 0; k < some; ++k, --s) {
+      at[k] = e;
+      e += s;
+    }
+    if (some == 4)
+      subtract_rows<4>(at, inverse + done, step.after, E, ld);
+    else if (some == 3)
+      subtract_rows<3>(at, inverse + done, step.after, E, ld);
+    else if (some == 2)
+      subtract_rows<2>(at, inverse + done, step.after, E, ld);
+    else
+      subtract_rows<1>(at, inverse + done, step.after, E, ld);
+    done += some;
+  }
 }
 
 // (5); returns the lanes in which a row is doubtful
-template <class T>
-static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step, const T *leverage,
-                           const T &least, T &min_pivot) {
+template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step,
+                                              const T *leverage, const T &least, T &min_pivot) {
   const LoopPieceData &piece = plan.pieces[step.body];
   const std::int32_t *rows = plan.indices + step.index;
   const std::ptrdiff_t ld = piece.width;
@@ -204,21 +257,25 @@ static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPlan &plan, const Loo
     const T *row = E + s * ld;
     const T d = row[s], size = f.size[rows[s]], lever = leverage[rows[s]];
     const auto moves = less(least, lever);
-    doubts |= bits(both(moves, either(opposite(less(doubtful_pivot * size, d)), less(lever, uncertain_leverage * least))));
+    doubts |=
+        bits(both(moves, either(opposite(less(doubtful_pivot * size, d)), less(lever, uncertain_leverage * least))));
     const auto sound = less(nothing, d);
     const T part = select(sound, d / select(sound, size, one), nothing);
     min_pivot = select(both(moves, less(part, min_pivot)), part, min_pivot);
     const auto kept = both(moves, less(rounded_pivot * size, d));
     const T inverse = select(kept, one / select(kept, d, one), nothing);
+    f.left_row[number] = rows[s];
     f.left_inverse[number] = inverse;
     f.left_B[number] = B[s];
     std::copy_n(row, s, e);
     const Load<T> scaled{scale(inverse, B[s].n), scale(inverse, B[s].f)};
-    for (int t = 0; t < s; ++t) {
+    for (int t = step.after; t < s; ++t) { // of those that stay, E is updated for all rows together
       const T l = inverse * e[t];
       T *other = E + t * ld;
       for (int q = 0; q <= t; ++q)
         other[q] = other[q] - l * e[q];
+    }
+    for (int t = 0; t < s; ++t) {
       B[t].n -= scale(e[t], scaled.n);
       B[t].f -= scale(e[t], scaled.f);
     }
@@ -226,13 +283,12 @@ static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPlan &plan, const Loo
       subtract_dyad(G, -inverse, B[s].n, B[s].f);
     e += s;
   }
+  subtract_left(f, step, E, ld);
   return doubts;
 }
 
-template <class T>
-unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f, const LoopPlan &plan,
-                       const T *values, const T *leverage, const T &least, const unsigned char *given, T &min_pivot) {
-  const std::int32_t *constraint = m.constraint_of_row;
+template <class T> static void start_factors(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                             const LoopPlan &plan, const unsigned char *given) {
   f.plan = &plan;
   place_bodies(m, ws, f, given);
   for (int r = 0; r < m.nc; ++r) {
@@ -240,18 +296,29 @@ unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspac
     f.slide[r] = square(f.row_load[r].f);
     f.size[r] = T(0.0);
   }
+}
+
+template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                          const LoopPlan &plan, const T *values, const T *leverage, const T &least,
+                                          const unsigned char *given, T &min_pivot) {
+  start_factors(m, ws, f, plan, given);
   unsigned doubts = 0;
   for (int k = 0; k < plan.step_count; ++k) {
     const LoopStepData &step = plan.steps[k];
+    const LoopPieceData &piece = plan.pieces[step.body];
     switch (step.kind) {
     case LoopStepKind::open:
-      open_piece(m, ws, f, plan, step, constraint);
+      open_piece(m, ws, f, plan, step);
+      open_matrix(f, plan, step);
       break;
     case LoopStepKind::merge:
-      merge_piece(f, plan, step);
+      merge_loads(f, plan, step);
+      merge_matrix(f, plan, step);
       break;
     case LoopStepKind::joint:
-      eliminate_front_joint(m, ws, f, plan, step, constraint, values, given);
+      eliminate_front_joint(m, ws, f, plan, step, values, given, [&](const T *p, const T &inverse) {
+        add_square(p, inverse, step.width, f.E + piece.matrix, std::ptrdiff_t(piece.width));
+      });
       break;
     case LoopStepKind::leave:
       doubts |= leave_rows(f, plan, step, leverage, least, min_pivot);
@@ -259,6 +326,173 @@ unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspac
     }
   }
   return doubts;
+}
+
+// ---- factors by roots
+
+namespace {
+
+// R of a piece, by rows of `width` numbers
+struct RootPiece {
+  std::vector<double> R;
+  int width = 0, count = 0;
+  double *row(int k) { return R.data() + std::ptrdiff_t(k) * width; }
+
+  // columns get other places, among `columns`
+  void spread(const std::int32_t *place, int columns) {
+    std::vector<double> moved(std::size_t(columns) * std::size_t(count), 0.0);
+    for (int k = 0; k < count; ++k)
+      for (int s = 0; s < width; ++s)
+        moved[std::size_t(k) * std::size_t(columns) + std::size_t(place[s])] = row(k)[s];
+    R.swap(moved);
+    width = columns;
+  }
+  // without its first rows, and without its last columns
+  void shrink(int rows, int columns) {
+    std::vector<double> left(std::size_t(columns) * std::size_t(count - rows));
+    for (int k = rows; k < count; ++k)
+      std::copy_n(row(k), columns, left.data() + std::ptrdiff_t(k - rows) * columns);
+    R.swap(left);
+    count -= rows;
+    width = columns;
+  }
+
+  // Householder's reflection that leaves column c nothing below row k; of columns [0, last) and c
+  void reflect(int k, int c, int last) {
+    double norm = 0.0;
+    for (int i = k; i < count; ++i)
+      norm += row(i)[c] * row(i)[c];
+    norm = std::sqrt(norm);
+    if (norm == 0.0)
+      return;
+    const double alpha = row(k)[c] > 0.0 ? -norm : norm, first = row(k)[c] - alpha;
+    const double scale = 1.0 / (norm * (norm + std::fabs(row(k)[c]))); // 2 / |w|^2
+    for (int t = 0; t < last; ++t) {
+      double sum = first * row(k)[t];
+      for (int i = k + 1; i < count; ++i)
+        sum += row(i)[c] * row(i)[t];
+      sum *= scale;
+      row(k)[t] -= sum * first;
+      for (int i = k + 1; i < count; ++i)
+        row(i)[t] -= sum * row(i)[c];
+    }
+    row(k)[c] = alpha;
+    for (int i = k + 1; i < count; ++i)
+      row(i)[c] = 0.0;
+  }
+
+  // no more rows than columns
+  void compress() {
+    if (count <= 2 * width)
+      return;
+    for (int k = 0; k < width; ++k)
+      reflect(k, width - 1 - k, width - 1 - k);
+    R.resize(std::size_t(width) * std::size_t(width));
+    count = width;
+  }
+};
+
+} // namespace
+
+// (8): rows leave, the one with the largest part left first. Returns how many are independent.
+static int leave_by_roots(FrontWorkspace<double> &f, const LoopPlan &plan, const LoopStepData &step, RootPiece &root,
+                          const double *leverage, double least, double &min_pivot) {
+  const std::int32_t *rows = plan.indices + step.index;
+  Load<double> *B = f.B + plan.pieces[step.body].slots;
+  double *e = f.e + step.numbers;
+  std::vector<std::int32_t> label(rows + step.after, rows + step.width);
+  int rank = 0;
+  for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
+    int best = -1;
+    double most = least;
+    for (int t = step.after; t <= s; ++t) {
+      const int r = label[std::size_t(t - step.after)];
+      if (!(leverage[r] > least) || !(f.size[r] > 0.0))
+        continue;
+      double sum = 0.0;
+      for (int k = rank; k < root.count; ++k)
+        sum += root.row(k)[t] * root.row(k)[t];
+      const double part = std::sqrt(sum / f.size[r]);
+      if (part > most)
+        most = part, best = t;
+    }
+    if (best >= 0) {
+      std::swap(label[std::size_t(best - step.after)], label[std::size_t(s - step.after)]);
+      std::swap(B[best], B[s]);
+      for (int k = 0; k < root.count; ++k)
+        std::swap(root.row(k)[best], root.row(k)[s]);
+      double *before = f.e + step.numbers; // of rows that have left already
+      for (int k = step.width - 1; k > s; before += k, --k)
+        std::swap(before[best], before[s]);
+    }
+    f.left_row[number] = label[std::size_t(s - step.after)];
+    f.left_B[number] = B[s];
+    f.left_inverse[number] = 0.0;
+    std::fill_n(e, s, 0.0);
+    if (best >= 0) {
+      root.reflect(rank, s, s);
+      const double *row = root.row(rank), d = row[s] * row[s], inverse = 1.0 / d;
+      f.left_inverse[number] = inverse;
+      min_pivot = std::min(min_pivot, most * most);
+      for (int t = 0; t < s; ++t) {
+        e[t] = row[s] * row[t];
+        const double l = inverse * e[t];
+        B[t].n -= scale(l, B[s].n);
+        B[t].f -= scale(l, B[s].f);
+      }
+      if (step.body)
+        subtract_dyad(f.G[step.body], -inverse, B[s].n, B[s].f);
+      ++rank;
+    }
+    e += s;
+  }
+  root.shrink(rank, step.after);
+  return rank;
+}
+
+int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace<double> &f, const LoopPlan &plan,
+                    const double *values, const double *leverage, double least, const unsigned char *given,
+                    double &min_pivot) {
+  start_factors(m, ws, f, plan, given);
+  std::vector<RootPiece> roots(std::size_t(m.nb) + 1);
+  int rank = 0;
+  for (int k = 0; k < plan.step_count; ++k) {
+    const LoopStepData &step = plan.steps[k];
+    RootPiece &root = roots[std::size_t(step.body)];
+    switch (step.kind) {
+    case LoopStepKind::open:
+      open_piece(m, ws, f, plan, step);
+      root.width = step.after;
+      break;
+    case LoopStepKind::merge: {
+      merge_loads(f, plan, step);
+      RootPiece &child = roots[std::size_t(step.child)];
+      const std::int32_t *place = plan.indices + step.index;
+      root.spread(place, step.after);
+      child.spread(place + step.width, step.after);
+      root.R.insert(root.R.end(), child.R.begin(), child.R.end());
+      root.count += child.count;
+      child = RootPiece{};
+      root.compress();
+      break;
+    }
+    case LoopStepKind::joint:
+      eliminate_front_joint(m, ws, f, plan, step, values, given, [&](const double *p, double inverse) {
+        if (!(inverse > 0.0) || !step.width)
+          return;
+        const double scale = std::sqrt(inverse);
+        for (int s = 0; s < step.width; ++s)
+          root.R.push_back(scale * p[s]);
+        ++root.count;
+      });
+      root.compress();
+      break;
+    case LoopStepKind::leave:
+      rank += leave_by_roots(f, plan, step, root, leverage, least, min_pivot);
+      break;
+    }
+  }
+  return rank;
 }
 
 // ---- solution
@@ -287,15 +521,25 @@ static void reduce_joint(const ModelData &m, FrontWorkspace<T> &f, const LoopSte
   }
 }
 
+// the row that stood in a place from which it left
+template <class T>
+static DALEMBERT_INLINE int row_in_place(const FrontWorkspace<T> &f, const LoopStepData &step, int t) {
+  return f.left_row[step.left + step.width - 1 - t];
+}
+
 template <class T> static void reduce_rows(FrontWorkspace<T> &f, const LoopStepData &step) {
   const std::int32_t *rows = f.plan->indices + step.index;
   const T *e = f.e + step.numbers;
   Load<T> &g = f.g[step.body];
   for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
-    const T scaled = f.left_inverse[number] * f.rho[rows[s]];
+    const T scaled = f.left_inverse[number] * f.rho[f.left_row[number]];
     f.left_rho[number] = scaled;
-    for (int t = 0; t < s; ++t)
+    for (int t = 0; t < step.after; ++t)
       f.rho[rows[t]] = f.rho[rows[t]] - e[t] * scaled;
+    for (int t = step.after; t < s; ++t) {
+      T &rho = f.rho[row_in_place(f, step, t)];
+      rho = rho - e[t] * scaled;
+    }
     if (step.body) {
       g.n += scale(scaled, f.left_B[number].n);
       g.f += scale(scaled, f.left_B[number].f);
@@ -313,9 +557,11 @@ template <class T> static void find_multipliers(FrontWorkspace<T> &f, const Loop
   for (int s = step.after, number = step.left + step.count - 1; s < step.width; ++s, --number) {
     e -= s;
     T sum = dot(f.left_B[number].n, A.w) + dot(f.left_B[number].f, A.v);
-    for (int t = 0; t < s; ++t)
+    for (int t = 0; t < step.after; ++t)
       sum = sum + e[t] * f.lambda[rows[t]];
-    f.lambda[rows[s]] = -(f.left_rho[number] + f.left_inverse[number] * sum);
+    for (int t = step.after; t < s; ++t)
+      sum = sum + e[t] * f.lambda[row_in_place(f, step, t)];
+    f.lambda[f.left_row[number]] = -(f.left_rho[number] + f.left_inverse[number] * sum);
   }
 }
 
@@ -439,16 +685,18 @@ template <class T> void force_residual(const ModelData &m, const Workspace<T> &w
 }
 
 template void lay_out_fronts(const ModelData &, Arena &, FrontWorkspace<double> &);
-template unsigned factor_fronts(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &, const LoopPlan &,
-                                const double *, const double *, const double &, const unsigned char *, double &);
-template void solve_fronts(const ModelData &, FrontWorkspace<double> &, const double *, const double *, double *, double *);
-template void force_residual(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &, const double *, const double *,
-                             const double *, double *);
+template unsigned factor_fronts(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &,
+                                const LoopPlan &, const double *, const double *, const double &, const unsigned char *,
+                                double &);
+template void solve_fronts(const ModelData &, FrontWorkspace<double> &, const double *, const double *, double *,
+                           double *);
+template void force_residual(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &, const double *,
+                             const double *, const double *, double *);
 template void lay_out_fronts(const ModelData &, Arena &, FrontWorkspace<Pack> &);
 template unsigned factor_fronts(const ModelData &, const Workspace<Pack> &, FrontWorkspace<Pack> &, const LoopPlan &,
                                 const Pack *, const Pack *, const Pack &, const unsigned char *, Pack &);
 template void solve_fronts(const ModelData &, FrontWorkspace<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
-template void force_residual(const ModelData &, const Workspace<Pack> &, FrontWorkspace<Pack> &, const Pack *, const Pack *,
-                             const Pack *, Pack *);
+template void force_residual(const ModelData &, const Workspace<Pack> &, FrontWorkspace<Pack> &, const Pack *,
+                             const Pack *, const Pack *, Pack *);
 
 } // namespace dalembert::DALEMBERT_ISA

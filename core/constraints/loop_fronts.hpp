@@ -33,6 +33,14 @@
 //              (|S_w|^2 (|J_n|^2 + |J_f|^2 r^2) + |S_v|^2 |J_f|^2) / D_kk                                      (7)
 //
 // r being the distance of the joint from the point where the row acts, J_n and J_f its moment and force there.
+//
+// E is a Gram matrix, in which angles between rows stand squared. Where rows are doubtful its root is used instead,
+//
+//     E = R^T R      R: a row d^-1/2 p for every degree of freedom that was passed
+//     leave: QR of the columns R_c with exchanges, relative to (7): E_cc = r^2, e = r Q^T R_o, the rest of Q^T R_o stays  (8)
+//
+// until what is left of the rows is round-off or less than the loops are open (multifrontal QR: Davis 2011; dropping:
+// Heath 1982).
 #pragma once
 
 #include "constraints/loop_constraints.hpp"
@@ -41,27 +49,28 @@
 namespace dalembert::DALEMBERT_ISA {
 
 template <class T> struct FrontWorkspace {
-  const LoopPlan *plan;               // of the rows that were factored
-  Load<T> *row_load;                  // nc: moment and force of each row at its point, on B; world axes
-  Vec3<T> *row_point;                 // loop constraints: the point, from the origin of the world
-  ArticulatedInertia<T> *own, *G;     // nb + 1: of the body by itself, and of its piece
-  Vec3<T> *arm;                       // nb + 1: from the parent's origin
-  Motion<T> *S;                       // nv; zero where the motion is given
-  Pivot<T> *pivot;                    // nv: Z and 1 / d
-  T *L;                               // 15 (nb + 1)
-  T *p;                               // of joints
-  T *E;                               // of pieces, lower triangles by rows
-  Load<T> *B;                         // of pieces
-  T *e;                               // of rows that have left
-  Load<T> *left_B;                    // the same, and 1 / E_cc
-  T *left_inverse, *left_rho;         // nc
-  T *rho, *lambda, *size;             // nc, by row
-  T *turn, *slide;                    // nc: |J_n|^2, |J_f|^2
-  T *y;                               // nv
-  T *tau, *first;                     // nv: right-hand side; accelerations that were solved for before
-  T *gathered;                        // width: numbers of open rows
-  Load<T> *g;                         // nb + 1
-  Motion<T> *A;                       // nb + 1
+  const LoopPlan *plan;           // of the rows that were factored
+  Load<T> *row_load;              // nc: moment and force of each row at its point, on B; world axes
+  Vec3<T> *row_point;             // loop constraints: the point, from the origin of the world
+  ArticulatedInertia<T> *own, *G; // nb + 1: of the body by itself, and of its piece
+  Vec3<T> *arm;                   // nb + 1: from the parent's origin
+  Motion<T> *S;                   // nv; zero where the motion is given
+  Pivot<T> *pivot;                // nv: Z and 1 / d
+  T *L;                           // 15 (nb + 1)
+  T *p;                           // of joints
+  T *E;                           // of pieces, lower triangles by rows
+  Load<T> *B;                     // of pieces
+  T *e;                           // of rows that have left
+  Load<T> *left_B;                // the same, and 1 / E_cc
+  std::int32_t *left_row;         // nc: which they are, in the order in which they left
+  T *left_inverse, *left_rho;     // nc
+  T *rho, *lambda, *size;         // nc, by row
+  T *turn, *slide;                // nc: |J_n|^2, |J_f|^2
+  T *y;                           // nv
+  T *tau, *first;                 // nv: right-hand side; accelerations that were solved for before
+  T *gathered;                    // width: numbers of open rows
+  Load<T> *g;                     // nb + 1
+  Motion<T> *A;                   // nb + 1
 };
 
 inline bool uses_fronts(const ModelData &m) { return m.loop_plan.step_count > 0; }
@@ -70,9 +79,14 @@ template <class T> void lay_out_fronts(const ModelData &m, Arena &arena, FrontWo
 
 // (1)-(5) for the rows of a plan, after evaluate_loop_constraints; values and leverage are those of LoopWorkspace.
 // least: leverage of rows that demand nothing. Returns the lanes in which a row is doubtful.
-template <class T>
-unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f, const LoopPlan &plan,
-                       const T *values, const T *leverage, const T &least, const unsigned char *given, T &min_pivot);
+template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                          const LoopPlan &plan, const T *values, const T *leverage, const T &least,
+                                          const unsigned char *given, T &min_pivot);
+
+// The same by (8). Returns the number of independent rows; allocates.
+int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace<double> &f, const LoopPlan &plan,
+                    const double *values, const double *leverage, double least, const unsigned char *given,
+                    double &min_pivot);
 
 // Accelerations and multipliers of M a = tau + P^T lambda, P a = rhs, both added to; tau null: none.
 template <class T>

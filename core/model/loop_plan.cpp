@@ -40,13 +40,13 @@ struct Planner {
   const std::vector<unsigned char> &wanted; // rows
   Tables::LoopFronts &out;
   std::vector<std::vector<Int>> children;
-  std::vector<std::vector<Int>> ends;     // of each body: loop constraints with an end there
-  std::vector<std::vector<Int>> coupled;  // of each body: couplings of its joint
-  std::vector<Int> rows, end_count;       // of each loop constraint: rows that are wanted, ends
-  std::vector<std::vector<Int>> merges;   // of each body: its children in the order in which they are merged
-  std::vector<Int> leave_time;            // of each loop constraint
-  std::vector<Int> place;                 // of each row, in the one order
-  std::vector<Int> row_at;                // inverse of place
+  std::vector<std::vector<Int>> ends;    // of each body: loop constraints with an end there
+  std::vector<std::vector<Int>> coupled; // of each body: couplings of its joint
+  std::vector<Int> rows, end_count;      // of each loop constraint: rows that are wanted, ends
+  std::vector<std::vector<Int>> merges;  // of each body: its children in the order in which they are merged
+  std::vector<Int> leave_time;           // of each loop constraint
+  std::vector<Int> place;                // of each row, in the one order
+  std::vector<Int> row_at;               // inverse of place
 
   void find_ends() {
     const std::size_t bodies = at(m.nb) + 1, constraints = at(m.loop_constraint_count);
@@ -209,7 +209,8 @@ struct Planner {
       --stay;
     if (stay == width)
       return;
-    out.steps.push_back({LoopStepKind::leave, i, 0, width, width - stay, stay, index(), plan.row_count, plan.row_numbers});
+    out.steps.push_back(
+        {LoopStepKind::leave, i, 0, width, width - stay, stay, index(), plan.row_count, plan.row_numbers});
     for (const Int p : piece)
       out.indices.push_back(row_at[at(p)]);
     for (Int s = stay; s < width; ++s) {
@@ -246,9 +247,7 @@ struct Planner {
     std::vector<std::vector<Int>> pieces(at(m.nb) + 1);
     out.pieces.assign(at(m.nb) + 1, {});
     Int time = 0;
-    const auto leave = [&](Int i) {
-      put_leave(i, pieces[at(i)], time++, plan);
-    };
+    const auto leave = [&](Int i) { put_leave(i, pieces[at(i)], time++, plan); };
     const auto widen = [&](Int i) {
       LoopPieceData &piece = out.pieces[at(i)];
       piece.width = std::max(piece.width, count_of(pieces[at(i)].size()));

@@ -23,16 +23,16 @@ enum class LoopStepKind : std::int32_t {
 
 struct LoopStepData {
   LoopStepKind kind;
-  std::int32_t body, child;     // child: of merge
-  std::int32_t width;           // open rows before the step; open: after it
-  std::int32_t count;           // merge: rows of the child; leave: rows that leave; joint: terms of couplings
-  std::int32_t after;           // open rows after the step
-  std::int32_t index;           // LoopPlan::indices; open: pairs of row and sign of the load (0: of a coupling);
-                                // merge: place of each row of the piece, then of the child, among those after the step;
-                                // leave, joint: rows of the piece; joint: then (degree of freedom of the joint, place,
-                                // loop constraint, support) of each term of a coupling
-  std::int32_t left;            // leave: number of rows that have left before; merge: 1 if rows of the piece move
-  std::int64_t numbers;         // where its factors begin: joint, among those of joints; leave, among those of rows
+  std::int32_t body, child; // child: of merge
+  std::int32_t width;       // open rows before the step; open: after it
+  std::int32_t count;       // merge: rows of the child; leave: rows that leave; joint: terms of couplings
+  std::int32_t after;       // open rows after the step
+  std::int32_t index;       // LoopPlan::indices; open: pairs of row and sign of the load (0: of a coupling);
+                            // merge: place of each row of the piece, then of the child, among those after the step;
+                            // leave, joint: rows of the piece; joint: then (degree of freedom of the joint, place,
+                            // loop constraint, support) of each term of a coupling
+  std::int32_t left;        // leave: number of rows that have left before; merge: 1 if rows of the piece move
+  std::int64_t numbers;     // where its factors begin: joint, among those of joints; leave, among those of rows
 };
 
 struct LoopPieceData {

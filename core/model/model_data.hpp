@@ -63,7 +63,7 @@ struct ModelData {
   // without those that repeat others of their loop constraint in every configuration
   RowElimination independent_rows;
   const std::int32_t *constraint_of_row; // the loop constraint that each row belongs to
-  const unsigned char *independent; // of each row: it is among the independent ones
+  const unsigned char *independent;      // of each row: it is among the independent ones
   // elimination within the trees, of the independent rows and of all; no steps: D is cheaper
   LoopPlan loop_plan, all_loop_plan;
   // joints by programs

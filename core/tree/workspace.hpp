@@ -13,7 +13,9 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // a relative motion in axes of F: angular and linear part
-template <class T> struct Motion { Vec3<T> w, v; };
+template <class T> struct Motion {
+  Vec3<T> w, v;
+};
 
 // one eliminated degree of freedom: [n; f] row of the gain and the reciprocal pivot
 template <class T> struct Pivot {
@@ -47,6 +49,7 @@ template <class T> struct Workspace {
   // acceleration stage
   Motion<T> *A; // angular acceleration and acceleration of the origin of F      outward
   T *columns;   // 6 nv: loads or motions per degree of freedom                            mass_matrix
+  T *way;       // sum of the lengths |X.p| from ground to F               evaluate_loop_constraints
   // programs of joints
   T *joint_values;           // results of one program's instructions
   T *joint_q;                // nv: coordinates of custom joints, for their bias                position
@@ -84,6 +87,7 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.y = arena.take<T>(nv);
   ws.A = arena.take<Motion<T>>(n);
   ws.columns = arena.take<T>(6 * nv);
+  ws.way = arena.take<T>(m.nc ? n : 0);
   ws.joint_values = arena.take<T>(std::size_t(m.joints.max_values));
   ws.joint_q = arena.take<T>(m.custom_joints ? nv : 0);
   ws.t = T(0.0);

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from systems.many_loops import grid, lattice, net, scissor, wheel
+from systems.many_loops import grid, lattice, net, platforms, scissor, wheel
 
 import dalembert as da
 from dalembert.arrays import Array
@@ -135,3 +135,22 @@ def test_energy_of_a_released_grid_is_constant() -> None:
     result = da.simulate(s, 0.3, rtol=1e-9, atol=1e-9)
     assert result.success
     assert np.ptp(result["energy.total"]) < 1e-6 * np.ptp(result["energy.kinetic"])
+
+
+@pytest.mark.parametrize("turned", [1e-3, 1e-5, 1e-6, 1e-7, 1e-8])
+def test_platforms_on_cranks_that_are_not_parallel_stand_still(turned: float) -> None:
+    # 16 rows and freedoms; the rows of each level differ from dependent ones by the angle of the third crank alone
+    model = platforms(4, turned).compile()
+    a = model.forward_dynamics(np.zeros(model.nq), np.zeros(model.nv))
+    assert np.abs(a).max() < 1e-8  # of some 10 rad/s2 if they moved
+
+
+def test_platforms_on_parallel_cranks_move() -> None:
+    model = platforms(4, 0.0).compile()
+    q = np.zeros(model.nq)
+    v = closed_velocities(model, q)
+    assert np.abs(v).max() > 0.1
+    a = model.forward_dynamics(q, v)
+    dense, rank = dense_accelerations(model, q, v)
+    assert rank == model.nv - 4
+    assert np.abs(a - dense).max() < 1e-11 * np.abs(dense).max()

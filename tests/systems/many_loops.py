@@ -163,3 +163,38 @@ def wheel(n: int) -> da.System:
         _pin(s, f"near{i}", arms[i], tie, ends[i])
         _pin(s, f"far{i}", arms[k], tie, ends[k])
     return s
+
+
+def ring(n: int) -> da.System:
+    """n rods in a closed ring, hung from the ground by a pin: a regular polygon with sides of 1 m."""
+    s = da.System(gravity=(0, 0, -9.81))
+    radius = 0.5 / np.sin(np.pi / n)
+    turns = 2 * np.pi * np.arange(n + 1) / n
+    corners = np.column_stack([radius * np.sin(turns), np.zeros(n + 1), radius * (np.cos(turns) - 1)])
+    corners[n] = corners[0]
+    bars = [rod(s, f"r{i}", corners[i], corners[i + 1]) for i in range(n)]
+    _pin(s, "hung", s.ground, bars[0], corners[0])
+    for i in range(n):
+        _pin(s, f"p{i}", bars[i], bars[(i + 1) % n], corners[i + 1])
+    return s
+
+
+def platforms(levels: int, turned: float, angle: float = 0.4) -> da.System:
+    """Platforms on each other, each on three cranks of 1 m: parallel ones, but for the third, turned by an angle.
+
+    Where it is zero the platforms move, with a redundant pair of rows on each level; elsewhere they are locked.
+    """
+    s = da.System(gravity=(0, 0, -9.81))
+    below, base = s.ground, np.zeros(3)
+    for level in range(levels):
+        top = base + np.array([np.sin(angle), 0, np.cos(angle)])
+        along = np.outer([0.0, 1.0, 2.0], [1.0, 0.0, 0.0])
+        feet, heads = base + along, top + along
+        heads[2] = feet[2] + np.array([np.sin(angle + turned), 0, np.cos(angle + turned)])
+        plate = rod(s, f"plate{level}", heads[0], top + along[2], thick=0.1)
+        for k in range(3):
+            crank = rod(s, f"crank{level}_{k}", feet[k], heads[k])
+            _pin(s, f"foot{level}_{k}", below, crank, feet[k])
+            _pin(s, f"head{level}_{k}", crank, plate, heads[k])
+        below, base = plate, top
+    return s
