@@ -249,11 +249,6 @@ class EventFunctions:
         ]
         self.given_count = len(self.events)
 
-    def add_internal(self, events: list[Event]) -> None:
-        """Append events that the run itself evaluates and handles."""
-        self.events += events
-        self.turns += [False] * len(events)
-
     def values(self, conditions: ConditionsByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the output of each given event less the value of the event, (given_count, n)."""
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
