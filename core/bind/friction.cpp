@@ -182,7 +182,7 @@ nb::dict friction_progress(const FrictionRun &f) {
 }
 
 nb::tuple friction_failure(const FrictionRun &f) {
-  const char *kinds[] = {"", "no solution", "stagnation"};
+  const char *kinds[] = {"", "no solution", "stagnation", "not finite"};
   return nb::make_tuple(kinds[int(f.failure)], f.failed_rows, f.failed_changes, f.failed_time);
 }
 
@@ -281,6 +281,8 @@ nb::object take_changes(FrictionRun &f) {
       changes, [](const FrictionChange &c) -> auto & { return c.modes.holding_laws; });
   found["sliding_laws"] = in_parts(
       changes, [](const FrictionChange &c) -> auto & { return c.modes.sliding_laws; });
+  found["passed"] = in_parts(
+      changes, [](const FrictionChange &c) -> auto & { return c.passed; });
   found["unloaded"] = in_parts(
       changes, [](const FrictionChange &c) -> auto & { return c.unloaded; });
   found["impacts"] = impacts_of(changes);

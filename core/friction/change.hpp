@@ -18,11 +18,18 @@ struct Change {
 
   bool undecided = false; // modes cannot be determined
   bool failed = false;    // a callback has failed
+  bool not_finite = false; // modes cannot be determined because accelerations are not finite
 
   double *q() const { return i.work.q; }
   double *v() const { return i.work.v; }
   bool stopped() const { return undecided || failed; }
   double rest_tol(int k) const { return f.rows[std::size_t(k)].rest_tol * slow; }
+
+  // Modes need these numbers.
+  void require_finite(const double *x, int count) {
+    not_finite = not_finite || !all_finite(x, count);
+    undecided = undecided || not_finite;
+  }
 
   template <class Test> bool any(Test &&test) const {
     for (int k = 0; k < n; ++k)

@@ -163,7 +163,8 @@ void evaluate_law_rates(Change &c) {
   const RunContext &i = c.i;
   DiscontinuousLaws &laws = c.f.laws;
   c.failed = c.failed || !rates(i, i.run.t, c.q(), c.v(), i.work.x, i.work.a1, i.work.dx1);
-  c.undecided = c.undecided || !all_finite(i.work.a1, m.nv) || !all_finite(i.work.dx1, m.nx);
+  c.require_finite(i.work.a1, m.nv);
+  c.require_finite(i.work.dx1, m.nx);
   if (c.stopped())
     return;
   evaluate_functions(c, i.run.t, c.q(), c.v(), i.work.x, laws.values.data());

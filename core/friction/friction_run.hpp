@@ -109,6 +109,7 @@ struct FrictionChange {
   FrictionModes modes;               // after it
   std::vector<StopImpact> impacts;
   std::vector<std::int32_t> unloaded; // rows on stops whose load is zero within rounding
+  std::vector<std::int32_t> passed;   // switching functions that crossed zero
   HoldNote hold;
   std::vector<std::int32_t> jams;      // rows that were stopped at once: no friction was consistent with their load
   double jam_gain = 0.0;               // gain of friction on its own load there
@@ -127,7 +128,7 @@ struct FrictionProgress {
   std::vector<unsigned char> held;                              // rows of the last hold
 };
 
-enum class FrictionFailure : std::int32_t { none, no_solution, stagnated };
+enum class FrictionFailure : std::int32_t { none, no_solution, stagnated, not_finite };
 
 // Workspace of one change (friction/change.hpp).
 struct ChangeWorkspace {

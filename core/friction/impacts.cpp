@@ -30,7 +30,7 @@ void evaluate_free_accelerations(Change &c) {
     write_signs(c.f, w.zero);
     c.failed = !evaluate_rows(i, c.f, i.run.t, c.q(), c.v(), i.work.x, a);
   }
-  c.undecided = c.undecided || !all_finite(a, c.n);
+  c.require_finite(a, c.n);
 }
 
 // accelerations of each row back to its stop while the others stay on theirs

@@ -217,7 +217,7 @@ void try_combinations(Change &c) {
   release_rows(c);
   if (m)
     set_up_rows_at_rest(c);
-  c.undecided = false; // whether the last modes were consistent does not matter
+  c.undecided = c.not_finite = false; // whether the last modes were consistent does not matter
   for (int count = 0; count <= m && codes > 0; ++count)
     for (int code = 0; code < codes && !c.failed; ++code) {
       if (slipping(code) != count)

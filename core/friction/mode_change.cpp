@@ -376,7 +376,7 @@ static ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::v
   FrictionChange &log = f.changes.emplace_back();
   log.t = i.run.t;
   log.velocities_jumped = false;
-  const double slow = f.progress.rest_tol_factor;
+  const double slow = rest_tol_factor(f, i.run.t);
   Change change{i, f, w, log, f.count(), slow, rest_factor * f.position_tol * slow};
   w.jammed.clear();
   w.released = std::find(passed.begin(), passed.end(), f.margin_function()) != passed.end();
@@ -388,11 +388,11 @@ static ModeChange change_modes(const RunContext &i, FrictionRun &f, const std::v
   if (!change.stopped())
     make_change(change, passed);
   if (!change.stopped()) {
-    log.modes = f.modes, log.before = w.state;
+    log.modes = f.modes, log.before = w.state, log.passed = passed;
     return ModeChange::made;
   }
   if (change.undecided && f.failure == FrictionFailure::none) {
-    f.failure = FrictionFailure::no_solution;
+    f.failure = change.not_finite ? FrictionFailure::not_finite : FrictionFailure::no_solution;
     f.failed_rows.assign(w.rows.begin(), w.rows.end());
   }
   f.changes.pop_back();

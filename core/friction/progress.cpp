@@ -37,6 +37,11 @@ void reserve_progress(FrictionProgress &p, std::size_t rows) {
   p.held.resize(rows);
 }
 
+double rest_tol_factor(const FrictionRun &f, double t) {
+  const FrictionProgress &p = f.progress;
+  return p.times.empty() || is_recent(f, p.times.back(), t) ? p.rest_tol_factor : 1.0;
+}
+
 bool hold_undecided_rows(FrictionRun &f, double t, const std::vector<unsigned char> &resting,
                          std::vector<unsigned char> &held, HoldNote &note) {
   FrictionProgress &p = f.progress;

@@ -12,6 +12,9 @@ namespace dalembert {
 // space for the changes that are kept
 void reserve_progress(FrictionProgress &progress, std::size_t rows);
 
+// Factor of rest tolerances at a time t, s: one as soon as there is progress.
+double rest_tol_factor(const FrictionRun &f, double t);
+
 // Marks the rows at rest (n) that are held at a time t, s, in `held` (n), and sets the end of the hold. `note` receives a
 // hold that begins. False if the longest hold has not helped: the run stagnates, see f.failure.
 bool hold_undecided_rows(FrictionRun &f, double t, const std::vector<unsigned char> &resting,

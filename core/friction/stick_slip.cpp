@@ -26,7 +26,7 @@ void leave_out_immobile(Change &c) {
     return;
   write_signs(f, f.modes.sign);
   c.failed = !evaluate_rows(c.i, f, c.i.run.t, c.q(), c.v(), c.i.work.x, w.free_accelerations.data());
-  c.undecided = c.undecided || !all_finite(w.free_accelerations.data(), c.n);
+  c.require_finite(w.free_accelerations.data(), c.n);
   double most = 1.0;
   for (const double a : w.free_accelerations)
     most = std::max(most, std::fabs(a));
@@ -57,7 +57,8 @@ void set_up_rows_at_rest(Change &c) {
   }
   c.failed = c.failed || !evaluate_rows_and_sizes(c.i, f, c.i.run.t, c.q(), c.v(), c.i.work.x, w.rows,
                                                   w.free_accelerations.data(), w.sizes.data());
-  c.undecided = c.undecided || !all_finite(w.free_accelerations.data(), c.n) || !all_finite(w.sizes.data(), c.n);
+  c.require_finite(w.free_accelerations.data(), c.n);
+  c.require_finite(w.sizes.data(), c.n);
   if (f.has_load_friction)
     f.parameters = w.parameters;
   for (int j = 0; j < m; ++j) {

@@ -1,6 +1,7 @@
 #include "friction/switching_values.hpp"
 #include "friction/discontinuous_laws.hpp"
 #include "friction/holding_margin.hpp"
+#include "friction/progress.hpp"
 #include "friction/row_response.hpp"
 #include <algorithm>
 #include <cmath>
@@ -54,10 +55,10 @@ bool rests_with_others(const FrictionModes &modes, int k) {
 }
 
 // of a row, or of the group that it begins
-double rest_value(const FrictionRun &f, int row, bool laws_changed) {
+double rest_value(const FrictionRun &f, int row, double t, bool laws_changed) {
   const FrictionModes &modes = f.modes;
   const std::size_t k = std::size_t(row);
-  const double slow = f.rows[k].rest_tol * f.progress.rest_tol_factor;
+  const double slow = f.rows[k].rest_tol * rest_tol_factor(f, t);
   if (!has_movable_group(f, row))
     return 1.0;
   if (laws_changed && modes.sign[k] != 0.0 && f.speed[k] <= slow) // a sliding mode has begun, perhaps at rest
@@ -94,7 +95,7 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   const bool laws_changed = sliding_laws_changed(i, f);
   for (std::size_t number = 0; number < f.switches.size(); ++number) {
     const RowSwitch &which = f.switches[number];
-    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row, laws_changed) : gap_value(f, which);
+    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row, t, laws_changed) : gap_value(f, which);
   }
   values[f.review_function()] = std::min(f.progress.next_review - t, 1.0);
   values[f.margin_function()] = 1.0;
@@ -134,12 +135,12 @@ bool watches_rest(const FrictionRun &f, int function) {
   return std::none_of(rows.begin(), rows.end(), slides);
 }
 
-bool modes_stay(const FrictionRun &f) {
+bool modes_stay(const FrictionRun &f, double t) {
   for (std::size_t number = 0; number < f.switches.size(); ++number) {
     const std::size_t k = std::size_t(f.switches[number].row);
     const bool slides = f.modes.sign[k] != 0.0;
     const double least = f.switches[number].kind != SwitchKind::rest ? 3.0 * f.position_tol // a closed stop
-                         : slides                                    ? f.rows[k].rest_tol * f.progress.rest_tol_factor
+                         : slides                                    ? f.rows[k].rest_tol * rest_tol_factor(f, t)
                                                                      : 0.0;
     if (!(f.values[number] > least))
       return false;

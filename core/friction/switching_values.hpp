@@ -38,8 +38,8 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
 // Whether a switching function is that of a row, or of a group, that does not slide: it begins with the value that it has.
 bool watches_rest(const FrictionRun &f, int function);
 
-// Whether the modes stay as they are where loads have changed at once: f.values, evaluated under the new loads, are
+// Whether the modes stay as they are where loads have changed at once at a time t, s: f.values, evaluated under the new loads, are
 // beyond the tolerances within which change_modes determines them.
-bool modes_stay(const FrictionRun &f);
+bool modes_stay(const FrictionRun &f, double t);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -342,7 +342,7 @@ Outcome change_parameters(const ModelData &m, Run &run, std::byte *memory) {
     FrictionRun &friction = *run.friction;
     if (!switching_values(loop.at, friction, run.t, work.q, work.v, work.x, friction.values.data()))
       return Outcome::callback_failed;
-    if (!modes_stay(friction)) {
+    if (!modes_stay(friction, run.t)) {
       friction.passed.clear();
       return change_friction_modes(loop);
     }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles.friction.bound_widening import MAX_NARROWING
+from oracles.friction.holding_margin import coupled_margin
 from scipy.optimize import linprog, minimize
-
-from dalembert.numerics.bound_margins import MAX_NARROWING
-from dalembert.simulation.friction.holding_margin import coupled_margin
 
 
 def case(seed: int, balls: list[list[int]], states: int = 4) -> tuple:

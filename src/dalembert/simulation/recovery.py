@@ -41,13 +41,11 @@ def recover(run: Run, outcome: int) -> bool:
     return True
 
 
-def keep_compound_branches(
-    run: Run, rows: Rows, changed: bool, branches: CompoundBranches
-) -> tuple[Rows, float]:
+def keep_compound_branches(run: Run, rows: Rows, changed: bool, branches: CompoundBranches) -> tuple[Rows, float]:
     """Return the steps that stay on the branches of inner equilibria, and the longest next step, s.
 
-    The length is 0 if all steps do. `changed`: modes of friction changed at the end of the last step; its last row is the
-    state after that.
+    The length is 0 if all steps do. `changed`: modes of friction changed at the end of the last step, and the last row
+    is the state after that.
     """
     t0, *begin = run.records.last()
     rows = tuple(part[:-1] for part in rows) if changed else rows

@@ -1,41 +1,20 @@
-"""Changes of friction and stops by the core, against those that Python determines."""
+"""Changes of friction and stops by the core, against those that the oracle determines at the same states."""
 
 import pickle
 
 import numpy as np
 import pytest
+from oracles.friction.bound_widening import minimal_widening
+from oracles.friction.changes import checked_simulation
 
 import dalembert as da
 from dalembert import _core
-from dalembert.numerics.bound_margins import minimal_widening
 from dalembert.numerics.quadratic_programs import solve_bounded_qp
-from dalembert.simulation.friction import friction_changes
-
-
-@pytest.fixture
-def in_python(monkeypatch):
-    """Return a function that simulates with all changes determined in Python."""
-
-    def simulate(*given, **named):
-        with monkeypatch.context() as patch:
-            patch.setattr(friction_changes, "is_decided_in_core", lambda friction: False)
-            return da.simulate(*given, **named)
-
-    return simulate
 
 
 def change_names(result):
     """Return the changes of a run in order, without speeds."""
     return [event.name.split(" with ")[0] for event in result.events]
-
-
-def assert_same_run(by_core, by_python, *, rel=1e-6):
-    """Assert that two runs change in the same order, at the same times, and end at the same state."""
-    assert [e.name.split(" with ")[0] for e in by_core.events] == [e.name.split(" with ")[0] for e in by_python.events]
-    times = [[e.t for e in result.events] for result in (by_core, by_python)]
-    np.testing.assert_allclose(*times, rtol=rel, atol=rel)
-    np.testing.assert_allclose(by_core.q[-1], by_python.q[-1], rtol=rel, atol=rel)
-    np.testing.assert_allclose(by_core.v[-1], by_python.v[-1], rtol=rel, atol=10 * rel)
 
 
 # ---- quadratic programs
@@ -90,7 +69,7 @@ def test_programs_within_ellipsoids_satisfy_their_conditions(seed):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_bounds_are_widened_as_little_as_python_finds(seed):
+def test_bounds_are_widened_as_little_as_the_oracle_finds(seed):
     rng = np.random.default_rng(seed)
     locked, helping = int(rng.integers(1, 5)), int(rng.integers(0, 5))
     n = locked + helping
@@ -126,12 +105,12 @@ def random_chain(seed, **options):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_random_chains_change_as_python_determines(seed, in_python):
+def test_random_chains_change_as_the_oracle_determines(seed):
     s = random_chain(seed)
-    by_core, by_python = da.simulate(s, 1.0), in_python(s, 1.0)
-    assert_same_run(by_core, by_python, rel=1e-5)
-    scale = max(np.ptp(by_core["energy.total"]), 1.0)
-    assert abs(by_core["energy.balance"]).max() < 1e-6 * scale
+    result = checked_simulation(s, 1.0)
+    assert len(result.events) > 0
+    scale = max(np.ptp(result["energy.total"]), 1.0)
+    assert abs(result["energy.balance"]).max() < 1e-6 * scale
 
 
 def four_bar(friction, **data):
@@ -146,9 +125,9 @@ def four_bar(friction, **data):
 
 
 @pytest.mark.parametrize("friction", [0.02, 0.3])
-def test_friction_at_all_joints_of_a_loop_changes_as_python_determines(friction, in_python):
+def test_friction_at_all_joints_of_a_loop_changes_as_the_oracle_determines(friction):
     s = four_bar(friction)
-    assert_same_run(da.simulate(s, 3.0), in_python(s, 3.0), rel=1e-5)
+    assert len(checked_simulation(s, 3.0).events) > 0
 
 
 def ball_chain(seed):
@@ -172,12 +151,12 @@ def ball_chain(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_random_ball_joints_change_as_python_determines(seed, in_python):
+def test_random_ball_joints_change_as_the_oracle_determines(seed):
     s = ball_chain(seed)
-    by_core, by_python = da.simulate(s, 0.6), in_python(s, 0.6)
+    result = checked_simulation(s, 0.6)
     # a group comes to rest where its speed falls below 0.1 sqrt(atol): both locate it to the error of the run
-    assert_same_run(by_core, by_python, rel=1e-4)
-    assert abs(by_core["energy.balance"]).max() < 1e-6 * max(np.ptp(by_core["energy.total"]), 1.0)
+    assert len(result.events) > 0
+    assert abs(result["energy.balance"]).max() < 1e-6 * max(np.ptp(result["energy.total"]), 1.0)
 
 
 def five_bar(friction):
@@ -195,20 +174,19 @@ def five_bar(friction):
 
 
 @pytest.mark.parametrize("friction", [0.02, 0.1, 0.5])
-def test_rows_that_depend_on_two_locked_rows_hold_as_python_determines(friction, in_python):
+def test_rows_that_depend_on_two_locked_rows_hold_as_the_oracle_determines(friction):
     s = five_bar(friction)
-    assert_same_run(da.simulate(s, 1.0), in_python(s, 1.0), rel=1e-5)
+    assert len(checked_simulation(s, 1.0).events) > 0
 
 
-def test_a_jammed_chain_breaks_away_where_all_joints_together_cannot_hold_it(in_python):
+def test_a_jammed_chain_breaks_away_where_all_joints_together_cannot_hold_it():
     s = five_bar(0.4)
     s.initial("A", speed=0.0)
     s.initial("E", speed=0.0)
     s.connect("pull", da.Element("joint", "t"), "A")
-    by_core, by_python = da.simulate(s, 3.0), in_python(s, 3.0)
-    slips = [next(e.t for e in result.events if e.name.endswith("slips")) for result in (by_core, by_python)]
-    assert slips[0] > 0.4  # one joint alone would have slipped
-    assert slips[0] == pytest.approx(slips[1], rel=1e-7)
+    result = checked_simulation(s, 3.0)
+    slips = next(e.t for e in result.events if e.name.endswith("slips"))
+    assert slips > 0.4  # one joint alone would have slipped
 
 
 def slide(force, half=0.08, speed=1.0):
@@ -224,36 +202,31 @@ def slide(force, half=0.08, speed=1.0):
 @pytest.mark.parametrize("half", [0.2, 0.1, 0.08])  # gains of 0.6, 1.2 and 1.5
 @pytest.mark.parametrize("speed", [1.0, -1.0, 0.0])
 @pytest.mark.parametrize("force", [2.0, lambda t: 2.0 - 4.0 * t], ids=["constant", "reversing"])
-def test_gains_below_and_above_one_give_the_changes_that_python_determines(force, speed, half, in_python):
-    s = slide(force, half, speed)
-    by_core, by_python = da.simulate(s, 1.2), in_python(s, 1.2)
-    assert_same_run(by_core, by_python, rel=1e-5)
-    assert [note.partition(" at t")[0] for note in by_core.stats.notes if "gain" in note] == [
-        note.partition(" at t")[0] for note in by_python.stats.notes if "gain" in note
-    ]
+def test_gains_below_and_above_one_give_the_changes_that_the_oracle_determines(force, speed, half):
+    assert checked_simulation(slide(force, half, speed), 1.2).status == "finished"
 
 
-def test_stops_within_a_loop_change_as_python_determines(in_python):
+def test_stops_within_a_loop_change_as_the_oracle_determines():
     s = four_bar(0.05, lower=-0.3, upper=1.4, restitution=0.3)
-    assert_same_run(da.simulate(s, 2.0), in_python(s, 2.0), rel=1e-5)
+    assert len(checked_simulation(s, 2.0).events) > 0
 
 
-def test_a_block_driven_by_a_spring_sticks_and_slips_as_python_determines(in_python):
+def test_a_block_driven_by_a_spring_sticks_and_slips_as_the_oracle_determines():
     s = da.System("belt", gravity=(0, 0, 0))
     block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
     s.connect("P", da.Prismatic("x", friction=1.0, static_friction=2.0), s.ground, block)
     s.connect("pull", da.Element("joint", "-50 * (s - 0.2 * t)"), "P")
-    assert_same_run(da.simulate(s, 5.0), in_python(s, 5.0))
+    assert len(checked_simulation(s, 5.0).events) > 0
 
 
-def test_events_of_the_user_between_changes_act_as_python_determines(in_python):
+def test_events_of_the_user_between_changes_act_as_the_oracle_determines():
     s = random_chain(3)
     tip = s.bodies["link0"].at(0.3, 0, 0)
     events = [
         da.Event("half", "J0.position", value=0.0, action=lambda now: now.impulse(tip, force=(0, 0, 0.05))),
         da.Event("seen", "J0.speed", value=0.2),
     ]
-    assert_same_run(da.simulate(s, 1.0, events=events), in_python(s, 1.0, events=events), rel=1e-5)
+    assert len(checked_simulation(s, 1.0, events=events).events) > 0
 
 
 def test_live_runs_and_pickled_results_follow_the_same_changes():

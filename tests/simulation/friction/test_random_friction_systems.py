@@ -23,11 +23,11 @@ AGREEMENT = 1e-5  # rad, m, and per s: times of changes differ by roots of the t
 SENSITIVITY = 1e-8  # the same, between tolerances a factor of three apart; above it a motion amplifies differences
 PART_SENSITIVE = 0.15  # of the motions at most
 OPEN = {
-    8: "the modes of three rows of a spatial loop alternate without progress just after the start",
-    127: "energy balance of a planar loop on its stops",
-    140: "changes of a row of a spatial loop stagnate",
-    197: "a row beside a rope sticks with an effort above its bound",
+    202: "a flexible body deformed by 0.6 of its size has no inertia: the run ends with an error",
+    278: "friction of a ball joint, 1e6 times the loads, turns within 1e-13 s: a stuck row is not released",
 }
+# friction of ball joints that drives or other friction keep close to rest: explicit steps stagnate
+STIFF = (8, 228, 278, 298)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
 MOVED_ALONG = (55, 133, 170, 272, 326, 433, 445, 463)
 COMMON = tuple(seed for seed in range(41) if seed not in OPEN)
@@ -42,7 +42,8 @@ pytestmark = [
 
 def run(case: RandomFrictionSystem, model: da.Model | None = None, **options: Any) -> Any:
     """Return the run of a case."""
-    options = {"rtol": RTOL, "atol": ATOL, "method": "dop853", **case.options(), **options}
+    method = "auto" if case.seed in STIFF else "dop853"
+    options = {"rtol": RTOL, "atol": ATOL, "method": method, **case.options(), **options}
     return da.simulate(case.system.compile() if model is None else model, case.t_end, **options)
 
 
@@ -140,7 +141,8 @@ def methods_agree(seed: int) -> bool:
     """Assert that two methods agree; return False if the motion amplifies differences of tolerances."""
     case = random_friction_system(seed)
     model = case.system.compile()
-    first, second = run(case, model), run(case, model, method=METHODS[seed % len(METHODS)])
+    other_method = "radau" if seed in STIFF else METHODS[seed % len(METHODS)]
+    first, second = run(case, model), run(case, model, method=other_method)
     if distance(model, first, second) <= AGREEMENT:
         return True
     other = run(case, model, rtol=3 * RTOL, atol=3 * ATOL)

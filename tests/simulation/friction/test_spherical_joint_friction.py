@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from oracles.friction.holding_margin import HoldingMargin
 
 import dalembert as da
 from dalembert.numerics.quadratic_programs import solve_ellipsoid_qp, within_ellipsoid
-from dalembert.simulation.friction.holding_margin import HoldingLimits
 
 
 def ball(speed=(0, 0, 0), shape=None, **data):
@@ -169,7 +169,7 @@ def test_one_ellipsoid():
 def test_a_ball_that_is_held_twice_lets_go_where_both_cannot_hold_it():
     """Rows 0, 1 are locked with one ellipse; row 2, which follows from row 0, helps it."""
     none = np.zeros(3, dtype=bool)
-    held = HoldingLimits([0, 1], [2], none, none, np.array([[1.0], [0.0]]), np.ones(3), [[0, 1]])
+    held = HoldingMargin([0, 1], [2], none, none, np.array([[1.0], [0.0]]), np.ones(3), [[0, 1]])
     limits = np.array([[1.0, 1.0, 0.5]])
     # the ellipse has room for |(h0 - 0.5, h1)| <= 1
     for h, left in (((1.5, 0.0), 0.0), ((1.0, 0.9), 1.0 - np.hypot(0.5, 0.9)), ((0.3, 1.2), -0.2)):

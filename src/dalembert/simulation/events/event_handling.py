@@ -57,8 +57,6 @@ class EventHandler:
         self.discontinuity_times = np.array([event.value for event in jumps])
         given = request.events
         self.functions = EventFunctions(request.conditions.model, [*given.events, *jumps]) if jumps else given
-        if request.friction is not None:
-            self.functions.add_internal(request.friction.events)
         self.g = np.zeros(len(self.functions.events))
         self.ignored: set[int] = set()
         self.restarted = self.searching = self.in_core = False
@@ -67,7 +65,6 @@ class EventHandler:
         self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
         self.steps_between_events = self.steps_since_event = 0
         self.zeno = ZenoMonitor()
-        self._on_branches_cache: tuple[Conditions, Conditions] | None = None
 
     def steps_before_search(self, run: Run) -> int:
         """Return the number of steps to take before the next search for events.
@@ -149,10 +146,9 @@ class EventHandler:
             run.integrator.ignore_event(noisy)
             return False
         passed, also = run.integrator.occurring_events()
-        if run.core_friction is not None:
-            passed = [*passed, *(self.functions.given_count + k for k in run.integrator.passed())]
         state = run.state
-        return self._apply(run, [Crossing(event, 0, state.t, state) for event in passed], also)
+        crossings = [Crossing(event, 0, state.t, state) for event in passed]
+        return self._apply(run, crossings, also, [] if run.friction is None else run.integrator.passed())
 
     # ---- event functions
 
@@ -165,16 +161,8 @@ class EventHandler:
         """Return the outputs of events less their values, at rows of states, (events, n)."""
         if self.searching and run.interrupt.late and run.history is None:
             raise Abandoned
-        values = np.zeros((0, len(t)))
-        if self.functions.given_count:
-            values = self.functions.values(run.trajectory.conditions, t, q, v, x)
-            values[list(self.ignored)] = 1.0
-        if run.friction is not None:
-            internal = np.ones((len(run.friction.events), len(t)))
-            for rows, at in run.trajectory.conditions(t) if run.core_friction is None else ():
-                conditions = self._on_branches(run, at)
-                internal[:, rows] = run.friction.values(conditions, t[rows], q[rows], v[rows], x[rows])
-            values = np.vstack([values, internal])
+        values = self.functions.values(run.trajectory.conditions, t, q, v, x)
+        values[list(self.ignored)] = 1.0
         return values
 
     def ignore(self, run: Run, event: int, t: float) -> None:
@@ -192,30 +180,13 @@ class EventHandler:
         self.ignored.add(event)
         run.notes.append(f"event {found.name!r}: its output {noise}, as noise does; the event is ignored from there")
 
-    def _on_branches(self, run: Run, at: Conditions) -> Conditions:
-        """Return the present conditions with the branches and sliding modes of other conditions."""
-        key = run.conditions
-        if at.sliding == key.sliding and at.branches == key.branches:
-            return key
-        kept = self._on_branches_cache
-        if kept is None or kept[0] is not key or kept[1].sliding != at.sliding or kept[1].branches != at.branches:
-            self._on_branches_cache = kept = key, key.changed(sliding=at.sliding, branches=at.branches)
-        return kept[1]
-
     def mark_passed(self, run: Run, events: list[int]) -> None:
         """Set the functions of events that have occurred to zero: their signs just after count."""
-        core, given = run.core_friction, self.functions.given_count
-        if run.friction is not None:
-            events = [k for k in events if k < given or not run.friction.watches_rest(k - given)]
         self.g[events] = 0.0
         if self.in_core:
             own = run.integrator.event_values
-            own[[k for k in events if k < given]] = 0.0
+            own[events] = 0.0
             run.integrator.event_values = own
-        if core is not None:
-            values = run.integrator.friction_values
-            values[[k - given for k in events if k >= given]] = 0.0
-            run.integrator.friction_values = values
 
     def crossing_values(self, run: Run) -> Array:
         """Return all functions at the time reached whose zeros are searched for: in Python, and in the integrator."""
@@ -228,7 +199,7 @@ class EventHandler:
         self.g = values[:count].copy()
         if self.in_core:
             run.integrator.event_values = values[count : count + given].copy()
-        if run.core_friction is not None:
+        if run.friction is not None:
             run.integrator.friction_values = values[count + given :].copy()
 
     # ---- events in new steps
@@ -278,9 +249,14 @@ class EventHandler:
             name = self.functions.events[c.event].name
             run.events.append(EventRecord(name, c.moment, c.state.q, c.state.v, c.state.x))
 
-    def _apply(self, run: Run, crossings: list[Crossing], also: list[int]) -> bool:
-        """Apply the actions of simultaneous events and restart; return whether one of them ends the run."""
-        given, moment, state = self.functions.given_count, crossings[0].moment, crossings[0].state
+    def _apply(
+        self, run: Run, crossings: list[Crossing], also: list[int], of_friction: list[int] | None = None
+    ) -> bool:
+        """Apply the actions of simultaneous events and restart; return whether one of them ends the run.
+
+        `also`: events without actions at the same time. `of_friction`: functions of friction that cross zero there.
+        """
+        moment, state = crossings[0].moment, crossings[0].state
         run.drop_branches_after(moment)
         fresh = moment > run.records.last_time()
         if fresh:
@@ -292,9 +268,8 @@ class EventHandler:
         if run.friction is not None:  # actions see user locks only
             run.conditions = run.friction.release(run.conditions)
         for crossing in crossings:
-            if crossing.event < given:
-                before, ended = self._apply_action(run, crossing, before)
-                ends |= ended
+            before, ended = self._apply_action(run, crossing, before)
+            ends |= ended
         moved = any(
             not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
         )
@@ -303,7 +278,7 @@ class EventHandler:
         if run.friction_changes is None:
             run.restart(before)
         else:
-            run.friction_changes.restart(run, before, [c.event - given for c in crossings if c.event >= given])
+            run.friction_changes.restart(run, before, of_friction or ())
         run.records.replace_last(*run.integrator.state()[:4])
         self.mark_passed(run, [*(c.event for c in crossings), *also])
         self.restarted = True

@@ -250,12 +250,7 @@ class EventFunctions:
         self.given_count = len(self.events)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return EventFunctions, (self.model, self.events[: self.given_count])
-
-    def add_internal(self, events: list[Event]) -> None:
-        """Append events that the run itself evaluates and handles."""
-        self.events += events
-        self.turns += [False] * len(events)
+        return EventFunctions, (self.model, self.events)
 
     def values(self, conditions: ConditionsByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the output of each given event less the value of the event, (given_count, n)."""

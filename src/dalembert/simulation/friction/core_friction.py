@@ -14,8 +14,7 @@ from ...arrays import IndexArray
 from ...model import Conditions
 from .core_changes import CoreChanges, ModeConditions
 from .friction import FrictionState
-from .holding_margin import HoldingLimits
-from .modes import Modes
+from .modes import HoldingLimits, Modes
 
 __all__ = ["CoreFriction"]
 

@@ -1,4 +1,4 @@
-"""Changes of friction and stops in a run: made by the core or by `FrictionState`, recorded as events and segments."""
+"""Changes of friction and stops in a run: made by the core, recorded as events and segments."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DalembertError
-from ...model import Conditions, State
-from ...result import EventRecord
-from ..events.events import EventContext
-from ..events.velocity_jumps import energy_gain, work_of_drives
+from ...model import State
 from ..options import Options
 from ..trajectory import Segment
 from .core_changes import ChangedConditions
 from .core_friction import CoreFriction
 from .friction import FrictionState
-from .messages import Change
 
 if TYPE_CHECKING:
     from ..run import Run
@@ -37,7 +33,7 @@ class FrictionChanges:
     Attributes
     ----------
     core : CoreFriction or None
-        While the core determines the changes.
+        Tables of the core, once the run has begun.
     """
 
     def __init__(self, friction: FrictionState) -> None:
@@ -55,8 +51,6 @@ class FrictionChanges:
 
     def _with_stuck_step(self, options: Options) -> Options:
         return replace(options, max_step=min(options.max_step, self.stuck_step))
-
-    # ---- changes by the core
 
     def set_core(self, run: Run, passed: Sequence[int] | None = None) -> None:
         """Let the core determine changes.
@@ -115,47 +109,6 @@ class FrictionChanges:
         kind, rows, count, time = run.integrator.friction_failure()
         if kind == "stagnation":
             return self.friction.stagnation(run.integrator.t, rows, count, time)
+        if kind == "not finite":
+            return self.friction.not_finite(run.integrator.t, rows)
         return self.friction.no_solution(run.integrator.t, rows)
-
-    # ---- changes by `FrictionState`
-
-    def update(self, run: Run, state: State, passed: list[int]) -> State:
-        """Determine stick, slip, impact and separation at a state; return the state after that."""
-        now = EventContext(run.conditions, state)
-        change = self.friction.settle(now, passed)
-        after = State(q=now.q, v=now.v, t=state.t, x=now.x)
-        energy = self._impact_energy(run, state, now.conditions, after) if change.velocities_jumped else (0.0, 0.0)
-        self.record(run, change, now, *energy)
-        run.conditions = now.conditions
-        return after
-
-    def resolve_jam(self, run: Run) -> bool:
-        """Stop rows that slide with no friction consistent with their load, and restart; return whether any did."""
-        before = run.state
-        now = EventContext(run.conditions, replace(before))
-        change = self.friction.jam(now)
-        if change is None:
-            return False
-        after = State(q=now.q, v=now.v, t=before.t, x=before.x)
-        self.record(run, change, now, *self._impact_energy(run, before, now.conditions, after))
-        run.conditions = now.conditions
-        run.records.add(after.t, after.q, after.v, after.x)
-        run.restart(after)
-        return True
-
-    # ---- records
-
-    def record(self, run: Run, change: Change, now: EventContext, energy: float = 0.0, lost: float = 0.0) -> None:
-        """Record a change as events; the first has the energies, J."""
-        for impact in change.impacts:
-            self.friction.impact_log.add(impact.row, impact.side, impact.speed, now.t)
-        for text in change.texts:
-            run.events.append(EventRecord(text, now.t, now.q, now.v, now.x, energy, dissipated=lost))
-            energy = lost = 0.0
-
-    def _impact_energy(self, run: Run, before: State, conditions: Conditions, after: State) -> tuple[float, float]:
-        """Return the gain of energy in an impact on stops, and the energy dissipated by it, J each."""
-        old = run.conditions
-        gain = energy_gain(old, before, conditions, after)
-        rows = self.friction.rows.jacobian(after.q)
-        return gain, work_of_drives(old, after.q, before.v, after.v, after.t, rows=rows) - gain

@@ -1,16 +1,6 @@
-"""Load-dependent friction: loads, friction limits, and the gain of friction on its own load.
-
-While rows stick, their loads follow from the motion. While they slide, friction and loads depend on each other,
-
-    f_i = c_i + mu_i N_i(f),     K_ij = mu_i dN_i / df_j                                                             (1)
-
-and the core solves for both. The solution is unique if the gain, the spectral radius of K, is below one. Otherwise
-there may be several, or none: sliding parts jam at once (Painleve 1895).
-"""
+"""Conditions of a run with modes of friction; friction by loads that are not unique."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +8,6 @@ from ...arrays import Array, BoolArray
 from ...compile.joint_elements import SIGN_MODE
 from ...connections.elements.signals import Reaction, parts_in
 from ...connections.joints import Joint
-from ...errors import ModelError, SingularityError
 from ...model import Conditions, SelfStress
 from ...model.connection_loads import second_markers
 from ..events.events import EventContext
@@ -26,8 +15,6 @@ from .modes import Modes
 from .rows import FrictionRows
 
 __all__ = [
-    "FrictionEvaluation",
-    "friction_load_gain",
     "undetermined_friction",
     "with_fixed_friction",
     "with_modes",
@@ -36,36 +23,6 @@ __all__ = [
 
 
 ONSET_SPEED = 1e-6  # of the rest tolerance: speed along the slip direction of a vector group at its onset
-DIFFERENCE_STEP = 1e-4  # of the efforts, for the derivatives of (1)
-
-
-class FrictionEvaluation:
-    """Accelerations, loads and holding efforts at a state under conditions.
-
-    Attributes
-    ----------
-    a, loads : (n,)
-        Accelerations of the rows; loads that coefficients multiply, N m or N.
-    held : (nv + cut_nv,) N m or N
-    consistent : bool
-        Whether friction and loads have a common solution.
-    """
-
-    def __init__(self, rows: FrictionRows, conditions: Conditions, now: EventContext) -> None:
-        model, n = rows.model, len(rows)
-        try:
-            parts = model.report(
-                ["a", "constraint_effort", "signals"], now.t, now.q, now.v, now.x, conditions=conditions
-            )
-        except (ModelError, SingularityError):
-            if not rows.has_load_friction.any():
-                raise
-            self.consistent, self.held = False, np.full(model.nv, np.nan)
-            self.a = self.loads = np.full(n, np.nan)
-            return
-        self.consistent, self.held = True, parts["constraint_effort"]
-        self.loads = rows.loads(parts["signals"])
-        self.a = rows.accelerations(now.q, now.v, parts["a"])
 
 
 def with_signs(rows: FrictionRows, conditions: Conditions, sign: Array, rest: Array) -> Conditions:
@@ -113,43 +70,6 @@ def with_fixed_friction(rows: FrictionRows, conditions: Conditions, friction: Ar
     parameters[rows.coefficient[rows.has_load_friction]] = 0.0
     parameters[rows.friction[rows.has_load_friction]] = friction[rows.has_load_friction]
     return conditions.changed(parameters=parameters)
-
-
-def friction_load_gain(
-    rows: FrictionRows, conditions: Conditions, now: EventContext, friction: Array, slides: Sequence[int]
-) -> tuple[float, Array]:
-    """Return the gain of (1), and the participation of the rows (k,).
-
-    Parameters
-    ----------
-    conditions : Conditions
-        With signs of slip.
-    friction : (n,) N m or N
-    slides : sequence of int, (k,)
-        Sliding rows.
-    """
-    if not len(slides):
-        return 0.0, np.zeros(0)
-    still = with_fixed_friction(rows, conditions, friction)
-    mu = np.array([conditions.parameters[rows.coefficient[k]] for k in slides])
-    base = FrictionEvaluation(rows, still, now).loads
-    K = np.zeros((len(slides), len(slides)))
-    for j, k in enumerate(slides):
-        step = DIFFERENCE_STEP * max(
-            float(np.abs(friction).max(initial=0.0)), float(np.abs(base).max(initial=0.0)), 1e-9
-        )
-        more = friction.copy()
-        more[k] += step
-        K[:, j] = (
-            mu
-            * (FrictionEvaluation(rows, with_fixed_friction(rows, conditions, more), now).loads - base)[slides]
-            / step
-        )
-    if not np.isfinite(K).all():
-        return np.inf, np.ones(len(slides))
-    values, vectors = np.linalg.eig(K)
-    largest = int(np.abs(values).argmax())
-    return float(np.abs(values[largest])), np.abs(vectors[:, largest])
 
 
 def undetermined_friction(rows: FrictionRows, now: EventContext) -> list[str]:

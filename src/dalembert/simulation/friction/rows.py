@@ -13,11 +13,9 @@ from ...compile.names import full_names
 from ...connections.connection import Connection
 from ...connections.constraints.ropes import Rope
 from ...connections.joints import Joint
-from ...errors import ModelError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
 from ...model import Conditions, Model
 from ...model.cache import cached_per_model
-from ..events.events import EventContext
 
 __all__ = ["FrictionRows", "Response", "friction_rows"]
 
@@ -272,20 +270,3 @@ class Response:
         )
         self.own = np.einsum("ij,ij->i", self.J, alone)
         self.rows = rows
-
-    def sizes(self, conditions: Conditions, now: EventContext) -> Array:
-        """Return the size of efforts on the rows without cancellation, (n,) N m or N.
-
-        With M the mass matrix, no acceleration J_i a exceeds |J_i M^-1/2| |M^1/2 a|. Accelerations are those of gravity
-        on all bodies, and those of the trees with all loops open, so that forces which balance each other through a
-        loop or within a body are counted. Rounding of an effort is a part of its size.
-        """
-        model = self.rows.model
-        opened = conditions.changed(off=frozenset(model.closure_names)) if model.nc else conditions
-        try:
-            a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=opened)["a"]
-        except (ModelError, SingularityError):  # the trees alone lack inertia
-            a = model.report(["a"], now.t, now.q, now.v, now.x, conditions=conditions)["a"]
-        fall = np.linalg.norm(model.system.gravity) * np.sqrt(sum(body.mass for body in model.system.bodies.values()))
-        size = fall + np.sqrt(max(float(a @ self.jumps.M @ a), 0.0))
-        return np.where(self.own > 0, size / np.sqrt(np.where(self.own > 0, self.own, 1.0)), 0.0)

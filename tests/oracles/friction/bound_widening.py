@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import Array, BoolArray
+from dalembert.arrays import Array, BoolArray
 
 __all__ = ["MAX_NARROWING", "minimal_widening"]
 

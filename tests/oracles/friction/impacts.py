@@ -4,17 +4,21 @@
 
 u are velocities away from the stops, A the response of the rows to impulses on each other, e their restitutions. A
 flight within the position tolerance is neglected: such a rebound is plastic, and a row that the impact of another row
-moves so slowly stays on its stop. So rows that hit each other through their stops come to rest.
+moves so slowly stays on its stop. So rows that hit each other through their stops come to rest. With different e, (1)
+may have no solution, or the energy may grow: then the least e of the rows that approach holds for all, or none.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...arrays import Array, BoolArray
-from ...numerics.quadratic_programs import solve_bounded_qp
+from dalembert.arrays import Array, BoolArray
+from dalembert.numerics.quadratic_programs import solve_bounded_qp
 
 __all__ = ["pressing_accelerations", "stop_impulses"]
+
+
+ROUNDING = 1e-9  # relative: of energies and velocities in an impact
 
 
 def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: float, least_flight: float) -> Array:
@@ -39,17 +43,23 @@ def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: 
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(pressed > 0, speed**2 / (2 * pressed), np.inf) < least_flight
 
-    e = np.where((u >= -least_speed) | short(e * u), 0.0, e)
-    stays = np.zeros(n, dtype=bool)
     x = np.zeros(n)
-    for _ in range(n + 1):
-        b = np.where(stays, 1.0, 1.0 + e) * u
-        x = solve_bounded_qp(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
-        away = A @ x + u
-        slow = ~stays & (away > least_speed) & short(away)
-        if not slow.any():
+    for most in (1.0, e[u < -least_speed].min(initial=1.0), 0.0):
+        limited = np.minimum(e, most)
+        limited = np.where((u >= -least_speed) | short(limited * u), 0.0, limited)
+        stays = np.zeros(n, dtype=bool)
+        for _ in range(n + 1):
+            b = np.where(stays, 1.0, 1.0 + limited) * u
+            x = solve_bounded_qp(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
+            away = A @ x + u
+            slow = ~stays & (away > least_speed) & short(away)
+            if not slow.any():
+                break
+            stays |= slow
+        gain, size = 0.5 * x @ (u + away), np.abs(x * u).sum()
+        beyond = (away + np.where(stays, 0.0, limited) * u)[np.diag(A) > 0].min(initial=0.0)
+        if gain <= ROUNDING * size and beyond >= -ROUNDING * max(np.abs(away).max(), np.abs(u).max()):
             break
-        stays |= slow
     return x
 
 

@@ -10,16 +10,16 @@ Friction limits depend on the loads of joints, and so change at rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from ...arrays import Array, BoolArray
-from ...numerics.bound_margins import minimal_widening
+from dalembert.arrays import Array
+from dalembert.simulation.friction.modes import HoldingLimits
 
-__all__ = ["HoldingLimits"]
+from .bound_widening import minimal_widening
+
+__all__ = ["HoldingMargin", "coupled_margin"]
 
 
 COUPLING_TOL = 1e-9  # of the largest entry of C': smaller entries are zero
@@ -27,31 +27,8 @@ MIN_ELLIPSOID_THICKNESS = 1e-8  # of its scale, so that rounding of an effort st
 BREAKAWAY_TOL = 1e-9  # of the bounds: an effort breaks away beyond this, so that its sign is definite
 
 
-@dataclass(frozen=True, eq=False)
-class HoldingLimits:
-    """Limits of the efforts that hold stuck rows.
-
-    Attributes
-    ----------
-    locked, dependent : list of int
-        The l locked rows, and the r rows that depend on them, as numbers among all n rows.
-    unbounded_below, unbounded_above : (n,) bool
-        Rows without a lower, or an upper bound, because a stop pushes.
-    coupling : (l, r)
-        C' of (1).
-    scale : (n,)
-        Sizes of the efforts of all rows.
-    vector_groups : list of list of int
-        Rows whose friction is one vector within an ellipsoid.
-    """
-
-    locked: list[int]
-    dependent: list[int]
-    unbounded_below: BoolArray
-    unbounded_above: BoolArray
-    coupling: Array
-    scale: Array
-    vector_groups: list[list[int]]
+class HoldingMargin(HoldingLimits):
+    """Limits of the efforts that hold stuck rows, with their margin."""
 
     def margin(self, h: Array, limits: Array) -> Array:
         """Return the distance from the limits relative to the scale, (k,); negative: the rows are released.
@@ -117,31 +94,6 @@ class HoldingLimits:
         wide = np.where(wide > 0, wide, 1e-30)
         left = np.minimum(upper - h, h - lower) / wide + BREAKAWAY_TOL
         return np.asarray(np.minimum(left, 1.0).min(axis=1))
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the limits as lists."""
-        arrays = {
-            name: getattr(self, name).tolist() for name in ("unbounded_below", "unbounded_above", "coupling", "scale")
-        }
-        return {"locked": self.locked, "dependent": self.dependent, "vector_groups": self.vector_groups, **arrays}
-
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> HoldingLimits:
-        """Return limits from lists."""
-        unbounded_below, unbounded_above = (
-            np.array(plain[name], dtype=bool) for name in ("unbounded_below", "unbounded_above")
-        )
-        locked, dependent, vector_groups = ([*plain[name]] for name in ("locked", "dependent", "vector_groups"))
-        coupling = np.array(plain["coupling"], dtype=float).reshape(len(locked), -1)
-        return cls(
-            locked,
-            dependent,
-            unbounded_below,
-            unbounded_above,
-            coupling,
-            np.array(plain["scale"], dtype=float),
-            vector_groups,
-        )
 
 
 def _ellipsoid_margin(h: Array, limits: Array, scale: Array) -> Array:

@@ -13,15 +13,19 @@ from itertools import product
 
 import numpy as np
 
-from ...arrays import Array, BoolArray
-from ...model import Conditions
-from ..events.events import EventContext
+from dalembert.arrays import Array, BoolArray
+from dalembert.model import Conditions
+from dalembert.simulation.events.events import EventContext
+from dalembert.simulation.friction.load_limits import with_fixed_friction, with_modes, with_signs
+from dalembert.simulation.friction.messages import gain_note, jam_note, no_consistent_modes, unloaded_stops
+from dalembert.simulation.friction.modes import Modes
+from dalembert.simulation.friction.rows import FrictionRows, Response
+
 from .discontinuous_forces import DiscontinuousForces
-from .holding_margin import HoldingLimits
-from .load_limits import FrictionEvaluation, friction_load_gain, with_fixed_friction, with_modes, with_signs
-from .messages import gain_note, jam_note, no_consistent_modes, unloaded_stops
-from .modes import Modes, RowsAtRest, StickSlipDecision
-from .rows import FrictionRows, Response
+from .effort_sizes import effort_sizes
+from .holding_margin import HoldingMargin
+from .load_dependence import FrictionEvaluation, friction_load_gain
+from .rows_at_rest import RowsAtRest, StickSlipDecision
 
 __all__ = ["StickSlipSolver"]
 
@@ -115,7 +119,7 @@ class StickSlipSolver:
 
     # ---- solution
 
-    def solve(self, released: BoolArray | None = None) -> tuple[Modes, HoldingLimits | None]:
+    def solve(self, released: BoolArray | None = None) -> tuple[Modes, HoldingMargin | None]:
         """Return the modes, and the limits of the efforts that hold stuck rows.
 
         `released` (n,) are rows that stuck and cannot all be held any longer.
@@ -156,7 +160,7 @@ class StickSlipSolver:
         ]
         groups = [group for group in groups if len(group) > 1]
         pinned = (rows.lower[chosen] == rows.upper[chosen]) & (self.side[chosen] != 0) | self.jammed[chosen]
-        self.sizes = response.sizes(self.sliding_conditions(), now)[chosen]
+        self.sizes = effort_sizes(response, self.sliding_conditions(), now)[chosen]
         noise = ROUNDING * self.sizes * response.own[chosen]
         self.problem = RowsAtRest(response.A[np.ix_(chosen, chosen)], self.side[chosen], pinned, groups, noise)
         tolerances = self.position_tol, float(self.rest_tol.min(initial=np.inf))
@@ -169,7 +173,7 @@ class StickSlipSolver:
             sides, pins = np.append(self.side[chosen], np.zeros(more)), np.append(pinned, np.zeros(more, dtype=bool))
             self.combined = RowsAtRest(0.5 * (A + A.T), sides, pins, groups, np.append(noise, np.zeros(more)))
 
-    def _solve_with_limits(self, modes: Modes, loads: Array) -> tuple[Modes, HoldingLimits | None]:
+    def _solve_with_limits(self, modes: Modes, loads: Array) -> tuple[Modes, HoldingMargin | None]:
         """Return modes and holding limits, with friction limits for loads (n,)."""
         rows, chosen, laws = self.rows, self.chosen, self.laws
         friction, static = rows.friction_limits(self.base, loads)
@@ -208,7 +212,7 @@ class StickSlipSolver:
             StickSlipDecision(decision.x[:m], free, slips, decision.direction[:m], decision.broke_away[:m]),
         )
 
-    def _with_laws(self, holding: HoldingLimits, helping: list[int]) -> HoldingLimits:
+    def _with_laws(self, holding: HoldingMargin, helping: list[int]) -> HoldingMargin:
         """Return holding limits with laws as rows after all others."""
         n, m, A = len(self.rows), len(self.chosen), self.combined.A
         places = {int(k): place for place, k in enumerate(self.chosen)}
@@ -245,7 +249,7 @@ class StickSlipSolver:
             for name in sorted(owners - {""})
         ]
 
-    def _apply(self, modes: Modes, decision: StickSlipDecision, static: Array) -> tuple[Modes, HoldingLimits | None]:
+    def _apply(self, modes: Modes, decision: StickSlipDecision, static: Array) -> tuple[Modes, HoldingMargin | None]:
         """Return modes and holding limits for a decision."""
         rows, chosen, problem = self.rows, self.chosen, self.problem
         sign, stuck, side = modes.sign.copy(), np.zeros(len(rows), dtype=bool), modes.side.copy()
@@ -265,14 +269,14 @@ class StickSlipSolver:
         below[chosen], above[chosen] = problem.unbounded
         scale[chosen] = np.maximum(np.maximum(np.abs(decision.x), static[chosen]), MIN_EFFORT_SCALE * self.sizes)
         groups = [[int(chosen[k]) for k in group] for group in problem.groups]
-        return found, HoldingLimits(locked, [int(chosen[k]) for k in others], below, above, share, scale, groups)
+        return found, HoldingMargin(locked, [int(chosen[k]) for k in others], below, above, share, scale, groups)
 
     # ---- load-dependent limits
 
-    def _solve_with_loads(self, modes: Modes) -> tuple[Modes, HoldingLimits | None]:
+    def _solve_with_loads(self, modes: Modes) -> tuple[Modes, HoldingMargin | None]:
         """Return modes and holding limits, with friction limits consistent with the loads in these modes."""
         m = len(self.chosen)
-        held: tuple[Modes, HoldingLimits | None] = modes, None
+        held: tuple[Modes, HoldingMargin | None] = modes, None
         if m:
             held = self._apply(modes, self._all_stick(np.zeros(m, bool), np.zeros(m)), np.zeros(len(self.rows)))
         found = self._evaluate(held[0])
@@ -303,7 +307,7 @@ class StickSlipSolver:
         free = self.problem.independent_of(np.flatnonzero(~slips).tolist())
         return StickSlipDecision(np.zeros(len(slips)), free, slips, way, np.zeros(len(slips), dtype=bool))
 
-    def _enumerate(self, modes: Modes) -> tuple[Modes, HoldingLimits | None]:
+    def _enumerate(self, modes: Modes) -> tuple[Modes, HoldingMargin | None]:
         """Return the first consistent combination of modes."""
         rows, chosen = self.rows, self.chosen
         ways = [

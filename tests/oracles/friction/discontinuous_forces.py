@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...arrays import Array, BoolArray, IndexArray
-from ...impulses.velocity_jump_solver import VelocityJumpSolver
-from ...model import Conditions, Model
-from ..events.events import EventContext
+from dalembert.arrays import Array, BoolArray, IndexArray
+from dalembert.impulses.velocity_jump_solver import VelocityJumpSolver
+from dalembert.model import Conditions, Model
+from dalembert.simulation.events.events import EventContext
+from dalembert.simulation.friction.modes import MIDDLE
 
-__all__ = ["MIDDLE", "DiscontinuousForces", "jump_sizes"]
+__all__ = ["DiscontinuousForces", "jump_sizes"]
 
 
-MIDDLE = 1e-300  # side of equal parts of both branches; 0 would select the mixture of a sliding mode
 DIFFERENCE_STEP = 1e-6  # rad, m, or per s: of differences of switching functions
 SECOND_DIFFERENCE_TIME = 1e-4  # s: of second differences over time
 DIRECTION_TOL = 1e-6  # relative: part of a jump that may act across the slope of its switching function
