@@ -204,3 +204,27 @@ def test_events_come_back_from_files(tmp_path: Path) -> None:
     assert [[(e.name, e.t) for e in run] for run in again.events] == [
         [(e.name, e.t) for e in run] for run in runs.events
     ]
+
+
+@pytest.mark.usefixtures("batched_only")
+def test_a_control_is_told_which_run_it_serves() -> None:
+    """With events and with friction, too, where it is called for one state after the other."""
+    pushes = np.array([0.0, 4.0, -3.0])
+    for model, name in ((ball(), "P"), (arm(friction=0.2), "J0")):
+
+        def push(now: da.State, name: str = name) -> dict[str, float]:
+            return {name: float(pushes[now.run])}
+
+        events = [da.Event("pass", f"{name}.position", value=0.4)]
+        runs = da.simulate(model, 1.0, state={name: [0.5, 0.5, 0.5]}, control=push, events=events, times=TIMES[:16])
+        for k, force in enumerate(pushes):
+            one = da.simulate(
+                model,
+                1.0,
+                state={name: 0.5},
+                control=lambda now, name=name, force=force: {name: force},
+                events=events,
+                times=TIMES[:16],
+            )
+            np.testing.assert_array_equal(runs.q[k], one.q)
+            assert [(e.name, e.t) for e in runs.events[k]] == [(e.name, e.t) for e in one.events]
