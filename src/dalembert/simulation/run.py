@@ -259,6 +259,8 @@ class Run:
 
     def set_conditions(self, conditions: Conditions) -> None:
         """Set other conditions, with their discontinuity times."""
+        if conditions is self.conditions:
+            return
         moved = not np.array_equal(conditions.parameters, self.conditions.parameters)
         self.conditions = conditions
         if self.friction is not None:
@@ -352,12 +354,19 @@ class Run:
 
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
-        flag, integrator = self.interrupt.flag, self.integrator
-        began = time.perf_counter()
-        while outcome == REACHED and integrator.t < self.t_end and not flag.set:
-            if time.perf_counter() - began > CHUNK_TIME:
+        flag, integrator, sampler, t_end = self.interrupt.flag, self.integrator, self.sampler, self.t_end
+        assert sampler is not None
+        ahead, first = self._output_times(), 0
+        count = 0 if ahead is None else len(ahead)
+        latest = time.perf_counter() + CHUNK_TIME
+        while outcome == REACHED and not flag.set and time.perf_counter() < latest:
+            t, q, v, x = integrator.state()[:4]
+            if not t < t_end:
                 break
-            outcome = integrator.advance(self.pause_time(), MAX_CHUNK_STEPS, self._output_times(), flag)
+            until = min(t_end, sampler.take(State(q, v, t, x)))
+            while first < count and ahead is not None and ahead[first] <= t:
+                first += 1
+            outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
         return outcome
 
     def _take_rows(self) -> tuple[Rows, float]:

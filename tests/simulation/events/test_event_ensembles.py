@@ -158,6 +158,20 @@ def test_events_end_and_record_runs_with_friction() -> None:
         assert [(e.name, e.t) for e in runs.events[k]] == [(e.name, e.t) for e in one.events]
 
 
+@pytest.mark.usefixtures("batched_only")
+def test_runs_with_an_action_beside_friction_are_repeated_alone() -> None:
+    model = arm(friction=0.2, lower=-1.0, upper=1.5)
+    events = [da.Event("low", "J0.position", value=0.8, direction=1, action="lock J1")]
+    angles = np.array([-0.9, 0.3, 0.9])
+    times = np.linspace(0.0, 1.0, 11)
+    runs = da.simulate(model, 1.0, state={"J0": angles}, events=events, times=times)
+    singles = [da.simulate(model, 1.0, state={"J0": a}, events=events, times=times) for a in angles]
+    locked = [any(e.name == "low" for e in one.events) for one in singles]
+    assert any(locked) and not all(locked)
+    assert_single_runs(runs, singles)
+    np.testing.assert_allclose(runs["J1.effort"][1], singles[1]["J1.effort"], rtol=0, atol=1e-12)
+
+
 def test_runs_that_need_python_are_repeated_alone() -> None:
     """Accumulating bounces end their run alone, with the message of a single run; the others go on."""
     s = da.System("ball")

@@ -101,8 +101,9 @@ def rollout(
     friction, stops : str
         Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one by one, on threads.
     events : sequence of Event
-        With outputs by name or formula, and actions by name; beside exact friction and stops without other actions than
-        the end of a run. A run ends at a terminal event. Runs with events are integrated one by one, on threads.
+        With outputs by name or formula, and actions by name. A run ends at a terminal event. Runs with events are
+        integrated one by one, on threads; beside exact friction and stops, those in which an action occurs are repeated
+        in Python, with a note.
     threads : int
         Default `threads`.
 
@@ -264,10 +265,7 @@ def _event_table(request: SimulationRequest, runs: EnsembleGroups) -> dict[str, 
     found = None if runs_separately(request, runs) else batch_event_table(request, runs)
     if found is None:
         names = [event.name for event in request.events.events]
-        remedy = (
-            "give outputs by name or formula, and actions by name such as 'bounce 0.8', with exact friction or stops "
-            "no action but the end of the run; or use da.simulate"
-        )
+        remedy = "give outputs by name or formula, and actions by name such as 'bounce 0.8'; or use da.simulate"
         raise ModelError("rollout", "events", names, remedy)
     return found
 
