@@ -354,19 +354,16 @@ class Run:
 
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
-        flag, integrator, sampler, t_end = self.interrupt.flag, self.integrator, self.sampler, self.t_end
-        assert sampler is not None
+        flag, integrator = self.interrupt.flag, self.integrator
         ahead, first = self._output_times(), 0
         count = 0 if ahead is None else len(ahead)
         latest = time.perf_counter() + CHUNK_TIME
-        while outcome == REACHED and not flag.set and time.perf_counter() < latest:
-            t, q, v, x = integrator.state()[:4]
-            if not t < t_end:
-                break
-            until = min(t_end, sampler.take(State(q, v, t, x)))
-            while first < count and ahead is not None and ahead[first] <= t:
+        while outcome == REACHED and integrator.t < self.t_end and not flag.set and time.perf_counter() < latest:
+            while first < count and ahead is not None and ahead[first] <= integrator.t:
                 first += 1
-            outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
+            outcome = integrator.advance(
+                self.pause_time(), MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag
+            )
         return outcome
 
     def _take_rows(self) -> tuple[Rows, float]:
