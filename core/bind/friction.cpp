@@ -82,6 +82,8 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
   f.modes.sign = numbers_of(given, "sign"), f.modes.side = numbers_of(given, "side");
   f.modes.stuck = marks_of(given, "stuck"), f.modes.immobile = marks_of(given, "immobile");
   f.modes.locked = whole_of<std::int32_t>(given, "locked");
+  f.modes.holding_laws = whole_of<std::int32_t>(given, "holding_laws");
+  f.modes.sliding_laws = whole_of<std::int32_t>(given, "sliding_laws");
   f.holding.resize(n);
   f.holding.holds = !f.modes.locked.empty();
   f.holding.group = whole_of<std::int32_t>(given, "holding_group");
@@ -89,15 +91,23 @@ void fill_friction(const ModelData &m, const Run &run, const nb::dict &given, Fr
   f.holding.unbounded_below = marks_of(given, "unbounded_below");
   f.holding.unbounded_above = marks_of(given, "unbounded_above");
   f.holding.coupling = numbers_of(given, "coupling"), f.holding.scale = numbers_of(given, "scale");
-  for (const std::size_t size : {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(),
-                                 f.modes.immobile.size(), f.holding.unbounded_below.size(),
-                                 f.holding.unbounded_above.size(), f.holding.scale.size(), f.holding.group.size()})
+  for (const std::size_t size :
+       {f.modes.sign.size(), f.modes.side.size(), f.modes.stuck.size(), f.modes.immobile.size()})
     if (size != n)
       throw nb::value_error("the modes of friction do not fit the rows");
-  const auto outside = [&](std::int32_t row) { return row < 0 || std::size_t(row) >= n; };
-  for (const std::vector<std::int32_t> *each : {&f.modes.locked, &f.holding.dependent})
-    if (std::any_of(each->begin(), each->end(), outside))
+  const std::size_t holding = n + f.modes.holding_laws.size(); // laws that hold are rows after all others
+  for (const std::size_t size : {f.holding.unbounded_below.size(), f.holding.unbounded_above.size(),
+                                 f.holding.scale.size(), f.holding.group.size()})
+    if (size < n)
+      throw nb::value_error("the limits of holding efforts do not fit the rows");
+  for (const std::vector<std::int32_t> *each : {&f.modes.holding_laws, &f.modes.sliding_laws})
+    if (std::any_of(each->begin(), each->end(), [&](std::int32_t k) { return k < 0 || k >= m.switching_count; }))
+      throw nb::value_error("a law that holds rows does not exist");
+  const auto check_rows = [](const std::vector<std::int32_t> &rows, std::size_t count) {
+    if (std::any_of(rows.begin(), rows.end(), [&](std::int32_t k) { return k < 0 || std::size_t(k) >= count; }))
       throw nb::value_error("a locked row does not exist");
+  };
+  check_rows(f.modes.locked, n), check_rows(f.holding.dependent, holding);
   if (f.holding.coupling.size() != f.modes.locked.size() * f.holding.dependent.size())
     throw nb::value_error("the coupling of dependent rows does not fit");
   const Conditions &c = run.conditions;
@@ -267,6 +277,10 @@ nb::object take_changes(FrictionRun &f) {
       changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.immobile; });
   found["locked"] = in_parts(
       changes, [](const FrictionChange &c) -> auto & { return c.modes.locked; });
+  found["holding_laws"] = in_parts(
+      changes, [](const FrictionChange &c) -> auto & { return c.modes.holding_laws; });
+  found["sliding_laws"] = in_parts(
+      changes, [](const FrictionChange &c) -> auto & { return c.modes.sliding_laws; });
   found["unloaded"] = in_parts(
       changes, [](const FrictionChange &c) -> auto & { return c.unloaded; });
   found["impacts"] = impacts_of(changes);

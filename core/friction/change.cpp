@@ -25,7 +25,7 @@ void reserve_change(const ModelData &m, FrictionRun &f) {
     each->assign(n, 0.0);
   std::fill(w.unlimited.begin(), w.unlimited.end(), std::numeric_limits<double>::infinity());
   for (std::vector<unsigned char> *each :
-       {&w.at_rest, &w.sliding, &w.broke_away, &w.low, &w.high, &w.held, &w.marks, &w.stays})
+       {&w.at_rest, &w.sliding, &w.starting, &w.broke_away, &w.low, &w.high, &w.held, &w.marks, &w.stays})
     each->assign(n, 0);
   for (FrictionModes *each : {&w.before, &w.start, &w.last})
     each->resize(n);

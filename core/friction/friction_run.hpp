@@ -45,6 +45,8 @@ struct FrictionModes {
   std::vector<unsigned char> stuck;    // at rest, by friction or by stops
   std::vector<unsigned char> immobile; // at rest, and no effort can move it in this configuration
   std::vector<std::int32_t> locked;    // independent rows among the stuck ones, in order
+  // switching functions of laws that help to hold stuck rows, and of laws in sliding mode
+  std::vector<std::int32_t> holding_laws, sliding_laws;
 
   void resize(std::size_t n) {
     sign.assign(n, 0.0), side.assign(n, 0.0), stuck.assign(n, 0), immobile.assign(n, 0);
@@ -54,7 +56,7 @@ struct FrictionModes {
 };
 
 // Limits of the efforts h that hold stuck rows: with lam within the bounds of each row, lam_l + C' lam_r = h, l the
-// locked rows, r those that depend on them, J_r = C J_l.
+// locked rows, r those that depend on them, J_r = C J_l. Laws that help to hold them are rows after all others.
 struct HoldingLimits {
   bool holds = false; // there are locked rows
   std::vector<std::int32_t> dependent;
@@ -71,6 +73,11 @@ struct HoldingLimits {
     dependent.clear(), coupling.clear(), set_of_locked.clear(), set_of_dependent.clear();
     dependent.reserve(n), coupling.reserve(n * n), set_of_locked.reserve(n), set_of_dependent.reserve(n);
     holds = false, sets = 0;
+  }
+  // space for rows and laws
+  void extend(std::size_t n) {
+    unbounded_below.resize(n, 0), unbounded_above.resize(n, 0), scale.resize(n, 0.0), group.resize(n, -1);
+    dependent.reserve(n), coupling.reserve(n * n), set_of_dependent.reserve(n);
   }
 };
 
@@ -126,7 +133,7 @@ enum class FrictionFailure : std::int32_t { none, no_solution, stagnated };
 struct ChangeWorkspace {
   std::vector<double> s, u, speed; // coordinates, velocities, slip speeds of the rows
   std::vector<double> side, sign, free_accelerations, sizes, friction, static_friction;
-  std::vector<unsigned char> at_rest, sliding, broke_away, low, high, held, marks;
+  std::vector<unsigned char> at_rest, sliding, starting, broke_away, low, high, held, marks;
   FrictionModes before, start, last; // before the change; before and in rounds of load-dependent limits
   HoldingLimits held_before;
   std::vector<double> state, parameters, base_signals, impulses, sums; // state: q, v, x before
@@ -150,6 +157,22 @@ struct HoldingWorkspace {
   std::vector<int> rows, locked, dependent; // of one set
   std::vector<std::int32_t> group;
   std::vector<double> h, lower, upper, f, wide, coupling;
+};
+
+// Laws that jump at the state of a change (friction/discontinuous_laws.hpp).
+struct DiscontinuousLaws {
+  bool possible = false;                    // the model has such laws
+  std::vector<double> sides;                // switching_count: branches of laws in the modes; NaN: those that fit
+  int count = 0;                            // laws at their jumps that push back along their switching functions
+  std::vector<std::int32_t> functions;      // their switching functions
+  std::vector<unsigned char> by_coordinates; // of coordinates rather than velocities
+  std::vector<double> G, D;                 // count x nv: slopes of the switching functions, responses to efforts
+  std::vector<double> strength;             // half of the jumps, along the slopes, N m or N
+  std::vector<double> offsets, rates;       // values of the switching functions; their rates without efforts
+  std::vector<double> mean;                 // switching_count: means of both branches of these laws, branches of passed ones
+  std::vector<int> helping;                 // of these laws: those that help to hold rows
+  std::vector<double> values, above, below, over_q, over_v, held; // workspace
+  std::vector<double> q, v, x, move, efforts;
 };
 
 struct FrictionRun {
@@ -190,7 +213,8 @@ struct FrictionRun {
   std::vector<double> J, D, A, own; // rows x nv, rows x nv, rows x rows, rows: see friction/row_response.hpp
   std::vector<double> efforts, held_efforts, limits; // of all velocities, of locked rows; static friction of all rows
   ChangeWorkspace change;
-  RowsAtRest problem;
+  RowsAtRest problem, combined; // of rows; of rows and laws
+  DiscontinuousLaws laws;
   BoundedQp qp;
   FreeSet independent;
   HoldingWorkspace margins;

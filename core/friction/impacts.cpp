@@ -8,6 +8,8 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr double short_flight = 10.0; // position tolerances: a row that would leave its stop by less stays on it
+constexpr double impact_rounding = 1e-9; // relative: of energies and velocities in an impact
+constexpr double immobile = 1e-12; // of the response without loops: a smaller response is none
 constexpr double barely = 0.1;        // position tolerances: a row that friction stops within this stays at rest
 
 std::size_t at(int k) { return std::size_t(k); }
@@ -67,24 +69,19 @@ void find_closed_stops(Change &c, bool movable_only) {
   find_pressing_accelerations(c);
 }
 
-// the impulses of (1)
-void find_impulses(Change &c) {
+// the impulses of (1) for restitutions w.restitution; false if there are none
+bool solve_impulses(Change &c) {
   ChangeWorkspace &w = c.w;
   const int m = int(w.stops.size());
   const double flight = short_flight * c.f.position_tol, unlimited = std::numeric_limits<double>::infinity();
-  for (int j = 0; j < m; ++j) {
-    double &e = w.restitution[at(j)];
-    e = c.f.rows[at(w.stops[at(j)])].restitution;
-    if (w.stop_u[at(j)] >= -c.least || is_short(e * w.stop_u[at(j)], w.pressed[at(j)], flight))
-      e = 0.0;
-    w.stays[at(j)] = 0;
-  }
-  for (int round = 0; round <= m && !c.undecided; ++round) {
+  std::fill_n(w.stays.begin(), m, 0);
+  for (int round = 0; round <= m; ++round) {
     for (int j = 0; j < m; ++j) {
       w.stop_b[at(j)] = (w.stays[at(j)] ? 1.0 : 1.0 + w.restitution[at(j)]) * w.stop_u[at(j)];
       w.stop_lower[at(j)] = w.stays[at(j)] ? -unlimited : 0.0;
     }
-    c.undecided = !c.f.qp.solve(m, w.stop_A.data(), w.stop_b.data(), w.stop_lower.data(), w.unlimited.data(), nullptr);
+    if (!c.f.qp.solve(m, w.stop_A.data(), w.stop_b.data(), w.stop_lower.data(), w.unlimited.data(), nullptr))
+      return false;
     std::copy_n(c.f.qp.x.begin(), m, w.stop_x.begin());
     bool more = false;
     for (int j = 0; j < m; ++j) {
@@ -95,8 +92,49 @@ void find_impulses(Change &c) {
         w.stays[at(j)] = more = true;
     }
     if (!more)
+      return true;
+  }
+  return true;
+}
+
+// Whether the impulses satisfy (1), and the energy does not grow, within rounding.
+bool is_dissipative(const Change &c) {
+  const ChangeWorkspace &w = c.w;
+  const int m = int(w.stops.size());
+  double gain = 0.0, size = 0.0, least = 0.0, fastest = 0.0;
+  for (int j = 0; j < m; ++j) {
+    double jump = 0.0;
+    for (int k = 0; k < m; ++k)
+      jump += w.stop_A[at(j * m + k)] * w.stop_x[at(k)];
+    const double after = w.stop_u[at(j)] + jump;
+    gain += 0.5 * w.stop_x[at(j)] * (w.stop_u[at(j)] + after);
+    size += std::fabs(w.stop_x[at(j)] * w.stop_u[at(j)]);
+    fastest = std::max(fastest, std::max(std::fabs(after), std::fabs(w.stop_u[at(j)])));
+    if (w.stop_A[at(j * m + j)] > immobile * c.f.own[at(w.stops[at(j)])]) // a drive may move it on
+      least = std::min(least, after + (w.stays[at(j)] ? 0.0 : w.restitution[at(j)] * w.stop_u[at(j)]));
+  }
+  return gain <= impact_rounding * size && least >= -impact_rounding * fastest;
+}
+
+void find_impulses(Change &c) {
+  ChangeWorkspace &w = c.w;
+  const int m = int(w.stops.size());
+  const double flight = short_flight * c.f.position_tol;
+  double common = 1.0;
+  for (int j = 0; j < m; ++j)
+    if (w.stop_u[at(j)] < -c.least)
+      common = std::min(common, c.f.rows[at(w.stops[at(j)])].restitution);
+  for (const double most : {1.0, common, 0.0}) {
+    for (int j = 0; j < m; ++j) {
+      double &e = w.restitution[at(j)];
+      e = std::min(most, c.f.rows[at(w.stops[at(j)])].restitution);
+      if (w.stop_u[at(j)] >= -c.least || is_short(e * w.stop_u[at(j)], w.pressed[at(j)], flight))
+        e = 0.0;
+    }
+    if (solve_impulses(c) && (most == 0.0 || is_dissipative(c)))
       return;
   }
+  c.undecided = true;
 }
 
 // Stuck rows that the impact hardly moves are stopped, with the rows that stay on their stops.

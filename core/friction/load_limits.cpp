@@ -1,4 +1,5 @@
 #include "friction/load_limits.hpp"
+#include "friction/discontinuous_laws.hpp"
 #include "friction/holding_margin.hpp"
 #include "friction/mode_change.hpp"
 #include "friction/row_response.hpp"
@@ -286,12 +287,15 @@ void decide_with_loads(Change &c) {
     for (std::size_t k = 0; k < w.rows.size(); ++k) // sliding friction for all further loads
       w.broke_away[k] = w.broke_away[k] || f.problem.broke_away[k];
     apply_modes(c.i, f);
+    use_branches(c, f.laws.sides);
     consistent = evaluate_loads(c);
   }
   if (c.failed)
     return;
   f.modes = w.start;
   f.holding.holds = false;
+  c.i.run.conditions.law_branches = nullptr;
+  f.laws.helping.clear();
   if (!consistent || c.undecided) {
     release_rows(c);
     find_jammed_rows(c);

@@ -1,9 +1,11 @@
 #include "friction/mode_change.hpp"
 #include "friction/change.hpp"
+#include "friction/discontinuous_laws.hpp"
 #include "friction/holding_margin.hpp"
 #include "friction/impacts.hpp"
 #include "friction/load_limits.hpp"
 #include "friction/progress.hpp"
+#include "friction/row_response.hpp"
 #include "friction/stick_slip.hpp"
 #include "friction/switching_values.hpp"
 #include <algorithm>
@@ -39,10 +41,32 @@ bool was_sliding(const Change &c, int row) {
   return std::any_of(rows.begin(), rows.end(), [&](std::int32_t k) { return c.w.before.sign[at(k)] != 0.0; });
 }
 
+// Slow groups whose speed grows, as at the onset of slip, are not at rest: under the modes before the change.
+void find_starting_groups(Change &c) {
+  FrictionRun &f = c.f;
+  ChangeWorkspace &w = c.w;
+  std::fill(w.starting.begin(), w.starting.end(), 0);
+  const auto slow = [&](const std::vector<std::int32_t> &group) {
+    const int first = group[0];
+    return was_sliding(c, first) && w.speed[at(first)] > 0.0 && w.speed[at(first)] <= c.rest_tol(first);
+  };
+  if (std::none_of(f.groups.begin(), f.groups.end(), slow))
+    return;
+  double *a = w.free_accelerations.data();
+  c.failed = c.failed || !evaluate_rows(c.i, f, c.i.run.t, c.q(), c.v(), c.i.work.x, a);
+  for (const std::vector<std::int32_t> &group : f.groups) {
+    double growth = 0.0;
+    for (const std::int32_t k : group)
+      growth += w.u[at(k)] * a[k];
+    for (const std::int32_t k : group)
+      w.starting[at(k)] = slow(group) && growth > 0.0;
+  }
+}
+
 void mark_slow_rows(Change &c) {
   for (int k = 0; k < c.n; ++k) {
     const double tolerance = c.rest_tol(k) * (c.w.before.stuck[at(k)] ? stuck_drift : 1.0);
-    c.w.at_rest[at(k)] = c.f.movable[at(k)] && c.w.speed[at(k)] <= tolerance;
+    c.w.at_rest[at(k)] = c.f.movable[at(k)] && c.w.speed[at(k)] <= tolerance && !c.w.starting[at(k)];
   }
 }
 
@@ -199,7 +223,10 @@ void determine(Change &c, const std::vector<std::int32_t> &passed) {
 
 void make_change(Change &c, const std::vector<std::int32_t> &passed) {
   ChangeWorkspace &w = c.w;
-  determine(c, passed);
+  read_motion(c);
+  find_starting_groups(c);
+  if (!c.stopped())
+    determine(c, passed);
   if (!c.stopped() && !w.jams.empty()) {
     c.undecided = !w.jammed.empty();
     w.jammed = w.jams;
@@ -210,6 +237,7 @@ void make_change(Change &c, const std::vector<std::int32_t> &passed) {
   if (c.stopped())
     return;
   apply_modes(c.i, c.f);
+  move_to_jumps(c);
   stop_locked_rows(c);
   c.undecided = !record_progress(c.f, c.i.run.t, w.before, c.log.impacts);
 }
@@ -286,16 +314,22 @@ void prepare_friction(const RunContext &i, FrictionRun &f) {
   find_groups(f);
   f.opened.assign(std::size_t(m.loop_constraint_count), 0);
   f.cut_q.resize(std::size_t(m.cut_nq)), f.cut_v.resize(std::size_t(m.cut_nv)), f.cut_a.resize(std::size_t(m.cut_nv));
-  for (std::vector<double> *each : {&f.s, &f.u, &f.speed, &f.own, &f.limits})
+  for (std::vector<double> *each : {&f.s, &f.u, &f.speed, &f.own})
     each->resize(n);
   f.A.resize(n * n), f.J.resize(n * nv), f.D.resize(n * nv);
   f.efforts.resize(nv + std::size_t(m.cut_nv));
   f.held_efforts.reserve(n), f.passed.reserve(std::size_t(f.function_count()));
   f.signals.assign(std::size_t(m.signal_count), 0.0);
   f.has_load_friction = std::any_of(f.rows.begin(), f.rows.end(), [](const FrictionRow &row) { return row.load >= 0; });
-  f.qp.reserve(int(n)), f.independent.reserve(int(n));
-  reserve_margins(f.margins, int(n));
+  f.qp.reserve(int(n));
   reserve_change(m, f);
+  reserve_laws(m, f);
+  const std::size_t most = n + f.laws.sides.size(); // rows, and laws that hold
+  f.limits.resize(most), f.independent.reserve(int(most));
+  reserve_margins(f.margins, int(most));
+  f.holding.extend(most), f.change.held_before.extend(most);
+  if (f.laws.possible)
+    i.run.fixed_branches = f.laws.sides.data();
   reserve_progress(f.progress, n);
   f.modes.locked.reserve(n);
   f.values.resize(std::size_t(f.function_count()), 1.0);
@@ -321,6 +355,7 @@ void apply_modes(const RunContext &i, FrictionRun &f) {
       f.current_prescribed[0][at(place)] = f.current_prescribed[1][at(place)] = f.current_prescribed[2][at(place)] = 1;
   }
   write_signs(f, f.modes.sign);
+  set_law_branches(f);
   for (int k = 0; k < f.count(); ++k)
     if (const FrictionRow &row = f.rows[at(k)]; row.mode >= 0 && !has_movable_group(f, k))
       f.parameters[at(row.mode)] = by_velocity_sign;

@@ -50,21 +50,42 @@ void row_accelerations(const RunContext &i, FrictionRun &f, double t, const doub
   }
 }
 
+// Factors of trees and loops at a configuration; between them `rows` sees the frames.
+template <class Rows> static Factored factor_response(const RunContext &i, FrictionRun &f, double t, const double *q,
+                                                      const unsigned char *marks, Rows &&rows) {
+  const ModelData &m = i.m;
+  LoopWorkspace<double> &loops = loops_of(i);
+  loops.ws.t = i.run.interval.clamp(t);
+  if (!m.nc) {
+    factorize<double>(m, loops.ws, q, marks);
+    return {};
+  }
+  evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
+                                    {.values = loops.values,
+                                     .leverage = loops.leverage,
+                                     .opening = &loops.opening,
+                                     .active = i.run.conditions.constraint_active,
+                                     .held = pointer(f.cut_locked)});
+  rows();
+  return factor_loops(m, loops, q, marks);
+}
+
+void respond_to_vectors(const RunContext &i, FrictionRun &f, double t, const double *q,
+                        const std::vector<unsigned char> &prescribed, int count, const double *vectors, double *D) {
+  const unsigned char *marks = pointer(prescribed);
+  const Factored factored = factor_response(i, f, t, q, marks, [] {});
+  for (int k = 0; k < count; ++k)
+    respond_to_row(i.m, loops_of(i), factored, marks, vectors + k * i.m.nv, D + k * i.m.nv,
+                   i.work.motion.system.lambda);
+}
+
 void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
              const std::vector<unsigned char> &prescribed, const std::vector<int> &rows) {
   const ModelData &m = i.m;
   LoopWorkspace<double> &loops = loops_of(i);
   const unsigned char *marks = pointer(prescribed);
   const int n = f.count(), nv = m.nv;
-  loops.ws.t = i.run.interval.clamp(t);
-  Factored factored{};
-  if (m.nc) {
-    evaluate_loop_constraints<double>(m, loops.ws, q, nullptr,
-                                      {.values = loops.values,
-                                       .leverage = loops.leverage,
-                                       .opening = &loops.opening,
-                                       .active = i.run.conditions.constraint_active,
-                                       .held = pointer(f.cut_locked)});
+  const Factored factored = factor_response(i, f, t, q, marks, [&] {
     for (const int k : rows) {
       double *row = f.J.data() + std::ptrdiff_t(k) * nv;
       if (f.rows[std::size_t(k)].place < nv)
@@ -73,10 +94,7 @@ void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
       cut_coordinate(m, loops.ws, m.loop_constraints[f.constraint[std::size_t(k)]], f.part[std::size_t(k)], coordinate,
                      row);
     }
-    factored = factor_loops(m, loops, q, marks);
-  } else {
-    factorize<double>(m, loops.ws, q, marks);
-  }
+  });
   for (const int k : rows) {
     double *row = f.J.data() + std::ptrdiff_t(k) * nv, *d = f.D.data() + std::ptrdiff_t(k) * nv;
     if (const int place = f.rows[std::size_t(k)].place; place < nv) {

@@ -24,6 +24,10 @@ void row_accelerations(const RunContext &i, FrictionRun &f, double t, const doub
 void respond(const RunContext &i, FrictionRun &f, double t, const double *q,
              const std::vector<unsigned char> &prescribed, const std::vector<int> &rows);
 
+// Responses D (count x nv) to efforts along vectors (count x nv), as of `respond`.
+void respond_to_vectors(const RunContext &i, FrictionRun &f, double t, const double *q,
+                        const std::vector<unsigned char> &prescribed, int count, const double *vectors, double *D);
+
 // Accelerations of the rows under the present conditions, without efforts of the rows that are not sliding; false if a
 // callback has failed. They are not finite where the equations of motion have no solution.
 bool evaluate_rows(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,

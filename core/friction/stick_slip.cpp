@@ -1,4 +1,5 @@
 #include "friction/stick_slip.hpp"
+#include "friction/discontinuous_laws.hpp"
 #include "friction/holding_margin.hpp"
 #include "friction/load_limits.hpp"
 #include "friction/row_response.hpp"
@@ -138,6 +139,7 @@ void set_holding_limits(Change &c) {
       holding.coupling[l * columns + column] = w.impulses[l];
   }
   find_holding_sets(holding, f.modes);
+  add_holding_laws(c);
 }
 
 } // namespace
@@ -164,11 +166,12 @@ void take_decision(Change &c) {
 }
 
 void decide_with_limits(Change &c) {
+  use_branches(c, c.f.laws.mean);
   set_up_rows_at_rest(c);
+  if (!c.stopped())
+    c.undecided = !solve_with_laws(c);
+  c.i.run.conditions.law_branches = nullptr;
   if (c.stopped())
-    return;
-  c.undecided = !c.f.problem.solve(c.f.independent);
-  if (c.undecided)
     return;
   note_unloaded_stops(c);
   take_decision(c);
@@ -196,6 +199,8 @@ void decide(Change &c) {
     find_response(c, f.prescribed[0], w.rows);
     leave_out_immobile(c);
   }
+  if (!c.stopped())
+    find_discontinuous_laws(c);
   if (c.stopped())
     return;
   if (f.has_load_friction) {

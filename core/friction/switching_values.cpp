@@ -1,4 +1,5 @@
 #include "friction/switching_values.hpp"
+#include "friction/discontinuous_laws.hpp"
 #include "friction/holding_margin.hpp"
 #include "friction/row_response.hpp"
 #include <algorithm>
@@ -53,12 +54,14 @@ bool rests_with_others(const FrictionModes &modes, int k) {
 }
 
 // of a row, or of the group that it begins
-double rest_value(const FrictionRun &f, int row) {
+double rest_value(const FrictionRun &f, int row, bool laws_changed) {
   const FrictionModes &modes = f.modes;
   const std::size_t k = std::size_t(row);
   const double slow = f.rows[k].rest_tol * f.progress.rest_tol_factor;
   if (!has_movable_group(f, row))
     return 1.0;
+  if (laws_changed && modes.sign[k] != 0.0 && f.speed[k] <= slow) // a sliding mode has begun, perhaps at rest
+    return -1.0;
   if (f.rows[k].group < 0)
     return rests_with_others(modes, row) ? slow - std::fabs(f.u[k])
            : modes.sign[k] != 0.0        ? modes.sign[k] * f.u[k]
@@ -88,9 +91,10 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
   const FrictionModes &modes = f.modes;
   row_motion(i, f, t, q, v, f.s.data(), f.u.data());
   slip_speeds(f, f.u.data(), f.speed.data());
+  const bool laws_changed = sliding_laws_changed(i, f);
   for (std::size_t number = 0; number < f.switches.size(); ++number) {
     const RowSwitch &which = f.switches[number];
-    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row) : gap_value(f, which);
+    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row, laws_changed) : gap_value(f, which);
   }
   values[f.review_function()] = std::min(f.progress.next_review - t, 1.0);
   values[f.margin_function()] = 1.0;
@@ -112,6 +116,8 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
     f.limits[k] = friction_limits(f, f.rows[k], out.signals).at_rest;
     finite = finite && !std::isnan(f.limits[k]);
   }
+  if (finite && !evaluate_law_limits(i, f, t, q, v, x, held.data(), f.limits.data() + f.rows.size()))
+    return false;
   values[f.margin_function()] = finite ? holding_margin(f.margins, f.holding, modes, held.data(), f.limits.data())
                                        : std::numeric_limits<double>::quiet_NaN(); // of a law that is not finite
   return true;

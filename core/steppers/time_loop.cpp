@@ -379,6 +379,7 @@ struct Attempt {
   bool accepted = true;   // false: it has to be tried again, at another length
   bool switches = false;  // branches change at its end
   bool monitored = false; // inputs of switching functions are known at its end
+  bool branches = false;  // held branches are other ones at its end
 
   double end(double t) const { return last ? goal : std::min(goal, t + h); }
 };
@@ -478,7 +479,7 @@ Outcome pass_held_branches(TimeLoop &loop, Attempt &attempt, const Recorder &rec
     attempt.monitored = true;
     break;
   case SwitchLocation::slight:
-    report_branches(loop, recorder, attempt.end(run.t));
+    attempt.branches = true;
     break;
   case SwitchLocation::end:
     attempt.switches = true;
@@ -559,6 +560,8 @@ Outcome record_step(TimeLoop &loop, const Attempt &attempt, Samples &samples, co
   if (outcome != Outcome::reached)
     return outcome;
   advance_state(loop, attempt.h, t1);
+  if (attempt.branches)
+    report_branches(loop, recorder, t1);
   if (attempt.monitored)
     move_monitor(loop.at);
   else

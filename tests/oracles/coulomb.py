@@ -84,17 +84,19 @@ def _check_stuck_rows(result: da.Result, rows: FrictionRows, u: Array, event: ND
 def _bounds(result: da.Result) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Return friction and static friction (k, n) at all stored states, by the loads of the joints there.
 
-    And where more rows stick than would have to: how they share what holds is not unique.
+    And where more rows stick than would have to, or laws that jump help: how they share what holds is not unique.
     """
     model, rows = result.model, friction_rows(result.model)
     sliding, static = np.zeros((len(result.t), len(rows))), np.zeros((len(result.t), len(rows)))
-    shared = np.zeros(len(result.t), dtype=bool)
+    shared, ropes = np.zeros(len(result.t), dtype=bool), model.compiled.names.ropes
     for some, conditions in result.conditions(result.t):
         states = result.t[some], result.q[some], result.v[some], result.x[some]
         loads = rows.loads(model.report(["signals"], *states, conditions=conditions)["signals"])
         sliding[some], static[some] = rows.friction_limits(conditions, loads)
-        modes = conditions.parameters[rows.mode[rows.has_friction & rows.has_scalar_friction]]
-        shared[some] = (modes == 0).sum() > len(conditions.locked)
+        still = rows.has_friction & (conditions.parameters[np.where(rows.has_friction, rows.mode, 0)] == 0)
+        on_stop = [name for name, rubs in zip(rows.names, rows.has_friction, strict=True) if not rubs]
+        closed = sum((_output(result, name, "stop") != 0)[some] for name in on_stop if name not in ropes)
+        shared[some] = (still.sum() + closed > len(conditions.locked)) | bool(conditions.branches)
     return sliding, static, shared
 
 

@@ -231,7 +231,7 @@ def _start_of(system: da.System, name: str, n: int) -> Array | None:
 
 def _drive(system: da.System, rng: np.random.Generator, start: str) -> str:
     """Drive one joint of the tree by a velocity that begins at zero; return its name."""
-    coupled = {e for c in system.connections.values() if isinstance(c.element, da.Coupling) for e in _ends(c)}
+    coupled = {name for coupling in system.couplings.values() for name in (coupling.first.name, coupling.second.name)}
     known = [n for n in _scalar_joints(system) if n in system.initials and n not in coupled and n != "c0"]
     if not known:
         return ""
@@ -242,10 +242,6 @@ def _drive(system: da.System, rng: np.random.Generator, start: str) -> str:
     )
     system.drive(name, speed=laws[int(rng.integers(2))])
     return name
-
-
-def _ends(connection: Any) -> tuple[str, str]:
-    return connection.first.name, connection.second.name
 
 
 def _give_friction_and_stops(

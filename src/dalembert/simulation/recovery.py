@@ -36,18 +36,23 @@ def recover(run: Run, outcome: int) -> bool:
         run.options = replace(run.options, method="radau", detect_stiffness=False)
         run.restart(state)
         return False
-    jammed = run.friction_changes is not None and run.core_friction is None and run.friction_changes.resolve_jam(run)
-    if not jammed and not restart_search(run) and not _pass_transient(run):
+    if not restart_search(run) and not _pass_transient(run):
         raise make_error(run, outcome)
     return True
 
 
-def keep_compound_branches(run: Run, rows: Rows, branches: CompoundBranches) -> tuple[Rows, float]:
+def keep_compound_branches(
+    run: Run, rows: Rows, changed: bool, branches: CompoundBranches
+) -> tuple[Rows, float]:
     """Return the steps that stay on the branches of inner equilibria, and the longest next step, s.
 
-    The length is 0 if all steps do.
+    The length is 0 if all steps do. `changed`: modes of friction changed at the end of the last step; its last row is the
+    state after that.
     """
     t0, *begin = run.records.last()
+    rows = tuple(part[:-1] for part in rows) if changed else rows
+    if not len(rows[0]):
+        return rows, 0.0
     t = np.concatenate([[t0], rows[0]])
     q, v, x = (np.vstack([a, b]) for a, b in zip(begin, rows[1:4], strict=True))
 
@@ -83,7 +88,7 @@ def restart_search(run: Run, length: float = 0.0) -> bool:
     conditions = run.compound_branches.anchored(run.conditions, state)
     if conditions is None and not length:
         return False
-    run.trajectory.drop_branches_after(t)
+    run.drop_branches_after(t)
     if run.segments[-1].begin == t:
         run.segments.pop()
     run.conditions = run.conditions if conditions is None else conditions

@@ -17,7 +17,7 @@ from .. import _core
 from ..arrays import Array
 from ..model import Conditions, Model, SampledControl, State
 from .branch_log import BranchLog
-from .delay_history import record_step
+from .delay_history import record_change, record_step
 from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
 from .diagnostics.stagnation import StagnationMonitor
@@ -121,6 +121,7 @@ class Run:
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
+        self._branches: list[tuple[float, frozenset[int], Array]] = []  # read, but not recorded in segments
 
     @property
     def model(self) -> Model:
@@ -174,10 +175,8 @@ class Run:
 
     @property
     def searches_events(self) -> bool:
-        """True if events are located in Python: those of the user, and of friction and stops unless the core does."""
-        internal = self.friction_changes is not None and self.friction_changes.core is None
-        given = self.event_handler.functions.given_count > 0 and not self.event_handler.in_core
-        return given or internal
+        """True if events are located in Python."""
+        return self.event_handler.functions.given_count > 0 and not self.event_handler.in_core
 
     def append_segment(self, begin: float) -> None:
         """Begin a segment of the trajectory with the present conditions at a time, s."""
@@ -230,17 +229,27 @@ class Run:
         it is held while it stays the same.
         """
         log = self.trajectory.branch_log
-        for t, slides, sides in log.take(self.integrator):
-            last = self.segments[-1]
+        self._branches += log.take(self.integrator)
+        for t, slides, sides in self._branches:
+            place = next(k for k in range(len(self.segments), 0, -1) if self.segments[k - 1].begin <= t)
+            last = self.segments[place - 1]
             self.notes += log.notes(self.model, t, slides)
-            before, ours = last.conditions, self.conditions.branches
+            before = last.conditions
+            ours = {k: side for k, side in before.branches.items() if abs(side) != 1.0}  # of laws that hold rows
             left = {k: float(sides[k]) for k in before.sliding - slides if abs(sides[k]) == 1.0}
             left |= {k: side for k, side in before.branches.items() if sides[k] == side}
             if slides != before.sliding or {**left, **ours} != before.branches:
-                conditions = self.conditions.changed(sliding=slides, branches={**left, **ours})
-                self.segments.append(
-                    Segment(t, last.options, conditions, last.discontinuity_times, last.usual_min_pivot)
+                conditions = before.changed(sliding=slides, branches={**left, **ours})
+                self.segments.insert(
+                    place, Segment(t, last.options, conditions, last.discontinuity_times, last.usual_min_pivot)
                 )
+        self._branches.clear()
+
+    def drop_branches_after(self, t: float) -> None:
+        """Drop branches of laws and sliding modes later than a time, s."""
+        self._branches = [found for found in self._branches if found[0] <= t]
+        self.take_branch_changes()
+        self.trajectory.drop_branches_after(t)
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
@@ -268,10 +277,12 @@ class Run:
         if moved and discontinuity_sources(self.model).uses:
             self.update_discontinuity_times(self.segments[0].begin)
 
-    def record_step(self, begins: bool = False) -> None:
+    def record_step(self, begins: bool = False, changes: dict[str, Any] | None = None) -> None:
         """Record the last step for inputs with a delay, and the loop slack of the integrator for dense output."""
         self.segments[-1].usual_min_pivot = self.integrator.usual_min_pivot
-        if self.history is not None:
+        if self.history is not None and changes is not None:
+            record_change(self, self.history, changes["before"][-1])
+        elif self.history is not None:
             record_step(self, self.history, begins=begins)
 
     # ---- steps
@@ -299,10 +310,10 @@ class Run:
             outcome, failed = self._take_steps(until, steps) if taken is None else (taken, None)
             taken = None
             stepped = time.perf_counter()
-            rows, shorter = self._take_rows()
+            rows, changes, shorter = self._take_rows()
             if self.searches_events:
                 try:
-                    ends = handler.handle(self, rows)
+                    ends = handler.handle(self, rows, changes)
                 except Abandoned:
                     assert before is not None
                     self._roll_back(*before)
@@ -316,8 +327,10 @@ class Run:
             else:
                 self.records.extend(*rows[:4])
                 handler.take_from_core(self)
-                if self.friction_changes is not None:
-                    self.friction_changes.take_core_changes(self)
+                if self.friction_changes is not None and changes is not None:
+                    self.friction_changes.record_core_changes(self, changes)
+            if self.model.switching_functions:
+                self.take_branch_changes()
             if shorter:
                 restart_search(self, shorter)
                 continue
@@ -366,19 +379,24 @@ class Run:
             )
         return outcome
 
-    def _take_rows(self) -> tuple[Rows, float]:
-        """Return the rows of the steps taken, and the longest next step if some left their compound branch, else 0."""
+    def _take_rows(self) -> tuple[Rows, dict[str, Any] | None, float]:
+        """Return the rows of the steps taken, and the changes of friction in them; see `Integrator.take_changes`.
+
+        And the longest next step if some left their compound branch, else 0.
+        """
         rows: Rows = self.integrator.take_records()
-        if self.model.switching_functions:
-            self.take_branch_changes()
+        changes = self.integrator.take_changes()
+        self._branches += self.trajectory.branch_log.take(self.integrator)
         if self.trajectory.sampled and self.stream is None:
             self.trajectory.add_steps(self.integrator.take_steps())
         shorter = 0.0
         if self.compound_branches is not None and len(rows[0]):
-            rows, shorter = keep_compound_branches(self, rows, self.compound_branches)
+            kept, shorter = keep_compound_branches(self, rows, changes is not None, self.compound_branches)
+            if shorter:
+                rows, changes = kept, None
         if not shorter:
-            self.record_step()
-        return rows, shorter
+            self.record_step(changes=changes)
+        return rows, changes, shorter
 
     def _point_of_return(self) -> tuple[bytes, Array, Array | None]:
         """Return the data of the present state for `_roll_back`."""
@@ -392,7 +410,7 @@ class Run:
             self.friction_changes.set_core(self)
             self.integrator.friction_values = friction_values
         self.event_handler.g = g
-        self.trajectory.drop_branches_after(self.integrator.t)
+        self.drop_branches_after(self.integrator.t)
 
     def pause_time(self) -> float:
         """Sample the control if due; return the time up to which the core may go: the end, or the next sample."""

@@ -18,6 +18,7 @@ from dalembert.simulation.progress import Progress
 
 RTOL, ATOL = 1e-9, 1e-11
 BALANCE = 1e2 * RTOL  # part of the energies of a run: errors of some hundred steps
+REST = 1e-30  # J: of a system that rounding alone moves
 AGREEMENT = 1e-5  # rad, m, and per s: times of changes differ by roots of the tolerance
 SENSITIVITY = 1e-8  # the same, between tolerances a factor of three apart; above it a motion amplifies differences
 PART_SENSITIVE = 0.15  # of the motions at most
@@ -49,7 +50,7 @@ def energies(result: da.Result) -> float:
     """Return the size of the energies that a run has exchanged, J."""
     exchanged = sum(np.abs(result[f"energy.{name}"]).max() for name in ("kinetic", "work", "dissipated"))
     rounding = 1e-6 * np.abs(result["energy.total"]).max()  # of a system at rest
-    return float(exchanged + np.ptp(result["energy.potential"]) + rounding)
+    return float(exchanged + np.ptp(result["energy.potential"]) + rounding + REST)
 
 
 def same_bits(a: da.Result, b: da.Result) -> None:

@@ -20,7 +20,6 @@ from ..diagnostics.motion_notes import motion_notes
 from ..diagnostics.small_motions import small_motion_notes
 from ..diagnostics.snap_through import compound_nodes
 from ..events.drive_velocity_jumps import check_no_jumps
-from ..friction.core_friction import is_decided_in_core
 from ..interrupts import Interrupt, defer_interrupt
 from ..request import SimulationRequest
 from .dense_output import RepeatedSteps
@@ -72,9 +71,12 @@ def execute_ensemble(request: SimulationRequest, count: int, parameters: Mapping
 def runs_separately(request: SimulationRequest, runs: EnsembleGroups) -> bool:
     """Return whether runs are integrated one after the other, because Python is needed between their steps."""
     conditions, friction = request.conditions, request.friction
-    in_core = friction is None or is_decided_in_core(friction)
-    separate = not in_core or conditions.history is not None or bool(compound_nodes(request.model))
-    if separate or (isinstance(conditions.control, SampledControl) and not conditions.control.batched):
+    # laws that jump may hold rows together with friction, which modes of ensembles do not record
+    jumps = any(kind in ("integer", "sign") for _, kind in request.model.switching_functions)
+    separate = (friction is not None and jumps) or conditions.history is not None
+    if separate or bool(compound_nodes(request.model)):
+        return True
+    if isinstance(conditions.control, SampledControl) and not conditions.control.batched:
         return True
     return bool(request.events.events) and batch_event_table(request, runs) is None
 

@@ -88,8 +88,7 @@ class EventHandler:
         """Let the integrator locate the given events if it can."""
         self.in_core = False
         needs_python = run.history is not None or run.compound_branches is not None
-        friction_in_python = run.friction_changes is not None and run.friction_changes.core is None
-        if not self.functions.given_count or needs_python or friction_in_python:
+        if not self.functions.given_count or needs_python:
             return
         if self._core_table is None or self._core_table[0] is not run.model:
             self._core_table = run.model, core_event_table(self.functions, run.model)
@@ -234,10 +233,12 @@ class EventHandler:
 
     # ---- events in new steps
 
-    def handle(self, run: Run, rows: Rows) -> bool:
-        """Locate events in new steps and apply the first that may change the run; return whether it ends the run."""
+    def handle(self, run: Run, rows: Rows, changes: dict[str, Any] | None) -> bool:
+        """Locate events in new steps and apply the first that may change the run; return whether it ends the run.
+
+        `changes` are those of friction in the steps, of `Integrator.take_changes`.
+        """
         self.restarted = False
-        changes = None if run.core_friction is None else run.integrator.take_changes()
         count = len(rows[0]) - (0 if changes is None else len(changes["t"]))  # without the state after a change
         t, q, v, x = (part[:count] for part in rows[:4])
         if not len(t):
@@ -280,7 +281,7 @@ class EventHandler:
     def _apply(self, run: Run, crossings: list[Crossing], also: list[int]) -> bool:
         """Apply the actions of simultaneous events and restart; return whether one of them ends the run."""
         given, moment, state = self.functions.given_count, crossings[0].moment, crossings[0].state
-        run.trajectory.drop_branches_after(moment)
+        run.drop_branches_after(moment)
         fresh = moment > run.records.last_time()
         if fresh:
             run.records.add(moment, state.q, state.v, state.x)

@@ -35,10 +35,10 @@ class ModeConditions:
 
     def __init__(self, rows: FrictionRows, base: Conditions, movable: BoolArray, rest_tol: Array) -> None:
         self.rows, self.base, self.movable, self.rest_tol = rows, base, movable, rest_tol
-        self._known: dict[tuple[bytes, tuple[int, ...]], Conditions] = {}
+        self._known: dict[tuple[Any, ...], Conditions] = {}
 
     def __call__(self, modes: Modes) -> Conditions:
-        key = modes.sign.tobytes(), tuple(modes.locked)
+        key = modes.sign.tobytes(), tuple(modes.locked), tuple(modes.holding_laws), tuple(modes.sliding_laws)
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = with_modes(self.rows, self.base, modes, self.movable, self.rest_tol)
@@ -85,7 +85,9 @@ class CoreChanges:
         self.before, self.after = found["before"][chosen], found["after"][chosen]
         modes = (found[name][chosen] for name in ("sign", "side", "stuck", "immobile"))
         self.sign, self.side, self.stuck, self.immobile = modes
-        self._locked, self._unloaded = (_split(*found[name])[chosen] for name in ("locked", "unloaded"))
+        self._locked, self._unloaded, self._holding_laws, self._sliding_laws = (
+            _split(*found[name])[chosen] for name in ("locked", "unloaded", "holding_laws", "sliding_laws")
+        )
         self.reaches_last = chosen.stop is None or chosen.stop >= len(found["t"])
         first, number = chosen.start or 0, found["impacts"][:, 0]
         impacts = found["impacts"][(number >= first) & (number < first + len(self.t))]
@@ -112,7 +114,13 @@ class CoreChanges:
         """Return the modes after change k, or before the first for -1."""
         if k < 0:
             return self.modes_before
-        return Modes(self.sign[k], self.stuck[k], self._locked[k], self.side[k], self.immobile[k])
+        laws = self._holding_laws[k], self._sliding_laws[k]
+        return Modes(self.sign[k], self.stuck[k], self._locked[k], self.side[k], self.immobile[k], *laws)
+
+    @property
+    def assisted(self) -> list[Modes]:
+        """Modes in which laws help to hold stuck rows."""
+        return [self.modes(k) for k, laws in enumerate(self._holding_laws) if laws]
 
     def conditions(self, k: int) -> Conditions:
         """Return the conditions after change k, or before the first for -1."""

@@ -1,6 +1,6 @@
 """Friction and stops determined by the core: tables of rows and modes for it, and the changes that it reports.
 
-The core locates and makes changes of modes itself while laws are continuous. `FrictionState` determines the others.
+The core locates and makes changes of modes itself.
 """
 
 from __future__ import annotations
@@ -17,14 +17,9 @@ from .friction import FrictionState
 from .holding_margin import HoldingLimits
 from .modes import Modes
 
-__all__ = ["CoreFriction", "is_decided_in_core"]
+__all__ = ["CoreFriction"]
 
 SWITCH_KINDS = ("rest", "lower", "upper")  # numbers of the core
-
-
-def is_decided_in_core(friction: FrictionState) -> bool:
-    """Return whether the core determines changes of the present modes."""
-    return not any(kind in ("integer", "sign") for _, kind in friction.model.switching_functions)
 
 
 class CoreFriction:
@@ -77,13 +72,15 @@ class CoreFriction:
                 ]
             ),
             "passed": () if passed is None else passed,
-            "holding_group": _group_numbers([] if holding is None else holding.vector_groups, n),
+            "holding_group": _group_numbers([] if holding is None else holding.vector_groups, len(below)),
             "changed": friction.changed_marks,
             "held": np.isin(np.arange(n), friction.held_rows),
             "switches": [(SWITCH_KINDS.index(kind), k) for kind, k in friction.watched_rows],
             "stuck": modes.stuck,
             "immobile": modes.immobile,
             "locked": modes.locked,
+            "holding_laws": modes.holding_laws,
+            "sliding_laws": modes.sliding_laws,
             "dependent": [] if holding is None else holding.dependent,
             "unbounded_below": below,
             "unbounded_above": above,
@@ -117,6 +114,8 @@ class CoreFriction:
         if self._mode_conditions.base is not self.base:
             self._mode_conditions = ModeConditions(friction.rows, self.base, self.movable, friction.rest_tol)
         changes = CoreChanges(self._mode_conditions, friction.modes, found, chosen)
+        for modes in changes.assisted:
+            friction.note_assisted_stick(modes)
         for rows in changes.unloaded:
             friction.note_unloaded([friction.rows.names[k] for k in rows])
         for k, rows, count, time in changes.holds:

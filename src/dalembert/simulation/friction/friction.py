@@ -491,6 +491,18 @@ class FrictionState:
 
     # ---- notes and progress
 
+    def note_assisted_stick(self, modes: Modes) -> None:
+        """Note laws that help to hold stuck rows."""
+        model = self.model
+        names = {place.row: name for name, place in model.compiled.elements.indices.items()}
+        owners = {names.get(model.switching_functions[k][0], "") for k in modes.holding_laws}
+        stuck = ", ".join(self.rows.names[k] for k in modes.locked)
+        for name in sorted(owners - {""}):
+            self._note(
+                f"the law of element {name!r} jumps where {stuck} sticks, and helps friction to hold it; which of the "
+                "two holds how much is not determined: the law has the mean of both sides of its jump, friction the rest"
+            )
+
     def note_unloaded(self, names: Sequence[str]) -> None:
         """Note stops without friction whose load is zero within rounding."""
         if names:

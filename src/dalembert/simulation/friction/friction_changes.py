@@ -14,7 +14,7 @@ from ..events.velocity_jumps import energy_gain, work_of_drives
 from ..options import Options
 from ..trajectory import Segment
 from .core_changes import ChangedConditions
-from .core_friction import CoreFriction, is_decided_in_core
+from .core_friction import CoreFriction
 from .friction import FrictionState
 from .messages import Change
 
@@ -58,12 +58,8 @@ class FrictionChanges:
 
     # ---- changes by the core
 
-    def _is_in_core(self, run: Run) -> bool:
-        needs_python = run.history is not None or run.compound_branches is not None
-        return not needs_python and is_decided_in_core(self.friction)
-
     def set_core(self, run: Run, passed: Sequence[int] | None = None) -> None:
-        """Let the core determine changes if it can.
+        """Let the core determine changes.
 
         Parameters
         ----------
@@ -72,41 +68,29 @@ class FrictionChanges:
             Modes are determined again where the integrator starts, after these functions of friction crossed zero
             there; None: present modes stay.
         """
-        self.core = None
-        if not self._is_in_core(run):
-            return
         self.core = CoreFriction(self.friction, run.conditions)
         run.integrator.set_friction(
             self.core.table(
                 run.options.max_step,
                 self.stuck_step,
                 passed=passed,
-                pauses=run.event_handler.functions.given_count > 0,  # events before a change may change the run
+                # events before a change may change the run, and steps may leave branches of inner equilibria
+                pauses=run.event_handler.functions.given_count > 0 or run.compound_branches is not None,
             )
         )
 
     def start(self, run: Run, state: State) -> None:
         """Determine the modes at the start of a run, and start the integrator there."""
-        if self._is_in_core(run):
-            run.begin_segment(state, passed=())
-            return
-        state = self.update(run, state, [])
-        run.integrator = run.current_options.integrator(run.conditions, run.discontinuity_times)
-        run.begin_segment(state)
+        run.begin_segment(state, passed=())
 
     def restart(self, run: Run, state: State, passed: Sequence[int]) -> None:
         """Determine the modes at a state, and start a new integrator there; see `set_core`."""
-        if self._is_in_core(run):
-            run.conditions = self.friction.release(run.conditions)
-            run.restart(state, keep_step=True, passed=passed)
-            return
-        state = self.update(run, state, list(passed))
-        run.records.replace_last(state.t, state.q, state.v, state.x)
-        run.restart(state, keep_step=True)
+        run.conditions = self.friction.release(run.conditions)
+        run.restart(state, keep_step=True, passed=passed)
 
     def take_core_changes(self, run: Run) -> None:
         """Record the changes that the core has made."""
-        found = None if self.core is None else run.integrator.take_changes()
+        found = run.integrator.take_changes()
         if found is not None:
             self.record_core_changes(run, found)
 
