@@ -70,6 +70,47 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
   new (self) ContactScene(given);
 }
 
+// Contact points at poses (k, users, 12) of the bodies, nearer than a margin: time, contact, shapes and features (n, 6),
+// and normal, points on either, gap (n, 10).
+nb::tuple scene_points(const ContactScene &scene, const nb::object &owner, const Doubles &poses, double margin) {
+  using namespace DALEMBERT_ISA;
+  const ModelData &m = bound(owner.ptr())->data;
+  if (poses.ndim() != 3 || poses.shape(1) != std::size_t(m.users) || poses.shape(2) != 12)
+    throw nb::value_error("the poses do not fit the bodies");
+  ContactSearch search(scene);
+  std::vector<double> frames(12 * (std::size_t(m.nb) + 1), 0.0), motions(6 * (std::size_t(m.nb) + 1), 0.0);
+  frames[0] = frames[4] = frames[8] = 1.0;
+  std::vector<double> names, numbers;
+  for (std::size_t k = 0; k < poses.shape(0); ++k) {
+    for (int i = 1; i <= m.nb; ++i) {
+      const BodyData &b = m.bodies[i];
+      if (!b.user)
+        continue;
+      const double *x = poses.data() + 12 * (k * poses.shape(1) + std::size_t(b.user - 1));
+      double *F = frames.data() + 12 * i;
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) {
+          F[3 * r + c] = 0.0;
+          for (int e = 0; e < 3; ++e)
+            F[3 * r + c] += x[3 * r + e] * b.R_FB[3 * c + e];
+        }
+      for (int r = 0; r < 3; ++r)
+        F[9 + r] = x[9 + r] - (F[3 * r] * b.p_FB[0] + F[3 * r + 1] * b.p_FB[1] + F[3 * r + 2] * b.p_FB[2]);
+    }
+    for (const ScenePoint &p : search.find(frames.data(), motions.data(), 0.0, margin)) {
+      for (const double name : {double(k), double(p.contact), double(p.shapes[0]), double(p.shapes[1]),
+                                double(p.features[0]), double(p.features[1])})
+        names.push_back(name);
+      numbers.insert(numbers.end(), p.normal, p.normal + 3);
+      numbers.insert(numbers.end(), p.on_first, p.on_first + 3);
+      numbers.insert(numbers.end(), p.on_second, p.on_second + 3);
+      numbers.push_back(p.gap);
+    }
+  }
+  const npy_intp n = npy_intp(names.size() / 6);
+  return nb::make_tuple(doubles(names.data(), {n, 6}), doubles(numbers.data(), {n, 10}));
+}
+
 template <class S> nb::object column(const std::vector<S> &values) {
   std::vector<double> numbers(values.begin(), values.end());
   return doubles(numbers.data(), {npy_intp(numbers.size())});
@@ -109,9 +150,10 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   found["times"] = column(log.times);
   found["begin"] = column(log.begin);
   found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
-  found["numbers"] = of_points(log, 12, [](const ContactLogPoint &p, double *out) {
+  found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
     std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
-    out[9] = p.gap, out[10] = p.slip, out[11] = p.work;
+    out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,
+    out[14] = p.time;
   });
   found["names"] = of_points(log, 4, [](const ContactLogPoint &p, double *out) {
     out[0] = p.contact, out[1] = p.shapes[0], out[2] = p.shapes[1], out[3] = p.state;
@@ -144,7 +186,8 @@ void add_contact(nb::module_ &module) {
       .def("__init__", &make_scene, nb::arg("model"), nb::arg("bodies"), nb::arg("poses"), nb::arg("solids"),
            nb::arg("surfaces"), nb::arg("bits"), nb::arg("sides"), nb::arg("filtered"), nb::arg("excluded"),
            nb::arg("material_of"), nb::arg("materials"), nb::arg("surface_count"))
-      .def_prop_ro("shape_count", &ContactScene::shape_count);
+      .def_prop_ro("shape_count", &ContactScene::shape_count)
+      .def("points", &scene_points, nb::arg("model"), nb::arg("poses"), nb::arg("margin"));
 }
 
 } // namespace dalembert::bind

@@ -47,6 +47,16 @@ ConvexSolid make_solid(const Doubles &points, const Doubles &sizes, const std::v
   return make_hull(corners, loops, counts, size[2]);
 }
 
+// heights (nx, ny) at the nodes of a grid
+ConvexSolid height_field(const Doubles &heights, double dx, double dy) {
+  if (heights.ndim() != 2 || heights.shape(0) < 2 || heights.shape(1) < 2 || !(dx > 0.0) || !(dy > 0.0))
+    throw nb::value_error("the heights do not fit");
+  HeightField field;
+  field.nx = int(heights.shape(0)), field.ny = int(heights.shape(1)), field.dx = dx, field.dy = dy;
+  field.heights.assign(heights.data(), heights.data() + heights.size());
+  return make_height_field(field);
+}
+
 // from rotation (9) and position (3)
 Frame frame_from(const double *x) {
   return {{x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]}, {x[9], x[10], x[11]}};
@@ -64,8 +74,8 @@ void write(double *out, const Point &x) { out[0] = x.x, out[1] = x.y, out[2] = x
 // half space.
 nb::tuple distances(const ConvexSolid &first, const Doubles &poses, const ConvexSolid &second, const Doubles &others) {
   check_poses(poses, others);
-  if (first.kind == CoreKind::half_space || second.kind == CoreKind::half_space)
-    throw nb::value_error("a half space has contacts, but no nearest point");
+  if (first.kind >= CoreKind::half_space || second.kind >= CoreKind::half_space)
+    throw nb::value_error("half spaces and height fields have contacts, but no nearest point");
   const npy_intp n = npy_intp(poses.shape(0));
   const auto [gaps, gap] = new_array({n});
   const auto [points, point] = new_array({n, 2, 3});
@@ -83,8 +93,8 @@ nb::tuple distances(const ConvexSolid &first, const Doubles &poses, const Convex
 nb::tuple contacts(const ConvexSolid &first, const Doubles &poses, const ConvexSolid &second, const Doubles &others,
                    double margin) {
   check_poses(poses, others);
-  if (first.kind == CoreKind::half_space && second.kind == CoreKind::half_space)
-    throw nb::value_error("two half spaces have no contact points");
+  if (first.kind >= CoreKind::half_space && second.kind >= CoreKind::half_space)
+    throw nb::value_error("two half spaces or height fields have no contact points");
   const npy_intp n = npy_intp(poses.shape(0));
   const auto [gaps, gap] = new_array({n});
   std::vector<std::pair<npy_intp, ContactPoint>> all;
@@ -153,6 +163,13 @@ void add_geometry(nb::module_ &module) {
           nb::arg("points"), nb::arg("sizes"), nb::arg("loops") = std::vector<int>(),
           nb::arg("counts") = std::vector<int>())
       .def_static("half_space", &make_half_space)
+      .def_static("height_field", &height_field, nb::arg("heights"), nb::arg("dx"), nb::arg("dy"))
+      .def_ro("radius", &ConvexSolid::radius)
+      .def_prop_ro("is_round",
+                   [](const ConvexSolid &s) {
+                     return s.shape == SolidKind::sphere || s.shape == SolidKind::capsule ||
+                            s.shape == SolidKind::cylinder;
+                   })
       .def_static(
           "box",
           [](double x, double y, double z, double radius) {

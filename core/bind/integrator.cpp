@@ -1,6 +1,7 @@
 #include "bind/integrator.hpp"
 #include "bind/batch.hpp"
 #include "bind/contact.hpp"
+#include "bind/contact_events.hpp"
 #include "bind/events.hpp"
 #include "bind/friction.hpp"
 #include "bind/kernel_methods.hpp"
@@ -457,6 +458,45 @@ public:
     bind::set_contact_memory(*contacts, blob);
   }
 
+  // Rigid contact by events; before `start`, or after `restore`.
+  void set_contact_events(const nb::dict &given) {
+    contact_events = std::make_unique<ContactEvents>();
+    fill_contact_events(model->data, given, *contact_events);
+    contact_scene = given["scene"];
+    run.contact_events = contact_events.get();
+  }
+  // closed points and their modes, for a resumed run or for forces
+  nb::bytes contact_modes() { return bind::contact_modes(events_of_contacts().closed); }
+  void set_contact_modes(const nb::bytes &blob) { bind::set_contact_modes(events_of_contacts(), blob); }
+  void set_known_contact_modes(const Doubles &times, const nb::list &modes) {
+    bind::set_known_contact_modes(events_of_contacts(), times, modes);
+  }
+  nb::list take_contact_changes() { return bind::take_contact_changes(events_of_contacts()); }
+  nb::dict contact_failure() { return bind::contact_failure(events_of_contacts()); }
+  // contact points that carry load at states, in the modes that are set: see bind/contact_events.hpp
+  nb::tuple contact_forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x) {
+    const ModelData &m = model->data;
+    const std::size_t count = t.size();
+    if (q.size() != count * std::size_t(m.nq) || v.size() != count * std::size_t(m.nv) ||
+        x.size() != count * std::size_t(m.nx))
+      throw nb::value_error("the arrays do not fit the times");
+    ContactEvents &contacts = events_of_contacts();
+    const SmoothInterval interval = run.interval;
+    ContactForces forces;
+    for (std::size_t k = 0; k < count; ++k) {
+      run.interval = SmoothInterval::around(run.discontinuities, t.data()[k]);
+      const bool done = model->integrators->contact_forces(m, run, memory.data, t.data()[k],
+                                                           q.data() + k * std::size_t(m.nq),
+                                                           v.data() + k * std::size_t(m.nv),
+                                                           x.data() + k * std::size_t(m.nx));
+      run.interval = interval;
+      if (!done)
+        throw nb::python_error();
+      forces.add(contacts, k);
+    }
+    return forces.arrays();
+  }
+
   nb::object take_changes() { return friction ? bind::take_changes(*friction) : nb::none(); }
   nb::object friction_progress() { return friction ? nb::object(bind::friction_progress(*friction)) : nb::none(); }
   // why modes could not be determined at the last change
@@ -502,6 +542,8 @@ public:
     run.friction = nullptr;
     contacts.reset();
     run.contacts = nullptr;
+    contact_events.reset();
+    run.contact_events = nullptr;
     events.reset();
     run.events = nullptr;
   }
@@ -535,6 +577,7 @@ private:
   Records records;
   std::unique_ptr<FrictionRun> friction;
   std::unique_ptr<ContactSteps> contacts;
+  std::unique_ptr<ContactEvents> contact_events;
   nb::object contact_scene;
   std::unique_ptr<EventRun> events;
   std::vector<ModeLog> modes;                  // of the runs of a batch
@@ -545,6 +588,12 @@ private:
   std::vector<ParameterLog::Value> set_values; // since the last evaluation
   ParameterLog log;
   nb::dict errors;
+
+  ContactEvents &events_of_contacts() {
+    if (!contact_events)
+      throw nb::value_error("the run has no contacts by events");
+    return *contact_events;
+  }
 
   // the callbacks reads_only at a flag while this lasts
   struct CallbackFlag {
@@ -738,6 +787,15 @@ void add_integrator(nb::module_ &module) {
       .def("take_contact_log", Exclusive<&Integrator::take_contact_log, true>::call)
       .def("contact_statistics", Exclusive<&Integrator::contact_statistics, true>::call)
       .def("contact_memory", Exclusive<&Integrator::contact_memory, true>::call)
+      .def("set_contact_events", Exclusive<&Integrator::set_contact_events>::call, nb::arg("given"))
+      .def("contact_modes", Exclusive<&Integrator::contact_modes, true>::call)
+      .def("set_contact_modes", Exclusive<&Integrator::set_contact_modes>::call, nb::arg("modes"))
+      .def("set_known_contact_modes", Exclusive<&Integrator::set_known_contact_modes>::call, nb::arg("times"),
+           nb::arg("modes"))
+      .def("take_contact_changes", Exclusive<&Integrator::take_contact_changes, true>::call)
+      .def("contact_failure", Exclusive<&Integrator::contact_failure, true>::call)
+      .def("contact_forces", Exclusive<&Integrator::contact_forces>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"))
       .def("set_contact_memory", Exclusive<&Integrator::set_contact_memory>::call, nb::arg("memory"))
       .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
       .def("passed", Exclusive<&Integrator::passed, true>::call)
@@ -785,7 +843,8 @@ void add_integrator(nb::module_ &module) {
                                       {"newton_failed", Outcome::newton_failed},
                                       {"stagnated", Outcome::stagnated},
                                       {"undecided", Outcome::undecided},
-                                      {"event", Outcome::event}})
+                                      {"event", Outcome::event},
+                                      {"contact_failed", Outcome::contact_failed}})
     outcomes[name] = int(outcome);
   module.attr("outcomes") = outcomes;
 }

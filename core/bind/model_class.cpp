@@ -2,6 +2,7 @@
 #include "bind/kernel_methods.hpp"
 #include "bind/model_queries.hpp"
 #include "bind/table_arrays.hpp"
+#include "geometry/convex_solid.hpp"
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 
@@ -21,12 +22,15 @@ ModelData without_callbacks(ModelData bare) {
 }
 
 // tables: arrays by name (model/schema.hpp); starts of element states; laws that are functions, with how many numbers
-// each takes and gives; what is evaluated in Python at every evaluation, or None
+// each takes and gives; what is evaluated in Python at every evaluation, or None; solids of compliant contacts
 void make_model(BoundModel *self, const nb::dict &tables, const Doubles &starts, const nb::list &functions,
-                const nb::object &sizes, nb::object callback) {
+                const nb::object &sizes, nb::object callback, const nb::list &solids) {
   new (self) BoundModel();
   try {
     fill_tables(self->tables, tables);
+    for (const nb::handle solid : solids)
+      self->tables.solids.push_back(
+          std::make_shared<const DALEMBERT_ISA::ConvexSolid>(*nb::cast<const DALEMBERT_ISA::ConvexSolid *>(solid)));
     self->data = complete(self->tables);
     if (starts.size() != std::size_t(self->data.nx))
       throw nb::value_error("the starts do not fit the states");
@@ -120,7 +124,7 @@ void add_model(nb::module_ &module) {
   bound_model_type = reinterpret_cast<PyTypeObject *>(model.ptr());
   model
       .def("__init__", &make_model, nb::arg("tables"), nb::arg("starts"), nb::arg("functions"), nb::arg("sizes"),
-           nb::arg("callback").none())
+           nb::arg("callback").none(), nb::arg("solids") = nb::list())
       .def("__init__", &vary_model, nb::arg("family"), nb::arg("parameters"), nb::arg("mapped_parameters"),
            nb::arg("callback").none())
       .def(

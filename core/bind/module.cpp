@@ -12,6 +12,7 @@
 #include "bind/mass_factor.hpp"
 #include "bind/model_class.hpp"
 #include "bind/natural.hpp"
+#include "bind/soft_contact.hpp"
 #include "bind/state_reader.hpp"
 #include "bind/table_arrays.hpp"
 #include "bind/variational.hpp"
@@ -47,6 +48,7 @@ NB_MODULE(_core, module) {
   add_dense(module);
   add_geometry(module);
   add_contact(module);
+  add_soft_contact(module);
   add_variations(module);
   add_inverse_kinematics(module);
   add_schema(module);

@@ -108,6 +108,18 @@ template <class T> static void put_coupling(const ModelData &m, Workspace<T> &ws
     out.values[constraint.values + s] = found.coefficient(m, constraint, s);
 }
 
+// loads of the rows of a loop constraint, without place: none
+template <class T> static void put_loads(const ModelData &m, const Workspace<T> &ws,
+                                         const LoopConstraintData &constraint, const LoopConstraintPose<T> *place,
+                                         const LoopConstraintRows<T> &rows) {
+  if (!ws.row_load)
+    return;
+  ws.row_point[&constraint - m.loop_constraints] = place ? place->B.p : zero3<T>();
+  for (int j = 0; j < constraint.rows; ++j)
+    ws.row_load[constraint.row + j] =
+        place ? Load<T>{mul(place->A.R, rows.g[j].w), mul(place->A.R, rows.g[j].v)} : Load<T>{zero3<T>(), zero3<T>()};
+}
+
 template <class T>
 static void clear_constraint(const LoopConstraintData &constraint, const LoopConstraintOutputs<T> &out) {
   for (int j = constraint.row; j < constraint.row + constraint.rows; ++j)
@@ -260,9 +272,11 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
     const LoopConstraintData &constraint = m.loop_constraints[k];
     if (out.active && !out.active[k]) {
       clear_constraint(constraint, out);
+      put_loads<T>(m, ws, constraint, nullptr, rows);
       continue;
     }
     if (constraint.form == LoopConstraintForm::coupling) {
+      put_loads<T>(m, ws, constraint, nullptr, rows);
       put_coupling(m, ws, constraint, q, v, out);
       continue;
     }
@@ -280,8 +294,10 @@ template <class T> void evaluate_loop_constraints(const ModelData &m, Workspace<
       if (out.drift)
         out.drift[constraint.row + j] = rows.drift[j];
     }
-    if (out.values)
+    if (out.values) {
       put_values(m, ws, constraint, place, rows, out);
+      put_loads(m, ws, constraint, &place, rows);
+    }
   }
 }
 

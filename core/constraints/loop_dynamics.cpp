@@ -8,6 +8,16 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
+// numbers of Y that are kept: of all loop constraints, or of one at a time where rows are eliminated within the trees
+static std::size_t responses(const ModelData &m) {
+  if (!uses_fronts(m))
+    return std::size_t(m.responses);
+  std::int64_t most = 0;
+  for (int k = 0; k < m.loop_constraint_count; ++k)
+    most = std::max(most, std::int64_t(m.loop_constraints[k].rows) * reach_size(m, m.loop_constraints[k]));
+  return std::size_t(most);
+}
+
 template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, LoopWorkspace<T> &work) {
   Arena arena{base};
   arena.skip(lay_out(m, base, work.ws));
@@ -18,16 +28,21 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   work.side = load_right_hand_side<Pack>(m, arena);
   work.x = arena.take<Pack>(nv);
   work.values = arena.take<T>(std::size_t(m.values));
-  work.response = arena.take<T>(std::size_t(m.responses));
+  work.response = arena.take<T>(responses(m));
   for (T **each : {&work.gamma, &work.leverage, &work.drift, &work.rhs, &work.d, &work.y})
     *each = arena.take<T>(nc);
-  work.D = arena.take<T>(m.nc ? std::size_t(m.all_rows.start[m.nc]) : 0);
+  work.D = arena.take<T>(m.nc && !uses_fronts(m) ? std::size_t(m.all_rows.start[m.nc]) : 0);
   const bool orthogonal = m.nc <= (std::is_same_v<T, double> ? max_orthogonal : max_in_lanes);
   OrthogonalWorkspace<T> &o = work.orthogonal;
   o.Q = arena.take<T>(orthogonal ? nc * nv : 0);
   o.R = arena.take<T>(orthogonal ? nc * nc : 0);
   for (T **each : {&o.place, &o.size, &o.left, &o.taken, &o.z})
     *each = arena.take<T>(orthogonal ? nc : 0);
+  lay_out_fronts(m, arena, work.fronts);
+  if (uses_fronts(m)) {
+    work.ws.row_load = work.fronts.row_load;
+    work.ws.row_point = work.fronts.row_point;
+  }
   work.change = arena.take<T>(m.regularizing_inertia ? nv : 0);
   work.kept = arena.take<T>(std::is_same_v<T, Pack> ? nv + nc : 0);
   work.last = arena.take<Factored>(1);
@@ -48,6 +63,11 @@ template <class T> static unsigned factor_lean(const ModelData &m, LoopWorkspace
 static Factored factor_all(const ModelData &m, LoopWorkspace<double> &work, const unsigned char *given) {
   if (m.nc <= max_orthogonal)
     return {Envelope::none, orthogonalize(m, work, given), 1, 0};
+  if (uses_fronts(m)) {
+    factor_fronts<double>(m, work.ws, work.fronts, m.all_loop_plan, work.values, work.leverage,
+                          independence(work.opening), given, work.min_pivot);
+    return {Envelope::all, 0, 0, 0, true};
+  }
   for (int k = 0; k < m.loop_constraint_count; ++k)
     respond(m, work, m.loop_constraints[k], given, false);
   couple(m, work, m.all_rows);
@@ -73,13 +93,42 @@ template <class T> static unsigned held_lanes(const ModelData &m, const LoopWork
 }
 
 template <class T> Factored factor_rows(const ModelData &m, LoopWorkspace<T> &work, const unsigned char *marks) {
-  const unsigned doubts = factor_lean(m, work, marks) | held_lanes(m, work);
+  const bool fronts = uses_fronts(m);
+  const unsigned doubts =
+      (fronts ? factor_fronts<T>(m, work.ws, work.fronts, m.loop_plan, work.values, work.leverage,
+                                 independence(work.opening), marks, work.min_pivot)
+              : factor_lean(m, work, marks)) |
+      held_lanes(m, work);
   if (!doubts)
-    return {Envelope::independent, 0, 0, 0};
-  if constexpr (std::is_same_v<T, double>)
+    return {Envelope::independent, 0, 0, 0, fronts};
+  if constexpr (std::is_same_v<T, double>) {
     return factor_all(m, work, marks);
+  } else {
+    Factored factored = factor_all(m, work, marks, doubts);
+    factored.fronts = fronts && factored.envelope == Envelope::independent;
+    return factored;
+  }
+}
+
+// a and lambda from rhs = -(P a + gamma), by (1), in an envelope or within the trees
+template <class T>
+static void correct_lean(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, T *a, T *lambda) {
+  if (factored.fronts)
+    solve_fronts<T>(m, work.fronts, nullptr, work.rhs, a, lambda);
   else
-    return factor_all(m, work, marks, doubts);
+    correct(m, work, order_of(m, factored), a, lambda);
+}
+
+// the same with the forces that the first solution has missed: M (a - first) = P^T lambda
+template <class T>
+static void refine_rows(const ModelData &m, LoopWorkspace<T> &work, const Factored &factored, T *a, T *lambda) {
+  if (!factored.fronts || factored.orthogonal)
+    return solve_rows(m, work, factored, a, lambda);
+  FrontWorkspace<T> &f = work.fronts;
+  for (int k = 0; k < m.nv; ++k)
+    f.tau[k] = a[k] - f.first[k];
+  force_residual(m, work.ws, f, work.values, f.tau, lambda, f.tau);
+  solve_fronts<T>(m, f, f.tau, work.rhs, a, lambda);
 }
 
 template <class T>
@@ -91,7 +140,7 @@ Factored factor_loops(const ModelData &m, LoopWorkspace<T> &work, const T *q, co
 template <>
 void solve_rows(const ModelData &m, LoopWorkspace<double> &work, const Factored &factored, double *a, double *lambda) {
   if (factored.envelope != Envelope::none)
-    correct(m, work, order_of(m, factored), a, lambda);
+    correct_lean(m, work, factored, a, lambda);
   else
     correct_orthogonally(m, work, factored.rank, a, lambda);
 }
@@ -99,13 +148,13 @@ void solve_rows(const ModelData &m, LoopWorkspace<double> &work, const Factored 
 template <>
 void solve_rows(const ModelData &m, LoopWorkspace<Pack> &work, const Factored &factored, Pack *a, Pack *lambda) {
   if (!factored.orthogonal)
-    return correct(m, work, order_of(m, factored), a, lambda);
+    return correct_lean(m, work, factored, a, lambda);
   if (factored.envelope == Envelope::none)
     return correct_orthogonally(m, work, factored.rank, a, lambda);
   Pack *kept_a = work.kept, *kept_lambda = kept_a + m.nv;
   std::copy_n(a, m.nv, kept_a);
   std::copy_n(lambda, m.nc, kept_lambda);
-  correct(m, work, order_of(m, factored), kept_a, kept_lambda);
+  correct_lean(m, work, factored, kept_a, kept_lambda);
   correct_orthogonally(m, work, factored.rank, a, lambda);
   Pack mine;
   for (int lane = 0; lane < W; ++lane)
@@ -182,13 +231,18 @@ template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<double>
   Factored factored = factor_rows(m, work, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = 0.0;
+  if (factored.fronts)
+    std::copy_n(a, m.nv, work.fronts.first);
   double largest = 0.0;
   for (int pass = 0, last = 1; pass <= last; ++pass) { // (1) or (2), then the refinement
     if (residual_rates(m, work, a, largest) && pass == 1 && factored.envelope == Envelope::independent) {
       factored = factor_all(m, work, given); // a row that was left out or dropped is needed here
       ++last;
     }
-    solve_rows(m, work, factored, a, lambda);
+    if (pass)
+      refine_rows(m, work, factored, a, lambda);
+    else
+      solve_rows(m, work, factored, a, lambda);
   }
   correct_for_regularization(m, work, factored, given, a, lambda);
   refuse_rows(m, work, a);
@@ -201,11 +255,13 @@ template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<Pack> &
   const Factored factored = factor_rows(m, work, given);
   for (int i = 0; i < m.nc; ++i)
     lambda[i] = Pack(0.0);
+  if (factored.fronts)
+    std::copy_n(a, m.nv, work.fronts.first);
   Pack largest(0.0);
   residual_rates(m, work, a, largest);
   solve_rows(m, work, factored, a, lambda);
   const unsigned missed = residual_rates(m, work, a, largest) & ~factored.orthogonal;
-  solve_rows(m, work, factored, a, lambda);
+  refine_rows(m, work, factored, a, lambda);
   correct_for_regularization(m, work, factored, given, a, lambda);
   refuse_rows(m, work, a);
   *work.last = factored;
@@ -216,7 +272,8 @@ void row_pivots(const ModelData &m, LoopWorkspace<double> &work, const double *q
   evaluate_loop_constraints<double>(m, work.ws, q, nullptr, {.values = work.values, .leverage = work.leverage});
   factorize<double>(m, work.ws, q);
   for (int c = 0; c < m.loop_constraint_count; ++c) {
-    const LoopConstraintData &constraint = m.loop_constraints[c];
+    LoopConstraintData constraint = m.loop_constraints[c];
+    constraint.reach = 0; // the place is used anew
     respond(m, work, constraint, nullptr, false);
     double D[6][6], own[6];
     bool done[6] = {};

@@ -5,8 +5,7 @@
 // state in every lane.
 #pragma once
 
-#include "constraints/loop_constraints.hpp"
-#include "tree/forward_dynamics.hpp"
+#include "constraints/loop_fronts.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -46,6 +45,7 @@ struct Factored {
   std::int32_t rank;        // of those taken by (2)
   std::uint32_t orthogonal; // lanes in which rows were taken by (2)
   std::uint32_t alone;      // lanes in which neither did
+  bool fronts = false;      // those in an envelope were eliminated within the trees instead
 };
 inline const RowElimination &order_of(const ModelData &m, const Factored &factored) {
   return factored.envelope == Envelope::all ? m.all_rows : m.independent_rows;
@@ -65,6 +65,7 @@ template <class T> struct LoopWorkspace {
   T *d;        // nc: reciprocal pivots
   T *y;        // nc
   OrthogonalWorkspace<T> orthogonal;
+  FrontWorkspace<T> fronts;
   T *kept;        // nv + nc: of packs, what lanes in an envelope have got
   T *change;      // nv, where inertia is added: what taking it back changes
   Factored *last; // how rows were taken last

@@ -263,7 +263,8 @@ void begin_log(const ModelData &m, ContactSteps &c, double t) {
   c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
 }
 
-void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step) {
+void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
+                  double t, double impact_speed) {
   if (!c.logs)
     return;
   const ModelData &m = i.m;
@@ -280,10 +281,11 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
     row_velocity(c, k, c.free.data(), after);
     ContactLogPoint &point = c.log.points.emplace_back();
     point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
-    point.gap = p.gap, point.slip = std::hypot(after[0], after[1]), point.work = 0.0;
+    point.gap = p.gap, point.slip = std::hypot(after[0], after[1]);
     point.state = point.slip <= 10.0 * std::max(c.tolerance, c.sweep_tolerance) ? 1 : 2;
-    for (int e = 0; e < 3; ++e)
-      point.work += 0.5 * lam[e] * (before[e] + after[e]);
+    point.friction_work = 0.5 * (lam[0] * (before[0] + after[0]) + lam[1] * (before[1] + after[1]));
+    point.normal_work = 0.5 * lam[2] * (before[2] + after[2]);
+    point.impact_speed = before[2] < -impact_speed ? -before[2] : 0.0, point.time = t;
     for (int x = 0; x < 3; ++x) {
       point.place[x] = 0.5 * (p.on_first[x] + p.on_second[x]), point.normal[x] = p.normal[x];
       point.force[x] = (row.axes[x] * lam[0] + row.axes[3 + x] * lam[1] + row.axes[6 + x] * lam[2]) / whole_step;

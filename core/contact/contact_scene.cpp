@@ -107,6 +107,15 @@ double ContactScene::reach(int shape) const {
   const Shape &s = data->shapes[std::size_t(shape)];
   return s.is_half_space() ? std::numeric_limits<double>::infinity() : s.solid.reach;
 }
+SceneFeature ContactScene::feature(int shape, std::int32_t number) const {
+  const Shape &s = data->shapes[std::size_t(shape)];
+  const Feature f = make_feature(s.solid, number);
+  SceneFeature out;
+  out.kind = std::int32_t(f.kind), out.r = f.r, out.radius = f.radius;
+  write(mul(s.frame.R, f.c) + s.frame.p, out.c), write(mul(s.frame.R, f.d), out.d);
+  write(mul(s.frame.R, f.e), out.e), write(mul(s.frame.R, f.out), out.out);
+  return out;
+}
 
 struct ContactSearch::Data {
   const ContactScene::Data &scene;
@@ -143,15 +152,12 @@ void ContactSearch::Data::place(const double *frames, const double *motions, dou
     }
     at.turning = length_of(w) * shape.solid.reach;
     const double grown = h * at.turning + slack;
-    Point half{shape.solid.reach, shape.solid.reach, shape.solid.reach};
-    if (shape.solid.shape == SolidKind::box) {
-      const Point &e = shape.solid.extent;
-      const double r = shape.solid.radius;
-      const auto &R = at.X.R;
-      half = {std::abs(R.xx) * e.x + std::abs(R.xy) * e.y + std::abs(R.xz) * e.z + r,
-              std::abs(R.yx) * e.x + std::abs(R.yy) * e.y + std::abs(R.yz) * e.z + r,
-              std::abs(R.zx) * e.x + std::abs(R.zy) * e.y + std::abs(R.zz) * e.z + r};
-    }
+    const Point &e = shape.solid.extent;
+    const double r = shape.solid.radius, reach = shape.solid.reach;
+    const auto &R = at.X.R;
+    const Point half{std::min(std::abs(R.xx) * e.x + std::abs(R.xy) * e.y + std::abs(R.xz) * e.z + r, reach),
+                     std::min(std::abs(R.yx) * e.x + std::abs(R.yy) * e.y + std::abs(R.yz) * e.z + r, reach),
+                     std::min(std::abs(R.zx) * e.x + std::abs(R.zy) * e.y + std::abs(R.zz) * e.z + r, reach)};
     const double c[3] = {at.center.x, at.center.y, at.center.z}, s[3] = {half.x, half.y, half.z},
                  v[3] = {h * at.velocity.x, h * at.velocity.y, h * at.velocity.z};
     for (int e = 0; e < 3; ++e) {
@@ -160,6 +166,16 @@ void ContactSearch::Data::place(const double *frames, const double *motions, dou
     }
   }
 }
+
+namespace {
+
+// whether a shape is a half space, and the ball around another is farther from it than the margin
+bool is_above(const Shape &plane, const Placed &at_plane, const Placed &other, double reach, double margin) {
+  return plane.is_half_space() && dot(Point{at_plane.X.R.xz, at_plane.X.R.yz, at_plane.X.R.zz},
+                                      other.center - at_plane.X.p) > reach + margin;
+}
+
+} // namespace
 
 void ContactSearch::Data::add_pair(int a, int b, double h, double slack) {
   bool exchanged = false;
@@ -171,6 +187,8 @@ void ContactSearch::Data::add_pair(int a, int b, double h, double slack) {
   const Shape &A = scene.shapes[std::size_t(a)], &B = scene.shapes[std::size_t(b)];
   const Placed &X = placed[std::size_t(a)], &Y = placed[std::size_t(b)];
   const double margin = slack + h * (length_of(Y.velocity - X.velocity) + X.turning + Y.turning);
+  if (is_above(A, X, Y, B.solid.reach, margin) || is_above(B, Y, X, A.solid.reach, margin))
+    return;
   std::int32_t reference = no_reference;
   const bool boxes_meet = A.solid.shape == SolidKind::box && B.solid.shape == SolidKind::box;
   if (boxes_meet)
@@ -185,6 +203,7 @@ void ContactSearch::Data::add_pair(int a, int b, double h, double slack) {
     p.contact = contact, p.material = scene.material(contact, A, B);
     p.shapes[0] = a, p.shapes[1] = b, p.places[0] = A.place, p.places[1] = B.place;
     p.features[0] = c.first, p.features[1] = c.second, p.gap = c.gap;
+    std::copy_n(c.start, 2, p.start);
     write(c.normal, p.normal), write(c.on_first, p.on_first), write(c.on_second, p.on_second);
   }
 }

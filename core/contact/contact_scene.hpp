@@ -29,6 +29,14 @@ struct ScenePoint {
   double normal[3];                  // unit, from the first to the second, world axes
   double on_first[3], on_second[3];  // m, world axes
   double gap;                        // m
+  double start[2];                   // angles near the points of rims, rad
+};
+
+// A feature of a solid (geometry/feature_pairs.hpp) in F of its body.
+struct SceneFeature {
+  std::int32_t kind;
+  double c[3], d[3], e[3], out[3];
+  double r, radius;
 };
 
 // What a scene consists of, as Python gives it.
@@ -55,6 +63,7 @@ public:
   const std::vector<ContactMaterial> &materials() const;
   // radius of a ball about the centre of a shape that contains it, m; infinite of half spaces
   double reach(int shape) const;
+  SceneFeature feature(int shape, std::int32_t number) const;
 
 private:
   friend class ContactSearch;

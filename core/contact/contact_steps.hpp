@@ -49,7 +49,8 @@ struct ContactLogPoint {
   std::int32_t state;                         // 1 sticks, 2 slides
   double place[3], normal[3], force[3], gap;  // force on the second shape, N; world axes
   double slip;                                // sliding velocity, m/s
-  double work;                                // done by the force in the step, J
+  double friction_work, normal_work;          // done by the force in the step, J
+  double impact_speed, time;                  // approach of an impact, 0: none, m/s; when, s
 };
 
 struct ContactLog {

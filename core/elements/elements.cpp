@@ -1,4 +1,5 @@
 #include "elements/elements.hpp"
+#include "contact/contact_element.hpp"
 #include "elements/built_in_laws.hpp"
 #include "elements/implicit_laws.hpp"
 #include "elements/program.hpp"
@@ -180,6 +181,8 @@ static void answer(const ModelData &m, const EvaluationContext<T> &at, const Ele
     return;
   case LawForm::bushing:
     return bushing_law(in, unsigned(e.law), outputs);
+  case LawForm::contact: // evaluate_contact, which needs more than its inputs
+    return;
   case LawForm::inputs:
     for (int k = 0; k < e.measures; ++k)
       outputs[k] = in[1 + 2 * e.measures + k];
@@ -221,12 +224,26 @@ double delivered_fraction(const ActuatorData &actuator, double requested) {
   return size > actuator.bound ? actuator.bound / size : 1.0;
 }
 
+// A contact; false: it is idle, and its forces and the rates of its states are zero.
+template <class T>
+static inline bool evaluate_pair(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
+                                 const ElementData &e, const T *q, const T *v, Measured<T> *measured, T *outputs) {
+  const LawBranches<T> branches = branches_of(at, e);
+  const bool acts = evaluate_contact(m, ws, at, e, q, v, *measured, outputs, branches.switching_values);
+  for (int k = 0; !acts && k < e.measures + e.states + 1; ++k)
+    outputs[k] = T(0.0);
+  return acts;
+}
+
 // one element: measures, law; returns the number of inputs
 template <Want want, class T>
 static inline int evaluate(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const ElementData &e,
                            const T *q, const T *v, Measured<T> *measured, T *in, T *outputs) {
   const int n = gather<want>(m, ws, at, e, q, v, measured, in);
-  answer<want>(m, at, e, in, n, outputs);
+  if (e.form == LawForm::contact)
+    evaluate_pair(m, ws, at, e, q, v, measured, outputs);
+  else
+    answer<want>(m, at, e, in, n, outputs);
   keep(at, e, outputs);
   return n;
 }
@@ -241,6 +258,13 @@ template <Want want, class T, class Act> static inline void for_elements(const M
       continue;
     Measured<T> measured[max_ports];
     T in[max_law_inputs], outputs[max_law_outputs];
+    if (want == Want::forces && e.form == LawForm::contact) {
+      const bool acts = evaluate_pair(m, ws, at, e, q, v, measured, outputs);
+      keep(at, e, outputs);
+      if (acts)
+        act(e, measured, in, 0, outputs);
+      continue;
+    }
     const int n = evaluate<want>(m, ws, at, e, q, v, measured, in, outputs);
     act(e, measured, in, n, outputs);
   }
@@ -316,6 +340,10 @@ template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, con
     const MonitoredElementData *mine = monitored ? next++ : nullptr;
     if ((!monitored || (active && !active[mine - m.monitored])) && (!e.signals || e.report_only))
       continue;
+    if (e.form == LawForm::contact) {
+      contact_pose(m, ws, m.ports[e.port], q, v, y + mine->first);
+      continue;
+    }
     Measured<T> measured[max_ports];
     T in[max_law_inputs], outputs[max_law_outputs];
     const int n = gather<Want::forces>(m, ws, at, e, q, v, measured, in);
@@ -325,6 +353,32 @@ template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, con
       continue;
     answer<Want::forces>(m, at, e, in, n, outputs);
     keep(at, e, outputs);
+  }
+}
+
+void release_bristles(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, double *x) {
+  bool placed = false;
+  for (int k = 0; m.contact_pair_count && k < m.element_count; ++k) {
+    const ElementData &e = m.elements[k];
+    double *z = x + e.state;
+    if (e.form != LawForm::contact || std::all_of(z, z + e.states, [](double each) { return each == 0.0; }))
+      continue;
+    if (!placed)
+      place_and_move(m, ws, q, v);
+    placed = true;
+    const PortData &port = m.ports[e.port];
+    const ContactPairData &pair = m.contact_pairs[e.law];
+    PairPoint points[max_pair_points];
+    int count = 0;
+    if (!(ball_gap(ws, port, pair, 0) > 0.0)) {
+      Measured<double> now;
+      measure(m, ws, port, q, v, now, false);
+      count = contact_element::find_points(m, pair, contact_motion(ws, port, now).X, points);
+    }
+    const int width = pair.planar ? 2 : 3;
+    for (int slot = 0; slot < pair.slots; ++slot)
+      if (std::none_of(points, points + count, [&](const PairPoint &point) { return point.slot == slot; }))
+        std::fill_n(z + width * slot, width, 0.0);
   }
 }
 
@@ -362,7 +416,15 @@ static void copy_rates(Measure kind, const Measured<double> &now, double *slopes
 
 // E' along the motion, by dual numbers; E is a function of time, measures and states, not of rates
 static double energy_rate(const ModelData &m, const EvaluationContext<double> &at, Dual *values, const ElementData &e,
-                          const Measured<double> *measured, const double *in, int n, const double *outputs) {
+                          const Measured<double> *measured, const double *in, int n, const double *outputs,
+                          const Workspace<double> &ws) {
+  if (e.form == LawForm::contact) {
+    BearingPoint<double> bearing[max_pair_points];
+    double unused[7 + 3 * max_pair_points], gap;
+    int count;
+    return contact_forces(m, e, contact_numbers(at, e), contact_motion(ws, m.ports[e.port], *measured),
+                          at.x + e.state, unused, bearing, count, gap);
+  }
   if (e.form == LawForm::linear)
     return linear_law(in).rate;
   if (e.form == LawForm::limits)
@@ -392,10 +454,10 @@ static double energy_rate(const ModelData &m, const EvaluationContext<double> &a
 
 static void record_energy(const ModelData &m, const EvaluationContext<double> &at, Dual *values, const ElementData &e,
                           const Measured<double> *measured, const double *in, int n, const double *outputs,
-                          const ElementRecords &records) {
+                          const Workspace<double> &ws, const ElementRecords &records) {
   const std::ptrdiff_t number = &e - m.elements;
   // that goes into the element, and is not got back
-  double power = energy_rate(m, at, values, e, measured, in, n, outputs);
+  double power = energy_rate(m, at, values, e, measured, in, n, outputs, ws);
   for (int k = 0; k < e.measures; ++k)
     power += outputs[k] * in[1 + e.measures + k];
   records.energies[number] = outputs[e.measures + e.states];
@@ -472,7 +534,7 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
         if (records.port_loads)
           record_ends(m, e, measured, outputs, records.port_loads);
         if (records.energies)
-          record_energy(m, at, duals, e, measured, in, n, outputs, records);
+          record_energy(m, at, duals, e, measured, in, n, outputs, ws, records);
       });
 }
 

@@ -38,6 +38,9 @@ struct ElementRecords {
 void record_elements(const ModelData &m, Workspace<double> &ws, const EvaluationContext<double> &at, Dual *duals,
                      const double *q, const double *v, double *tau, double *cut, const ElementRecords &records);
 
+// Sets the deflections of bristles to zero where their points of contact are open, among the states x (nx) at q, v.
+void release_bristles(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, double *x);
+
 // What the laws of monitored elements take (ModelData::monitored), one element after the other, of those that are
 // active (null: all); signals are found on the way.
 template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,

@@ -29,7 +29,6 @@ void ContactCandidates::add_along(const Point &n, std::int32_t first, std::int32
     put(c);
 }
 
-// whether a point of an unbounded feature lies between the ends of an edge or of a side
 bool ContactCandidates::is_on(const ConvexSolid &S, const Frame &F, std::int32_t number, const Point &x) const {
   if (feature_class(number) != FeatureClass::edge)
     return true;
@@ -37,8 +36,14 @@ bool ContactCandidates::is_on(const ConvexSolid &S, const Frame &F, std::int32_t
   if (S.kind == CoreKind::cylinder)
     return std::fabs(own.z) <= S.half + slack();
   const int k = feature_index(number);
-  const Point &from = S.points[at(S.edges.empty() ? 0 : S.edges[at(k)].from)];
-  const Point &to = S.points[at(S.edges.empty() ? 1 : S.edges[at(k)].to)];
+  Point from, to;
+  if (S.kind == CoreKind::height_field) {
+    const HeightField::Edge edge = S.field->edge(k);
+    from = edge.from, to = edge.to;
+  } else {
+    from = S.points[at(S.edges.empty() ? 0 : S.edges[at(k)].from)];
+    to = S.points[at(S.edges.empty() ? 1 : S.edges[at(k)].to)];
+  }
   const double length = std::sqrt(dot(to - from, to - from)), along = dot(own - from, to - from) / length;
   return along >= -slack() && along <= length + slack();
 }

@@ -47,6 +47,10 @@ public:
   // the same, if it lies on both features and its normal is close to n
   void add_along(const Point &n, std::int32_t first, std::int32_t second, double start_first = 0.0,
                  double start_second = 0.0);
+  // the contact of two features, wherever it is
+  ContactPoint evaluate(std::int32_t first, std::int32_t second, double start_first, double start_second) const;
+  // whether a point of an unbounded feature lies between the ends of an edge or of a side
+  bool is_on(const ConvexSolid &S, const Frame &F, std::int32_t number, const Point &x) const;
   // writes at most `most` points
   void keep(int most, Manifold &out) const;
 
@@ -54,8 +58,6 @@ private:
   int used = 0;
   ContactPoint list[capacity];
 
-  ContactPoint evaluate(std::int32_t first, std::int32_t second, double start_first, double start_second) const;
-  bool is_on(const ConvexSolid &S, const Frame &F, std::int32_t number, const Point &x) const;
   void replace_highest(const ContactPoint &c);
   double worth(const int *taken, int number, int k) const;
 };

@@ -1,5 +1,6 @@
 #include "geometry/contact_manifold.hpp"
 #include "geometry/box_contacts.hpp"
+#include "geometry/height_field_contacts.hpp"
 #include "geometry/plane_contacts.hpp"
 #include "geometry/round_contacts.hpp"
 #include <algorithm>
@@ -30,10 +31,7 @@ struct Patch {
       flat = lies ? -1 : own.z < 0.0 ? 0 : 1;
       normal = mul(F.R, Point{0.0, 0.0, own.z < 0.0 ? -1.0 : 1.0});
     } else if (s.is_polytope()) {
-      double most = -2.0;
-      for (int k = 0; k < int(s.faces.size()); ++k)
-        if (const double along = dot(s.faces[at(k)].normal, own); along > most)
-          most = along, flat = k;
+      flat = face_along(s, own);
       const ConvexSolid::Face &f = s.faces[at(flat)];
       normal = mul(F.R, f.normal);
       loop = s.loops.data() + f.begin, edges = s.loop_edges.data() + f.begin;
@@ -277,7 +275,9 @@ private:
 // contacts of solids in the order of their kinds; false: there is no closed form
 bool find_in_closed_form(ContactCandidates &found, std::int32_t reference, Manifold &out) {
   const SolidKind first = found.A.shape, second = found.B.shape;
-  if (second == SolidKind::half_space) {
+  if (second == SolidKind::height_field) {
+    out.gap = first == SolidKind::half_space ? found.margin : add_height_field_contacts(found);
+  } else if (second == SolidKind::half_space) {
     out.gap = add_plane_contacts(found);
   } else if (second <= SolidKind::capsule) {
     out.gap = add_segment_contacts(found);

@@ -8,6 +8,8 @@
 namespace dalembert::DALEMBERT_ISA {
 namespace {
 
+constexpr int searched_one_by_one = 32; // points or faces: more are searched along edges
+
 std::size_t at(int k) { return std::size_t(k); }
 double length(const Point &a) { return std::sqrt(dot(a, a)); }
 
@@ -45,10 +47,12 @@ void add_edges(ConvexSolid &s) {
   for (std::size_t k = 1; k < s.edges_at_begin.size(); ++k)
     s.edges_at_begin[k] += s.edges_at_begin[k - 1];
   std::vector<int> next(s.edges_at_begin.begin(), s.edges_at_begin.end() - 1);
-  s.edges_at.resize(2 * s.edges.size());
-  for (int k = 0; k < int(s.edges.size()); ++k)
-    for (const int point : {s.edges[at(k)].from, s.edges[at(k)].to})
-      s.edges_at[at(next[at(point)]++)] = k;
+  s.edges_at.resize(2 * s.edges.size()), s.neighbours.resize(2 * s.edges.size());
+  for (int k = 0; k < int(s.edges.size()); ++k) {
+    const auto [from, to] = std::pair(s.edges[at(k)].from, s.edges[at(k)].to);
+    s.neighbours[at(next[at(from)])] = to, s.neighbours[at(next[at(to)])] = from;
+    s.edges_at[at(next[at(from)]++)] = k, s.edges_at[at(next[at(to)]++)] = k;
+  }
 }
 
 } // namespace
@@ -65,8 +69,12 @@ ConvexSolid make_hull(const std::vector<Point> &points, const std::vector<int> &
   add_edges(s);
   for (const Point &p : points)
     s.center += scale(1.0 / double(points.size()), p);
-  for (const Point &p : points)
-    s.reach = std::max(s.reach, length(p - s.center) + radius);
+  for (const Point &p : points) {
+    const Point d = p - s.center;
+    s.reach = std::max(s.reach, length(d) + radius);
+    s.extent = {std::max(s.extent.x, std::fabs(d.x)), std::max(s.extent.y, std::fabs(d.y)),
+                std::max(s.extent.z, std::fabs(d.z))};
+  }
   s.inner = s.reach;
   for (const ConvexSolid::Face &f : s.faces)
     s.inner = std::min(s.inner, dot(f.normal, points[at(loops[at(f.begin)])] - s.center));
@@ -113,6 +121,7 @@ ConvexSolid make_cylinder(double half, double across, double radius) {
   s.half = half, s.across = across, s.radius = radius;
   s.shape = SolidKind::cylinder;
   s.reach = std::hypot(half, across) + radius;
+  s.extent = {across, across, half};
   s.inner = std::min(half, across);
   return s;
 }
@@ -125,6 +134,24 @@ ConvexSolid make_half_space() {
   return s;
 }
 
+ConvexSolid make_height_field(const HeightField &field) {
+  ConvexSolid s;
+  s.kind = CoreKind::height_field, s.shape = SolidKind::height_field;
+  HeightField kept = field;
+  for (int i = 0; i + 1 < field.nx; ++i)
+    for (int j = 0; j + 1 < field.ny; ++j)
+      for (const int which : {0, 1})
+        kept.steepness = std::max(kept.steepness, 1.0 / field.normal(2 * (i * field.ny + j) + which).z);
+  s.field = std::make_shared<const HeightField>(kept);
+  const auto [least, most] = std::minmax_element(field.heights.begin(), field.heights.end());
+  const double x = 0.5 * field.dx * (field.nx - 1), y = 0.5 * field.dy * (field.ny - 1);
+  const double below = std::hypot(x, y) + (*most - *least); // what is deeper has fallen through
+  s.center = {0.0, 0.0, 0.5 * (*most + *least - below)};
+  s.extent = {x, y, 0.5 * (*most - *least + below)};
+  s.reach = length(s.extent);
+  return s;
+}
+
 Feature make_feature(const ConvexSolid &s, std::int32_t number) {
   Feature f;
   f.radius = s.radius;
@@ -133,6 +160,18 @@ Feature make_feature(const ConvexSolid &s, std::int32_t number) {
   const Point z{0.0, 0.0, 1.0};
   if (s.kind == CoreKind::half_space) {
     f.kind = FeatureKind::plane, f.d = z;
+  } else if (s.kind == CoreKind::height_field) {
+    const HeightField &field = *s.field;
+    if (kind == FeatureClass::point) {
+      f.c = field.node(k);
+    } else if (kind == FeatureClass::face) {
+      f.kind = FeatureKind::plane, f.c = field.node(k / 2), f.d = field.normal(k);
+    } else {
+      const HeightField::Edge edge = field.edge(k);
+      const Point along = edge.to - edge.from;
+      f.kind = FeatureKind::line, f.c = scale(0.5, edge.from + edge.to), f.d = scale(1.0 / length(along), along);
+      f.out = edge.left + edge.right;
+    }
   } else if (s.kind == CoreKind::cylinder) {
     if (kind == FeatureClass::edge) {
       f.kind = FeatureKind::line, f.d = z, f.radius += s.across;
@@ -162,19 +201,58 @@ Feature make_feature(const ConvexSolid &s, std::int32_t number) {
   return f;
 }
 
-Point support(const ConvexSolid &s, const Point &d, int *index) {
+Point support(const ConvexSolid &s, const Point &d, int &index) {
   if (s.kind == CoreKind::cylinder) {
-    const double across = std::hypot(d.x, d.y), factor = across > 0.0 ? s.across / across : 0.0;
+    const double square = d.x * d.x + d.y * d.y, factor = square > 0.0 ? s.across / std::sqrt(square) : 0.0;
     return {factor * d.x, factor * d.y, d.z < 0.0 ? -s.half : s.half};
   }
-  int best = 0;
-  double most = -std::numeric_limits<double>::infinity();
-  for (int k = 0; k < int(s.points.size()); ++k)
-    if (const double far = dot(s.points[at(k)], d); far > most)
-      most = far, best = k;
-  if (index)
-    *index = best;
+  const int count = int(s.points.size());
+  if (count <= searched_one_by_one || s.edges.empty()) {
+    int best = 0;
+    double most = dot(s.points[0], d);
+    for (int k = 1; k < count; ++k)
+      if (const double far = dot(s.points[at(k)], d); far > most)
+        most = far, best = k;
+    index = best;
+    return s.points[at(best)];
+  }
+  int best = index >= 0 && index < count ? index : 0;
+  double most = dot(s.points[at(best)], d);
+  for (int here = -1; here != best;) {
+    here = best;
+    for (int k = s.edges_at_begin[at(here)]; k < s.edges_at_begin[at(here + 1)]; ++k)
+      if (const double far = dot(s.points[at(s.neighbours[at(k)])], d); far > most)
+        most = far, best = s.neighbours[at(k)];
+  }
+  index = best;
   return s.points[at(best)];
+}
+
+int face_along(const ConvexSolid &s, const Point &d) {
+  int best = -1;
+  double most = -std::numeric_limits<double>::infinity();
+  const auto consider = [&](int k) {
+    if (const double along = dot(s.faces[at(k)].normal, d); along > most)
+      most = along, best = k;
+  };
+  if (s.faces.size() <= at(searched_one_by_one)) {
+    for (int k = 0; k < int(s.faces.size()); ++k)
+      consider(k);
+    return best;
+  }
+  int corner = 0;
+  support(s, d, corner);
+  for (int k = s.edges_at_begin[at(corner)]; k < s.edges_at_begin[at(corner + 1)]; ++k)
+    consider(s.edges[at(s.edges_at[at(k)])].left), consider(s.edges[at(s.edges_at[at(k)])].right);
+  for (int here = -1; here != best;) {
+    here = best;
+    const ConvexSolid::Face &face = s.faces[at(here)];
+    for (int k = face.begin; k < face.begin + face.count; ++k) {
+      const ConvexSolid::Edge &edge = s.edges[at(s.loop_edges[at(k)])];
+      consider(edge.left == here ? edge.right : edge.left);
+    }
+  }
+  return best;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

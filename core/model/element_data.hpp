@@ -57,7 +57,24 @@ enum class LawForm : std::int32_t {
   // parameters friction and mode of each measure, coefficient, slip; inputs: none, or loads for each measure
   dry_friction,
   bushing, // of a pose: six stiffnesses and six dampings; `law` has a bit for each that is among the parameters
+  // of a pose: compliant contact of two solids (contact/contact_law.hpp); `law` is a place in ModelData::contact_pairs;
+  // parameters stiffness, exponent, dissipation, friction, static friction
+  contact,
 };
+
+// Compliant contact of a pair of solids, in the frames A and B of its port. A half space is always the first.
+struct ContactPairData {
+  double factor;              // stiffness by that of the parameters
+  double tangential;          // stiffness of bristles by that, m^(exponent - 1)
+  double mass;                // reduced, kg, for the damping of bristles
+  std::int32_t first, second; // places among the solids
+  // what follows
+  std::int32_t slots, planar; // bristles; the first is a half space
+  double center_a[3], center_b[3], reach_a, reach_b; // balls that contain the solids, in F of their bodies
+  double extent_b;                                   // farthest point of the second from the origin of B
+};
+constexpr int contact_parameters = 5;
+constexpr int contact_monitor_inputs = 12; // origin and axes of B in A
 
 // An element. Its law takes t, the measures of its ports, their rates, its states, its parameters, its further inputs,
 // its unknowns. It gives a force for every measure, on B, conjugate to the rate; the rates of its states; what it

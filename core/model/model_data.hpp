@@ -17,6 +17,7 @@
 #include "model/element_data.hpp"
 #include "model/elimination_plan.hpp"
 #include "model/law_data.hpp"
+#include "model/loop_plan.hpp"
 #include "model/parameter_map_data.hpp"
 #include "model/tree_data.hpp"
 #include <cstddef>
@@ -61,7 +62,10 @@ struct ModelData {
   RowElimination all_rows;                // every row
   // without those that repeat others of their loop constraint in every configuration
   RowElimination independent_rows;
+  const std::int32_t *constraint_of_row; // the loop constraint that each row belongs to
   const unsigned char *independent; // of each row: it is among the independent ones
+  // elimination within the trees, of the independent rows and of all; no steps: D is cheaper
+  LoopPlan loop_plan, all_loop_plan;
   // joints by programs
   ProgramTable joints;
   std::int32_t custom_joints; // how many the trees have
@@ -85,6 +89,9 @@ struct ModelData {
   const InputData *inputs;
   const FeedbackData *feedbacks;
   const ActuatorData *actuators;
+  const ContactPairData *contact_pairs; // of compliant contact
+  const void *const *contact_solids;    // ConvexSolid of geometry/convex_solid.hpp
+  std::int32_t contact_pair_count;
   const TableData *tables;
   const double *table_values;
   ProgramTable programs;

@@ -120,6 +120,11 @@ template <> inline std::vector<Field> fields<ActuatorData>() {
   using S = ActuatorData;
   return {field("bound", &S::bound), field("port", &S::port)};
 }
+template <> inline std::vector<Field> fields<ContactPairData>() {
+  using S = ContactPairData;
+  return {field("factor", &S::factor), field("tangential", &S::tangential), field("mass", &S::mass),
+          field("first", &S::first), field("second", &S::second)};
+}
 template <> inline std::vector<Field> fields<TableData>() {
   using S = TableData;
   return {field("variables", &S::variables), field("degree", &S::degree), field("cells", &S::cells),
@@ -173,7 +178,7 @@ template <class Visit> inline void for_each_table(Tables &t, Visit &&visit) {
   visit("all_rows", t.all_rows), visit("independent_rows", t.independent_rows), visit("holonomic", t.holonomic);
   visit("row_scale", t.row_scale), visit("column_scale", t.column_scale);
   visit("elements", t.elements), visit("ports", t.ports), visit("inputs", t.inputs), visit("feedbacks", t.feedbacks);
-  visit("actuators", t.actuators);
+  visit("actuators", t.actuators), visit("contact_pairs", t.contact_pairs);
   visit("programs", t.laws_of_elements.programs), visit("instructions", t.laws_of_elements.instructions);
   visit("constants", t.laws_of_elements.constants), visit("outputs", t.laws_of_elements.outputs);
   visit("tables", t.tables), visit("table_values", t.table_values);
@@ -222,7 +227,7 @@ inline std::vector<Enumeration> enumerations() {
       {"law_form",
        {named("program", G::program), named("function", G::function), named("linear", G::linear),
         named("limits", G::limits), named("inputs", G::inputs), named("dry_friction", G::dry_friction),
-        named("bushing", G::bushing)}},
+        named("bushing", G::bushing), named("contact", G::contact)}},
       {"law",
        {named("constant", K::constant), named("polynomial", K::polynomial), named("harmonic", K::harmonic),
         named("ramp", K::ramp), named("table", K::table), named("callback", K::callback)}},

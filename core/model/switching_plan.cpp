@@ -1,4 +1,5 @@
 #include "model/switching_plan.hpp"
+#include "contact/pair_points.hpp"
 #include "joints/registry.hpp"
 #include "scalar/interval.hpp"
 #include <algorithm>
@@ -180,6 +181,8 @@ void find_switching_functions(Tables &t, ModelData &m) {
     };
     if (e.form == LawForm::limits)
       add(2);
+    if (e.form == LawForm::contact) // the gap; that a contact is closed is not held: its force begins at zero
+      add(1).followed = 1;
     if (e.form != LawForm::program || e.report_only)
       continue;
     const ProgramData &program = t.laws_of_elements.programs[std::size_t(e.law)];
@@ -237,6 +240,20 @@ void add_way(const ModelData &m, std::int32_t a, std::int32_t b, std::set<std::i
   }
 }
 
+// A sphere about the origin of F turns without moving its surface.
+void remove_idle_turns(const Tables &t, const ModelData &m, const ElementData &e, std::set<std::int32_t> &angles) {
+  const ContactPairData &pair = t.contact_pairs[std::size_t(e.law)];
+  const PortData &port = t.ports[std::size_t(e.port)];
+  const auto remove = [&](std::int32_t solid, std::int32_t body, const double *center, double reach) {
+    if (!bound_of_solid(t.contact_solids[std::size_t(solid)]).is_sphere ||
+        std::hypot(center[0], center[1], center[2]) > 1e-9 * reach)
+      return;
+    for_angles(m.bodies[body], [&](std::int32_t dof) { angles.erase(dof); });
+  };
+  remove(pair.first, port.body_a, pair.center_a, pair.reach_a);
+  remove(pair.second, port.body_b, pair.center_b, pair.reach_b);
+}
+
 } // namespace
 
 void find_watched(Tables &t, ModelData &m) {
@@ -270,13 +287,17 @@ void find_watched(Tables &t, ModelData &m) {
     };
     for (std::int32_t j = 0; j < e.ports; ++j)
       add_port(t.ports[std::size_t(e.port + j)]);
+    if (e.form == LawForm::contact)
+      remove_idle_turns(t, m, e, angles);
     for (std::int32_t j = 0; j < e.inputs; ++j) {
       const InputData &input = t.inputs[std::size_t(e.input + j)];
       if (input.source == Source::port)
         add_port(t.ports[std::size_t(input.place)]);
       m.monitors_callbacks |= input.source == Source::law && t.laws[std::size_t(input.place)].kind == LawKind::callback;
     }
-    const std::int32_t count = 1 + 2 * e.measures + e.states + e.parameters + e.inputs;
+    const bool contact = e.form == LawForm::contact;
+    const std::int32_t count =
+        contact ? contact_monitor_inputs : 1 + 2 * e.measures + e.states + e.parameters + e.inputs;
     t.monitored.push_back({std::int32_t(k), m.monitor_inputs, count, size_of(t.monitor_support), size_of(angles)});
     t.monitor_support.insert(t.monitor_support.end(), angles.begin(), angles.end());
     m.monitor_inputs += count;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "model/model_data.hpp"
+#include <memory>
 #include <vector>
 
 namespace dalembert {
@@ -41,6 +42,9 @@ struct Tables {
   std::vector<InputData> inputs;
   std::vector<FeedbackData> feedbacks;
   std::vector<ActuatorData> actuators;
+  std::vector<ContactPairData> contact_pairs;
+  std::vector<std::shared_ptr<const void>> solids; // of contact_pairs; given apart
+  std::vector<const void *> contact_solids;        // what follows from it
   std::vector<TableData> tables;
   std::vector<double> table_values;
   std::vector<DriveData> drives;
@@ -61,7 +65,7 @@ struct Tables {
     std::vector<std::int32_t> row, constraint, first;
     std::vector<std::int64_t> start;
   } all, independent;
-  std::vector<std::int32_t> support, tree, coordinate, coupling_index;
+  std::vector<std::int32_t> support, tree, coordinate, coupling_index, constraint_of_row;
   std::vector<double> support_factor;
   std::vector<unsigned char> is_holonomic, is_independent;
   struct Fronts {
@@ -76,10 +80,18 @@ struct Tables {
     std::vector<ElementAssembly> stamps;
     std::vector<LoopConstraintAssembly> loop_constraints;
   } fronts;
+  struct LoopFronts {
+    std::vector<LoopStepData> steps;
+    std::vector<LoopPieceData> pieces;
+    std::vector<std::int32_t> indices;
+  } independent_loop_fronts, all_loop_fronts;
 };
 
 // The part of `complete` that plans the elimination of implicit steps (model/elimination_plan.hpp).
 void complete_fronts(Tables &tables, ModelData &m);
+
+// The part that plans the elimination of loop constraints (model/loop_plan.hpp), where they are many.
+void complete_loop_plans(Tables &tables, ModelData &m);
 
 // The tables of a model that mapped parameters have entries in.
 struct VariantTables {

@@ -13,6 +13,7 @@
 
 namespace dalembert {
 
+struct ContactEvents;
 struct ContactSteps;
 struct EventRun;
 struct FrictionRun;
@@ -30,6 +31,7 @@ enum class Outcome : std::int32_t {
   stagnated,       // steps have become so short that the end is out of reach
   undecided,       // modes of friction and stops change, but cannot be determined here
   event,           // an event occurs whose action is outside, or whose output is noise
+  contact_failed,  // modes of contacts cannot be determined, or there are too many (ContactEvents::failure)
 };
 
 struct Counts {
@@ -112,11 +114,13 @@ struct Run {
   FrictionRun *friction = nullptr;    // modes of dry friction and stops; null: none, or determined by the caller
   EventRun *events = nullptr;         // null: none, or located by the caller
   ContactSteps *contacts = nullptr;   // rigid contact by steps; null: none
+  ContactEvents *contact_events = nullptr; // rigid contact by events; null: none
   // state of the run
   SmoothInterval interval; // between two discontinuities
   std::int32_t arrived;    // at a discontinuity, after which nothing has been evaluated yet
   // the length of a step to a switching function that was located in a longer one; 0: none
   double step_to_switch;
+  double step_to_contact; // the length of a step to a change of contacts that was located in a longer one; 0: none
   double switch_slope;                // rate of the switching function there; 0: the length has been improved already
   std::int32_t consecutive_switches;  // steps in a row that ended at a switch
   std::int32_t switches_without_step; // switches since the last step
@@ -213,6 +217,10 @@ struct IntegratorSet {
   // dense output of the step of length h from the state set by `start` to q1 v1 x1, at fractions of it
   Outcome (*dense)(const ModelData &, Run &, std::byte *memory, double h, const double *q1, const double *v1,
                    const double *x1, const double *fractions, std::ptrdiff_t count, const Recorder &);
+  // forces of contacts by events at a state, in the modes of Run::contact_events, which receives them; false: a callback
+  // has failed
+  bool (*contact_forces)(const ModelData &, Run &, std::byte *memory, double t, const double *q, const double *v,
+                         const double *x);
   // Many runs by an explicit method, in `packs` registers of `lanes` runs each; samples are stored, steps are not. Runs
   // that cannot go on in lanes end with the outcome `stiff`. With a control all registers go side by side, so that it
   // receives the states of all of them at once; without one there is one register.

@@ -1,4 +1,5 @@
 #include "steppers/run_workspace.hpp"
+#include "contact/contact_motion.hpp"
 #include "steppers/methods/runge_kutta.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
@@ -61,7 +62,13 @@ bool displaced(const RunContext &i, double t, const double *z, double *q, double
   return impose_drives(i, t, q, v, x);
 }
 
-Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v) {
+bool add_contact_effects(const RunContext &i, double t, const double *q, const double *v, double *a) {
+  return add_contact_accelerations(i, *i.run.contact_events, t, q, v, a);
+}
+
+bool holds_contacts(const Run &run) { return run.contact_events && !run.contact_events->closed.empty(); }
+
+static Outcome project_onto_loops(const RunContext &i, double t, double *q, double *v) {
   const ModelData &m = i.m;
   if (!m.nc || !i.run.project)
     return Outcome::reached;
@@ -72,6 +79,14 @@ Outcome project_onto_constraints(const RunContext &i, double t, double *q, doubl
   if (!project_positions(m, i.run.conditions, system, q, i.work.change, i.run.counts.projections))
     return Outcome::loops_open;
   project_velocities(m, i.run.conditions, system, q, v, i.work.change, i.run.conditions.velocity_prescribed);
+  return Outcome::reached;
+}
+
+Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v) {
+  const Outcome outcome = project_onto_loops(i, t, q, v);
+  if (outcome != Outcome::reached || !holds_contacts(i.run))
+    return outcome;
+  project_onto_contacts(i, *i.run.contact_events, i.run.interval.clamp(t), q, v);
   return Outcome::reached;
 }
 

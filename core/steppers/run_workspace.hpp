@@ -65,13 +65,20 @@ double exit_of(const RunContext &i, int function);
 // of the branch that fits.
 bool record_exits(const RunContext &i, const SystemState<double> &state, double *a, double *dx);
 
+// adds the effect of closed contacts (contact/contact_motion.hpp) to the accelerations without them
+bool add_contact_effects(const RunContext &i, double t, const double *q, const double *v, double *a);
+// whether contacts by events are closed
+bool holds_contacts(const Run &run);
+
 // the equations of motion at a state; false if a callback has failed
 inline bool rates(const RunContext &i, double t, const double *q, const double *v, const double *x, double *a,
                   double *dx) {
   ++i.run.counts.evaluations;
   const SystemState<double> state{i.run.interval.clamp(t), q, v, x};
   const bool done = dynamics(i.m, i.run.conditions, i.work.motion, state, a, dx);
-  return done && i.run.conditions.law_branches ? record_exits(i, state, a, dx) : done;
+  if (!done || (i.run.conditions.law_branches && !record_exits(i, state, a, dx)))
+    return false;
+  return !i.run.contact_events || add_contact_effects(i, state.t, q, v, a);
 }
 
 // positions and velocities of driven joints; laws outside are evaluated first where drives need them
@@ -80,7 +87,7 @@ bool impose_drives(const RunContext &i, double t, double *q, double *v, const do
 // the state at base (+) z
 bool displaced(const RunContext &i, double t, const double *z, double *q, double *v, double *x);
 
-// positions, then velocities, onto loops and drives
+// positions, then velocities, onto loops, drives and closed contacts
 Outcome project_onto_constraints(const RunContext &i, double t, double *q, double *v);
 
 // rates [xi'; a; x'] of a state whose chart increment is z; `near` the state itself is put onto the loops

@@ -485,7 +485,7 @@ bool SimdRuns::stays_inside(int lane) {
   for (int k = 0; k < m.switching_count; ++k)
     mine.switching_values[k] = work.switching_values[k][lane];
   const auto turn = [&](int f) { return h[lane] * std::max(std::fabs(work.v[f][lane]), std::fabs(work.v1[f][lane])); };
-  return max_turn_of(m, turn) <= max_turn && keeps_sides(m, mine, work.sides, h[lane]);
+  return max_turn_of(m, mine.begin, mine.end, h[lane], turn) <= max_turn && keeps_sides(m, mine, work.sides, h[lane]);
 }
 
 // positions and velocities onto the loops; returns the lanes in which that fails

@@ -1,9 +1,11 @@
 // The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
 // stepper.
+#include "contact/contact_watch.hpp"
 #include "events/event_actions.hpp"
 #include "events/event_values.hpp"
 #include "friction/mode_change.hpp"
 #include "friction/switching_values.hpp"
+#include "elements/elements.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"
@@ -93,6 +95,7 @@ void advance_state(TimeLoop &loop, double h, double t1) {
   std::swap(work.x, work.x1);
   std::swap(work.a, work.a1);
   std::swap(work.dx, work.dx1);
+  release_bristles(loop.at.m, work.motion.system.loops.ws, work.q, work.v, work.x);
   run.begin = run.t;
   run.length = h;
   run.t = t1;
@@ -213,14 +216,37 @@ Outcome restart(TimeLoop &loop) {
                                                                                          : Outcome::not_finite;
 }
 
-// At a state that a change has led to: the state put onto drives and loops, its rates, and the functions that are
-// searched for crossings.
+// Modes of contacts by events at the state of the run, and its velocities after impacts.
+Outcome change_contact_modes(TimeLoop &loop) {
+  Run &run = loop.at.run;
+  run.step_to_contact = 0.0;
+  if (!run.contact_events)
+    return Outcome::reached;
+  if (run.contact_events->repeats) {
+    run.contact_events->set_known_modes(run.t);
+    return Outcome::reached;
+  }
+  const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
+  const Outcome outcome = change_contacts(loop.at, *run.contact_events);
+  run.conditions.law_branches = branches;
+  return outcome;
+}
+
+// At a state that a change has led to: the state put onto drives and loops, modes of contacts, its rates, and the
+// functions that are searched for crossings.
 Outcome begin_after_change(TimeLoop &loop) {
   Run &run = loop.at.run;
   RunWorkspace &work = loop.work;
   if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
     return Outcome::callback_failed;
+  std::vector<ClosedPoint> closed; // what holds them after the change is not known yet
+  if (run.contact_events)
+    closed.swap(run.contact_events->closed);
   Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
+  if (run.contact_events)
+    closed.swap(run.contact_events->closed);
+  if (outcome == Outcome::reached)
+    outcome = change_contact_modes(loop);
   if (outcome != Outcome::reached)
     return outcome;
   if (run.conditions.law_branches && !initialize_branches(loop.at))
@@ -269,6 +295,8 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
               const double *x) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
+  if (run.contact_events && run.contact_events->rows.block_start.empty())
+    find_blocks(m, run.contact_events->rows);
   for (int f = 0; f < m.nv; ++f)
     work.change[f] = 0.0;
   integrate<double>(m, q, work.change, work.q);
@@ -278,7 +306,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   run.length = 0.0;
   run.interval = SmoothInterval::around(run.discontinuities, t);
   run.arrived = 0;
-  run.step_to_switch = 0.0;
+  run.step_to_switch = run.step_to_contact = 0.0;
   run.consecutive_switches = run.switches_without_step = 0;
   if (!run.friction || !run.friction->undetermined)
     return begin_after_change(loop);
@@ -344,6 +372,8 @@ Outcome pass_discontinuity(TimeLoop &loop, const Recorder &recorder) {
   if (!impose_drives(loop.at, run.t, work.q, work.v, work.x))
     return Outcome::callback_failed;
   Outcome outcome = project_onto_constraints(loop.at, run.t, work.q, work.v);
+  if (outcome == Outcome::reached)
+    outcome = change_contact_modes(loop);
   if (outcome != Outcome::reached)
     return outcome;
   if (!rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
@@ -361,7 +391,15 @@ Outcome pass_switch(TimeLoop &loop, const Recorder &recorder) {
   loop.at.run.step_to_switch = 0.0;
   if (!switch_branches(loop.at))
     return Outcome::callback_failed;
-  const Outcome outcome = restart(loop);
+  Outcome outcome = Outcome::reached;
+  if (Run &run = loop.at.run; run.contact_events) {
+    const RunWorkspace &work = loop.work;
+    outcome = change_contact_modes(loop);
+    if (outcome == Outcome::reached && !rates(loop.at, run.t, work.q, work.v, work.x, work.a, work.dx))
+      outcome = Outcome::callback_failed;
+  }
+  if (outcome == Outcome::reached)
+    outcome = restart(loop);
   report_branches(loop, recorder, loop.at.run.t);
   return outcome;
 }
@@ -376,6 +414,7 @@ struct Attempt {
   double error = 0.0;     // in units of the tolerance
   bool last = false;      // ends at `goal`
   bool to_switch = false; // ends at a switching function, which was located in a longer step
+  bool to_contact = false; // ends where modes of contacts do, which was located in a longer step
   bool accepted = true;   // false: it has to be tried again, at another length
   bool switches = false;  // branches change at its end
   bool monitored = false; // inputs of switching functions are known at its end
@@ -398,16 +437,19 @@ Outcome choose_length(TimeLoop &loop, double until, Attempt &attempt) {
   attempt.shortest = 4e-16 * std::max(std::fabs(run.t), 1e-12 * std::fabs(until));
   const double left = attempt.goal - run.t, wanted = std::min(run.step, run.max_step);
   attempt.to_switch = run.step_to_switch > 0.0 && run.step_to_switch < left;
-  attempt.last = !attempt.to_switch && wanted * 1.0000001 >= left;
+  attempt.to_contact = !attempt.to_switch && run.step_to_contact > 0.0 && run.step_to_contact <= left;
+  attempt.last = !attempt.to_switch && !attempt.to_contact && wanted * 1.0000001 >= left;
   if (attempt.to_switch)
     attempt.h = run.step_to_switch;
+  else if (attempt.to_contact)
+    attempt.h = run.step_to_contact;
   else if (attempt.last)
     attempt.h = left;
   else // two equal steps rather than one and a splinter
     attempt.h = 2.0 * wanted > left && loop.adaptive ? 0.5 * left : wanted;
   if (!attempt.last)
     attempt.h = recorded_length(run.t, attempt.h, attempt.end(run.t));
-  if (!attempt.last && !attempt.to_switch && !(attempt.h > attempt.shortest))
+  if (!attempt.last && !attempt.to_switch && !attempt.to_contact && !(attempt.h > attempt.shortest))
     return Outcome::underflow;
   if (!attempt.to_switch)
     run.step_to_switch = 0.0;
@@ -452,7 +494,7 @@ Outcome take_and_judge(TimeLoop &loop, Attempt &attempt, double until) {
   if (step == Outcome::callback_failed)
     return step;
   if (step != Outcome::reached || (loop.adaptive && attempt.error > 1.0)) {
-    run.step_to_switch = 0.0;
+    run.step_to_switch = run.step_to_contact = 0.0;
     attempt.accepted = false;
     return reduce_step(loop, step, attempt, until);
   }
@@ -700,6 +742,38 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
   return friction.pauses ? Outcome::paused : Outcome::reached;
 }
 
+// Where a mode of a contact ends in the step just made, it has to end there.
+Outcome watch_contacts(TimeLoop &loop, Attempt &attempt) {
+  Run &run = loop.at.run;
+  if (attempt.to_contact)
+    return Outcome::reached;
+  ContactEnd end;
+  const Outcome outcome = find_contact_end(loop.stepper, loop.at, attempt.h, end);
+  if (outcome != Outcome::reached || !end.found)
+    return outcome;
+  run.step_to_contact = std::max(end.fraction * attempt.h, attempt.shortest);
+  attempt.accepted = false;
+  return Outcome::reached;
+}
+
+// After a step at whose end modes of contacts change: the state and its rates after it.
+Outcome pass_contact_change(TimeLoop &loop, Samples &samples, const Recorder &recorder) {
+  Run &run = loop.at.run;
+  ContactEvents &contacts = *run.contact_events;
+  const std::int64_t before = contacts.change_count;
+  const double step = run.step;
+  Outcome outcome = begin_after_change(loop);
+  if (outcome != Outcome::reached)
+    return outcome;
+  run.stiffness = {};
+  run.rejected_last = 0;
+  if (loop.adaptive)
+    run.step = std::min(step, longest_contact_step(loop.at, contacts));
+  report_branches(loop, recorder, run.t);
+  return contacts.change_count == before || record_at_change(loop, true, samples, recorder) ? Outcome::reached
+                                                                                              : Outcome::stopped;
+}
+
 // One round of the loop: a step that is accepted and recorded (`taken` grows), or one that has to be tried again.
 Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &samples, const Recorder &recorder) {
   if (recorder.stop())
@@ -718,8 +792,11 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     outcome = take_and_judge(loop, attempt, until);
   if (outcome == Outcome::reached && attempt.accepted)
     outcome = pass_switching_functions(loop, attempt, recorder);
+  if (outcome == Outcome::reached && attempt.accepted && run.contact_events)
+    outcome = watch_contacts(loop, attempt);
   if (outcome != Outcome::reached || !attempt.accepted)
     return outcome;
+  run.step_to_contact = 0.0;
   if (run.friction || run.events) {
     Crossing crossing;
     outcome = find_crossing(loop.stepper, loop.at, attempt.h, crossing);
@@ -735,7 +812,13 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     }
   }
   ++taken;
-  return record_step(loop, attempt, samples, recorder);
+  outcome = record_step(loop, attempt, samples, recorder);
+  if (!run.contact_events || outcome != Outcome::reached)
+    return outcome;
+  if (attempt.to_contact)
+    return pass_contact_change(loop, samples, recorder);
+  set_slip_directions(loop.at, *run.contact_events);
+  return Outcome::reached;
 }
 
 // After a step that failed: rows that jam are stopped. Returns the failure if none does.
@@ -800,6 +883,21 @@ Outcome dense(const ModelData &m, Run &run, std::byte *memory, double h, const d
   return outcome;
 }
 
+bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, const double *q, const double *v,
+                    const double *x) {
+  TimeLoop loop(m, run, memory);
+  ContactEvents &contacts = *run.contact_events;
+  if (contacts.rows.block_start.empty())
+    find_blocks(m, contacts.rows);
+  if (contacts.repeats)
+    contacts.set_known_modes(t);
+  contacts.a.resize(std::size_t(m.nv)), contacts.dx.resize(std::size_t(m.nx));
+  const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
+  const bool done = rates(loop.at, t, q, v, x, contacts.a.data(), contacts.dx.data());
+  run.conditions.law_branches = branches;
+  return done;
+}
+
 } // namespace
 
 extern const IntegratorSet integrators;
@@ -812,6 +910,7 @@ const IntegratorSet integrators{name,
                                 advance,
                                 state,
                                 dense,
+                                contact_forces,
                                 W,
                                 supports_simd_batch,
                                 simd_batch_bytes,

@@ -1,4 +1,5 @@
 #include "system/switching.hpp"
+#include "contact/contact_element.hpp"
 #include "elements/elements.hpp"
 #include "elements/lookup_tables.hpp"
 #include "elements/program.hpp"
@@ -61,6 +62,10 @@ template <class T> void switching_function_values(const ModelData &m, const doub
       found[e.first_switching + 1] = in[1] - in[4];
       continue;
     }
+    if (e.form == LawForm::contact) {
+      found[e.first_switching] = watched_gap(m, e, in);
+      continue;
+    }
     const ProgramData &program = m.programs.programs[e.law];
     for (int j = 0; j < program.inputs; ++j)
       values[j] = j < monitored.count ? in[j] : T(0.0); // no switching function hangs on unknowns
@@ -76,6 +81,14 @@ template <class T> void switching_function_values(const ModelData &m, const doub
     for (int j = 0; j < e.signals && !e.unknowns; ++j)
       signals[e.signal + j] = result_of(m.programs, program, values, e.measures + e.states + 1 + j);
   }
+}
+
+bool turns_matter(const ModelData &m, const MonitoredElementData &monitored, const SwitchingPoint &begin,
+                  const SwitchingPoint &end, double h) {
+  const ElementData &e = m.elements[monitored.element];
+  const int first = monitored.first;
+  return e.form != LawForm::contact ||
+         !keeps_apart(m, e, begin.y + first, begin.rate + first, end.y + first, end.rate + first, h);
 }
 
 static Interval hermite_range(double y0, double rate0, double y1, double rate1, double h) {

@@ -97,14 +97,20 @@ double inside(const ModelData &m, const SwitchingFunctionData &function, double 
 // nothing is known: a shaft may make many turns in a step, whose ends would look alike. rad
 constexpr double max_turn = 0.5236;
 
+// Whether turns of an element's frames in a step of length h count: not those of contacts that keep apart.
+bool turns_matter(const ModelData &m, const MonitoredElementData &monitored, const SwitchingPoint &begin,
+                  const SwitchingPoint &end, double h);
+
 // the largest angle between frames of an element; turn(f): that of one angle
-template <class Turn> inline double max_turn_of(const ModelData &m, Turn &&turn) {
+template <class Turn> inline double max_turn_of(const ModelData &m, const SwitchingPoint &begin,
+                                                const SwitchingPoint &end, double h, Turn &&turn) {
   double most = 0.0;
   for (int k = 0; k < m.monitored_count; ++k) {
     double sum = 0.0;
     for (int j = 0; j < m.monitored[k].supports; ++j)
       sum += turn(m.monitor_support[m.monitored[k].support + j]);
-    most = std::max(most, sum);
+    if (sum > most && (sum <= max_turn || turns_matter(m, m.monitored[k], begin, end, h)))
+      most = sum;
   }
   return most;
 }

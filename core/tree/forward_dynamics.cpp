@@ -1,6 +1,7 @@
 #include "tree/forward_dynamics.hpp"
 #include "flexible/low_rank_modes.hpp"
 #include "tree/joint_maps.hpp"
+#include "tree/joint_pivots.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -34,56 +35,6 @@ DALEMBERT_INLINE void start_body(const ModelData &m, Workspace<T> &ws, const T *
 template <class T> DALEMBERT_INLINE T *factor_of(const ModelData &m, const Workspace<T> &ws, int i) {
   const BodyData &b = m.bodies[i];
   return b.form == JointForm::modal ? ws.modal_factor + m.modal[b.modal].factors : ws.L + 15 * i;
-}
-
-// D = L diag(d) L^T in place, then Z = L^-1 U; `given` marks rows that stand aside
-template <int N, class T> DALEMBERT_INLINE void factor_block(const ModelData &m, const BodyData &b, const Motion<T> *H,
-                                                             const ArticulatedInertia<T> &I, const double *extra,
-                                                             const unsigned char *given, Pivot<T> *pivot, T *L) {
-  Load<T> U[N];
-  T D[N][N];
-  for (int k = 0; k < N; ++k)
-    U[k] = mul(I, H[k].w, H[k].v);
-  for (int r = 0; r < N; ++r)
-    for (int k = 0; k <= r; ++k)
-      D[r][k] = dot(H[r].w, U[k].n) + dot(H[r].v, U[k].f);
-  for (int r = 0; b.armature && r < N; ++r)
-    D[r][r] = D[r][r] + armature_of<T>(m, b.v + r);
-  for (int r = 0; extra && r < N; ++r)
-    D[r][r] = D[r][r] + extra[r];
-  if (given) {
-    for (int r = 0; r < N; ++r)
-      if (given[r]) {
-        for (int k = 0; k < N; ++k)
-          (k <= r ? D[r][k] : D[k][r]) = T(0.0);
-        D[r][r] = T(1.0);
-        U[r] = {zero3<T>(), zero3<T>()};
-      }
-  }
-  for (int r = 0; r < N; ++r) {
-    for (int k = 0; k < r; ++k) {
-      T s = D[r][k];
-      for (int l = 0; l < k; ++l)
-        s = s - D[r][l] * D[k][l];
-      D[r][k] = s; // L_rk d_k until the pivots divide it
-    }
-    T d = D[r][r];
-    for (int k = 0; k < r; ++k) {
-      const T l = D[r][k] * pivot[k].inverse;
-      d = d - l * D[r][k];
-      D[r][k] = l;
-    }
-    D[r][r] = d;
-    pivot[r].inverse = 1.0 / d;
-    Load<T> z = U[r];
-    for (int k = 0; k < r; ++k) {
-      z.n -= scale(D[r][k], pivot[k].z.n);
-      z.f -= scale(D[r][k], pivot[k].z.f);
-    }
-    pivot[r].z = z;
-    for (int k = 0; k < r; ++k)
-      L[r * (r - 1) / 2 + k] = D[r][k];
-  }
 }
 
 // (1): the pivots of joint i and the inertia that is left when its degrees of freedom yield

@@ -52,6 +52,9 @@ template <class T> struct Workspace {
   T *joint_q;                // nv: coordinates of custom joints, for their bias                position
   T t;                       // time, s: for rows that depend on it
   const unsigned char *held; // of each velocity of cut joints: it is held; null if none is
+  // of each row, and of each loop constraint: load on B and the point where it acts, world axes; null: not wanted
+  Load<T> *row_load;
+  Vec3<T> *row_point;
   // of each degree of freedom: inertia that is added to its pivot for a while; null: none
   const double *regularizing_inertia;
   // flexible bodies: loads per unit acceleration of each mode, of the body itself, then with all it carries;
@@ -85,6 +88,8 @@ template <class T> inline std::size_t lay_out(const ModelData &m, std::byte *bas
   ws.joint_q = arena.take<T>(m.custom_joints ? nv : 0);
   ws.t = T(0.0);
   ws.held = nullptr;
+  ws.row_load = nullptr;
+  ws.row_point = nullptr;
   ws.regularizing_inertia = nullptr;
   ws.modal_own = arena.take<Load<T>>(std::size_t(m.modal_loads));
   ws.modal_bend = arena.take<Sym3<T>>(std::size_t(m.modal_loads));

@@ -31,7 +31,11 @@ def test_inertias_are_those_of_the_volume(axis: str) -> None:
     rng, k = np.random.default_rng(0), "xyz".index(axis)
     line, disc = rng.random(SAMPLES), ball(rng, SAMPLES, 2)
     ring = disc / np.linalg.norm(disc, axis=1)[:, None] * np.sqrt(rng.uniform(0.1**2, 0.3**2, SAMPLES))[:, None]
+    box = rng.uniform(-1.0, 1.0, size=(SAMPLES, 3)) * np.where(np.arange(3) == k, 1.3, 0.3)
+    beyond = np.maximum(np.abs(box[:, k]) - 1.0, 0.0)
+    capsule = box[np.linalg.norm(np.column_stack([np.delete(box, k, axis=1), beyond]), axis=1) <= 0.3]
     cases = [
+        (da.capsule(2.0, 0.3, 3.0, axis), capsule),
         (da.rod(2.0, 3.0, axis), along(k, np.zeros((SAMPLES, 2)), 2.0 * line)),
         (da.rod(2.0, 3.0, axis, radius=0.3), along(k, 0.3 * disc, 2.0 * line)),
         (da.cylinder(2.0, 0.3, 3.0, axis), along(k, 0.3 * disc, 2.0 * line - 1.0)),
@@ -54,6 +58,7 @@ def test_density_gives_mass() -> None:
     assert da.sphere(0.5, density=1.0).mass == pytest.approx(np.pi / 6)
     assert da.cylinder(2, 0.5, density=1.0).mass == pytest.approx(np.pi / 2)
     assert da.tube(1, 2, 1, density=1.0).mass == pytest.approx(3 * np.pi)
+    assert da.capsule(2, 0.5, density=1.0).mass == pytest.approx(np.pi / 2 + np.pi / 6)
     assert da.rod(2, radius=1, density=1.0).mass == pytest.approx(2 * np.pi)
 
 

@@ -19,6 +19,7 @@ ModelData complete(Tables &t) {
   std::vector<std::int64_t> way_lengths;
   complete_loop_constraints(t, m, way_lengths);
   complete_rows(t, m, way_lengths);
+  complete_loop_plans(t, m);
   complete_laws(t, m);
   complete_elements(t, m);
   complete_fronts(t, m);

@@ -190,6 +190,9 @@ void complete_rows(Tables &t, ModelData &m, const std::vector<std::int64_t> &way
   for (const std::int32_t row : t.independent_rows)
     t.is_independent[std::size_t(row)] = 1;
   m.independent = pointer(t.is_independent);
+  for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
+    t.constraint_of_row.insert(t.constraint_of_row.end(), std::size_t(t.loop_constraints[std::size_t(k)].rows), k);
+  m.constraint_of_row = pointer(t.constraint_of_row);
   m.spare_rows = m.nc - count_of(t.independent_rows.size());
   for (std::int32_t k = 0; k < m.loop_constraint_count; ++k)
     for (std::int32_t j = t.loop_constraints[std::size_t(k)].row;

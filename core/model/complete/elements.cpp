@@ -1,3 +1,4 @@
+#include "contact/pair_points.hpp"
 #include "model/complete/parts.hpp"
 #include <algorithm>
 #include <bit>
@@ -75,6 +76,40 @@ static void complete_ports(const Tables &t, ModelData &m) {
   m.port_count = count_of(t.ports.size());
 }
 
+static void complete_contact_pairs(Tables &t, ModelData &m) {
+  t.contact_solids.clear();
+  for (const std::shared_ptr<const void> &solid : t.solids)
+    t.contact_solids.push_back(solid.get());
+  const std::int32_t solids = count_of(t.contact_solids.size());
+  for (const ElementData &e : t.elements) {
+    if (e.form != LawForm::contact)
+      continue;
+    require(within(e.law, 0, count_of(t.contact_pairs.size())) && e.ports == 1 && within(e.port, 0, m.port_count),
+            "a contact refers to something out of range");
+    ContactPairData &pair = t.contact_pairs[std::size_t(e.law)];
+    const PortData &port = t.ports[std::size_t(e.port)];
+    require(within(pair.first, 0, solids) && within(pair.second, 0, solids) && port.measure == Measure::pose,
+            "a contact refers to something out of range");
+    const void *first = t.contact_solids[std::size_t(pair.first)], *second = t.contact_solids[std::size_t(pair.second)];
+    const SolidBound a = bound_of_solid(first), b = bound_of_solid(second);
+    require(!b.is_half_space, "the second solid of a contact is no half space");
+    pair.slots = bristle_count(first, second), pair.planar = a.is_half_space;
+    pair.reach_a = a.reach, pair.reach_b = b.reach, pair.extent_b = b.extent;
+    for (int i = 0; i < 3; ++i) {
+      pair.center_a[i] = port.p_FA[i], pair.center_b[i] = port.p_FB[i];
+      for (int j = 0; j < 3; ++j) {
+        pair.center_a[i] += port.R_FA[3 * i + j] * a.center[j];
+        pair.center_b[i] += port.R_FB[3 * i + j] * b.center[j];
+      }
+    }
+    require(e.parameters == contact_parameters && (!e.states || e.states == pair.slots * (pair.planar ? 2 : 3)),
+            "a contact has five parameters, and as many states as bristles");
+  }
+  m.contact_pairs = pointer(t.contact_pairs);
+  m.contact_solids = pointer(t.contact_solids);
+  m.contact_pair_count = count_of(t.contact_pairs.size());
+}
+
 static void complete_element(const Tables &t, const ModelData &m, ElementData &e) {
   const std::int32_t ports = m.port_count, inputs = count_of(t.inputs.size()),
                      programs = count_of(t.laws_of_elements.programs.size());
@@ -83,7 +118,7 @@ static void complete_element(const Tables &t, const ModelData &m, ElementData &e
   require(e.state >= 0 && e.states >= 0 && e.state + e.states <= m.nx && e.input >= 0 && e.inputs >= 0 &&
               e.input + e.inputs <= inputs && e.parameter >= 0 && e.parameters >= 0 &&
               e.parameter + e.parameters <= m.parameter_count && within(e.unknowns, 0, max_unknowns + 1) &&
-              within(std::int32_t(e.form), 0, std::int32_t(LawForm::bushing) + 1) && e.law >= 0 &&
+              within(std::int32_t(e.form), 0, std::int32_t(LawForm::contact) + 1) && e.law >= 0 &&
               (e.form != LawForm::program || e.law < programs),
           "an element refers to something out of range");
   e.measures = 0;
@@ -119,7 +154,9 @@ static void complete_programs_of_laws(Tables &t, ModelData &m) {
   for (const ElementData &e : t.elements)
     for (std::int32_t k = 0, first = 1; k < e.ports; ++k) {
       PortData &port = t.ports[std::size_t(e.port + k)];
-      port.turns |= e.form != LawForm::program;
+      port.turns |= e.form != LawForm::program && e.form != LawForm::contact;
+      if (e.form == LawForm::contact)
+        continue;
       for (std::int32_t i = first + 3; port.measure == Measure::pose && i < first + 6; ++i)
         port.turns =
             port.turns || takes(t.laws_of_elements, t.tables, t.laws_of_elements.programs[std::size_t(e.law)], i);
@@ -129,6 +166,7 @@ static void complete_programs_of_laws(Tables &t, ModelData &m) {
 
 void complete_elements(Tables &t, ModelData &m) {
   complete_ports(t, m);
+  complete_contact_pairs(t, m);
   for (const ElementData &e : t.elements)
     m.nx += e.states, m.signal_count += e.signals;
   const std::int32_t connections = connection_count(m);

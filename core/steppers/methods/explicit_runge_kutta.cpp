@@ -55,7 +55,7 @@ Outcome explicit_step(const RunContext &i, const Tableau &tableau, double h, dou
     return Outcome::not_finite;
   if (!displaced(i, t1, work.z, work.q1, work.v1, work.x1))
     return Outcome::callback_failed;
-  const bool moved = m.nc && run.project;
+  const bool moved = (m.nc && run.project) || holds_contacts(run);
   const double turn = turn_error(turn_square<double>(m, work.z), tableau.order);
   if (tableau.estimated > s) {
     outcome = rates_in_chart(i, t1, work.z, work.q1, work.v1, work.x1, end);

@@ -35,6 +35,7 @@ struct ContactStep {
     length = m.length > 0.0 ? m.length : 1.0;
   }
   Workspace<double> &frames() { return i.work.motion.system.loops.ws; }
+  double impact_speed() const { return plastic_speeds * gravity * i.run.fixed_step; }
   double closed() const { return closed_gap * length; }
 
   // Velocities in axes that turn, of free and spherical joints, from those after a turn by `part` of the angular velocity
@@ -148,7 +149,7 @@ struct ContactStep {
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t + 0.5 * h, qm);
-    solve_impulses(c, {h, plastic_speeds * gravity * i.run.fixed_step, closed()}, t);
+    solve_impulses(c, {h, impact_speed(), closed()}, t);
   }
   double stop_speed() const {
     double most = 0.0;
@@ -206,7 +207,7 @@ struct ContactStep {
     solve(t, h);
     if (whole_step > 0.0) {
       keep_impulses(c, *points, h);
-      log_impulses(i, c, *points, whole_step);
+      log_impulses(i, c, *points, whole_step, t, impact_speed());
     }
     return finish(t, h, i.work.q1, i.work.v1, i.work.x1);
   }
@@ -257,8 +258,8 @@ struct ContactStep {
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
-    solve_impulses(c, {0.0, plastic_speeds * gravity * i.run.fixed_step, closed()}, t);
-    log_impulses(i, c, *points, whole_step);
+    solve_impulses(c, {0.0, impact_speed(), closed()}, t);
+    log_impulses(i, c, *points, whole_step, t, impact_speed());
     c.v = c.free;
   }
 

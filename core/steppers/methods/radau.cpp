@@ -266,6 +266,8 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
   double before = 0.0;
   // mixtures of branches come from differences: as rough
   const bool mixed = i.run.conditions.law_branches && slides(i.m, i.run.conditions);
+  // bristles of contacts at their limit follow depths of the first guess, and are right after the second correction
+  const int first_judged = i.m.contact_pair_count ? 2 : 1;
   radau_work.kept->rate = 0.0;
   for (int round = 0; round < radau::max_rounds; ++round) {
     radau_work.kept->rounds = round + 1;
@@ -280,11 +282,11 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
     const bool all_rounding = mixed && size < 0.01 * tolerance;
     if (round && !all_rounding) {
       radau_work.kept->rate = rate;
-      if (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance)
+      if (round >= first_judged && (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance))
         return Outcome::newton_failed;
     }
     combine_stages(radau::T, radau_work.Zw, n, radau_work.Z);
-    if (size == 0.0 || all_rounding || (round && rate / (1.0 - rate) * size < tolerance))
+    if (size == 0.0 || all_rounding || (round && rate < 1.0 && rate / (1.0 - rate) * size < tolerance))
       return Outcome::reached;
     before = size;
   }

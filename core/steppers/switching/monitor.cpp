@@ -88,7 +88,9 @@ double inside_of(const RunContext &i, int k, const Interval &margin) {
 
 // the largest angle between frames of an element in the step
 double turn_of(const RunContext &i, double h) {
-  return max_turn_of(i.m, [&](int f) { return h * std::max(std::fabs(i.work.v[f]), std::fabs(i.work.v1[f])); });
+  const SwitchingWorkspace &work = workspace_of(i);
+  return max_turn_of(i.m, work.begin, work.end, h,
+                     [&](int f) { return h * std::max(std::fabs(i.work.v[f]), std::fabs(i.work.v1[f])); });
 }
 
 // Of the functions that bounds of the whole step keep on their sides nothing more is looked at within it.

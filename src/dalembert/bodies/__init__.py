@@ -6,7 +6,7 @@ from .flexible_body import FlexibleBody
 from .geometric_stiffening import Stiffening
 from .markers import Marker
 from .modal_damping import Rayleigh
-from .shapes import Shape, box, cylinder, mesh, plane, plate, prism, rod, sphere, tube
+from .shapes import Shape, box, capsule, cylinder, height_field, mesh, plane, plate, prism, rod, sphere, tube
 
 __all__ = [
     "Body",
@@ -17,7 +17,9 @@ __all__ = [
     "Stiffening",
     "Surface",
     "box",
+    "capsule",
     "cylinder",
+    "height_field",
     "mesh",
     "plane",
     "plate",

@@ -235,8 +235,8 @@ class Body:
         if not isinstance(shape, Shape):
             raise ModelError(item, "shape", shape, "give a shape such as cylinder(0.2, 0.1)")
         look = visual_of_shape(shape)
-        if shape.kind == "plane":
-            raise ModelError(item, "shape", "plane", "a half space is not drawn: give it to s.contact(...)")
+        if shape.kind in ("plane", "height field"):
+            raise ModelError(item, "shape", shape.kind, "it is ground, not a part of a body: give it to s.contact(...)")
         if look is None:
             raise ModelError(item, "radius", None, "a slender rod is not drawn: give it a radius")
         R = as_rotation_matrix(rotation, item=item)
@@ -282,8 +282,8 @@ def _with_shape(shape: Any, mass: Any, com: Any, inertia: Any, inertia_axes: Any
     if not isinstance(shape, Shape):
         remedy = "give a shape such as rod(...), a FlexibleBody such as beam(...), or mass= and inertia="
         raise ModelError(item, "shape", shape, remedy)
-    if shape.kind == "plane":
-        raise ModelError(item, "shape", "plane", "a half space has no mass: give it to s.contact(...), with a marker")
+    if shape.kind in ("plane", "height field"):
+        raise ModelError(item, "shape", shape.kind, "it has no mass: give it to s.contact(...), with a marker")
     if mass is not None and shape.mass is not None:
         remedy = f"its {shape.kind} has {shape.mass:.6g} kg already: give the mass to one of them"
         raise ModelError(item, "mass", mass, remedy)

@@ -12,6 +12,7 @@ from .._core import Solid
 from ..arrays import Array, IndexArray
 from ..errors import ModelError
 from .body import Body
+from .convex_pieces import convex_pieces
 from .shapes import Shape
 from .triangle_mesh import TriangleMesh
 from .visuals import Visual, surface_of, visual_of_shape
@@ -63,11 +64,11 @@ def convex_parts(body: Body) -> tuple[list[Convex], list[str]]:
     remarks: list[str] = []
     for look in geometry_of(body):
         try:
-            parts.append(convex_of(look))
+            parts += [convex_of(piece) for piece in convex_pieces(look)]
         except ModelError as error:
             remarks.append(f"{body.name}: a mesh is ignored: {error}")
             continue
-        if look.kind == "mesh":
+        if look.kind == "mesh" and look.pieces is None:
             remarks.append(f"{body.name}: the hull around a mesh was taken")
         if look.outline is not None and not _is_convex(look.outline):
             remarks.append(f"{body.name}: an outline is not convex; the hull around it was taken")
@@ -87,6 +88,8 @@ def convex_of(look: Visual, rounding: float = 0.0) -> Convex:
     rotation, position = look.rotation @ _along(look.size), np.asarray(look.position, dtype=float)
     if look.kind == "plane":
         return Convex(Solid.half_space(), rotation, position, np.inf, np.inf)
+    if look.kind == "height field":
+        return _height_field(look)
     if look.kind == "mesh":
         points: Array | None = np.asarray(surface_of(look).corners, dtype=float)
         half, across, radius = 0.0, 0.0, 0.0
@@ -107,6 +110,14 @@ def convex_of(look: Visual, rounding: float = 0.0) -> Convex:
     r = _rounded(look, rounding, hull.thickness)
     solid = solid_of_points(hull.inset(r), r) if r else hull.solid()
     return Convex(solid, rotation, position, reach, hull.thickness)
+
+
+def _height_field(look: Visual) -> Convex:
+    assert look.heights is not None
+    z, x, y = np.ascontiguousarray(look.heights, dtype=float), look.size["x"], look.size["y"]
+    solid = Solid.height_field(z, x / (z.shape[0] - 1), y / (z.shape[1] - 1))
+    reach = float(np.hypot(np.hypot(x, y) / 2, np.abs(z).max()))
+    return Convex(solid, look.rotation, np.asarray(look.position, dtype=float), reach, np.inf)
 
 
 def _rounded(look: Visual, rounding: float, thickness: float) -> float:

@@ -24,7 +24,20 @@ from ..provenance import record_call
 from .mesh_files import read_surface
 from .triangle_mesh import TriangleMesh
 
-__all__ = ["Shape", "box", "cylinder", "mesh", "plane", "plate", "prism", "rod", "sphere", "tube"]
+__all__ = [
+    "Shape",
+    "box",
+    "capsule",
+    "cylinder",
+    "height_field",
+    "mesh",
+    "plane",
+    "plate",
+    "prism",
+    "rod",
+    "sphere",
+    "tube",
+]
 
 
 class HasDensity(Protocol):
@@ -44,8 +57,8 @@ class Shape:
     Attributes
     ----------
     kind : str
-        ``"rod"``, ``"box"``, ``"cylinder"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``, ``"mesh"`` or
-        ``"plane"``.
+        ``"rod"``, ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``,
+        ``"mesh"``, ``"plane"`` or ``"height field"``.
     size : dict of str to float
         Lengths that define it, m; with ``"axis"`` 0, 1 or 2 where the kind has one. For a mesh, the scale factors x, y,
         z.
@@ -63,6 +76,12 @@ class Shape:
         The triangles of a mesh, before they are scaled.
     file : str or None
         From which a mesh was read.
+    heights : (nx, ny) m or None
+        Of a height field.
+    pieces : float or None
+        Concavity of the convex pieces of a mesh in contact, as a part of its size; None: its hull touches.
+    thickness : float or None, m
+        Wall thickness of the surface of a mesh in contact; None: it is closed.
     """
 
     kind: str
@@ -74,6 +93,9 @@ class Shape:
     expressions: dict[str, Expression] = field(default_factory=dict)
     surface: TriangleMesh | None = None
     file: str | None = None
+    heights: Array | None = None
+    pieces: float | None = None
+    thickness: float | None = None
 
 
 @record_call
@@ -127,6 +149,38 @@ def cylinder(
     size = {"length": length, "radius": radius, "axis": float(k)}
     inertia = _axial(k, square / 2, length * length / 12 + square / 4)
     return _solid("cylinder", size, m, np.zeros(3), inertia)
+
+
+@record_call
+def capsule(
+    length: float,
+    radius: float,
+    mass: float | None = None,
+    axis: str = "z",
+    *,
+    density: float | HasDensity | None = None,
+) -> Shape:
+    """Return a solid cylinder along `axis` with hemispheres on both ends, centred at the body's origin.
+
+    `length` is that of the cylinder: the capsule is longer by twice its radius.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> da.capsule(0.2, 0.05, mass=1.0).inertia.diagonal().round(8)
+    array([0.00665625, 0.00665625, 0.0011875 ])
+    """
+    length, radius = _length("capsule", "length", length), _length("capsule", "radius", radius)
+    k = _axis("capsule", axis)
+    square = radius * radius
+    m = _mass("capsule", mass, density, math.pi * square * (length + 4 / 3 * radius))
+    round_part = 4 / 3 * radius / (length + 4 / 3 * radius)  # of the volume
+    along = (1 - round_part) * square / 2 + round_part * 0.4 * square
+    across = (1 - round_part) * (length * length / 12 + square / 4) + round_part * (
+        0.4 * square + length * length / 4 + 3 / 8 * length * radius
+    )
+    size = {"length": length, "radius": radius, "axis": float(k)}
+    return _solid("capsule", size, m, np.zeros(3), _axial(k, along, across))
 
 
 @record_call
@@ -199,6 +253,42 @@ def plane() -> Shape:
 
 
 @record_call
+def height_field(heights: ArrayLike, size: Sequence[float]) -> Shape:
+    """Return the ground below a surface of heights over a grid, for `System.contact`; it has no mass.
+
+    Parameters
+    ----------
+    heights : (nx, ny) m
+        z of the surface at the nodes of the grid: rows along x, columns along y.
+    size : (2,) m
+        Lengths of the grid along x and y. The marker at which it is placed is below its centre.
+
+    Each cell consists of two triangles, divided along the diagonal from its least x and y. Neighbouring cells of one
+    plane touch like the plane. The field has no sides: bodies beside the grid fall past it.
+
+    Examples
+    --------
+    >>> import dalembert as da
+    >>> import numpy as np
+    >>> x, y = np.meshgrid(np.linspace(-2, 2, 41), np.linspace(-1, 1, 21), indexing="ij")
+    >>> s = da.System("hills")
+    >>> ball = s.body("ball", da.sphere(0.1, mass=1.0))
+    >>> s.contact("hills", da.height_field(0.1 * np.sin(3 * x), size=(4, 2)), ball, friction=0.5)
+    <ContactGroup 'hills': height field at ground and ball>
+    """
+    item = "height field"
+    shape = shape_of(heights)
+    if shape is None or len(shape) != 2 or min(shape) < 2:
+        raise ModelError(item, "heights", shape, "give an array (nx, ny) with two rows and columns or more")
+    z = finite_array(heights, shape, item=item, field="heights")
+    if shape_of(size) != (2,):
+        raise ModelError(item, "size", size, "give the lengths along x and y: (4.0, 2.0)")
+    x, y = (_length(item, f"size along {axis}", length) for axis, length in zip("xy", size, strict=True))
+    made = _solid("height field", {"x": x, "y": y}, None, np.zeros(3), np.zeros((3, 3)))
+    return replace(made, heights=z)
+
+
+@record_call
 def prism(
     outline: ArrayLike, thickness: float, mass: float | None = None, *, density: float | HasDensity | None = None
 ) -> Shape:
@@ -247,6 +337,8 @@ def mesh(
     *,
     density: float | HasDensity | None = None,
     scale: float | Sequence[float] = 1.0,
+    pieces: float | None = None,
+    thickness: float | None = None,
 ) -> Shape:
     """Return the solid of uniform density enclosed by a surface of triangles, in the axes of its file.
 
@@ -259,6 +351,11 @@ def mesh(
         With neither it has no mass; the surface may then be open, and is only drawn.
     scale : float or (3,)
         Factors of all lengths: 0.001 for a file in millimetres.
+    pieces : float
+        In contact the surface is cut into convex pieces (needs the extra ``contact``), each of at most this concavity as
+        a part of the size of the surface: 0.05 is usual. Without it the hull touches, and a note compares the volumes.
+    thickness : float, m
+        Wall thickness of a surface that is open, or a thin shell, in contact.
 
     Raises
     ------
@@ -282,6 +379,12 @@ def mesh(
         if not isinstance(surface, Sequence) or len(surface) != 2:
             raise ModelError("mesh", "surface", type(surface).__name__, "give a file, or corners and triangles")
         file, given = None, TriangleMesh.of(*surface, item="mesh")
+    if pieces is not None:
+        pieces = finite_number(pieces, item="mesh", field="pieces")
+        if not 0.0 < pieces <= 1.0:
+            raise ModelError("mesh", "pieces", pieces, "give a concavity between 0 and 1, such as 0.05")
+    if thickness is not None:
+        thickness = _length("mesh", "thickness", thickness)
     size = dict(zip("xyz", factors.tolist(), strict=True))
     whole = given.scaled(factors.tolist())
     volume, com, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
@@ -291,7 +394,7 @@ def mesh(
         remedy = f"{whole.error}; repair it in a CAD program, or give the body mass=, com= and inertia= by numbers"
         raise ModelError("mesh", "surface", file or f"{len(given.triangles)} triangles", remedy)
     solid = _solid("mesh", size, _mass("mesh", mass, density, volume), com, inertia)
-    return replace(solid, surface=given, file=file)
+    return replace(solid, surface=given, file=file, pieces=pieces, thickness=thickness)
 
 
 def _moments(a: Array, b: Array) -> Array:

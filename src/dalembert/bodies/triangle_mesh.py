@@ -116,6 +116,26 @@ class TriangleMesh:
         inertia: Array = np.trace(about) * np.eye(3) - about
         return abs(volume), self.corners.mean(axis=0) + off, (inertia + inertia.T) / 2
 
+    def thickened(self, thickness: float) -> TriangleMesh:
+        """Return the closed surface of a wall of a thickness, m, with this surface in its middle.
+
+        Both sides are moved along the mean normals of their corners; the boundary of an open surface gets an edge.
+        """
+        normals = _normals(self.corners, self.triangles)
+        at_corners = np.zeros_like(self.corners)
+        for k in range(3):
+            np.add.at(at_corners, self.triangles[:, k], normals)
+        lengths = np.linalg.norm(at_corners, axis=1, keepdims=True)
+        moved = 0.5 * thickness * at_corners / np.where(lengths > 0.0, lengths, 1.0)
+        count = len(self.corners)
+        edges = np.concatenate([self.triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+        key = edges.min(axis=1) * count + edges.max(axis=1)
+        _, first, number = np.unique(key, return_index=True, return_counts=True)
+        a, b = edges[first[number == 1]].T
+        rim = np.concatenate([np.column_stack([b, a, a + count]), np.column_stack([b, a + count, b + count])])
+        faces = np.concatenate([self.triangles, self.triangles[:, ::-1] + count, rim])
+        return TriangleMesh(np.concatenate([self.corners + moved, self.corners - moved]), faces)
+
     # ---- simplification for drawing
 
     def simplified(self, most: int) -> TriangleMesh:

@@ -39,7 +39,7 @@ class Visual:
     ----------
     kind : str
         ``"box"``, ``"cylinder"``, ``"capsule"``, ``"sphere"``, ``"plate"``, ``"tube"``, ``"prism"``, ``"mesh"`` or
-        ``"plane"`` (the half space z <= 0, for contact).
+        ``"plane"`` (the half space z <= 0) or ``"height field"``, both for contact.
     size : dict of str to float
         Lengths in m, named as in `Shape`: box x, y, z; cylinder and capsule length (a capsule's
         without its caps), radius and axis (2: along z); sphere radius; plate x, y, thickness; tube
@@ -63,6 +63,10 @@ class Visual:
         Of a prism, in its x-y plane.
     contact : ContactRule or None
         Rules of a model file on contacts of this geometry.
+    heights : (nx, ny) m or None
+        Of a height field.
+    pieces, thickness : float or None
+        Of a mesh in contact, as in `Shape`.
     """
 
     kind: str
@@ -77,6 +81,9 @@ class Visual:
     path: str | None = None
     surface: TriangleMesh | None = None
     contact: ContactRule | None = None
+    heights: Array | None = None
+    pieces: float | None = None
+    thickness: float | None = None
 
     def __repr__(self) -> str:
         size = ", ".join(f"{key}={value:.6g}" for key, value in self.size.items() if key != "axis")
@@ -91,8 +98,8 @@ def visual_of_shape(shape: Shape) -> Visual | None:
         if not size["radius"]:
             return None
         kind, place = "cylinder", np.array(shape.com, dtype=float)
-    mesh = {"file": shape.file, "path": shape.file, "surface": shape.surface}
-    return Visual(kind, size, place, np.eye(3), outline=shape.outline, **mesh)  # type: ignore[arg-type]
+    same = ("file", "surface", "outline", "heights", "pieces", "thickness")
+    return Visual(kind, size, place, np.eye(3), path=shape.file, **{name: getattr(shape, name) for name in same})
 
 
 def surface_of(look: Visual) -> TriangleMesh:

@@ -12,8 +12,8 @@ __all__ = ["find_ungrounded_parts"]
 def find_ungrounded_parts(system: System) -> list[str]:
     """Return messages on parts of a system that fall freely without being declared free.
 
-    Such a part has no joint, constraint or force element to anything else, and no placement (`System.place`) or load of
-    its own, under gravity. Declare a flying body by `Free` to ground, or place it.
+    Such a part has no joint, constraint, contact or force element to anything else, and no placement (`System.place`)
+    or load of its own, under gravity. Declare a flying body by `Free` to ground, or place it.
     """
     if not system.gravity.any():
         return []
@@ -26,6 +26,9 @@ def _is_intended(system: System, part: set[str]) -> bool:
         return True
     ends = [{c.first.body.name, c.second.body.name} for c in system.connections.values()]
     ends += [{marker.body.name for marker in force.ends} for force in system.forces.values()]
+    if any(contact.has_all_bodies for contact in system.contacts.values()):
+        return True
+    ends += [contact.body_names for contact in system.contacts.values()]
     # a spring within the part does not support it; a load on one body is intended
     return any(bodies & part and (len(bodies) == 1 or bodies - part) for bodies in ends)
 

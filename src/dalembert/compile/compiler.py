@@ -135,7 +135,10 @@ def compile_system(origin: System) -> Compiled:
     else:  # in a loop, the loop constraint may supply the inertia that a branch lacks
         _check_inertia(skeleton, tables, forest, names, drives)
     laws = LawTables()
-    elements = flatten_elements(forest, frames, names, laws, joints.programs.tables)
+    contacts = compile_contacts(forest)
+    elements = flatten_elements(forest, frames, names, laws, joints.programs.tables, contacts)
+    if contacts is not None and elements.notes:
+        contacts = replace(contacts, notes=(*contacts.notes, *elements.notes))
     tables["drives"] = flatten_drives(drives, names, laws, elements.drive_laws)
     tables["holonomic"] = _holonomic(names, drives).astype(np.int32)
     numbers = collect_parameters(forest, frames, names, elements, drives, joints.own)
@@ -152,7 +155,7 @@ def compile_system(origin: System) -> Compiled:
         drives=drives,
         independent=independent,
         numbers=numbers,
-        contacts=compile_contacts(forest),
+        contacts=contacts,
     )
 
 

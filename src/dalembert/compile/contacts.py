@@ -20,7 +20,8 @@ from ..arrays import BoolArray, IndexArray
 from ..bodies.body import Body
 from ..bodies.contact_surfaces import Surface
 from ..bodies.convex_hulls import Convex, convex_of, excess_volume, geometry_of
-from ..bodies.visuals import ALL_BITS, Visual, visual_of_shape
+from ..bodies.convex_pieces import convex_pieces, thickened
+from ..bodies.visuals import ALL_BITS, Visual, surface_of, visual_of_shape
 from ..connections.contacts import ContactGroup, ContactMaterial, PlacedShape
 from ..connections.contacts.contact_group import ALL_BODIES
 from ..connections.contacts.contact_material import material_of_surfaces
@@ -29,7 +30,7 @@ from ..system import System
 from ..system.topology import Forest
 from .contact_exclusions import excluded_pairs
 
-__all__ = ["ContactShape", "ContactTables", "compile_contacts"]
+__all__ = ["ContactShape", "ContactTables", "compile_contacts", "left_out_notes"]
 
 EXCESS_VOLUME_NOTED = 1.01  # hull volume by volume: less is the rounding of a curved surface by triangles
 SOFT_ROUNDING = 0.01  # of the thickness: radius of edges in compliant contacts
@@ -178,6 +179,11 @@ def compile_contacts(forest: Forest) -> ContactTables | None:
     return tables
 
 
+def left_out_notes(tables: ContactTables | None) -> list[str]:
+    """Return a note for analyses without contact, if a system has contacts."""
+    return [] if tables is None else [f"contacts were left out: {', '.join(map(repr, tables.names))}"]
+
+
 class _ShapePool:
     """Geometry of all contacts, each piece once, with the largest rounding that a contact gives it."""
 
@@ -224,7 +230,7 @@ class _ShapePool:
         found = []
         for look in geometry_of(body):
             try:
-                found.append(self._add(body, look, True, f"body {body.name!r}"))
+                found += self._add(body, look, True, f"body {body.name!r}")
             except ModelError as error:
                 self.notes.append(f"{body.name}: a {look.kind} was left out of contacts: {error}")
         self._index[id(body)] = found
@@ -240,28 +246,43 @@ class _ShapePool:
             if look is None:
                 raise ModelError(item, "radius of a rod", 0.0, "a slender rod has no thickness: give it a radius")
             look = replace(look, position=p + R @ look.position, rotation=R @ look.rotation)
-            found = [self._add(member.marker.body, look, False, item)]
+            found = self._add(member.marker.body, look, False, item)
         else:
-            found = [self._add(member, look, True, f"body {member.name!r}") for look in geometry_of(member)]
+            found = [k for look in geometry_of(member) for k in self._add(member, look, True, f"body {member.name!r}")]
             if not found:
                 remedy = "it has no shape: give it one, or decorate it with boxes, cylinders, spheres"
                 raise ModelError(item, field, member.name, remedy)
         self._index[id(member)] = found
         return found
 
-    def _add(self, body: Body, look: Visual, is_own: bool, item: str) -> int:
-        _check_thickness(look, item)
-        self._note_excess(body, look)
-        self._pieces.append((body, look, is_own, item))
-        self._rounding.append(0.0)
-        return len(self._pieces) - 1
-
-    def _note_excess(self, body: Body, look: Visual) -> None:
-        ratio = excess_volume(look)
-        if np.isnan(ratio):
+    def _add(self, body: Body, look: Visual, is_own: bool, item: str) -> list[int]:
+        """Add the convex pieces of a geometry; return their indices."""
+        whole = thickened(look)
+        if whole.kind == "mesh" and (fault := surface_of(whole).error):
+            if not is_own or (body.shape is not None and body.shape.surface is look.surface):
+                raise ModelError(item, "surface of a mesh", look.file or "triangles", f"{fault}; give it thickness=")
             self.notes.append(f"{body.name}: the surface of a mesh is not closed; its hull touches")
+        pieces = convex_pieces(whole)
+        for piece in pieces:
+            _check_thickness(piece, item)
+        self._note_excess(body, whole, pieces)
+        self._pieces += [(body, piece, is_own, item) for piece in pieces]
+        self._rounding += [0.0] * len(pieces)
+        return list(range(len(self._pieces) - len(pieces), len(self._pieces)))
+
+    def _note_excess(self, body: Body, whole: Visual, pieces: list[Visual]) -> None:
+        ratio = excess_volume(whole)
+        if whole.pieces is not None and whole.kind == "mesh":
+            volume = sum(surface_of(piece).solid()[0] for piece in pieces) / surface_of(whole).solid()[0]
+            self.notes.append(
+                f"{body.name}: a mesh touches by {len(pieces)} convex pieces with {volume:.3g} of its volume; "
+                f"its hull has {ratio:.3g}"
+            )
         elif ratio > EXCESS_VOLUME_NOTED:
-            self.notes.append(f"{body.name}: a {look.kind} is not convex; its hull touches, {ratio:.3g} of its volume")
+            remedy = "; pieces= of the mesh cuts it" if whole.kind == "mesh" else ""
+            self.notes.append(
+                f"{body.name}: a {whole.kind} is not convex; its hull touches, {ratio:.3g} of its volume{remedy}"
+            )
 
     def shapes(self, forest: Forest) -> tuple[tuple[ContactShape, ...], tuple[Surface | None, ...]]:
         """Return the shapes, and their surfaces."""
@@ -281,7 +302,7 @@ class _ShapePool:
         return tuple(made), tuple(surfaces)
 
 
-_SMOOTH = ("sphere", "capsule", "plane")  # without edges
+_SMOOTH = ("sphere", "capsule", "plane", "height field")  # without edges to be rounded
 
 
 def _check_thickness(look: Visual, item: str) -> None:

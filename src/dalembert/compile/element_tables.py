@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies.markers import Marker
+from .._core import Solid
 from ..connections.elements.element import Element
 from ..connections.laws import Law
 from ..errors import UserFunctionError
+from .contact_elements import SoftPair
 from .joint_elements import FrictionSlot
 from .program_tables import ProgramTables, table_arrays
 from .schema import Rows, number
@@ -75,6 +77,11 @@ class ElementTables:
         Of ports between markers.
     drive_laws : dict of str to int
         First law of each drive.
+    soft_pairs : list of SoftPair
+        Compliant contacts of pairs of shapes, in the order of their elements.
+    solids : list
+        Solids of these, of the core.
+    notes : list of str
     """
 
     laws: LawTables
@@ -83,6 +90,7 @@ class ElementTables:
     inputs: Rows = field(default_factory=lambda: Rows("inputs"))
     feedbacks: Rows = field(default_factory=lambda: Rows("feedbacks"))
     actuators: Rows = field(default_factory=lambda: Rows("actuators"))
+    contact_pairs: Rows = field(default_factory=lambda: Rows("contact_pairs"))
     programs: ProgramTables = field(default_factory=ProgramTables)
     functions: list[Any] = field(default_factory=list)
     function_sizes: list[tuple[int, int]] = field(default_factory=list)
@@ -97,6 +105,9 @@ class ElementTables:
     actuated: dict[tuple[str, int], int] = field(default_factory=dict)
     port_ends: dict[int, tuple[Marker, Marker]] = field(default_factory=dict)
     drive_laws: dict[str, int] = field(default_factory=dict)
+    soft_pairs: list[SoftPair] = field(default_factory=list)
+    solids: list[Solid] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     _bounded: set[int] = field(default_factory=set)
     _feedback: dict[tuple[int, int], int] = field(default_factory=dict)
     measured: int = 0
@@ -110,6 +121,7 @@ class ElementTables:
             "inputs": self.inputs.array(),
             "feedbacks": self.feedbacks.array(),
             "actuators": self.actuators.array(),
+            "contact_pairs": self.contact_pairs.array(),
             **table_arrays(self.programs.tables),
             "parameters": np.array(self.parameters, dtype=float),
         }

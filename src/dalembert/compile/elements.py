@@ -18,6 +18,8 @@ from ..connections.formulas.tables import Table
 from ..connections.joints import Joint
 from ..errors import ModelError
 from ..system.topology import Forest
+from .contact_elements import add_contact_elements
+from .contacts import ContactTables
 from .element_tables import ElementTables
 from .frames import FrameMap
 from .joint_elements import add_joint_elements
@@ -84,11 +86,17 @@ class CompileContext:
 
 
 def flatten_elements(
-    forest: Forest, frames: FrameMap, names: Names, laws: LawTables, looked_up: Sequence[Table] = ()
+    forest: Forest,
+    frames: FrameMap,
+    names: Names,
+    laws: LawTables,
+    looked_up: Sequence[Table] = (),
+    contacts: ContactTables | None = None,
 ) -> ElementTables:
     """Return the tables of all elements: built-in ones, joint dampers, user-written laws.
 
     looked_up : tables of numbers that other programs have taken before
+    contacts : of the system; pairs with compliant materials become elements
     """
     tables = ElementTables(laws)
     tables.programs.tables += looked_up
@@ -107,6 +115,8 @@ def flatten_elements(
     for loop_constraint in forest.loop_constraints:
         add_joint_elements(site, loop_constraint)
     _add_own_laws(site, [c for c in connections if isinstance(c.element, Element)])
+    if contacts is not None:
+        add_contact_elements(site, contacts)
     return tables
 
 

@@ -9,7 +9,14 @@ from ..connections.elements.built_in import JointSpring
 from ..errors import OmissionWarning, warn_user
 from ..system import System
 
-__all__ = ["joint_spring", "note_cut_joint_data", "note_omitted_forces", "omitted_joint_data", "warn_omitted"]
+__all__ = [
+    "joint_spring",
+    "note_cut_joint_data",
+    "note_omitted_forces",
+    "note_shapes",
+    "omitted_joint_data",
+    "warn_omitted",
+]
 
 MAX_LISTED = 12  # omissions named in a warning
 _JOINT_DATA = ("lower", "upper", "damping", "friction", "armature", "max_effort", "load_friction")
@@ -22,6 +29,13 @@ def warn_omitted(source: str, items: Sequence[str]) -> None:
     listed = "\n  ".join([*items[:MAX_LISTED], *([f"and {len(items) - MAX_LISTED} more"] * (len(items) > MAX_LISTED))])
     message = f"{source}: left out, or approximated\n  {listed}"
     warn_user(OmissionWarning(message, tuple(items)))
+
+
+def note_shapes(system: System, count: int) -> None:
+    """Note the number of shapes that may touch, once a contact is added."""
+    if count:
+        shapes = "1 shape" if count == 1 else f"{count} shapes"
+        system.notes.append(f"{shapes} may touch: s.contact('floor', da.plane(), '*')")
 
 
 def omitted_joint_data(limits: bool, damping: bool, friction: bool) -> frozenset[str]:

@@ -12,6 +12,7 @@ from ..arrays import Array
 from ..checks import checked
 from ..closure.equations import RelativeEquations
 from ..closure.scaled_equations import measures_of, ropes_of
+from ..compile.contacts import left_out_notes
 from ..connections.elements.element import Element
 from ..connections.joints import Joint
 from ..errors import DalembertError, ModelError
@@ -146,6 +147,7 @@ def linear_at(
         *_uncertain(space),
         *(note_not_in_equilibrium(space, A) or note_time_varying(space, A)),
         *_note_dry_friction(model),
+        *left_out_notes(model.contacts),
         *_on_stops(space),
         *_at_knots(space),
     ]

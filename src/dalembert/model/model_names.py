@@ -57,6 +57,7 @@ class NamedModel(_core.Model):
             list(elements.functions),
             list(elements.function_sizes),
             callback if made.callback_laws else None,
+            list(elements.solids),
         )
         self.system, self.forest, self.frames = made.system, made.forest, made.frames
         self.drives = made.drives

@@ -139,6 +139,7 @@ def _compiled_again(model: Model) -> Model:
         list(made.elements.functions),
         list(made.elements.function_sizes),
         CallbackHost(model) if family.callback_laws else None,
+        list(made.elements.solids),
     )
     again._set_family(family)
     again._points = {}

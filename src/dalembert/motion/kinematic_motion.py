@@ -15,6 +15,7 @@ from ..checks import checked, one_of
 from ..closure.assembly import given_coordinates
 from ..closure.driven.drive_path import follow_drives, undeformed
 from ..closure.driven.driven_state import driven_positions
+from ..compile.contacts import left_out_notes
 from ..errors import AssemblyError, SingularityError
 from ..model import Conditions, Model
 from ..model.argument_errors import checked_configuration
@@ -248,7 +249,7 @@ def _result(
 ) -> Result | None:
     if not len(found.t):
         return None
-    model, notes = request.model, list(request.notes)
+    model, notes = request.model, list(request.notes) + left_out_notes(request.model.contacts)
     if held is not None:
         notes.append(f"{', '.join(model.flexible_names)}: kept undeformed")
     singular = found.t[found.slack == 0.0]

@@ -30,6 +30,8 @@ class Stats:
     wall_time : float, s
     rtol : float
     atol : float or dict of str to float
+    error : float or None
+        Estimate of the error of positions of a run with contact by steps, rad or m; None: not estimated.
     notes : list of str
         Decisions that were made automatically. Those of a run are found when they are read; see `find_notes_later`.
     """
@@ -43,6 +45,7 @@ class Stats:
     wall_time: float = 0.0
     rtol: float = 0.0
     atol: float | dict[str, float] = 0.0
+    error: float | None = None
     notes: list[str] = field(default_factory=list)
 
     def find_notes_later(self, find: Callable[[], list[str]]) -> None:
@@ -73,6 +76,7 @@ class Stats:
             ("factorizations", f"{self.factorizations}"),
             ("wall time", f"{self.wall_time:.3g} s"),
             ("tolerances", f"rtol {self.rtol:.3g}, atol {self._absolute()}"),
+            *([] if self.error is None else [("error", f"{self.error:.3g}")]),
             *(("note", note) for note in self.notes),
         ]
         return "\n".join(f"{name:<15} {text}" for name, text in rows)
@@ -101,6 +105,8 @@ class EventRecord:
         Description of the action.
     dissipated : float, J
         Energy dissipated by impacts, locks and closing constraints. The remainder, energy + dissipated, is work.
+    is_exchange : bool
+        Its energy is part of the exchanges of contacts (`ContactExchanges`).
     """
 
     name: str
@@ -111,6 +117,7 @@ class EventRecord:
     energy: float = 0.0
     message: str = ""
     dissipated: float = 0.0
+    is_exchange: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
 from ..model.undetermined_efforts import undetermined_efforts
+from .contact_points import ContactSource
+from .contact_table import ContactTable, table_of_points
 from .display import ResultDisplay
 from .export import ResultExport
 from .extrema import Extremum, extremum
@@ -72,6 +74,8 @@ class Result(ResultDisplay, ResultExport, Answer):
     ----------
     resume_point : dict or None
         Data of an interrupted run, with which `simulate` resumes it.
+    contact_sources : tuple of ContactSource
+        Contact models of the run, which give the contact points; see `touching`.
 
     Examples
     --------
@@ -144,6 +148,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         self._origin: Result | None = None
         self.ends_between = False  # whether the last state is that of an event between output times
         self.resume_point: dict[str, Any] | None = None
+        self.contact_sources: tuple[ContactSource, ...] = ()
         self._kept: dict[str, Any] = {}  # of a result read without its model: contents of the file
 
     # ---- states
@@ -226,7 +231,7 @@ class Result(ResultDisplay, ResultExport, Answer):
 
     def _like(self, t: Array, q: Array, v: Array, x: Array) -> Result:
         """Return a result of the same motion at other times."""
-        return Result(
+        other = Result(
             self.model,
             t,
             q,
@@ -241,6 +246,8 @@ class Result(ResultDisplay, ResultExport, Answer):
             prescribed=self.prescribed,
             axis=self.axis,
         )
+        other.contact_sources = self.contact_sources
+        return other
 
     def _within(self, times: Array) -> Array:
         first, last = self.t[0], self.t[-1]
@@ -400,10 +407,32 @@ class Result(ResultDisplay, ResultExport, Answer):
     @cached_property
     def _motion(self) -> Motion:
         known = {name: self._stored[name] for name in self._stored.keys() & {"a", "tau", "lam"}}
-        return self._kind(self.require_model(), self.t, self.q, self.v, self.x, known, self.conditions)
+        motion = self._kind(self.require_model(), self.t, self.q, self.v, self.x, known, self.conditions)
+        motion.contact_sources = self.contact_sources
+        return motion
 
     def _motion_at(self, times: Array) -> Motion:
-        return self._kind(self.require_model(), times, *self._states(times), conditions=self.conditions)
+        motion = self._kind(self.require_model(), times, *self._states(times), conditions=self.conditions)
+        motion.contact_sources = self.contact_sources
+        return motion
+
+    def touching(self, t: float) -> ContactTable:
+        """Return the contact points that carry load at a time, s, as a table.
+
+        Examples
+        --------
+        >>> import dalembert as da
+        >>> s = da.System("resting")
+        >>> crate = s.body("crate", da.box(0.2, 0.2, 0.2, mass=1.0))
+        >>> s.place("crate", position=(0, 0, 0.1))
+        >>> _ = s.contact("floor", da.plane(), crate, friction=0.4)
+        >>> result = da.simulate(s, 0.1, contact="steps")
+        >>> len(result.touching(0.1))
+        4
+        """
+        time = finite_number(t, item="result.touching", field="t")
+        motion = self._motion_at(self._within(np.array([time])))
+        return table_of_points(self.require_model(), time, motion.contact_points)
 
     @property
     def _has_control(self) -> bool:

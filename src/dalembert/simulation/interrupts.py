@@ -18,7 +18,14 @@ from typing import Any
 
 from .. import _core
 
-__all__ = ["Abandoned", "Interrupt", "clear_interrupt", "defer_interrupt", "raise_pending_interrupt"]
+__all__ = [
+    "Abandoned",
+    "Interrupt",
+    "SharedInterrupt",
+    "clear_interrupt",
+    "defer_interrupt",
+    "raise_pending_interrupt",
+]
 
 _SIGINT, _IGNORED = int(signal.SIGINT), int(signal.SIG_IGN)
 
@@ -77,6 +84,22 @@ class Interrupt:
             raise KeyboardInterrupt
         self._moment = time.monotonic()
         self.flag.set = True
+
+
+class SharedInterrupt(Interrupt):
+    """Interrupt of a run on another thread: pressed if that of the main thread is."""
+
+    def __init__(self, main: Interrupt) -> None:
+        super().__init__()
+        self.flag = main.flag
+
+    def __enter__(self) -> SharedInterrupt:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return
 
 
 def defer_interrupt(interrupt: Interrupt) -> None:

@@ -19,6 +19,7 @@ __all__ = ["Options", "baumgarte_gains", "is_external_method", "make_options"]
 
 
 FIXED_STEP_METHODS = ("rk4", "euler")
+METHODS = tuple(name for name in _core.methods if name != "moreau")  # which is that of contact by steps
 SUNDIALS_METHODS = ("cvode", "ida")
 
 
@@ -102,8 +103,8 @@ def make_options(
     span: float = np.inf,
 ) -> Options:
     """Return the options for arguments of `simulate`, checked; `span` is the length of the run, s."""
-    if method != "auto" and method not in _core.methods:
-        known = ", ".join(map(repr, _core.methods))
+    if method != "auto" and method not in METHODS:
+        known = ", ".join(map(repr, METHODS))
         others = "; of other packages there are 'scipy:RK45' and the like, 'cvode' and 'ida'"
         raise ModelError("simulate", "method", method, f"use 'auto' or one of {known}{others}")
     if not (isinstance(rtol, (int, float, np.number)) and 1e-15 <= rtol < 1):

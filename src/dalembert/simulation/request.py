@@ -18,6 +18,8 @@ from ..model.callbacks import shortest_delay
 from ..model.compiled_control import as_compiled_control
 from ..model.conditions import described_conditions, parameter_vector
 from ..result import Result
+from .contact.contact_events import ContactEvents
+from .contact.contact_steps import ContactSteps
 from .events.drive_velocity_jumps import DriveVelocityJump
 from .events.events import EventFunctions
 from .friction.friction import FrictionState
@@ -47,6 +49,8 @@ class SimulationRequest:
         Start values; those of the system if None.
     friction : FrictionState or None
         Dry friction and stops of joints, if there are any.
+    contact : ContactEvents, ContactSteps or None
+        Rigid contact.
     discontinuity_times : (k,) s
         Discontinuity times given by the user.
     drive_jumps : list of DriveVelocityJump
@@ -70,6 +74,7 @@ class SimulationRequest:
     times: Array | None = None
     state: State | Mapping[str, Any] | None = None
     friction: FrictionState | None = None
+    contact: ContactEvents | ContactSteps | None = None
     discontinuity_times: Array = field(default_factory=lambda: NO_TIMES)
     drive_jumps: list[DriveVelocityJump] = field(default_factory=list)
     joint_limits: bool = True

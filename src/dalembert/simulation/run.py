@@ -17,6 +17,8 @@ from .. import _core
 from ..arrays import Array
 from ..model import Conditions, Model, SampledControl, State
 from .branch_log import BranchLog
+from .contact.contact_events import ContactEvents
+from .contact.contact_steps import ContactSteps
 from .delay_history import record_change, record_step
 from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
@@ -44,8 +46,8 @@ __all__ = ["Run"]
 
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
-REACHED, PAUSED, STOPPED, UNDECIDED, EVENT = (
-    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event")
+REACHED, PAUSED, STOPPED, UNDECIDED, EVENT, CONTACT_FAILED = (
+    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event", "contact_failed")
 )
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
@@ -88,6 +90,10 @@ class Run:
         self.conditions, self.options = request.conditions, request.options
         self.t_end, self.times = request.t_end, request.times
         self.friction, self.history = request.friction, request.conditions.history
+        self.contact: ContactEvents | ContactSteps | None = None
+        if request.contact is not None:
+            self.contact = request.contact.fresh(request.conditions.model)
+        self.earlier_contacts: ContactEvents | None = None  # before the run went on in steps
         self.event_handler = EventHandler(request)
         self.friction_changes = None if self.friction is None else FrictionChanges(self.friction)
         self.progress = Progress(request.t_start, request.t_end, request.progress)
@@ -116,10 +122,16 @@ class Run:
             np.array([kind in ("integer", "table") for _, kind in model.switching_functions], dtype=bool)
         )
         needs_steps = (
-            self.event_handler.functions.events or self.history is not None or model.switching_functions or compounds
+            self.event_handler.functions.events
+            or self.history is not None
+            or model.switching_functions
+            or compounds
+            or self.contact is not None
         )
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
+        if isinstance(self.contact, ContactEvents):
+            self.trajectory.contacts = self.contact
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
         self._branches: list[tuple[float, frozenset[int], Array]] = []  # read, but not recorded in segments
 
@@ -140,6 +152,8 @@ class Run:
         """Start at a state."""
         if self.friction is not None:
             self.friction.check_start(EventContext(self.conditions, state))
+        if self.contact is not None:
+            self.contact.check_start(state)
         self.records.add(state.t, state.q, state.v, state.x)
         if self.sampler is not None:
             self.sampler.take(state.copy())
@@ -194,6 +208,8 @@ class Run:
         if self.friction_changes is not None:
             self.friction_changes.set_core(self, passed)
         self.event_handler.set_core(self)
+        if self.contact is not None and self.integrator.contact_memory() is None:
+            self.contact.attach(self.integrator)
         self.append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
@@ -205,6 +221,10 @@ class Run:
             self.friction_changes.take_core_changes(self)
         if self.model.switching_functions:
             self.take_branch_changes()
+        if outcome == CONTACT_FAILED:
+            self.segments.pop()
+            self.pass_contact_failure()
+            return
         if outcome != REACHED:
             raise make_error(self, outcome)
         self.record_step(begins=True)
@@ -216,8 +236,10 @@ class Run:
         With `keep_step` the next step is as long as it would have been; else its length is estimated at the state.
         """
         self.collect_counts()
-        step = self.integrator.step
+        step, memory = self.integrator.step, self.integrator.contact_memory()
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
+        if self.contact is not None:
+            self.contact.attach(self.integrator, memory)
         self.begin_segment(state, passed=passed)
         if keep_step and 0 < step < np.inf:
             self.integrator.set_first_step(step)
@@ -340,6 +362,10 @@ class Run:
                 if handler.apply_from_core(self):
                     return "event"
                 continue
+            if outcome == CONTACT_FAILED:
+                self.pass_contact_failure()
+                steps = 1
+                continue
             if outcome == UNDECIDED:
                 assert self.friction_changes is not None
                 raise self.friction_changes.failure(self)
@@ -354,6 +380,14 @@ class Run:
                 continue
             used = time.perf_counter() - began
             steps = min(MAX_CHUNK_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    def pass_contact_failure(self) -> None:
+        """Continue in steps where contact by events cannot go on, or raise the error."""
+        contacts = self.contact
+        assert isinstance(contacts, ContactEvents)
+        if not contacts.goes_on:
+            raise contacts.failure(self.integrator)
+        contacts.go_on_in_steps(self)
 
     def _take_steps(self, until: float, steps: int) -> tuple[int, Exception | None]:
         """Take up to a number of steps; return the outcome, and the exception of a user's function."""
@@ -385,6 +419,8 @@ class Run:
         And the longest next step if some left their compound branch, else 0.
         """
         rows: Rows = self.integrator.take_records()
+        if self.contact is not None:
+            self.contact.take(self.integrator)
         changes = self.integrator.take_changes()
         self._branches += self.trajectory.branch_log.take(self.integrator)
         if self.trajectory.sampled and self.stream is None:
@@ -430,6 +466,8 @@ class Run:
     def collect_counts(self) -> None:
         """Add the statistics of the integrator, before another one takes its place."""
         self.counts += np.array(self.integrator.counts)
+        if self.contact is not None:
+            self.contact.collect(self.integrator)
         self.missed = self.first_missed()
         self._record_released_branches()
 

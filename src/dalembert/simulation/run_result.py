@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..result import Result, Stats
+from ..arrays import Array
+from ..model import Model
+from ..result import EventRecord, Periods, Result, Stats
+from .contact.contact_events import ContactEvents, EventContacts
+from .contact.contact_steps import StepContacts
 from .diagnostics.run_diagnostics import set_notes
 from .run import Run
 from .storage.checkpoint import snapshot
@@ -49,6 +56,13 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         atol=run.options.atol,
     )
     set_notes(stats, run, (t, q, v, x), interrupted=status == "interrupted")
+    periods = trajectory.periods() if trajectory.changed else None
+    events: Callable[[], list[EventRecord]] = run.events.copy().records
+    sources: tuple[EventContacts | StepContacts, ...] = ()
+    if run.contact is not None:
+        periods = Periods([segment.begin for segment in run.segments], run.contact.all_conditions(run.segments))
+        sources = _contact_sources(run, float(recorded[0][-1]))
+        events = _EventsWithImpacts(events, sources, run.model, recorded)
     result = Result(
         run.model.family,
         t,
@@ -58,13 +72,41 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         stats=stats,
         status=status,
         message=message,
-        events=run.events.copy().records,
+        events=events,
         dense=trajectory.dense,
-        conditions=trajectory.periods() if trajectory.changed else None,
+        conditions=periods,
         step_times=trajectory.step_times,
         discontinuity_times=np.union1d(run.discontinuity_times, trajectory.branch_log.arrays()[0])
         if run.model.switching_functions
         else run.discontinuity_times,
     )
     result.resume_point = point
+    result.contact_sources = sources
     return result
+
+
+def _contact_sources(run: Run, end: float) -> tuple[EventContacts | StepContacts, ...]:
+    """Return the contact models of a run that ends at a time, s, in their order."""
+    if isinstance(run.contact, ContactEvents):
+        return (EventContacts(run.contact, run.trajectory),)
+    assert run.contact is not None
+    steps = StepContacts(run.contact.log(), end)
+    if run.earlier_contacts is None:
+        return (steps,)
+    steps.begin = next(segment.begin for segment in run.segments if segment.options.method == "moreau")
+    return EventContacts(run.earlier_contacts, run.trajectory, steps.begin), steps
+
+
+@dataclass(frozen=True, eq=False)
+class _EventsWithImpacts:
+    """Events of a run and changes of its contacts in order of time, made when they are read."""
+
+    events: Callable[[], list[EventRecord]]
+    sources: tuple[EventContacts | StepContacts, ...]
+    model: Model
+    recorded: tuple[Array, Array, Array, Array]
+
+    def __call__(self) -> list[EventRecord]:
+        t, q, v, x = self.recorded
+        found = [event for source in self.sources for event in source.impacts(self.model, t, (q, v, x))]
+        return sorted([*self.events(), *found], key=lambda event: event.t)

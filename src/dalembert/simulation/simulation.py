@@ -16,6 +16,10 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
+from .contact.contact_events import ContactEvents
+from .contact.contact_steps import ContactSteps
+from .contact.error_estimate import execute_to_error
+from .contact.options import choose_contact, event_options, step_options
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions
@@ -50,6 +54,8 @@ class _Keywords(TypedDict, total=False):
     discontinuity_times: ArrayLike
     friction: str
     stops: str
+    contact: str
+    error: float | None
     stabilization: str | tuple[float, float]
     spectral_radius: float
     progress: bool | None
@@ -99,6 +105,8 @@ def simulate(
     discontinuity_times: ArrayLike = (),
     friction: str = "events",
     stops: str = "rigid",
+    contact: str = "auto",
+    error: float | None = None,
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
     progress: bool | None = None,
@@ -158,6 +166,13 @@ def simulate(
         other packages and for optimization; ``"off"``.
     stops : str
         Limits of joints: ``"rigid"``, with an impulse; ``"soft"``, springs with 10 ms of contact; ``"off"``.
+    contact : str
+        Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid,
+        with changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
+        ``"soft"``, compliant; ``"off"``.
+    error : float, rad or m
+        Of contact by steps: largest accepted error of positions, estimated by runs with other steps; steps become
+        shorter until it is met. ``result.stats.error`` is the estimate.
     stabilization : str or (float, float)
         ``"projection"``: positions and velocities are projected onto the loops after every step. Or Baumgarte's two
         gains 1/s, (alpha, beta), for comparison: phi'' + 2 alpha phi' + beta^2 phi = 0 damps the drift; with (0, 0) it
@@ -215,6 +230,8 @@ def simulate(
     event_functions = EventFunctions(model, events)
     count = run_count(model, state, parameters) if state is not None or parameters else None
     external = is_external_method(method)
+    choice = choose_contact(model, contact, error)
+    notes += choice.notes
     if external:
         _check_external(method, event_functions.events, fixed_step, stream, resume, count)
     options = make_options(
@@ -223,11 +240,16 @@ def simulate(
         rtol=rtol,
         atol=atol,
         max_step=max_step,
-        step=fixed_step,
+        step=None if choice.rigid == "steps" else fixed_step,
         spectral_radius=spectral_radius,
         project=isinstance(stabilization, str) and stabilization == "projection",
         span=t_end - t_start,
     )
+    if choice.rigid == "steps":
+        if stream is not None:
+            remedy = "contact by steps keeps its contact points in memory: leave stream= out"
+            raise ModelError("simulate", "stream", stream, remedy)
+        options, choice = step_options(options, choice, method, fixed_step, event_functions.events, friction, model)
     if control is not None or control_period is not None or control_delay:
         control = as_control(control, control_period, control_delay, item="simulate")
     given = None if count is not None else parameters
@@ -235,7 +257,19 @@ def simulate(
     model = conditions.model  # with the given parameters
     if state is not None and count is None:
         notes += equilibrium_differences(state, conditions)
-    conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
+    contacts: ContactEvents | ContactSteps | None = None
+    if choice.rigid == "steps":
+        contacts = ContactSteps.of(conditions, choice, stops=stops == "rigid")
+        conditions, friction_state = make_friction_state(conditions, friction, "off", options, span=t_end - t_start)
+    elif choice.rigid == "events":
+        if external:
+            raise ModelError("simulate", "method", method, "rigid contact needs a method of our own: leave it out")
+        options, by_steps = event_options(options, choice, method, friction, stops, model)
+        goes_on = contact == "auto" and not event_functions.events
+        contacts = ContactEvents.of(conditions, choice, options, by_steps, goes_on=goes_on)
+        conditions, friction_state = make_friction_state(conditions, friction, "off", options, span=t_end - t_start)
+    else:
+        conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
     if external:
         _check_external_model(method, conditions, friction_state)
     request = SimulationRequest(
@@ -247,6 +281,7 @@ def simulate(
         times=times,
         state=state,
         friction=None if external else friction_state,
+        contact=contacts,
         discontinuity_times=check_discontinuity_times(discontinuity_times, item="simulate"),
         drive_jumps=check_time_laws(model, t_start, t_end),
         joint_limits=stops != "off",
@@ -255,10 +290,14 @@ def simulate(
         on_error=on_error,
         stream=stream,
         resume=resume,
-        settings={"t_start": t_start, "friction": friction, "stops": stops},
+        settings={"t_start": t_start, "friction": friction, "stops": stops, "contact": contact},
     )
     if external:
         return run_external_solver(method, request)
+    if choice.error is not None:
+        if count is not None:
+            raise ModelError("simulate", "error", error, "an ensemble has no estimate: simulate the runs one by one")
+        return execute_to_error(request)
     return execute_run(request) if count is None else execute_ensemble(request, count, parameters)
 
 

@@ -24,6 +24,7 @@ from .options import Options
 
 if TYPE_CHECKING:
     from .. import _core
+    from .contact.contact_events import ContactEvents
 
 __all__ = ["Records", "Segment", "Trajectory"]
 
@@ -130,7 +131,9 @@ class Segment:
         return self._conditions.model
 
     @contextmanager
-    def stepper(self, branch_log: BranchLog | None = None) -> Iterator[_core.Integrator]:
+    def stepper(
+        self, branch_log: BranchLog | None = None, contacts: ContactEvents | None = None
+    ) -> Iterator[_core.Integrator]:
         """Provide an integrator that repeats steps of the segment; several threads may do so at once."""
         if self.spare is None:
             self.spare = []
@@ -142,6 +145,8 @@ class Segment:
         stepper.set_discontinuities(self.discontinuity_times)
         if branch_log is not None:
             branch_log.set_on(stepper)
+        if contacts is not None and self.options.method != "moreau":
+            contacts.repeat_on(stepper)
         stepper.usual_min_pivot = self.usual_min_pivot
         try:
             yield stepper
@@ -204,6 +209,7 @@ class Trajectory:
     branch_log: BranchLog
     segments: list[Segment] = field(default_factory=list)
     records: Records = field(default_factory=Records)
+    contacts: ContactEvents | None = None  # rigid contact by events
     _steps: list[Array] = field(default_factory=list)
 
     def add_steps(self, times: Array) -> None:
@@ -227,7 +233,7 @@ class Trajectory:
     def within_step(self, t: Array, q: Array, v: Array, x: Array, fractions: Array) -> tuple[Array, Array, Array]:
         """Return q, v and x at fractions (k,) of the step between two states, by dense output."""
         rows = np.zeros(len(fractions), dtype=np.int64)
-        with self.segment_at(float(t[0])).stepper(self.branch_log) as stepper:
+        with self.segment_at(float(t[0])).stepper(self.branch_log, self.contacts) as stepper:
             return _dense_states(stepper, t, (q, v, x), rows, fractions)
 
     def segment_at(self, t: float) -> Segment:
@@ -252,7 +258,7 @@ class Trajectory:
             wanted = order[segment_of == k]
             rows = place[wanted].astype(np.int64)
             fractions = (times[wanted] - t[rows]) / step[wanted]
-            with self.segments[k].stepper(self.branch_log) as stepper:
+            with self.segments[k].stepper(self.branch_log, self.contacts) as stepper:
                 for out, part in zip(found, between(stepper, t, states, rows, fractions), strict=True):
                     out[wanted] = part
         return found[0], found[1], found[2]

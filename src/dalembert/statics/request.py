@@ -20,6 +20,7 @@ from ..closure.starts.named_start_values import named_starts
 from ..closure.starts.start_values import StartValues, unmet_start_values
 from ..closure.ungrounded_parts import find_ungrounded_parts
 from ..closure.velocity_projection import consistent_velocities
+from ..compile.contacts import left_out_notes
 from ..errors import AssemblyError, ModelError
 from ..linear.inputs import check_fixed_rows
 from ..model import Conditions, Model, SampledControl, State
@@ -134,7 +135,7 @@ def make_request(
     check_fixed_rows(model, [name for name in unknown_names if name not in model.input_names], q, t, f"{item}: unknown")
     columns, held = _held(model, holds, q, driven, item)
     v, given_speeds, sought, follows = _speeds(model, speeds or {}, q, x, paces, t, item)
-    notes += _resting_drives(model, v, t)
+    notes += _resting_drives(model, v, t) + left_out_notes(model.contacts)
     trims = bool(unknown_names) or bool(sought.any())
     prescribed = driven | conditions.acceleration_prescribed
     if not trims:

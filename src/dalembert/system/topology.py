@@ -6,9 +6,10 @@ before its children), every joint pointing outward. Joints that would close a lo
 chapter 4; Slaats 1991, section 3.2; Passerello and Huston 1972, chapter I.
 
 The spanning trees keep the joints with few degrees of freedom and cut each loop at the joint with the most, because a
-cut joint with n degrees of freedom costs 6 - n equations. Among equals the joint that was named last is cut. Parts
-without a path to ground get a free joint to ground at their first body. In a planar system, relations have three
-coordinates instead of six (`planar`).
+cut joint with n degrees of freedom costs 6 - n equations. Among equals the joint that was named last is cut. With many
+loops the tree decides how much the elimination of their rows costs: another one is taken if it costs much less
+(`spanning_trees`). Parts without a path to ground get a free joint to ground at their first body. In a planar system,
+relations have three coordinates instead of six (`planar`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ..connections.constraints.mimic import Mimic
 from ..connections.joints import Fixed, Joint
 from ..errors import ModelError, TopologyError
 from .planar import PlaneNormals, closing_in_plane, free_joint
+from .spanning_trees import JointGraph, candidate_trees, elimination_cost, minimum_spanning_tree
 
 if TYPE_CHECKING:
     from .system import System
@@ -36,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["Forest", "Graph", "TreeJoint", "with_massless_links"]
 
 IntMatrix = NDArray[np.int8]
+
+MANY_LOOPS = 8  # loop constraints from which on other trees are considered
+COST_RATIO = 1.2  # by how much a tree must be cheaper than that of the names, which keeps coordinates as they are
+NARROW = 400  # multiplications per body below which no other tree is looked for
 
 
 @dataclass(frozen=True)
@@ -325,8 +331,6 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     joint has no coordinates; then joints that may stick; then joints of massless bodies, which would otherwise become
     leaves without inertia; then custom joints, whose rows cost a search.
     """
-    sets = _DisjointSets((system.ground.name, *system.bodies))
-    kept = set()
     driven = {drive.connection.name for drive in system.drives.values() if drive.of_joint}
     wanted = {joint.name for c in (*system.couplings.values(), *_mimics(system)) for joint in c.joints}
     wanted |= driven
@@ -335,16 +339,58 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     wanted |= {c.name for c in joints if isinstance(c.element, Joint) and _has_armature(c.element)}
     light = {body.name for body in system.bodies.values() if not body.mass and not body.inertia.any()}
 
-    def rank(c: Connection) -> tuple[bool, bool, bool, bool, bool, int]:
+    def rank(c: Connection) -> tuple[bool, bool, bool, bool, bool]:
         dry = isinstance(c.element, Joint) and c.element.can_stick
         heavy = light.isdisjoint((c.first.body.name, c.second.body.name))
-        return c.name not in driven, c.name not in wanted, not dry, heavy, bool(c.element.kernel), c.element.nv
+        return c.name not in driven, c.name not in wanted, not dry, heavy, bool(c.element.kernel)
 
-    for c in sorted(joints, key=rank):  # stable: keeps the user's order
-        if sets.join(c.first.body.name, c.second.body.name):
-            kept.add(c.name)
+    ranks = [rank(c) for c in joints]
+    kept = _kept_joints(system, joints, ranks)
     everyone = system.connections.values()
     return [c for c in everyone if c.name in kept], tuple(c for c in everyone if c.name not in kept)
+
+
+def _kept_joints(system: System, joints: list[Connection], ranks: list[tuple[bool, ...]]) -> set[str]:
+    """Return the names of the joints of the spanning trees; ranks come first."""
+    graph = _joint_graph(system, joints)
+    named = minimum_spanning_tree(graph, lambda k: (ranks[k], graph.dof[k]) if k < len(joints) else ((), 0))
+    best = named
+    loop_constraints = len(graph.ends) - len(named) + len(graph.constraints)
+    if loop_constraints >= MANY_LOOPS:
+        least = elimination_cost(graph, named)
+        if least > NARROW * graph.bodies:
+            least = round(least / COST_RATIO)
+            for keys in candidate_trees(graph):
+                tree = minimum_spanning_tree(
+                    graph, lambda k, keys=keys: (ranks[k], keys[k], graph.dof[k]) if k < len(joints) else ((), 0, 0)
+                )
+                cost = elimination_cost(graph, tree)
+                if cost < least:
+                    best, least = tree, cost
+    return {joints[k].name for k in best if k < len(joints)}
+
+
+def _joint_graph(system: System, joints: list[Connection]) -> JointGraph:
+    """Return the graph of a system in numbers: joints, then the free joints of parts without a path to ground.
+
+    Where all joints have one degree of freedom, loops are taken to be planar: a cut joint then has two independent
+    rows.
+    """
+    number = {name: k for k, name in enumerate((system.ground.name, *system.bodies))}
+    planar = system.planar is not None or all(c.element.nv <= 1 for c in joints)
+    ends = [(number[c.first.body.name], number[c.second.body.name]) for c in joints]
+    dof = [c.element.nv for c in joints]
+    rows = [max(3 - n, 0) if planar else 6 - n for n in dof]
+    constraints = [
+        ((number[c.first.body.name], number[c.second.body.name]), len(c.element.rows))
+        for c in system.connections.values()
+        if not isinstance(c.element, Joint)
+    ]
+    for part in Graph.of(system).parts()[1:]:
+        ends.append((0, number[part[0]]))
+        dof.append(6)
+        rows.append(0)
+    return JointGraph(len(system.bodies), ends, dof, rows, constraints)
 
 
 def _has_armature(joint: Joint) -> bool:

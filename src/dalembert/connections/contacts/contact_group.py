@@ -74,6 +74,15 @@ class ContactGroup:
         return ALL_BODIES in (*self.first, *self.second)
 
     @property
+    def body_names(self) -> set[str]:
+        """Names of the bodies of both sides, with ground; empty if a side is all bodies."""
+        if self.has_all_bodies:
+            return set()
+        members = (*self.first, *self.second)
+        owners = [member.marker.body if isinstance(member, PlacedShape) else member for member in members]
+        return {owner.name for owner in owners if isinstance(owner, Body)}
+
+    @property
     def markers(self) -> tuple[Marker, ...]:
         """Markers at which shapes are placed."""
         return tuple(member.marker for member in (*self.first, *self.second) if isinstance(member, PlacedShape))

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...arrays import Array
 from ...bodies.colors import Color
 from ...bodies.triangle_mesh import TriangleMesh
 from ...bodies.visuals import Visual
 from ...rotation import quaternion
+from .contacts import contact_rule
 
 if TYPE_CHECKING:
     from .reader import Reading
@@ -26,7 +28,10 @@ def add_visuals(reading: Reading, k: int) -> None:
     body = reading.bodies[k]
     for g, touches in zip(geoms, touching, strict=True):
         kind = reading.kind("mjtGeom", model.geom_type[g])
-        visual = _visual(reading, g, kind, touches and not all(touching))
+        if kind in ("plane", "hfield") and k:
+            visual = None  # of ground only
+        else:
+            visual = _visual(reading, g, kind, touches and (not all(touching) or not k))
         if visual is None:
             reading.system.notes.append(
                 f"geom {reading.name('geom', g) or g} of body {body.name!r}: a {kind} is not drawn"
@@ -43,6 +48,7 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
         "box": {"x": 2 * x, "y": 2 * y, "z": 2 * z},
         "capsule": {"radius": x, "length": 2 * y, "axis": 2.0},
         "cylinder": {"radius": x, "length": 2 * y, "axis": 2.0},
+        "plane": {},
     }
     position, rotation = np.array(model.geom_pos[g], dtype=float), quaternion(*model.geom_quat[g])
     file, path, surface = None, None, None
@@ -54,10 +60,14 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
         # MuJoCo moves a mesh into its principal axes; the file has the original axes
         rotation = rotation @ quaternion(*model.mesh_quat[mesh]).T
         position = position - rotation @ np.array(model.mesh_pos[mesh], dtype=float)
+    heights = None
+    if kind == "hfield":
+        field = int(model.geom_dataid[g])
+        sizes[kind], heights = _height_field(model, field)
     if kind not in sizes:
         return None
     return Visual(
-        kind=kind,
+        kind="height field" if kind == "hfield" else kind,
         size=sizes[kind],
         position=position,
         rotation=rotation,
@@ -67,7 +77,18 @@ def _visual(reading: Reading, g: int, kind: str, collision: bool) -> Visual | No
         name=reading.name("geom", g) or None,
         surface=surface,
         path=path,
+        contact=contact_rule(reading, g),
+        heights=heights,
     )
+
+
+def _height_field(model: Any, field: int) -> tuple[dict[str, float], Array]:
+    """Return the size and the heights (nx, ny) m of a height field."""
+    rows, columns = int(model.hfield_nrow[field]), int(model.hfield_ncol[field])
+    start = int(model.hfield_adr[field])
+    parts = np.array(model.hfield_data[start : start + rows * columns], dtype=float).reshape(rows, columns)
+    x, y, height, _ = (float(number) for number in model.hfield_size[field])
+    return {"x": 2 * x, "y": 2 * y}, height * parts.T  # rows of the file are along y
 
 
 def _color(model: Any, g: int) -> Color | None:

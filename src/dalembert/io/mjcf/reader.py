@@ -14,7 +14,8 @@ Correspondence:
     stiffness, springref            `JointSpring`, ``"joint.spring"``; of a ball an `Element`
     actuatorfrcrange                max_effort
     <site>                          marker of its body
-    <geom>                          `Visual`; contacts are left out
+    <geom>                          `Visual`, with contype, conaffinity and friction for `System.contact`
+    <exclude>, <pair>               pairs of bodies that do not touch in contacts of "*"; friction of pairs of geoms
     <equality> connect, weld, joint `PointOnPoint`, `Fixed`, `Coupling` or `CustomCoupling`
     <tendon>, <actuator>            see `actuators`
     gravcomp                        `Load` at the centre of mass
@@ -36,6 +37,7 @@ import numpy as np
 
 from ...bodies.body import Body
 from ...bodies.triangle_mesh import TriangleMesh
+from ...bodies.visuals import ContactRule
 from ...connections.connection import Connection
 from ...connections.elements.built_in import Load
 from ...connections.joints import Joint
@@ -46,6 +48,7 @@ from ..omissions import omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_fields import renamed
 from .actuators import add_actuators, add_tendons
+from .contacts import add_contact_rules
 from .equalities import add_equalities
 from .geoms import add_visuals, surface_as_filed
 from .joints import add_joints, set_start
@@ -72,6 +75,8 @@ class Reading:
         Omissions and approximations.
     surfaces : dict of int to TriangleMesh
         Surfaces by mesh number.
+    rules : list of ContactRule
+        Of contacts, by geom number.
     """
 
     compiled: Compiled
@@ -83,6 +88,7 @@ class Reading:
     sites: list[str] = field(default_factory=list)
     omissions: list[str] = field(default_factory=list)
     surfaces: dict[int, TriangleMesh] = field(default_factory=dict)
+    rules: list[ContactRule] = field(default_factory=list)
 
     @property
     def model(self) -> Any:
@@ -198,6 +204,7 @@ def _take_names(reading: Reading) -> None:
 def _add_bodies(reading: Reading) -> None:
     model, system = reading.model, reading.system
     reading.bodies.append(system.ground)
+    add_visuals(reading, 0)
     for k in range(1, model.nbody):
         own = reading.name("body", k)
         name = own
@@ -246,11 +253,7 @@ def _add_gravity_compensation(reading: Reading, k: int) -> None:
 def _note_the_rest(reading: Reading) -> None:
     """Note the features of the file that are not supported."""
     model, left = reading.model, reading.omissions
-    touching = int(np.count_nonzero((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
-    if touching and not reading.disabled("contact"):
-        left.append(f"contacts: {touching} geoms may collide; contacts are not modelled")
-    if model.npair:
-        left.append(f"contacts: {model.npair} pairs of geoms")
+    add_contact_rules(reading)
     if model.opt.density or model.opt.viscosity or np.any(model.opt.wind):
         left.append("the medium (density, viscosity, wind): its drag is left out")
     counts: Iterable[tuple[str, int]] = (

@@ -24,7 +24,7 @@ from ...provenance import CALL_ATTRIBUTE, constructor_call
 __all__ = ["COUPLINGS", "SHAPES", "arguments_of", "build", "known_kinds", "same"]
 
 COUPLINGS = ("gear", "belt", "rack_and_pinion", "screw_coupling")
-SHAPES = ("rod", "box", "cylinder", "sphere", "plate", "tube", "prism", "mesh")
+SHAPES = ("rod", "box", "cylinder", "capsule", "sphere", "plate", "tube", "prism", "mesh")
 _NOT_MADE = {"ForceElement", "ForceConnection", "CoordinateConnection", "Constraint", "Joint", "Law", "Attitude"}
 
 

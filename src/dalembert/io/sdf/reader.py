@@ -13,7 +13,8 @@
     <mimic>                         `Mimic`
     <frame>                         marker of the link it is fixed in
     <static>, joint to world        fixed to ground; ungrounded parts float from their poses, ``"link.free"``
-    <visual>, <collision>           `Visual`
+    <visual>, <collision>           `Visual`; friction and restitution of its surface for `System.contact`; links of one
+                                    model do not touch each other there, unless it says self_collide
     <gravity> of a world, a link    gravity; a load that carries the link
 
 Plugins, sensors, lights, physics, contacts, included models and elements with a colon in their name are left out, and a
@@ -36,7 +37,7 @@ from ...errors import ModelError
 from ...rotation import to_quaternion
 from ...system import GROUND, System
 from ..mesh_paths import Packages, resolve_mesh_paths
-from ..omissions import omitted_joint_data, warn_omitted
+from ..omissions import note_shapes, omitted_joint_data, warn_omitted
 from ..unique_names import free_name
 from ..xml_files import MAX_BODY_DEPTH, folder_of, line_of, parse_document, read_document
 from .fields import flag, inverse, numbers, times
@@ -224,6 +225,5 @@ def _note_ignored(reading: Reading, root: Element) -> None:
     counts = Counter(element.tag for element in root.iter() if element.tag in _IGNORED or ":" in element.tag)
     first = {element.tag: line_of(element) for element in reversed(list(root.iter()))}
     reading.omissions.extend(f"<{tag}>: {count} of them{first[tag]}" for tag, count in counts.items())
-    contacts = sum(1 for _ in root.iter("collision"))
-    if contacts:
-        reading.omissions.append(f"contacts: {contacts} shapes may collide; contacts are not modelled")
+    bodies = (reading.system.ground, *reading.system.bodies.values())
+    note_shapes(reading.system, sum(look.collision for body in bodies for look in body.visuals))

@@ -53,7 +53,7 @@ from ...connections.joints import Fixed, Free
 from ...errors import ModelError, ModelWarning, TopologyError, warn_user
 from ...system import System
 from ..mesh_paths import Packages, resolve_mesh_paths
-from ..omissions import omitted_joint_data
+from ..omissions import note_shapes, omitted_joint_data
 from ..unique_names import free_name, unique_names
 from ..xml_fields import child_of, name_of, origin_of, suggestion
 from ..xml_files import folder_of, parse_document, read_document
@@ -159,6 +159,7 @@ def load_urdf(
     for name, mimic in mimics_of(joints, doubts).items():
         leader = joint_names[mimic.joint]
         system.mimics[joint_names[name]] = Mimic(leader, mimic.multiplier, mimic.offset)
+    note_shapes(system, sum(look.collision for body in system.bodies.values() for look in body.visuals))
     resolve_mesh_paths(system, folder_of(path_or_text), packages)
     doubts += _impossible_inertias(system, {link_names[name]: name for name in links})
     if doubts:

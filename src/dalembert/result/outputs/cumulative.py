@@ -10,6 +10,7 @@ import numpy as np
 from ...arrays import Array
 from ...connections.constraints.couplings import CustomCoupling
 from ...numerics.quadrature import over_intervals
+from .contacts import contact_losses
 from .motion import Motion
 from .output import Output
 
@@ -41,7 +42,9 @@ def work_and_loss(result: Result) -> tuple[Array, Array]:
         )
         sums[1:] = np.cumsum(grid.gathered(parts), axis=0)
     work, loss = sums[:, 0], sums[:, 1]
-    for event in result.events:
+    for part in contact_losses(result, uncounted=True):
+        loss += part
+    for event in (event for event in result.events if not event.is_exchange):
         after = int(np.searchsorted(result.t, event.t, side="right"))
         there = after > 0 and result.t[after - 1] == event.t  # the last state at that time is after the event
         work[after - there :] += event.energy + event.dissipated

@@ -17,6 +17,7 @@ from ...errors import ModelError
 from ...model import Model
 from .attitude_angles import ANGLES, is_angles
 from .chain_coordinates import inner_quantities
+from .contacts import CONTACT_QUANTITIES, contact_names, contact_output
 from .frames import FRAME_OUTPUTS, frame_angles, frame_of, jerk_of_point, turning_axis
 from .joints import jerk_of_joint, joint_of, joint_output, joint_quantities
 from .loads import (
@@ -135,6 +136,8 @@ def _of_owner(model: Model, owner: str, quantity: str, name: str) -> Output | No
         return _of_connection(model, owner, quantity, name)
     if owner in model.system.forces:
         return force_element_output(model, owner, quantity, name)
+    if model.contacts is not None and (found := contact_output(model, owner, quantity, name)) is not None:
+        return found
     if quantity in MOMENTA and has_momentum(model, owner):
         return body_momentum(model, owner, quantity, name)
     if owner in model.flexible_names:
@@ -170,6 +173,8 @@ def _owners(model: Model) -> Iterator[tuple[str, list[str]]]:
         yield coupling.name, ["effort"]
     for force in model.system.forces.values():
         yield force.name, force_element_quantities(force)
+    for name in contact_names(model):
+        yield name, [*CONTACT_QUANTITIES]
     for name in model.flexible_names:
         yield name, [*MODES]
     for body in model.system.bodies.values():

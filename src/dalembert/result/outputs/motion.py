@@ -16,6 +16,8 @@ from ...connections.joints import Joint
 from ...errors import ModelError
 from ...model import Conditions, Dynamics, Energy, Model, Pose
 from ...model.drive_targets import driven_dof, driven_row
+from ...model.sampled_loads import SampledLoads
+from ..contact_points import ContactPoints, ContactSource
 
 __all__ = ["ConditionsByTime", "Motion", "Periods", "single_period"]
 
@@ -107,7 +109,14 @@ class Motion:
         Parts already known: ``"a"``, ``"tau"``, ``"lam"``.
     conditions : function of times
         From times to rows and their conditions; those of the description if left out.
+
+    Attributes
+    ----------
+    contact_sources : tuple of ContactSource
+        Contact models of the run.
     """
+
+    contact_sources: tuple[ContactSource, ...] = ()
 
     def __init__(
         self,
@@ -147,7 +156,9 @@ class Motion:
     def _piece(self, rows: IndexArray, conditions: Conditions) -> Motion:
         t, q, v, x = (np.ascontiguousarray(column[rows]) for column in (self.t, self.q, self.v, self.x))
         known = {name: np.ascontiguousarray(part[rows]) for name, part in self._parts.items()}
-        return type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
+        piece = type(self)(conditions.model, t, q, v, x, known, single_period(conditions))
+        piece.contact_sources = self.contact_sources
+        return piece
 
     @property
     def layout(self) -> Model:
@@ -163,6 +174,8 @@ class Motion:
         return self._parts[name]
 
     def _reported(self, parts: list[str]) -> dict[str, Array]:
+        if any(source.has_state_loads for source in self.contact_sources) and len(self):
+            return self._reported_with_contacts(parts)
         if self.conditions is None or not len(self):
             return self.model.report(parts, self.t, self.q, self.v, self.x)
         joined: dict[str, Array] = {}
@@ -171,6 +184,47 @@ class Motion:
             for name, values in self.model.report(parts, *states, conditions=conditions).items():
                 joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[rows] = values
         return joined
+
+    def _reported_with_contacts(self, parts: list[str]) -> dict[str, Array]:
+        """Return parts of the core's report with the forces of contacts as loads; two states at a time one by one."""
+        loads = self._contact_loads()
+        joined: dict[str, Array] = {}
+        first = np.append(self.t[:-1] == self.t[1:], False)
+        periods = [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
+        for rows, conditions in periods:
+            for some in (rows[~first[rows]], rows[first[rows]]):
+                if not len(some):
+                    continue
+                t, q, v, x = (np.ascontiguousarray(column[some]) for column in (self.t, self.q, self.v, self.x))
+                held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some])))
+                for name, values in self.model.report(parts, t, q, v, x, conditions=held).items():
+                    joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[some] = values
+        return joined
+
+    def _contact_loads(self) -> Array:
+        """Return [moment; force] of contacts on the bodies at their origins, world axes, (n, bodies, 6)."""
+        points, tables = self.contact_points, self.model.contacts
+        assert tables is not None
+        loads = np.zeros((len(self), len(self.model.body_names) + 1, 6))
+        origins = self.model.poses(self.q)[1]
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            body = tables.bodies[points.shapes[:, side]]
+            moved = body > 0
+            arm = points.position[moved] - origins[points.time[moved], body[moved] - 1]
+            force = sign * points.force[moved]
+            load = np.concatenate([np.cross(arm, force), force], axis=1)
+            np.add.at(loads, (points.time[moved], body[moved]), load)
+        return loads[:, 1:]
+
+    # ---- contacts
+
+    @cached_property
+    def contact_points(self) -> ContactPoints:
+        """Contact points that carry load."""
+        if self.model.contacts is not None and not self.contact_sources:
+            remedy = "the motion was found without contacts: use the result of da.simulate"
+            raise ModelError("output", "contact", "none", remedy)
+        return ContactPoints.joined([source.points(self.t, self.q, self.v, self.x) for source in self.contact_sources])
 
     # ---- dynamics and elements
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...arrays import Array
 from ...errors import ModelError
 from ...model import Model
+from .contacts import contact_losses
 from .motion import Motion
 from .output import Output, Source, Value, number, vector
 from .units import effort_unit, joined, rate_unit, row_units
@@ -85,6 +86,12 @@ SYSTEM_OUTPUTS: dict[str, Maker] = {
     "energy.work": _over_time("work of drives and external loads since the start", lambda r: r._works[0].copy()),
     "energy.dissipated": _over_time(
         "energy dissipated in dampers, friction and impacts since the start", lambda r: r._works[1].copy()
+    ),
+    "energy.friction": _over_time(
+        "energy dissipated by friction of contacts since the start", lambda r: contact_losses(r)[0]
+    ),
+    "energy.impacts": _over_time(
+        "energy that contacts lost along their normals since the start", lambda r: contact_losses(r)[1]
     ),
     "energy.balance": _over_time("change of total energy - work + dissipated: zero but for errors", _balance),
     "power": _number("W", "power supplied by drives and external loads", lambda m: m.power.copy(), "dynamics"),

@@ -104,6 +104,8 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
     model, begin = run.model, list(run.notes)
     if run.friction is not None:
         begin += run.friction.notes()
+    if run.contact is not None:
+        begin += run.contact.all_notes(run.integrator)
     segments = list(run.segments)
     jumps = jump_notes(run.event_handler.functions.events, run.events) if run.request.drive_jumps else []
     conditions, options, conditions_at = run.conditions, run.options, run.trajectory.conditions

@@ -29,7 +29,7 @@ from .friction_modes import check_friction_starts
 from .groups import EnsembleGroups
 from .sampled_runs import SampledRuns
 from .simd_runs import BatchOutcome, EnsembleRunner
-from .single_runs import SingleRuns, run_alone
+from .single_runs import SingleRuns, run_each
 
 __all__ = ["MAX_NOTES", "execute_ensemble", "repeat_undecided", "runs_separately"]
 
@@ -73,10 +73,9 @@ def runs_separately(request: SimulationRequest, runs: EnsembleGroups) -> bool:
     conditions, friction = request.conditions, request.friction
     # laws that jump may hold rows together with friction, which modes of ensembles do not record
     jumps = any(kind in ("integer", "sign") for _, kind in request.model.switching_functions)
-    separate = (friction is not None and jumps) or conditions.history is not None
-    if separate or bool(compound_nodes(request.model)):
-        return True
-    if isinstance(conditions.control, SampledControl) and not conditions.control.batched:
+    separate = (friction is not None and jumps) or conditions.history is not None or request.contact is not None
+    separate = separate or bool(compound_nodes(request.model))
+    if separate or (isinstance(conditions.control, SampledControl) and not conditions.control.batched):
         return True
     return bool(request.events.events) and batch_event_table(request, runs) is None
 
@@ -292,17 +291,15 @@ def _execute_separately(
     model, count, t_start = request.model, runs.count, request.t_start
     q, v, x, notes = runs.starts(request.state, t_start, request.joint_limits)
     states = [np.full((count, len(times), size), np.nan) for size in (model.nq, model.nv, model.nx)]
-    results: list[Result] = []
-    for k in range(count):
-        if interrupt.pressed:
-            break
-        result = run_alone(request, runs[k], State(q=q[k], v=v[k], t=t_start, x=x[k]), times, interrupt)
+    starts = [State(q=q[k], v=v[k], t=t_start, x=x[k]) for k in range(count)]
+    results = run_each(request, runs, starts, times, interrupt)
+    for k, result in enumerate(results):
         for part, rows in zip(states, (result.q, result.v, result.x), strict=True):
             part[k, : len(rows)] = rows
-        results.append(result)
     total = [sum(getattr(run.stats, name) for run in results) for name in SUMMED_STATS]
-    each = [f"run {k}: {note}" for k, run in enumerate(results) for note in run.stats.notes]
-    every = [*request.notes, *notes, *each[:MAX_NOTES]]
+    common = [note for note in results[0].stats.notes if all(note in run.stats.notes for run in results[1:])]
+    each = [f"run {k}: {note}" for k, run in enumerate(results) for note in run.stats.notes if note not in common]
+    every = [*request.notes, *notes, *common, *each[:MAX_NOTES]]
     stats = replace(results[0].stats, **dict(zip(SUMMED_STATS, total, strict=True)), notes=every)
     if len(each) > MAX_NOTES:
         stats.notes.append(f"and {len(each) - MAX_NOTES} more; see ensemble[k].stats.notes")

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import takewhile
 
+from ... import _core
 from ...arrays import Array
 from ...model import Conditions, History, SampledControl, SampledForces, State
 from ...result import Result
 from ..events.events import EventFunctions
 from ..execution import execute_run
-from ..interrupts import Interrupt
+from ..interrupts import Interrupt, SharedInterrupt
 from ..request import SimulationRequest
 from .groups import EnsembleGroups
 
-__all__ = ["SingleRuns", "run_alone"]
+__all__ = ["SingleRuns", "run_alone", "run_each"]
 
 
 def run_alone(
@@ -33,9 +37,35 @@ def run_alone(
         times=times,
         state=start,
         friction=None if request.friction is None else request.friction.fresh(conditions.model),
+        contact=request.contact,
         discontinuity_times=request.discontinuity_times,
     )
     return execute_run(own, interrupt)
+
+
+def run_each(
+    request: SimulationRequest,
+    runs: EnsembleGroups,
+    starts: Sequence[State],
+    times: Array,
+    interrupt: Interrupt,
+    threads: int | None = None,
+) -> list[Result]:
+    """Execute the runs of an ensemble, those with contact by steps on threads; after Ctrl-C no other is started."""
+
+    def run(k: int, own: Interrupt) -> Result | None:
+        return None if own.pressed else run_alone(request, runs[k], starts[k], times, own)
+
+    count = _core.threads() if threads is None else threads
+    if request.contact is None or request.conditions.callback is not None or count == 1:
+        made = [run(k, interrupt) for k in range(len(starts))]
+    else:
+        for k in range(len(starts)):
+            _ = runs[k].model  # made once, before threads need it
+        with interrupt, ThreadPoolExecutor(count) as pool:
+            shared = [SharedInterrupt(interrupt)] * len(starts)
+            made = list(pool.map(run, range(len(starts)), shared))
+    return list(takewhile(lambda result: result is not None, made))  # type: ignore[arg-type]
 
 
 @dataclass(eq=False)

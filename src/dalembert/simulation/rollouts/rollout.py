@@ -17,13 +17,15 @@ from ...model import Model, State, as_model
 from ...result import Stats
 from ...system import System
 from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
+from ..contact.contact_steps import ContactSteps
+from ..contact.options import choose_contact, step_options
 from ..ensemble.ensemble import run_messages, run_status
 from ..ensemble.event_logs import EventLogs, batch_event_table
 from ..ensemble.execution import MAX_NOTES, repeat_undecided, runs_separately
 from ..ensemble.friction_modes import FrictionModes, check_friction_starts
 from ..ensemble.groups import EnsembleGroups
 from ..ensemble.simd_runs import BatchOutcome, EnsembleRunner
-from ..ensemble.single_runs import SingleRuns, run_alone
+from ..ensemble.single_runs import SingleRuns, run_each
 from ..events.drive_velocity_jumps import check_no_jumps
 from ..events.events import Event, EventFunctions
 from ..friction.options import make_friction_state
@@ -40,7 +42,7 @@ __all__ = ["rollout"]
 METHODS = ("rk4", "dop853")  # fixed steps, and step control; both in SIMD batches
 
 
-@checked("inputs", "outputs", "method", "substeps", "threads", "friction", "stops", "hold", "events")
+@checked("inputs", "outputs", "method", "substeps", "threads", "friction", "stops", "contact", "hold", "events")
 def rollout(
     system: System | Model,
     state: State | Mapping[str, Any] | None,
@@ -60,6 +62,7 @@ def rollout(
     max_step: float | None = None,
     friction: str = "events",
     stops: str = "rigid",
+    contact: str = "auto",
     events: Event | Sequence[Event] = (),
     threads: int | None = None,
 ) -> Rollout:
@@ -100,6 +103,8 @@ def rollout(
         Of ``"dop853"``, as in `simulate`.
     friction, stops : str
         Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one by one, on threads.
+    contact : str
+        As in `simulate`. Runs with rigid contact by steps are integrated one by one, on threads, by that method.
     events : sequence of Event
         With outputs by name or formula, and actions by name. A run ends at a terminal event. Runs with events are
         integrated one by one, on threads; beside exact friction and stops, those in which an action occurs are repeated
@@ -142,13 +147,21 @@ def rollout(
     step = _fixed_step(method, substeps, fixed_step, length)
     if threads is not None and threads < 1:
         raise ModelError("rollout", "threads", threads, "give 1 or more")
+    choice = choose_contact(model, contact, item="rollout", by_events=False)
+    notes += choice.notes
     options = make_options(
         model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step, span=float(times[-1] - begin)
     )
+    if choice.rigid == "steps":
+        used = "auto" if method == "rk4" else method
+        options, choice = step_options(options, choice, used, None, (), friction, model)
     count, single = _run_count(model, state, parameters, channels)
     conditions = start_conditions(model, None, None).changed(sequence=channels.sequence(model, times))
+    steps = None
+    if choice.rigid == "steps":
+        steps = ContactSteps.of(conditions, choice, stops=stops == "rigid")
     conditions, friction_state = make_friction_state(
-        conditions, friction, stops, options, span=float(times[-1] - begin)
+        conditions, friction, "off" if steps is not None else stops, options, span=float(times[-1] - begin)
     )
     jumps = check_time_laws(model, begin, float(times[-1]))
     check_no_jumps(jumps, "a rollout does not support velocity jumps")
@@ -161,6 +174,7 @@ def rollout(
         times=times,
         state=state,
         friction=friction_state,
+        contact=steps,
         discontinuity_times=times,
         joint_limits=stops != "off",
         notes=notes,
@@ -341,18 +355,18 @@ def _execute_separately(
     reached, counts = np.full(count, request.t_start), np.zeros((count, 5))
     ends: list[str] = []
     notes: list[str] = []
-    for k in range(count):
-        if interrupt.pressed:
-            ends.append("stopped")
-            continue
-        first = State(q=start[0][k], v=start[1][k], t=request.t_start, x=start[2][k])
-        run = run_alone(request, runs[k], first, times, interrupt)
+    starts = [State(q=start[0][k], v=start[1][k], t=request.t_start, x=start[2][k]) for k in range(count)]
+    made = run_each(request, runs, starts, times, interrupt, threads)
+    for k, run in enumerate(made):
         for part, rows in ((q, run.q), (v, run.v), (x, run.x)):
             part[k, : len(rows)] = rows
         reached[k] = run.t[-1]
         counts[k, :3] = run.stats.steps, run.stats.rejected, run.stats.evaluations
         ends.append({"finished": "reached", "interrupted": "stopped"}.get(run.status, run.message))
         notes += [note for note in run.stats.notes if note not in notes]
+    ends += ["stopped"] * (count - len(made))
+    if request.contact is not None:
+        return ends, reached, counts, (q, v, x), notes, None
     why = "friction and laws with discontinuities" if request.friction is not None else "delays"
     remedy = "; friction='smooth' and stops='soft' allow batches" if request.friction is not None else ""
     notes.insert(0, f"runs with {why} were integrated one after the other{remedy}")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...answer import ArrayAnswer
 from ...arrays import Array, IndexArray
 from ...checks import checked
-from ...errors import IntegrationError
+from ...errors import GradientError, IntegrationError
 from ...model import Conditions, Model
 from ...result import EventRecord, Labels, Motion, Output, Periods, Result, Stats, single_period
 from ...result.outputs.output import value_of
@@ -250,4 +250,6 @@ class Rollout(ArrayAnswer):
         GradientError
             For runs with exact friction, stops or delays, for Python laws, and with ``method="dop853"``.
         """
+        if self.request.contact is not None:
+            raise GradientError("rollouts with contact have no gradients: velocities jump in their steps")
         return rollout_gradient(self, q, v, x, tuple(parameters))

@@ -41,6 +41,7 @@ def snapshot(run: Run) -> dict[str, Any]:
         "friction": None if run.friction is None else run.friction.to_plain(),
         "sampled_forces": _sampled_forces(run),
         "branches": run.trajectory.branch_log.arrays(),
+        "contact": None if run.contact is None else run.contact.to_plain(run.integrator),
         "history": () if run.history is None else run.history.arrays(),
     }
 
@@ -85,6 +86,8 @@ def restore(run: Run, point: dict[str, Any]) -> None:
         raise ModelError("simulate", "resume", f"a run of {run.model.system.name!r}", str(error)) from None
     if run.friction_changes is not None:
         run.friction_changes.set_core(run)
+    if run.contact is not None:
+        run.contact.restore(run.integrator, point["contact"])
     run.event_handler.set_core(run)
     run.event_handler.restore_crossing_values(run, point["g"])
     if run.t_end < run.integrator.t:

@@ -1,0 +1,120 @@
+#include "bind/contact_events.hpp"
+#include "bind/arrays.hpp"
+#include "bind/records.hpp"
+#include <cmath>
+#include <cstring>
+
+namespace dalembert::bind {
+
+namespace nb = nanobind;
+
+namespace {
+
+nb::object points_of(const std::vector<ClosedPoint> &closed) {
+  std::vector<double> rows;
+  for (const ClosedPoint &p : closed)
+    for (const double each : {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop),
+                              double(std::int32_t(p.mode)), double(p.features[0]), double(p.features[1])})
+      rows.push_back(each);
+  return doubles(rows.data(), {npy_intp(closed.size()), 7});
+}
+
+} // namespace
+
+void fill_contact_events(const ModelData &m, const nb::dict &given, ContactEvents &e) {
+  const auto number = [&](const char *name) { return nb::cast<double>(given[name]); };
+  ContactSteps &c = e.rows;
+  c.scene = nb::cast<const ContactScene *>(given["scene"]);
+  c.search = std::make_unique<ContactSearch>(*c.scene);
+  c.impact_search = std::make_unique<ContactSearch>(*c.scene);
+  const Doubles stops = nb::cast<Doubles>(given["stops"]);
+  for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
+    const double *stop = stops.data() + k;
+    const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
+    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
+      throw nb::value_error("a stop belongs to no coordinate of the trees");
+    c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
+  }
+  e.closed_gap = number("closed_gap"), e.overlap = number("overlap"), e.hop_height = number("hop_height");
+  e.rest_tol = number("rest_tol"), e.relative_rest_tol = number("relative_rest_tol");
+  e.max_points = nb::cast<int>(given["max_points"]), e.max_rate = number("max_rate");
+}
+
+nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) {
+  return nb::bytes(reinterpret_cast<const char *>(closed.data()), closed.size() * sizeof(ClosedPoint));
+}
+
+void set_contact_modes(ContactEvents &e, const nb::bytes &blob) {
+  if (blob.size() % sizeof(ClosedPoint))
+    throw nb::value_error("the modes of contacts do not fit");
+  e.closed.resize(blob.size() / sizeof(ClosedPoint));
+  std::memcpy(static_cast<void *>(e.closed.data()), blob.c_str(), blob.size());
+}
+
+void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nb::list &modes) {
+  if (times.size() != nb::len(modes))
+    throw nb::value_error("the modes of contacts do not fit the times");
+  e.repeats = true;
+  e.known_times.assign(times.data(), times.data() + times.size());
+  e.known_modes.clear();
+  for (const nb::handle blob : modes) {
+    set_contact_modes(e, nb::cast<nb::bytes>(blob));
+    e.known_modes.push_back(e.closed);
+  }
+}
+
+nb::list take_contact_changes(ContactEvents &e) {
+  nb::list all;
+  for (const ContactChange &change : e.changes) {
+    nb::dict one;
+    one["t"] = change.t, one["energy"] = change.energy, one["restitution_part"] = change.restitution_part;
+    one["reverses"] = change.reverses, one["jams"] = change.jams, one["modes"] = contact_modes(change.after), one["points"] = points_of(change.after);
+    std::vector<double> impacts;
+    for (const ImpactPoint &p : change.impacts) {
+      for (const double each : {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop)})
+        impacts.push_back(each);
+      for (const double *three : {p.place, p.normal, p.impulse})
+        impacts.insert(impacts.end(), three, three + 3);
+      for (const double each : {p.before, p.after, p.normal_work, p.friction_work})
+        impacts.push_back(each);
+    }
+    one["impacts"] = doubles(impacts.data(), {npy_intp(change.impacts.size()), 17});
+    all.append(one);
+  }
+  e.changes.clear();
+  return all;
+}
+
+nb::dict contact_failure(const ContactEvents &e) {
+  constexpr const char *names[] = {"none", "undecided", "crowded", "frequent", "stagnated"};
+  nb::dict found;
+  found["kind"] = names[int(e.failure)], found["time"] = e.failure_time, found["points"] = points_of(e.failed);
+  found["redundant"] = e.redundant;
+  return found;
+}
+
+void ContactForces::add(const ContactEvents &e, std::size_t state) {
+  for (std::size_t k = 0; k < e.closed.size(); ++k) {
+    const ClosedPoint &p = e.closed[k];
+    if (p.stop >= 0)
+      continue;
+    const ScenePoint &at = e.points[k];
+    const double *lam = e.lam.data() + 3 * k, *axes = e.rows.rows[k].axes, *u = e.u.data() + 3 * k;
+    for (const double each : {double(state), double(p.contact), double(p.shapes[0]), double(p.shapes[1]),
+                              double(std::int32_t(p.mode))})
+      names.push_back(each);
+    for (int x = 0; x < 3; ++x)
+      numbers.push_back(0.5 * (at.on_first[x] + at.on_second[x]));
+    numbers.insert(numbers.end(), at.normal, at.normal + 3);
+    for (int x = 0; x < 3; ++x)
+      numbers.push_back(axes[x] * lam[0] + axes[3 + x] * lam[1] + axes[6 + x] * lam[2]);
+    numbers.push_back(at.gap), numbers.push_back(p.mode == ContactMode::sticks ? 0.0 : std::hypot(u[0], u[1]));
+  }
+}
+
+nb::tuple ContactForces::arrays() const {
+  const npy_intp n = npy_intp(names.size() / 5);
+  return nb::make_tuple(doubles(names.data(), {n, 5}), doubles(numbers.data(), {n, 11}));
+}
+
+} // namespace dalembert::bind

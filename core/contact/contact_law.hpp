@@ -1,0 +1,225 @@
+// Compliant contact of two convex solids: force, friction of bristles, stored energy.
+//
+// In axes of the first solid A, with the unit normal n from A to the second solid B, the depth d = -gap of a point and
+// the velocity u of B against A half way between both surfaces, the force on B along n is (Hunt and Crossley 1975)
+//
+//     N = k d^n (1 + a d')+ ,     d' = -n . u                                                                       (1)
+//
+// It stores k d^(n + 1) / (n + 1). With x = a v, a pair that meets at the velocity v separates at e v, whatever mass,
+// k and n are: x (1 + e) = ln((1 + x) / (1 - e x)). Friction is the force of a bristle of deflection z along the
+// tangential velocity u_t, elastic below 0.9 of the limit, plastic at it (Dupont, Hayward, Armstrong, Altpeter 2002):
+//
+//     z' = u_t - w(r) (u_t . z / |z|)+ z / |z|,     r = k_t |z| / (mu N)                                            (2)
+//     w = 0 for r < 0.9,  1 for r > 1.1,  half a sine between                                                       (3)
+//     F = -(k_t z min(1, 1 / r) + 0.6 (1 - w) sqrt(k_t m) z'),  at most mu N                                        (4)
+//
+// So nothing creeps below the limit, and F = -mu N u_t / |u_t| in steady sliding in any direction, exactly after a slip
+// of some |z|. Against Dupont et al. the flow is along z, so that the force turns into the direction of sliding; w
+// extends beyond the limit and the damping ends there, so that sliding under a load that varies is not stiff. The
+// bristle stores the work of its elastic force with the limit L = mu_s k d^n: k_t |z|^2 / 2, beyond the limit
+// L (|z| - L / (2 k_t)). It is carried with the normal: + (n x n') x z. Static friction,
+// mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 mm/s.                                                  (5)
+//
+// Points of one bristle (contact/pair_points.hpp) share it in proportion to their normal forces.
+#pragma once
+
+#include "contact/pair_points.hpp"
+#include "geometry/feature_pairs.hpp"
+#include "model/element_data.hpp"
+#include "scalar/along.hpp"
+#include "tree/workspace.hpp"
+#include <bit>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace contact_law {
+
+constexpr double elastic_part = 0.9, plastic_from = 1.1; // of the limit: a bristle is elastic below, plastic above
+constexpr double damping_ratio = 0.3;                     // of the bristle on the reduced mass
+constexpr double static_speed = 1e-3;                     // v_s of (5), m/s
+constexpr double nothing = 1e-300;
+
+// length of a vector, and its direction; both zero of a zero vector
+template <class T> struct Direction {
+  T length;
+  Vec3<T> unit;
+  explicit Direction(const Vec3<T> &a) {
+    const T square = dot(a, a);
+    const bool none = less(square, T(nothing));
+    length = none ? T(0.0) : root(square);
+    unit = none ? zero3<T>() : scale(1.0 / length, a);
+  }
+};
+
+// (3)
+template <class T> T plastic_part(const T &r) {
+  if (!less(T(elastic_part), r))
+    return T(0.0);
+  if (!less(r, T(plastic_from)))
+    return T(1.0);
+  T s, c;
+  sincos(M_PI * (r - 0.5 * (plastic_from + elastic_part)) / (plastic_from - elastic_part), s, c);
+  return 0.5 * s + 0.5;
+}
+
+} // namespace contact_law
+
+// Numbers of the law, for one evaluation.
+template <class T> struct ContactNumbers { T stiffness, exponent, dissipation, friction, static_friction; };
+
+// A relative state of B in A, axes of A.
+template <class T> struct ContactMotion {
+  Pose<T> X;
+  Vec3<T> w, v; // angular velocity, velocity of the origin of B
+};
+
+// One point that bears.
+template <class T> struct BearingPoint {
+  Vec3<T> x, normal, velocity; // half way between both surfaces; from A to B; tangential, of B against A
+  T gap, push, elastic;        // N and its part k d^n
+  Vec3<T> force;               // on B
+  int slot;
+  bool sticks; // its bristle is within the limit
+};
+
+template <class T> struct ContactForces {
+  Vec3<T> force, moment; // on B at its origin, axes of A
+  T energy, energy_rate;
+};
+
+// rate of the normal in axes of A
+template <class T> Vec3<T> normal_rate(const Feature &first, const Feature &second, const PairPoint &point,
+                                       const ContactMotion<T> &motion) {
+  using A = Along<T>;
+  const Mat3<T> &R = motion.X.R;
+  const auto turned = [&](const T &x, const T &y, const T &z) { return cross(motion.w, Vec3<T>{x, y, z}); };
+  const Vec3<T> a = turned(R.xx, R.yx, R.zx), b = turned(R.xy, R.yy, R.zy), c = turned(R.xz, R.yz, R.zz);
+  const Pose<A> Y{{A(R.xx, a.x), A(R.xy, b.x), A(R.xz, c.x), A(R.yx, a.y), A(R.yy, b.y), A(R.yz, c.y), A(R.zx, a.z),
+                   A(R.zy, b.z), A(R.zz, c.z)},
+                  {A(motion.X.p.x, motion.v.x), A(motion.X.p.y, motion.v.y), A(motion.X.p.z, motion.v.z)}};
+  const Pose<A> still{lift<A>(Mat3<double>{1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}), zero3<A>()};
+  const Vec3<A> n = feature_contact<A>(first, still, second, Y, point.start).normal;
+  return {n.x.rate, n.y.rate, n.z.rate};
+}
+
+// Bristle of one slot: points [begin, end) of `points` with that slot, whose forces it adds.
+template <class T> class ContactLaw {
+public:
+  ContactLaw(const ContactPairData &pair, const ContactNumbers<T> &numbers, const ContactMotion<T> &motion)
+      : pair(pair), k(pair.factor * numbers.stiffness), numbers(numbers), motion(motion) {}
+
+  // Evaluates the law at overlapping points; z: deflections, dz: their rates (pair.slots times 2 on a half space, 3
+  // elsewhere); bearing: space for max_pair_points.
+  ContactForces<T> evaluate(const PairPoint *found, int count, const T *z, T *dz, BearingPoint<T> *bearing) const {
+    ContactForces<T> sum{zero3<T>(), zero3<T>(), T(0.0), T(0.0)};
+    for (int i = 0; i < count; ++i)
+      bearing[i] = normal_force(found[i], sum);
+    const int width = pair.planar ? 2 : 3;
+    for (int slot = 0; slot < pair.slots; ++slot)
+      friction(slot, found, count, z + width * slot, dz + width * slot, bearing, sum);
+    for (int i = 0; i < count; ++i) {
+      sum.force += bearing[i].force;
+      sum.moment += cross(bearing[i].x - motion.X.p, bearing[i].force);
+    }
+    return sum;
+  }
+
+private:
+  const ContactPairData &pair;
+  const T k;
+  const ContactNumbers<T> &numbers;
+  const ContactMotion<T> &motion;
+
+  // (1)
+  BearingPoint<T> normal_force(const PairPoint &point, ContactForces<T> &sum) const {
+    static constexpr Mat3<double> axes{1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+    const Pose<T> still{lift<T>(axes), zero3<T>()};
+    const FeatureContact<T> c = feature_contact<T>(std::bit_cast<Feature>(point.first), still,
+                                                   std::bit_cast<Feature>(point.second), motion.X, point.start);
+    BearingPoint<T> b;
+    b.x = scale(0.5, c.first + c.second), b.normal = c.normal, b.gap = c.gap, b.slot = point.slot, b.sticks = false;
+    const Vec3<T> u = motion.v + cross(motion.w, b.x - motion.X.p);
+    const T along = dot(b.normal, u), depth = larger(T(0.0), -c.gap);
+    b.velocity = u - scale(along, b.normal);
+    b.elastic = k * power(depth, numbers.exponent);
+    b.push = b.elastic * larger(T(0.0), 1.0 - numbers.dissipation * along);
+    b.force = scale(b.push, b.normal);
+    sum.energy = sum.energy + b.elastic * depth / (numbers.exponent + 1.0);
+    sum.energy_rate = sum.energy_rate - b.elastic * along;
+    return b;
+  }
+
+  void friction(int slot, const PairPoint *found, int count, const T *z, T *dz, BearingPoint<T> *bearing,
+                ContactForces<T> &sum) const {
+    using namespace contact_law;
+    for (int j = 0; j < (pair.planar ? 2 : 3); ++j)
+      dz[j] = T(0.0);
+    T push(0.0), elastic(0.0);
+    Vec3<T> weighted = zero3<T>();
+    int first = -1;
+    for (int i = 0; i < count; ++i) {
+      if (bearing[i].slot != slot || !less(T(0.0), bearing[i].push))
+        continue;
+      first = first < 0 ? i : first;
+      push = push + bearing[i].push, elastic = elastic + bearing[i].elastic;
+      weighted += scale(bearing[i].push, bearing[i].velocity);
+    }
+    if (first < 0 || !less(T(0.0), numbers.static_friction))
+      return;
+    const Vec3<T> &n = bearing[first].normal;
+    const Vec3<T> u = scale(1.0 / push, weighted);
+    const Vec3<T> given = pair.planar ? Vec3<T>{z[0], z[1], T(0.0)} : Vec3<T>{z[0], z[1], z[2]};
+    const Direction<T> bristle(given - scale(dot(given, n), n));
+    const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
+    const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
+    const T limit = mu * push, tangential = pair.tangential * k, load = tangential * bristle.length;
+    const T r = load / limit, plastic = plastic_part(r), outward = larger(T(0.0), dot(u, bristle.unit));
+    const Vec3<T> rate = u - scale(plastic * outward, bristle.unit); // (2)
+    Vec3<T> carried = rate;
+    if (!pair.planar) {
+      const Vec3<T> turn = normal_rate(std::bit_cast<Feature>(found[first].first),
+                                       std::bit_cast<Feature>(found[first].second), found[first], motion);
+      const Vec3<T> held = scale(bristle.length, bristle.unit);
+      carried = carried + cross(cross(n, turn), held) - scale(dot(given, n) / relaxation, n);
+    }
+    dz[0] = carried.x, dz[1] = carried.y;
+    if (!pair.planar)
+      dz[2] = carried.z;
+    // (4)
+    const T damping = 2.0 * damping_ratio * (1.0 - plastic) * root(tangential * pair.mass);
+    const T held = less(load, limit) ? load : limit;
+    Vec3<T> force = -(scale(held, bristle.unit) + scale(damping, rate));
+    const Direction<T> whole(force);
+    if (less(limit, whole.length))
+      force = scale(limit, whole.unit);
+    for (int i = 0; i < count; ++i)
+      if (bearing[i].slot == slot && less(T(0.0), bearing[i].push)) {
+        bearing[i].force += scale(bearing[i].push / push, force);
+        bearing[i].sticks = less(r, T(1.0));
+      }
+    store(slot, count, bearing, numbers.static_friction * elastic, tangential, load, dot(bristle.unit, rate), sum);
+  }
+
+  // energy of a bristle whose force is at most `limit`
+  void store(int slot, int count, const BearingPoint<T> *bearing, const T &limit, const T &tangential, const T &load,
+             const T &growth, ContactForces<T> &sum) const {
+    if (less(load, limit)) {
+      sum.energy = sum.energy + 0.5 * (load * load) / tangential;
+      sum.energy_rate = sum.energy_rate + load * growth;
+      return;
+    }
+    T rate(0.0);
+    for (int i = 0; i < count; ++i)
+      if (bearing[i].slot == slot && less(T(0.0), bearing[i].push)) {
+        const T along = dot(bearing[i].normal, motion.v + cross(motion.w, bearing[i].x - motion.X.p));
+        rate = rate - numbers.exponent * bearing[i].elastic / larger(T(contact_law::nothing), -bearing[i].gap) * along;
+      }
+    sum.energy = sum.energy + limit * (load - 0.5 * limit) / tangential;
+    sum.energy_rate =
+        sum.energy_rate + limit * growth + numbers.static_friction * rate * (load - limit) / tangential;
+  }
+
+  static constexpr double relaxation = 1e-2; // s, of rounding errors of z along the normal
+};
+
+} // namespace dalembert::DALEMBERT_ISA

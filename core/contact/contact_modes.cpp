@@ -1,0 +1,616 @@
+#include "contact/contact_modes.hpp"
+#include <algorithm>
+#include <cmath>
+
+namespace dalembert::DALEMBERT_ISA {
+
+namespace {
+
+constexpr double cone_tol = 1e-13;      // residual of cone problems, of the largest acceleration or velocity
+constexpr double solved_tol = 1e-8;     // a larger one is no solution
+constexpr double zero_tol = 1e-10;      // accelerations and forces, of the largest: smaller ones are zero
+constexpr double slip_tol = 1e-11;      // tangential accelerations, of the largest: smaller ones are zero
+constexpr double least_acceleration = 1e-9; // m/s^2: scale where nothing accelerates
+constexpr double slip_scale = 1e6;      // of the accelerations: velocities of sliding points in (2)
+constexpr int max_rounds = 8;           // of points that come to rest as others do
+constexpr int restitution_rounds = 40;  // of the largest restitution that does not increase the energy
+constexpr std::size_t frequent_changes = 500; // at the highest rate of changes
+constexpr std::size_t stagnant_changes = 60;  // within the time of no progress
+constexpr std::size_t stalled_changes = 3;    // within it, before velocities at rest are widened
+constexpr double max_widening = 1e4;
+constexpr double no_progress = 1e-10; // s
+
+void set_tangent_axis(const double n[3], double axis[3]) {
+  const int least = std::abs(n[0]) <= std::abs(n[1]) ? (std::abs(n[0]) <= std::abs(n[2]) ? 0 : 2)
+                                                      : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
+  for (int x = 0; x < 3; ++x)
+    axis[x] = x == least ? 1.0 : 0.0;
+}
+
+double largest(const std::vector<double> &x) {
+  double most = 0.0;
+  for (const double each : x)
+    most = std::max(most, std::fabs(each));
+  return most;
+}
+
+struct ModeDecision {
+  const RunContext &i;
+  ContactEvents &e;
+  const ModelData &m;
+  const double t;
+  double *q, *v, *x;
+  std::vector<ClosedPoint> before;
+  ContactChange change{};
+  std::vector<unsigned char> rests, slid; // points at rest; points that slid before
+  std::vector<double> mu, shifted;
+
+  ModeDecision(const RunContext &i, ContactEvents &e)
+      : i(i), e(e), m(i.m), t(i.run.t), q(i.work.q), v(i.work.v), x(i.work.x), before(e.closed) {
+    change.t = t, change.restitution_part = 1.0;
+  }
+
+  const double *poses() const { return reinterpret_cast<const double *>(i.work.motion.system.loops.ws.X_W); }
+  double rest_tol(const ClosedPoint &p) const {
+    return e.widening * (e.rest_tol + e.relative_rest_tol * p.fastest);
+  }
+  Outcome fail(ContactFailure why) {
+    e.failure = why, e.failure_time = t, e.failed = e.closed;
+    e.closed = before;
+    return Outcome::contact_failed;
+  }
+
+  // ---- points
+
+  ClosedPoint closed_point(const ScenePoint &p) const {
+    const ContactMaterial &material = e.rows.scene->materials()[std::size_t(p.material)];
+    ClosedPoint c{};
+    c.contact = p.contact, c.material = p.material, c.stop = -1;
+    std::copy_n(p.shapes, 2, c.shapes), std::copy_n(p.places, 2, c.places), std::copy_n(p.features, 2, c.features);
+    c.first = e.rows.scene->feature(p.shapes[0], p.features[0]);
+    c.second = e.rows.scene->feature(p.shapes[1], p.features[1]);
+    std::copy_n(p.start, 2, c.start);
+    set_tangent_axis(p.normal, c.axis);
+    c.friction = material.friction, c.static_friction = material.static_friction;
+    c.restitution = material.restitution;
+    return c;
+  }
+
+  // all points and stops that are closed, with what is known of them
+  void collect() {
+    ContactSteps &c = e.rows;
+    move_bodies(i, c, q, v);
+    std::vector<ClosedPoint> found;
+    for (const ScenePoint &p : c.search->find(poses(), c.motions.data(), 0.0, e.closed_gap))
+      if (p.gap < e.closed_gap && (c.block[std::size_t(p.places[0])] >= 0 || c.block[std::size_t(p.places[1])] >= 0))
+        found.push_back(closed_point(p));
+    for (std::size_t k = 0; k < c.stops.size(); ++k) {
+      const JointStop &stop = c.stops[k];
+      if (!(stop.sign * (q[stop.coordinate] - stop.limit) < e.closed_gap))
+        continue;
+      ClosedPoint &p = found.emplace_back();
+      p.stop = std::int32_t(k), p.restitution = stop.restitution, p.contact = -1;
+    }
+    for (ClosedPoint &p : found)
+      for (const ClosedPoint &old : e.closed)
+        if (p.is(old))
+          p.mode = old.mode, p.fastest = old.fastest, std::copy_n(old.axis, 3, p.axis);
+    e.closed = std::move(found);
+  }
+
+  bool free_accelerations() {
+    e.a.resize(std::size_t(m.nv)), e.dx.resize(std::size_t(m.nx));
+    ++i.run.counts.evaluations;
+    return dynamics(m, i.run.conditions, i.work.motion, {i.run.interval.clamp(t), q, v, x}, e.a.data(), e.dx.data());
+  }
+  // rows of e.closed, with u and w0
+  bool evaluate() {
+    if (!free_accelerations())
+      return false;
+    place_closed(i, e, q, v);
+    closed_accelerations(i, e, v, e.a.data());
+    respond_to_closed(i, e, t, q);
+    closed_velocities(e, v);
+    return true;
+  }
+  template <class F> void keep_points(F &&keeps) {
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (keeps(k))
+        e.closed[kept++] = e.closed[k];
+    e.closed.resize(kept);
+  }
+
+  // puts points that overlap onto gap 0
+  void remove_overlaps() {
+    e.columns.clear(), e.w.assign(3 * e.closed.size(), 0.0), e.shift.assign(3 * e.closed.size(), 0.0);
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (e.points[k].gap < 0.0)
+        e.columns.push_back(3 * int(k) + 2), e.w[3 * k + 2] = e.points[k].gap;
+    if (e.columns.empty())
+      return;
+    solve_rows(e, e.w.data());
+    e.rows.displacement.assign(std::size_t(m.nv), 0.0);
+    add_response(e.rows, 0, e.closed.size(), e.lam.data(), e.rows.displacement.data());
+    e.q.resize(std::size_t(m.nq));
+    integrate<double>(m, q, e.rows.displacement.data(), e.q.data());
+    copy(e.q.data(), m.nq, q);
+  }
+
+  // ---- impacts
+
+  // acceleration towards each other without contact, m/s^2
+  double fall(std::size_t k) const { return std::max(-e.b[3 * k + 2], 0.0); }
+  double low_speed(std::size_t k) const { // of a rebound that is none
+    return std::max(rest_tol(e.closed[k]), std::sqrt(2.0 * fall(k) * e.hop_height));
+  }
+
+  // (1) with restitution lowered by a factor: e.lam. Returns the change of energy; NaN: no solution.
+  double impulses(double part) {
+    const std::size_t n = e.closed.size();
+    shifted = e.u;
+    mu.resize(n);
+    for (std::size_t k = 0; k < n; ++k) {
+      const double rebound = part * e.closed[k].restitution * e.u[3 * k + 2];
+      if (rebound < -low_speed(k))
+        shifted[3 * k + 2] += rebound;
+      mu[k] = e.closed[k].friction;
+    }
+    ConeSolver &solver = e.rows.solver;
+    solver.reserve(int(n));
+    const double scale = largest(e.u);
+    solver.solve({int(n), e.D.data(), shifted.data(), mu.data()}, cone_tol * scale, false);
+    if (!(solver.missed <= solved_tol * scale))
+      return std::nan("");
+    e.lam.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(3 * n));
+    return energy_of_impulses();
+  }
+  double energy_of_impulses() {
+    const std::size_t size = e.u.size();
+    double sum = 0.0;
+    e.w = e.u;
+    for (std::size_t k = 0; k < size; ++k) {
+      for (std::size_t j = 0; j < size; ++j)
+        e.w[k] += e.D[k * size + j] * e.lam[j];
+      sum += 0.5 * e.lam[k] * (e.u[k] + e.w[k]);
+    }
+    return sum;
+  }
+  double energy_scale() const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < e.u.size(); ++k)
+      sum += std::fabs(e.lam[k] * e.u[k]);
+    return sum;
+  }
+
+  void apply_impulses(double energy) {
+    change.energy += energy;
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      const double *lam = e.lam.data() + 3 * k, *axes = e.rows.rows[k].axes;
+      ClosedPoint &p = e.closed[k];
+      p.fastest = std::max({p.fastest, std::hypot(e.u[3 * k], e.u[3 * k + 1])});
+      if (!(lam[2] > 0.0))
+        continue;
+      ImpactPoint &at = change.impacts.emplace_back();
+      at.contact = p.contact, at.shapes[0] = p.shapes[0], at.shapes[1] = p.shapes[1], at.stop = p.stop;
+      for (int x = 0; x < 3; ++x) {
+        at.place[x] = 0.5 * (e.points[k].on_first[x] + e.points[k].on_second[x]), at.normal[x] = axes[6 + x];
+        at.impulse[x] = axes[x] * lam[0] + axes[3 + x] * lam[1] + axes[6 + x] * lam[2];
+      }
+      if (p.stop >= 0)
+        at.impulse[2] = lam[2];
+      at.before = e.u[3 * k + 2], at.after = e.w[3 * k + 2];
+      at.normal_work = 0.5 * lam[2] * (at.before + at.after), at.friction_work = 0.0;
+      for (std::size_t f = 0; f < 2; ++f)
+        at.friction_work += 0.5 * lam[f] * (e.u[3 * k + f] + e.w[3 * k + f]);
+    }
+    add_response(e.rows, 0, e.closed.size(), e.lam.data(), v);
+  }
+
+  bool approaches() const {
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (e.u[3 * k + 2] < -rest_tol(e.closed[k]))
+        return true;
+    return false;
+  }
+
+  bool collide() {
+    double energy = impulses(1.0);
+    if (std::isnan(energy))
+      return false;
+    if (energy > 1e-9 * energy_scale()) {
+      double low = 0.0, high = 1.0;
+      for (int round = 0; round < restitution_rounds; ++round) {
+        const double middle = 0.5 * (low + high), found = impulses(middle);
+        (found > 1e-12 * energy_scale() ? high : low) = middle;
+      }
+      energy = impulses(low);
+      change.restitution_part = low;
+      if (std::isnan(energy))
+        return false;
+    }
+    apply_impulses(energy);
+    return true;
+  }
+
+  // ---- accelerations
+
+  void set_slip() {
+    rests.assign(e.closed.size(), 0), mu.assign(e.closed.size(), 0.0);
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      ClosedPoint &p = e.closed[k];
+      double *u = e.u.data() + 3 * k;
+      const double slip = std::hypot(u[0], u[1]), *axes = e.rows.rows[k].axes;
+      p.fastest = std::max(p.fastest, slip);
+      p.carries = true;
+      if (p.stop >= 0 || !(p.friction > 0.0)) {
+        p.mode = ContactMode::slides;
+        std::copy_n(axes, 3, p.direction);
+        continue;
+      }
+      rests[k] = slip <= rest_tol(p);
+      mu[k] = rests[k] ? p.static_friction : p.friction;
+      p.mode = rests[k] ? ContactMode::sticks : ContactMode::slides;
+      for (int x = 0; x < 3 && !rests[k]; ++x)
+        p.direction[x] = (axes[x] * u[0] + axes[3 + x] * u[1]) / slip;
+      if (rests[k])
+        u[0] = u[1] = 0.0;
+    }
+  }
+  // slip of a point that begins to slide, opposite to its force
+  void slide(std::size_t k, const double *lam) {
+    ClosedPoint &p = e.closed[k];
+    const double size = std::hypot(lam[0], lam[1]), *axes = e.rows.rows[k].axes;
+    p.mode = ContactMode::slides;
+    for (int x = 0; x < 3; ++x)
+      p.direction[x] = size > 0.0 ? -(axes[x] * lam[0] + axes[3 + x] * lam[1]) / size : axes[x];
+  }
+
+  double rate_scale() const { return std::max(largest(e.b), least_acceleration); }
+
+  // (2) and (3) by one cone problem, in which sliding points have a large velocity
+  bool solve_cones() {
+    const std::size_t n = e.closed.size(), size = 3 * n;
+    const double scale = rate_scale();
+    ConeSolver &solver = e.rows.solver;
+    solver.reserve(int(n));
+    solver.lam.assign(size, 0.0);
+    const bool mixed = std::any_of(e.closed.begin(), e.closed.end(), [&](const ClosedPoint &p) {
+      return p.friction > 0.0 && !rests[std::size_t(&p - e.closed.data())];
+    });
+    bool solved = true;
+    for (int round = 0; round < (mixed ? 3 : 1) && solved; ++round) {
+      shifted = e.b;
+      for (std::size_t k = 0; k < n; ++k) {
+        if (rests[k] || !(e.closed[k].friction > 0.0))
+          continue;
+        const double *u = e.u.data() + 3 * k, slip = std::hypot(u[0], u[1]);
+        for (std::size_t f = 0; f < 2; ++f) {
+          double own = 0.0;
+          for (std::size_t j = 0; j < size; ++j)
+            own += e.D[(3 * k + f) * size + j] * solver.lam[j];
+          shifted[3 * k + f] = slip_scale * scale * u[f] / slip - own;
+        }
+      }
+      solver.solve({int(n), e.D.data(), shifted.data(), mu.data()}, cone_tol * scale, round > 0);
+      solved = solver.missed <= solved_tol * scale;
+    }
+    e.lam.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(size));
+    e.w = e.b;
+    for (std::size_t k = 0; k < size; ++k)
+      for (std::size_t j = 0; j < size; ++j)
+        e.w[k] += e.D[k * size + j] * e.lam[j];
+    return solved;
+  }
+
+  // modes that go with lam and w. Returns whether a point with static friction slides: it has lost it.
+  bool set_modes() {
+    const double scale = rate_scale();
+    const std::size_t size = e.b.size();
+    bool released = false;
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      const double *lam = e.lam.data() + 3 * k, *w = e.w.data() + 3 * k;
+      ClosedPoint &p = e.closed[k];
+      const double own = e.D[(3 * k + 2) * size + 3 * k + 2];
+      if (lam[2] * own <= zero_tol * scale && w[2] > zero_tol * scale) {
+        p.mode = ContactMode::open;
+      } else if (rests[k]) {
+        p.mode = ContactMode::sticks;
+        if (std::hypot(w[0], w[1]) > slip_tol * scale) {
+          slide(k, lam);
+          if (mu[k] > p.friction)
+            mu[k] = p.friction, released = true;
+        }
+      } else {
+        p.mode = ContactMode::slides;
+      }
+    }
+    return released;
+  }
+
+  // (2) of contact_motion.hpp for the modes; of dependent rows, points whose share would pull carry nothing
+  void solve_shares() {
+    for (ClosedPoint &p : e.closed)
+      p.carries = p.mode != ContactMode::open;
+    solve_modes(e);
+    const double scale = rate_scale();
+    for (std::size_t round = 0; round < e.closed.size() && e.rank < int(e.columns.size()); ++round) {
+      std::size_t worst = e.closed.size();
+      double most = 0.0;
+      for (std::size_t k = 0; k < e.closed.size(); ++k)
+        if (e.closed[k].carries && e.lam[3 * k + 2] < most)
+          most = e.lam[3 * k + 2], worst = k;
+      const std::size_t size = e.b.size();
+      if (worst == e.closed.size() || -most * e.D[(3 * worst + 2) * size + 3 * worst + 2] <= zero_tol * scale)
+        return;
+      e.closed[worst].carries = false;
+      solve_modes(e);
+      if (held_residual() > solved_tol * scale) {
+        e.closed[worst].carries = true;
+        solve_modes(e);
+        return;
+      }
+    }
+  }
+  // largest acceleration of rows that are held
+  double held_residual() const {
+    double most = 0.0;
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (e.closed[k].mode != ContactMode::open)
+        for (std::size_t f = e.closed[k].mode == ContactMode::sticks ? 0 : 2; f < 3; ++f)
+          most = std::max(most, std::fabs(e.w[3 * k + f]));
+    return most;
+  }
+
+  // Checks the modes by their own forces and changes the worst of them. 0: all fit; 1: one has changed; -1: none fits
+  int improve(bool trusted) {
+    const double scale = rate_scale();
+    const std::size_t size = e.b.size();
+    std::size_t worst = e.closed.size();
+    double most = zero_tol;
+    int kind = 0;
+    solve_shares();
+    const bool unique = e.rank == int(e.columns.size());
+    const auto note = [&](std::size_t k, double missed, int what) {
+      if (missed > most)
+        most = missed, worst = k, kind = what;
+    };
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      const ClosedPoint &p = e.closed[k];
+      const double own = e.D[(3 * k + 2) * size + 3 * k + 2], *lam = e.lam.data() + 3 * k, *w = e.w.data() + 3 * k;
+      if (p.mode == ContactMode::open) {
+        note(k, -w[2] / scale, 1);
+        continue;
+      }
+      note(k, -lam[2] * own / scale, 2);
+      if (p.mode == ContactMode::sticks)
+        note(k, (std::hypot(lam[0], lam[1]) - mu[k] * lam[2]) * own / scale, 3);
+      else if (rests[k])
+        note(k, -(w[0] * slip_component(k, 0) + w[1] * slip_component(k, 1)) / scale, 4);
+    }
+    e.redundant = e.redundant || !unique;
+    if (!unique && trusted)
+      return held_residual() <= solved_tol * scale ? 0 : -1;
+    if (worst == e.closed.size())
+      return 0;
+    ClosedPoint &p = e.closed[worst];
+    const double lam[3] = {e.lam[3 * worst], e.lam[3 * worst + 1], e.lam[3 * worst + 2]};
+    switch (kind) {
+    case 1:
+      p.mode = rests[worst] ? ContactMode::sticks : ContactMode::slides;
+      break;
+    case 2:
+      p.mode = ContactMode::open;
+      break;
+    case 3:
+      mu[worst] = p.friction;
+      slide(worst, lam);
+      break;
+    default:
+      p.mode = ContactMode::sticks;
+    }
+    return 1;
+  }
+  double slip_component(std::size_t k, int f) const {
+    const double *axis = e.rows.rows[k].axes + 3 * f, *d = e.closed[k].direction;
+    return axis[0] * d[0] + axis[1] * d[1] + axis[2] * d[2];
+  }
+
+  // (2), (3)
+  bool determine() {
+    set_slip();
+    if (e.closed.empty())
+      return true;
+    bool trusted = false;
+    for (std::size_t round = 0; round <= e.closed.size() + 1; ++round) {
+      trusted = solve_cones();
+      if (!set_modes())
+        break;
+    }
+    if (trusted)
+      for (std::size_t round = 0; round < 4 * e.closed.size() + 8; ++round) {
+        const int found = improve(true);
+        if (found == 0)
+          return true;
+        if (found < 0)
+          break;
+      }
+    set_slip(); // from what was before
+    for (std::size_t round = 0; round < 4 * e.closed.size() + 8; ++round)
+      if (improve(false) == 0)
+        return true;
+    return false;
+  }
+
+  // (1) of the sliding points, which come to rest
+  bool stop_sliding() {
+    set_slip();
+    closed_velocities(e, v);
+    e.columns.clear(), e.shift.assign(e.u.size(), 0.0);
+    bool any = false;
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      any = any || (!rests[k] && e.closed[k].friction > 0.0);
+      for (int f = e.closed[k].friction > 0.0 && e.closed[k].stop < 0 ? 0 : 2; f < 3; ++f)
+        e.columns.push_back(3 * int(k) + f);
+    }
+    if (!any)
+      return false;
+    solve_rows(e, e.u.data());
+    const double energy = energy_of_impulses();
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      const double *lam = e.lam.data() + 3 * k, slack = 1e-9 * largest(e.lam);
+      if (lam[2] < -slack || std::hypot(lam[0], lam[1]) > e.closed[k].friction * lam[2] + slack)
+        return false;
+    }
+    change.jams = true;
+    apply_impulses(energy);
+    return true;
+  }
+
+  // ---- all of it
+
+  // modes of points that do not part; velocities of what is held become zero
+  Outcome settle() {
+    for (int jams = 0; jams < 3; ++jams) {
+      bool found = true;
+      for (int round = 0; found && round < max_rounds; ++round) {
+        if (!evaluate())
+          return Outcome::callback_failed;
+        found = determine();
+        if (!found)
+          break;
+        slid.clear();
+        for (std::size_t k = 0; k < e.closed.size(); ++k) {
+          const ClosedPoint &p = e.closed[k];
+          if (p.mode != ContactMode::open)
+            slid.push_back(!rests[k] && p.friction > 0.0);
+          if (p.mode == ContactMode::slides && rests[k])
+            change.reverses = change.reverses || std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
+                                return b.is(p) && b.mode == ContactMode::slides;
+                              });
+        }
+        keep_points([&](std::size_t k) { return e.closed[k].mode != ContactMode::open; });
+        project_onto_contacts(i, e, t, q, v);
+        if (!comes_to_rest())
+          break;
+      }
+      if (found)
+        return Outcome::reached;
+      if (!evaluate())
+        return Outcome::callback_failed;
+      if (!stop_sliding())
+        break;
+    }
+    return fail(ContactFailure::undecided);
+  }
+  // whether sliding points are at rest now that others stick
+  bool comes_to_rest() const {
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      double u[3];
+      row_velocity(e.rows, k, v, u);
+      if (slid[k] && std::hypot(u[0], u[1]) <= rest_tol(e.closed[k]))
+        return true;
+    }
+    return false;
+  }
+
+  bool has_changed() const {
+    if (change.jams || change.reverses || !change.impacts.empty() || before.size() != e.closed.size())
+      return true;
+    for (const ClosedPoint &p : e.closed)
+      if (!std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) { return b.is(p) && b.mode == p.mode; }))
+        return true;
+    return false;
+  }
+
+  bool records_progress() {
+    e.recent.push_back(t);
+    const auto within = [&](std::size_t count, double time) {
+      return e.recent.size() > count && t - e.recent[e.recent.size() - 1 - count] <= time;
+    };
+    const double moment = std::max(no_progress, 1e-14 * std::fabs(t));
+    if (within(stagnant_changes, moment)) {
+      e.failure = ContactFailure::stagnated;
+    } else if (within(frequent_changes, double(frequent_changes) / e.max_rate)) {
+      e.failure = ContactFailure::frequent;
+    }
+    e.widening = within(stalled_changes, moment) ? std::min(10.0 * e.widening, max_widening) : 1.0;
+    if (e.recent.size() > 4 * frequent_changes)
+      e.recent.erase(e.recent.begin(), e.recent.begin() + std::ptrdiff_t(2 * frequent_changes));
+    if (e.failure == ContactFailure::none)
+      return true;
+    e.failure_time = t, e.failed = e.closed;
+    return false;
+  }
+
+  Outcome run() {
+    collect();
+    if (int(e.closed.size()) > e.max_points)
+      return fail(ContactFailure::crowded);
+    if (!e.closed.empty()) {
+      if (!evaluate())
+        return Outcome::callback_failed;
+      remove_overlaps();
+      if (!evaluate())
+        return Outcome::callback_failed;
+      if (approaches() && !collide())
+        return fail(ContactFailure::undecided);
+      closed_velocities(e, v);
+      std::vector<double> u = e.u, low(e.closed.size());
+      for (std::size_t k = 0; k < low.size(); ++k)
+        low[k] = low_speed(k);
+      keep_points([&](std::size_t k) { return std::fabs(u[3 * k + 2]) <= low[k]; });
+      if (!e.closed.empty())
+        rest_across();
+      const Outcome outcome = settle();
+      if (outcome != Outcome::reached)
+        return outcome;
+      for (ClosedPoint &p : e.closed)
+        if (p.mode == ContactMode::sticks)
+          p.fastest = 0.0;
+    }
+    if (has_changed()) {
+      ++e.change_count;
+      change.after = e.closed;
+      e.changes.push_back(change);
+    }
+    return records_progress() ? Outcome::reached : Outcome::contact_failed;
+  }
+  // normal velocities of points that do not part become zero
+  void rest_across() {
+    for (ClosedPoint &p : e.closed)
+      p.mode = p.mode == ContactMode::open ? ContactMode::slides : p.mode;
+    std::vector<ContactMode> modes;
+    for (ClosedPoint &p : e.closed)
+      modes.push_back(p.mode), p.mode = ContactMode::slides;
+    project_onto_contacts(i, e, t, q, v);
+    for (std::size_t k = 0; k < modes.size(); ++k)
+      e.closed[k].mode = modes[k];
+  }
+};
+
+// whether forces within the cones hold the points that stick
+static bool holds(ContactEvents &e, ModeDecision &d) {
+  const std::size_t n = e.closed.size();
+  d.rests.resize(n), d.mu.resize(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const ClosedPoint &p = e.closed[k];
+    d.rests[k] = p.mode == ContactMode::sticks;
+    d.mu[k] = p.stop >= 0 ? 0.0 : d.rests[k] ? p.static_friction * (1.0 + 1e-9) : p.friction;
+  }
+  return d.solve_cones() && d.held_residual() <= 1e-9 * d.rate_scale();
+}
+
+} // namespace
+
+bool can_stick(const RunContext &i, ContactEvents &e) {
+  ModeDecision decision(i, e);
+  return holds(e, decision);
+}
+
+Outcome change_contacts(const RunContext &i, ContactEvents &e) {
+  e.failure = ContactFailure::none;
+  return ModeDecision(i, e).run();
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -1,0 +1,44 @@
+// Motion with closed contacts: forces of given modes, accelerations with them, and the state put back onto them.
+//
+// Rows e = (t1, t2, n) of a closed point, n from the first shape A to the second B, u = v_B(x_B) - v_A(x_A) the velocity
+// of material points, x' the rate of the closest point:
+//
+//     gap' = n.u      w = d(e.u)/dt = e.(a_B - a_A) + e.(om_B x (x_B' - v_B) - om_A x (x_A' - v_A)) + e'.u         (1)
+//
+// The forces lam of a mode, with D = J P J' (contact/contact_blocks.hpp) and w0 of (1) without contact:
+//
+//     sticks:  w = 0        slides:  w_n = 0,  lam_t = -friction lam_n u_t / |u_t|,        w = w0 + D lam          (2)
+//
+// Where rows depend on each other, lam is the shortest solution; accelerations are the same for all of them, unless
+// points slide in different directions. Beyond a reversal of the slip within a step, its direction is continued: with d
+// the direction where the step begins, s = u_t.d and u_t - s d = p, friction is along (|s| d + p) / |u_t|.
+#pragma once
+
+#include "contact/contact_blocks.hpp"
+#include "contact/contact_events.hpp"
+
+namespace dalembert::DALEMBERT_ISA {
+
+// `e.points` of the closed points at q, v and their rates; frames stand in the world
+void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v);
+// rows, J, Y and D of the closed points; after place_closed
+void respond_to_closed(const RunContext &i, ContactEvents &e, double t, const double *q);
+// u of all rows in e.u
+void closed_velocities(ContactEvents &e, const double *v);
+// w0 of (1) in e.b, for accelerations a; after place_closed, before respond_to_closed
+void closed_accelerations(const RunContext &i, ContactEvents &e, const double *v, const double *a);
+
+// (2) with D, b, u of e: lam, and w = b + D lam. False if there is no solution.
+bool solve_modes(ContactEvents &e);
+
+// Shortest y with (D y)_k = -r_k for the rows in e.columns, zero elsewhere: e.lam; e.rank
+void solve_rows(ContactEvents &e, const double *r);
+
+// adds the effect of contact to the accelerations a of the system without contact; e.lam, e.w, e.u are those of the state
+bool add_contact_accelerations(const RunContext &i, ContactEvents &e, double t, const double *q, const double *v,
+                               double *a);
+
+// Gaps of closed points become zero, as do velocities of the rows that are held.
+void project_onto_contacts(const RunContext &i, ContactEvents &e, double t, double *q, double *v);
+
+} // namespace dalembert::DALEMBERT_ISA

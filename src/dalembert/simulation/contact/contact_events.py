@@ -1,0 +1,381 @@
+"""Rigid contact of a run by events: what the core needs, its changes, and contact points from the modes between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import _core
+from ...arrays import Array
+from ...compile.contacts import ContactTables
+from ...errors import DalembertError, IntegrationError
+from ...model import Conditions, Model, State
+from ...result.contact_points import ContactExchanges, ContactPoints
+from ...result.records import EventRecord
+from ..options import Options
+from .contact_steps import ContactSteps
+from .options import ContactChoice
+
+if TYPE_CHECKING:
+    from ...result import Result
+    from ..run import Run
+    from ..trajectory import Segment, Trajectory
+
+__all__ = ["ContactChange", "ContactEvents", "EventContacts"]
+
+MAX_POINTS = 16  # closed at once; more are a matter of contact by steps
+MAX_RATE = 1000.0  # changes per second
+REST_POSITIONS = 10.0  # of atol: smaller gaps are closed, lower rebounds are none
+REST_SPEEDS = 10.0  # of atol: slower slip is at rest
+RELATIVE_REST_SPEED = 0.1  # of rtol and the largest slip velocity
+GAUSS = np.polynomial.legendre.leggauss(4)  # nodes in a step for impulses and friction losses
+MAX_NAMED = 4  # pairs in one note
+
+
+@dataclass(frozen=True, eq=False)
+class ContactChange:
+    """Change of contacts at a time.
+
+    Attributes
+    ----------
+    t : float, s
+    energy : float, J
+        Change of kinetic energy by impacts.
+    restitution_part : float
+        1; less if restitution was lowered by this factor, lest energy grows.
+    reverses : bool
+        Whether the slip of a point has reversed.
+    jams : bool
+        Whether an impulse stopped sliding that no force can go on with.
+    impacts : (k, 17)
+        Contact, two shapes, stop, position, normal, impulse, normal velocities before and after, work of the normal
+        impulse and of friction.
+    points : (n, 7)
+        Closed points after it: contact, two shapes, stop, mode (1 sticks, 2 slides), two features.
+    modes : bytes
+        The same for the core.
+    """
+
+    t: float
+    energy: float
+    restitution_part: float
+    reverses: bool
+    jams: bool
+    impacts: Array
+    points: Array
+    modes: bytes
+
+    def pair_modes(self) -> dict[tuple[int, int, int], int]:
+        """Return the mode of each closed pair of shapes: 1 if one of its points sticks, else 2."""
+        found: dict[tuple[int, int, int], int] = {}
+        for contact, one, two, _, mode in self.points[:, :5].astype(int).tolist():
+            key = (contact, one, two)
+            found[key] = min(found.get(key, mode), mode)
+        return found
+
+
+class EventContacts:
+    """Contact points of a run by events.
+
+    Parameters
+    ----------
+    contacts : ContactEvents
+    trajectory : Trajectory
+        The run, whose steps are repeated for forces.
+    end : float, s
+        From where on contacts are by steps.
+    """
+
+    adds_loss = True
+    has_state_loads = True  # forces depend on the state, and outputs of the dynamics need them
+
+    def __init__(self, contacts: ContactEvents, trajectory: Trajectory, end: float = np.inf) -> None:
+        self.contacts, self.trajectory, self.end = contacts, trajectory, end
+
+    def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
+        """Return the points that carry load at times t (k,) s and states."""
+        found = []
+        times = self._sides(t)
+        segments = self.trajectory.segments
+        begins = np.array([segment.begin for segment in segments])
+        owner = np.maximum(np.searchsorted(begins, times, side="right") - 1, 0)
+        for k in np.unique(owner[times < self.end]).tolist():
+            rows = np.flatnonzero((owner == k) & (times < self.end))
+            with segments[k].stepper(contacts=self.contacts) as stepper:
+                states = (np.ascontiguousarray(part[rows]) for part in (times, q, v, x))
+                names, numbers = stepper.contact_forces(*states)
+            whole = names.astype(np.int64)
+            found.append(
+                ContactPoints(
+                    rows[whole[:, 0]],
+                    whole[:, 1],
+                    whole[:, 2:4],
+                    numbers[:, :3],
+                    numbers[:, 3:6],
+                    numbers[:, 6:9],
+                    numbers[:, 9],
+                    numbers[:, 10],
+                    whole[:, 4],
+                )
+            )
+        return ContactPoints.joined(found)
+
+    def _sides(self, t: Array) -> Array:
+        """Return times that belong to the modes of states: the first of two states at a change is before it."""
+        first = np.append(t[:-1] == t[1:], False) & np.isin(t, [change.t for change in self.contacts.changes])
+        return np.where(first, np.nextafter(t, -np.inf), t)
+
+    def impacts(self, model: Model, t: Array, states: tuple[Array, Array, Array]) -> list[EventRecord]:
+        """Return impacts and changes of modes as events, at states of times t (n,)."""
+        return self.contacts.records(t, states)
+
+    def exchanges(self, result: Result) -> ContactExchanges:
+        """Return impulses and losses of impacts, and of friction and pressure in each step."""
+        impacts = self.contacts.impact_rows()
+        t = self.trajectory.records.arrays()[0]
+        t = t[t <= self.end]
+        begin, end = t[:-1], t[1:]
+        long = end > begin
+        begin, end = begin[long], end[long]
+        length = end - begin
+        nodes = (begin[:, None] + 0.5 * (1.0 + GAUSS[0]) * length[:, None]).ravel()
+        points = self.points(nodes, *self.trajectory.dense(nodes)) if len(nodes) else ContactPoints.none()
+        step = points.time // len(GAUSS[0])
+        weight = 0.5 * GAUSS[1][points.time % len(GAUSS[0])] * length[step]
+        normal = (points.force * points.normal).sum(axis=1)
+        tangential = np.linalg.norm(points.force - normal[:, None] * points.normal, axis=1)
+        return ContactExchanges(
+            np.concatenate([impacts[:, 0], begin[step]]),
+            np.concatenate([impacts[:, 0], end[step]]),
+            np.concatenate([impacts[:, 1].astype(np.int64), points.contact]),
+            np.concatenate([impacts[:, 2:4].astype(np.int64), points.shapes]),
+            np.concatenate([impacts[:, 4:7], weight[:, None] * points.force]),
+            np.concatenate([-impacts[:, 8], weight * tangential * points.slip]),
+            np.concatenate([-impacts[:, 7], np.zeros(len(points))]),
+        )
+
+
+@dataclass(eq=False)
+class ContactEvents:
+    """Contact by events of one run.
+
+    Attributes
+    ----------
+    model : Model
+    options : Options
+        Those of the run; tolerances of contacts follow from them.
+    steps : ContactSteps
+        The same contacts by steps, with which the run may go on.
+    goes_on : bool
+        Whether it goes on in steps where contacts are too many or too frequent, or their modes cannot be determined.
+    step_options : Options
+        Options of the run by steps.
+    changes : list of ContactChange
+    """
+
+    model: Model
+    options: Options
+    steps: ContactSteps
+    goes_on: bool
+    step_options: Options
+    notes: list[str] = field(default_factory=list)
+    changes: list[ContactChange] = field(default_factory=list)
+    redundant: bool = False
+
+    @classmethod
+    def of(
+        cls, conditions: Conditions, choice: ContactChoice, options: Options, step_options: Options, *, goes_on: bool
+    ) -> ContactEvents:
+        """Return the contacts of a run that has not started."""
+        steps = ContactSteps.of(conditions, choice, stops=False)
+        return cls(conditions.model, options, steps, goes_on, step_options)
+
+    def fresh(self, model: Model) -> ContactEvents:
+        """Return the contacts of another run."""
+        return ContactEvents(
+            model, self.options, self.steps.fresh(model), self.goes_on, self.step_options, list(self.notes)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.model, self.options, self.steps.choice, self.step_options, self.changes)
+
+    @property
+    def tables(self) -> ContactTables:
+        """Contacts of the model."""
+        return self.steps.tables
+
+    def check_start(self, state: State) -> None:
+        """Raise an error if shapes overlap at the start; pairs of a robot's own bodies are left out, with a note."""
+        self.steps.check_start(state)
+
+    # ---- the core
+
+    def attach(self, integrator: _core.Integrator, memory: bytes | None = None) -> None:
+        """Give the contacts to an integrator."""
+        atol, nv = self.options.tolerances, self.model.nv
+        position, speed = (float(part.min(initial=1.0)) for part in (atol[:nv], atol[nv : 2 * nv]))
+        integrator.set_contact_events(
+            {
+                "scene": self.steps.scene,
+                "stops": np.zeros(0),
+                "closed_gap": REST_POSITIONS * position,
+                "overlap": position,
+                "hop_height": REST_POSITIONS * position,
+                "rest_tol": REST_SPEEDS * speed,
+                "relative_rest_tol": RELATIVE_REST_SPEED * self.options.rtol,
+                "max_points": MAX_POINTS,
+                "max_rate": MAX_RATE,
+            }
+        )
+        if memory:
+            integrator.set_contact_modes(memory)
+
+    def repeat_on(self, integrator: _core.Integrator) -> None:
+        """Give the contacts to an integrator that repeats steps of the run."""
+        self.attach(integrator)
+        integrator.set_known_contact_modes(
+            np.array([change.t for change in self.changes]), [change.modes for change in self.changes]
+        )
+
+    def take(self, integrator: _core.Integrator) -> None:
+        """Take the changes made."""
+        self.changes += [ContactChange(**change) for change in integrator.take_contact_changes()]
+        self.redundant = self.redundant or bool(integrator.contact_failure()["redundant"])
+
+    def collect(self, integrator: _core.Integrator) -> None:
+        """Take the changes of an integrator before another one takes its place."""
+        self.take(integrator)
+
+    def failure(self, integrator: _core.Integrator) -> DalembertError:
+        """Return the error of a run whose contacts cannot go on by events."""
+        return IntegrationError(
+            f"{self._cause(integrator)}. Use contact='auto' or 'steps', which go on in steps, or larger tolerances"
+        )
+
+    def _cause(self, integrator: _core.Integrator) -> str:
+        found = integrator.contact_failure()
+        names = self._names(found["points"])
+        where = f"at t = {found['time']:.9g} s"
+        if found["kind"] == "crowded":
+            return f"{where} {len(found['points'])} contact points of {names} are closed at once, more than {MAX_POINTS}"
+        if found["kind"] == "frequent":
+            return f"{where} contacts of {names} change more than {MAX_RATE:.0f} times per second"
+        if found["kind"] == "stagnated":
+            return f"{where} contacts of {names} change on and on without progress in time"
+        return f"{where} forces and impulses of the contacts of {names} cannot be determined"
+
+    def _names(self, points: Array) -> str:
+        rows = dict.fromkeys(map(tuple, points[:, :3].astype(int).tolist()))
+        names = list(dict.fromkeys(self._pair_name(*row) for row in rows))
+        return ", ".join(map(repr, names[:MAX_NAMED])) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
+
+    def _pair_name(self, contact: int, one: int, two: int) -> str:
+        bodies = self.tables.bodies
+        return self.tables.pair_name(contact, int(bodies[one]), int(bodies[two]))
+
+    def go_on_in_steps(self, run: Run) -> None:
+        """Let a run go on in steps from the time reached; its contacts by events stay those before it."""
+        step = self.steps.choice.step
+        self.take(run.integrator)
+        run.notes.append(f"{self._cause(run.integrator)}: the run goes on in steps of {step:.6g} s from there")
+        t, q, v, x = run.integrator.state()[:4]
+        run.earlier_contacts = self
+        run.collect_counts()
+        run.options, run.contact = self.step_options, self.steps
+        run.integrator = run.options.integrator(run.conditions, run.discontinuity_times)
+        self.steps.attach(run.integrator)
+        run.begin_segment(State(q=q, v=v, t=t, x=x))
+
+    # ---- results
+
+    def impact_rows(self) -> Array:
+        """Return points of impacts, (n, 9): time, contact, two shapes, impulse, works of normal force and friction."""
+        rows = [
+            [change.t, *row[:3], *row[10:13], row[15], row[16]]
+            for change in self.changes
+            for row in change.impacts.tolist()
+            if row[0] >= 0
+        ]
+        return np.array(rows, dtype=float).reshape(-1, 9)
+
+    def all_conditions(self, segments: Sequence[Segment]) -> list[Conditions]:
+        """Return the conditions of segments."""
+        return [segment.conditions for segment in segments]
+
+    def records(self, t: Array, states: tuple[Array, Array, Array]) -> list[EventRecord]:
+        """Return impacts and changes of modes as events, with states of times t (n,)."""
+        events: list[EventRecord] = []
+        before: dict[tuple[int, int, int], int] = {}
+        for change in self.changes:
+            after = change.pair_modes()
+            row = max(int(np.searchsorted(t, change.t, side="right")) - 1, 0)
+            q, v, x = (part[row].copy() for part in states)
+            for name, message, lost in self._what_changed(change, before, after):
+                events.append(EventRecord(name, change.t, q, v, x, -lost, message, lost, is_exchange=True))
+            before = after
+        return events
+
+    def _what_changed(
+        self, change: ContactChange, before: dict[tuple[int, int, int], int], after: dict[tuple[int, int, int], int]
+    ) -> list[tuple[str, str, float]]:
+        """Return names, messages and energies lost, J, of one change: one for each pair of bodies and kind."""
+        found: dict[str, tuple[str, float]] = {}
+        impacts: dict[str, list[list[float]]] = {}
+        for row in change.impacts.tolist():
+            if row[0] >= 0:
+                impacts.setdefault(self._pair_name(*map(int, row[:3])), []).append(row)
+        for pair, rows in impacts.items():
+            lost = -sum(row[15] + row[16] for row in rows)
+            fastest = -min(row[13] for row in rows)
+            if change.jams:
+                found[f"{pair}: jams"] = (f"sliding stopped by an impulse, {lost:.6g} J lost", lost)
+            else:
+                found[f"{pair}: impact"] = (f"approach at {fastest:.6g} m/s, {lost:.6g} J lost", lost)
+        for words, keys in (
+            ("opens", [key for key in before if key not in after]),
+            ("sticks", [key for key in after if after[key] == 1 and before.get(key) != 1]),
+            ("slides", [key for key in after if after[key] == 2 and before.get(key) != 2]),
+        ):
+            for key in keys:
+                found.setdefault(f"{self._pair_name(*key)}: {words}", ("", 0.0))
+        if change.reverses and not any(":" in name for name in found):
+            for key in after:
+                found.setdefault(f"{self._pair_name(*key)}: reverses", ("", 0.0))
+        return [(name, *rest) for name, rest in found.items()]
+
+    def all_notes(self, integrator: _core.Integrator) -> list[str]:
+        """Return notes on the run."""
+        notes = [*self.notes, *self.steps.notes]
+        together = [c for c in self.changes if len(np.unique(c.impacts[:, :3], axis=0)) > 1 and not c.jams]
+        if together:
+            first = together[0]
+            notes.append(
+                f"{len(together)} times several pairs collided at once, first {self._names(first.impacts)} at t = "
+                f"{first.t:.6g} s: Newton's restitution for all at once; other laws give other velocities"
+            )
+        for change in self.changes:
+            if change.restitution_part < 1.0:
+                notes.append(
+                    f"restitution of {self._names(change.impacts)} was lowered to {change.restitution_part:.3g} of "
+                    f"itself at t = {change.t:.6g} s: more would increase the energy"
+                )
+            if change.jams:
+                notes.append(
+                    f"{self._names(change.impacts)} jams at t = {change.t:.6g} s: no force lets it slide on; it was "
+                    f"stopped by an impulse, {-change.energy:.6g} J lost"
+                )
+        if self.redundant:
+            notes.append("forces of some contact points are not unique: sums are right, shares are the smallest ones")
+        return notes
+
+
+def _restored(
+    model: Model, options: Options, choice: ContactChoice, step_options: Options, changes: list[ContactChange]
+) -> ContactEvents:
+    """Return contacts of a run that was stored."""
+    made = ContactEvents.of(model.conditions(), choice, options, step_options, goes_on=False)
+    made.changes = changes
+    return made

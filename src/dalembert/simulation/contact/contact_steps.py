@@ -1,0 +1,340 @@
+"""Rigid contact of a run by steps of given length: what the core needs, its log, and contact points from the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import _core
+from ...arrays import Array, IndexArray
+from ...compile.contacts import ContactTables
+from ...errors import ModelError
+from ...model import Conditions, Model, State
+from ...model.sampled_loads import SampledLoads
+from ...result.contact_points import ContactExchanges, ContactPoints
+from ...result.contact_scene import contact_scene, make_scene, scene_points
+from ...result.records import EventRecord
+from ..friction.rows import friction_rows
+from .options import ContactChoice
+
+if TYPE_CHECKING:
+    from ...result import Result
+    from ..trajectory import Segment
+
+__all__ = ["ContactLog", "ContactSteps", "StepContacts"]
+
+OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
+CONE_TOL = 1e-10  # m/s: residual of cone problems
+SWEEP_TOL = 1e-6  # m/s: of islands with many points
+NOT_CLOSED = 1e-6  # m/s: larger residuals of cone problems are noted
+MAX_NAMED = 4  # pairs in one note
+
+
+@dataclass(frozen=True, eq=False)
+class ContactLog:
+    """Points of all steps of a run.
+
+    Attributes
+    ----------
+    times : (k,) s
+        Beginnings of the steps.
+    first : (k,) int
+        First point of each step.
+    names : (n, 4) int
+        Contact, two shapes, state.
+    numbers : (n, 15)
+        Position, normal and force (world axes), gap, slip, work of friction and of the normal force, and approach
+        velocity and time of an impact.
+    loads : (k, bodies, 6) N m and N
+        [moment; force] on the bodies at their origins, world axes.
+    """
+
+    times: Array
+    first: IndexArray
+    names: IndexArray
+    numbers: Array
+    loads: Array
+
+    @classmethod
+    def of_core(cls, log: dict[str, Array]) -> ContactLog:
+        """Return the log that an integrator gives."""
+        return cls(
+            log["times"], log["begin"].astype(np.int64), log["names"].astype(np.int64), log["numbers"], log["loads"]
+        )
+
+    @classmethod
+    def joined(cls, parts: list[ContactLog]) -> ContactLog:
+        """Return the log of successive parts of a run."""
+        if len(parts) == 1:
+            return parts[0]
+        offsets = np.cumsum([0, *(len(part.names) for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.times for part in parts]),
+            np.concatenate([part.first + offset for part, offset in zip(parts, offsets, strict=True)]),
+            np.concatenate([part.names for part in parts]),
+            np.concatenate([part.numbers for part in parts]),
+            np.concatenate([part.loads for part in parts]),
+        )
+
+    def counts(self) -> IndexArray:
+        """Return the number of points of each step, (k,)."""
+        return np.diff(np.append(self.first, len(self.names)))
+
+
+class StepContacts:
+    """Contact points of a run by steps; forces are means over a step.
+
+    Parameters
+    ----------
+    log : ContactLog
+    end : float, s
+        End of the last step.
+    """
+
+    adds_loss = True
+    has_state_loads = False
+
+    def __init__(self, log: ContactLog, end: float) -> None:
+        self.log, self.end = log, end
+        self.begin = -np.inf  # s: contacts were by events before
+
+    def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
+        """Return the points of the steps at times t (k,) s."""
+        log = self.log
+        if not len(log.times) or not len(t):
+            return ContactPoints.none()
+        step = np.clip(np.searchsorted(log.times, t, side="right") - 1, 0, None)
+        jump = np.append(t[:-1] == t[1:], False) & (log.times[step] == t) & (step > 0)
+        step = step - jump  # the first of two states at a time belongs to the step before it
+        counts = np.where(t < self.begin, 0, log.counts()[step])
+        time = np.repeat(np.arange(len(t)), counts)
+        rows = np.repeat(log.first[step], counts) + np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
+        names, numbers = log.names[rows], log.numbers[rows]
+        return ContactPoints(
+            time,
+            names[:, 0],
+            names[:, 1:3],
+            numbers[:, :3],
+            numbers[:, 3:6],
+            numbers[:, 6:9],
+            numbers[:, 9],
+            numbers[:, 10],
+            names[:, 3],
+        )
+
+    def exchanges(self, result: Result) -> ContactExchanges:
+        """Return impulses and losses of all steps."""
+        log = self.log
+        step = np.repeat(np.arange(len(log.times)), log.counts())
+        begin, end = log.times[step], np.append(log.times[1:], self.end)[step]
+        return ContactExchanges(
+            begin,
+            end,
+            log.names[:, 0],
+            log.names[:, 1:3],
+            log.numbers[:, 6:9] * (end - begin)[:, None],
+            -log.numbers[:, 11],
+            -log.numbers[:, 12],
+        )
+
+    def impacts(self, model: Model, t: Array, states: tuple[Array, Array, Array]) -> list[EventRecord]:
+        """Return the impacts as events, one for each pair of bodies and time, at states of times t (n,)."""
+        log, tables = self.log, model.contacts
+        assert tables is not None
+        rows = np.flatnonzero(log.numbers[:, 13] > 0.0)
+        bodies = tables.bodies
+        found: dict[tuple[float, int, int, int], list[int]] = {}
+        for row in rows.tolist():
+            contact, one, two = log.names[row, :3].tolist()
+            key = (float(log.numbers[row, 14]), contact, int(bodies[one]), int(bodies[two]))
+            found.setdefault(key, []).append(row)
+        events = []
+        for (time, contact, one, two), points in sorted(found.items()):
+            speed, lost = log.numbers[points, 13].max(), -float(log.numbers[points, 11:13].sum())
+            place = max(int(np.searchsorted(t, time, side="right")) - 1, 0)
+            q, v, x = (part[place].copy() for part in states)
+            message = f"approach at {speed:.6g} m/s, {lost:.6g} J lost"
+            name = f"{tables.pair_name(contact, one, two)}: impact"
+            events.append(EventRecord(name, time, q, v, x, -lost, message, lost, is_exchange=True))
+        return events
+
+
+@dataclass(eq=False)
+class ContactSteps:
+    """Contact by steps of one run.
+
+    Attributes
+    ----------
+    model : Model
+    choice : ContactChoice
+    stops : (k, 5)
+        Coordinate, velocity, limit, sign (1 lower, -1 upper) and restitution of the stops of joints.
+    scene : ContactScene of the core
+    left_out : (k, 3) int
+        Contact and numbers of bodies of pairs that overlap at the start and do not touch.
+    """
+
+    model: Model
+    choice: ContactChoice
+    stops: Array
+    scene: _core.ContactScene
+    notes: list[str] = field(default_factory=list)
+    left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    _parts: list[ContactLog] = field(default_factory=list)
+    _statistics: list[dict[str, float]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, conditions: Conditions, choice: ContactChoice, *, stops: bool) -> ContactSteps:
+        """Return the contacts of a run that has not started."""
+        model = conditions.model
+        rows = _stop_rows(model) if stops else np.zeros((0, 5))
+        return cls(model, choice, rows, contact_scene(model))
+
+    def fresh(self, model: Model) -> ContactSteps:
+        """Return the contacts of another run, of the model with other parameters."""
+        scene = self.scene if model is self.model else contact_scene(model)
+        return ContactSteps(model, self.choice, self.stops, scene, list(self.notes))
+
+    @property
+    def tables(self) -> ContactTables:
+        """Contacts of the model."""
+        assert self.model.contacts is not None
+        return self.model.contacts
+
+    def check_start(self, state: State) -> None:
+        """Raise an error if shapes overlap at the start; pairs of a robot's own bodies are left out, with a note."""
+        found = scene_points(self.model, state.q[None], 0.0, self.scene)
+        tables, bodies = self.tables, self.tables.bodies
+        reach = [s.convex.reach for s in tables.shapes if np.isfinite(s.convex.reach)]
+        deep = np.flatnonzero(found.gap < -OVERLAP_TOL * max(reach, default=1.0))
+        left_out: dict[tuple[int, int, int], float] = {}
+        for k in deep[np.argsort(found.gap[deep])].tolist():
+            contact, (one, two) = int(found.contact[k]), bodies[found.shapes[k]].tolist()
+            if tables.filtered[contact] and one and two:
+                left_out.setdefault((contact, *sorted((one, two))), -float(found.gap[k]))  # type: ignore[arg-type]
+                continue
+            pair = [tables.body_names[body - 1] if body else tables.names[contact] for body in (two, one)]
+            depth = _length_text(-float(found.gap[k]))
+            remedy = "move one, or give rounding= to the contact"
+            raise ModelError(
+                f"contact {tables.names[contact]!r}",
+                "start",
+                f"{pair[0]!r} and {pair[1]!r} overlap by {depth} at the start",
+                remedy,
+            )
+        if left_out:
+            self._leave_out(np.array(list(left_out), dtype=np.int64))
+            names = [tables.pair_name(*row).partition("/")[2] for row in left_out]
+            shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
+            self.notes.append(f"pairs that overlap at the start were left out of contact: {shown}")
+
+    def _leave_out(self, pairs: IndexArray) -> None:
+        """Leave pairs (k, 3) of contact and bodies out."""
+        self.left_out = pairs
+        if len(pairs):
+            self.scene = make_scene(self.model, self.tables, pairs)
+
+    # ---- the core
+
+    def attach(self, integrator: _core.Integrator, memory: bytes | None = None) -> None:
+        """Give the contacts to an integrator, with points kept of an earlier step."""
+        integrator.set_contacts(
+            {
+                "scene": self.scene,
+                "stops": np.ascontiguousarray(self.stops.ravel()),
+                "logs": True,
+                "tolerance": CONE_TOL,
+                "sweep_tolerance": SWEEP_TOL,
+            }
+        )
+        if memory:
+            integrator.set_contact_memory(memory)
+
+    def take(self, integrator: _core.Integrator) -> None:
+        """Take the log of the steps made."""
+        log = integrator.take_contact_log()
+        if log is not None and len(log["times"]):
+            self._parts.append(ContactLog.of_core(log))
+
+    def collect(self, integrator: _core.Integrator) -> None:
+        """Take log and statistics of an integrator before another one takes its place."""
+        self.take(integrator)
+        numbers = integrator.contact_statistics()
+        if numbers is not None:
+            self._statistics.append(numbers)
+
+    # ---- results
+
+    def log(self) -> ContactLog:
+        """Return the log of the run so far."""
+        if not self._parts:
+            empty = np.zeros((0, 15))
+            return ContactLog(
+                np.zeros(0),
+                np.zeros(0, dtype=np.int64),
+                np.zeros((0, 4), dtype=np.int64),
+                empty,
+                np.zeros((0, len(self.model.body_names), 6)),
+            )
+        self._parts = [ContactLog.joined(self._parts)]
+        return self._parts[0]
+
+    def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
+        """Return what a run needs to resume, as plain data."""
+        log = self.log()
+        return {
+            "memory": integrator.contact_memory() or b"",
+            "left_out": self.left_out.tolist(),
+            "log": {f.name: getattr(log, f.name) for f in fields(log)},
+            "notes": list(self.notes),
+        }
+
+    def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
+        """Set contacts and log of a run that is resumed, and give them to its integrator."""
+        log = ContactLog(**plain["log"])
+        self._parts, self.notes = [log] if len(log.times) else [], list(plain["notes"])
+        self._leave_out(np.array(plain["left_out"], dtype=np.int64).reshape(-1, 3))
+        self.attach(integrator, plain["memory"])
+
+    def all_conditions(self, segments: Sequence[Segment]) -> list[Conditions]:
+        """Return the conditions of segments with the loads of the contacts on the bodies, for outputs."""
+        log = self.log()
+        loads = SampledLoads(log.times, np.ascontiguousarray(log.loads)) if len(log.times) else None
+        return [segment.conditions.changed(sampled_loads=loads) for segment in segments]
+
+    def all_notes(self, integrator: _core.Integrator) -> list[str]:
+        """Return notes on the run."""
+        step = self.choice.step
+        notes = [*self.notes, f"rigid contact by steps of {step:.6g} s: impacts and forces are means over a step"]
+        last = integrator.contact_statistics()
+        numbers = [*self._statistics, *([] if last is None else [last])]
+        failures = int(sum(one["failures"] for one in numbers))
+        worst = max(numbers, key=lambda one: one["missed"], default=None)
+        if worst is not None and worst["missed"] > NOT_CLOSED:
+            notes.append(
+                f"{failures} contact problems were not solved to the tolerance: the law of friction is missed by "
+                f"{worst['missed']:.3g} m/s at t = {worst['missed_time']:.6g} s; shorter steps may help"
+            )
+        return notes
+
+
+def _length_text(length: float) -> str:
+    return f"{1e3 * length:.3g} mm" if length < 1.0 else f"{length:.3g} m"
+
+
+def _stop_rows(model: Model) -> Array:
+    """Return the stops of joints, (k, 5): coordinate, velocity, limit, sign, restitution."""
+    rows = friction_rows(model)
+    found = []
+    for k, name in enumerate(rows.names):
+        for limit, sign in ((rows.lower[k], 1.0), (rows.upper[k], -1.0)):
+            if not np.isfinite(limit):
+                continue
+            if rows.indices[k] >= model.nv or not 0 <= rows.coordinates[k] < model.nq:
+                remedy = "stops of cut joints and of ropes do not work with contact by steps: use stops='soft' or 'off'"
+                raise ModelError("simulate", "stops", name, remedy)
+            found.append([rows.coordinates[k], rows.indices[k], limit, sign, rows.restitution[k]])
+    return np.array(found, dtype=float).reshape(-1, 5)

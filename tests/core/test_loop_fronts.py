@@ -1,0 +1,137 @@
+"""Elimination of many coupled loops within the trees: closed forms, and the dense equations of random graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from systems.many_loops import grid, lattice, net, scissor, wheel
+
+import dalembert as da
+from dalembert.arrays import Array
+
+# a scissor at 0.6 rad and 0.5 rad/s: second rate of its angle, by Lagrange's equation of the one coordinate
+SCISSORS = {3: -3.759345408379597, 10: -0.7306089725886297, 100: -0.369121503331139, 300: -0.3658346306643406}
+
+
+def closed_velocities(model: da.Model, q: Array, seed: int = 0) -> Array:
+    P = model.constraint_jacobian(q)
+    v = np.random.default_rng(seed).normal(size=model.nv)
+    projected: Array = v - np.linalg.lstsq(P, P @ v, rcond=1e-9)[0]
+    return projected
+
+
+def dense_accelerations(model: da.Model, q: Array, v: Array) -> tuple[Array, int]:
+    """Return a of M a + b = P^T lambda, P a + gamma = 0, and the rank of P, by orthogonal factors of all of it."""
+    M, P = model.mass_matrix(q), model.constraint_jacobian(q)
+    L = np.linalg.cholesky(M)
+    free = -np.linalg.solve(M, model.bias_forces(q, v))
+    rows = np.linalg.solve(L, P.T).T
+    missed = -(P @ free + model.constraint_bias(q, v))
+    size = np.linalg.norm(rows, axis=1)
+    s = np.linalg.svd(rows / np.where(size > 1e-12, size, 1.0)[:, None], compute_uv=False)
+    change, *_ = np.linalg.lstsq(rows, missed, rcond=1e-10)
+    return free + np.linalg.solve(L.T, change), int((s > 1e-9).sum())
+
+
+@pytest.mark.parametrize("n", [10, 100, 300])
+def test_scissor_accelerates_as_its_closed_form(n: int) -> None:
+    model = scissor(n).compile()
+    q = np.zeros(model.nq)
+    angle, rate = 0.6, 0.5
+    # angles of the rods: +rate and -rate about -y; the slider moves with the height of the first cell
+    v = _scissor_velocities(model, n, angle, rate)
+    assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-13 * n
+    a = model.forward_dynamics(q, v)
+    turn = a[model.v_slice("foot")][0]
+    assert -turn == pytest.approx(SCISSORS[n], rel=1e-11)
+
+
+def _scissor_velocities(model: da.Model, n: int, angle: float, rate: float) -> Array:
+    spin = {"ground": 0.0, "slider": 0.0}
+    for i in range(n):
+        spin[f"a{i}"], spin[f"b{i}"] = -rate, rate
+    v = np.zeros(model.nv)
+    for joint in model.forest.joints:
+        if joint.name == "slide":
+            v[model.v_slice("slide")] = rate * np.cos(angle) * (-1.0 if joint.reversed else 1.0)
+        else:
+            first, second = (joint.outboard, joint.inboard) if joint.reversed else (joint.inboard, joint.outboard)
+            v[model.v_slice(joint.name)] = spin[second.body.name] - spin[first.body.name]
+    return v
+
+
+def test_grid_at_rest_accelerates_as_its_nodes() -> None:
+    # nodes of the grid as unknowns, in 40 digits: angular accelerations about y
+    model = grid(4).compile()
+    a = model.forward_dynamics(np.zeros(model.nq), np.zeros(model.nv))
+    turns = {}
+    for k, joint in enumerate(model.forest.joints):
+        parent = int(model.forest.parent[k])
+        turn = a[model.v_slice(joint.name)][0] * (-1.0 if joint.reversed else 1.0)
+        turns[model.forest.bodies[k + 1]] = turns.get(model.forest.bodies[parent], 0.0) + turn
+    found = [turns[f"r{k}"] for k in (1, 2, 20, 40)]
+    exact = [10.88584473600806, 0.3215762465536642, 0.3215762465536642, -0.03510010340639049]
+    assert np.allclose(found, exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [4, 8])
+def test_redundant_rows_of_a_grid(n: int) -> None:
+    model = grid(n).compile()
+    assert model.nc - len(model.independent_rows) == {4: 48, 8: 192}[n]
+
+
+FAMILIES: dict[str, Callable[[int], da.System]] = {
+    "scissor": lambda seed: scissor(8 + seed, 0.3 + 0.1 * seed),
+    "grid": lambda seed: grid(3 + seed % 3, skew=0.1 + 0.05 * seed),
+    "braced": lambda seed: grid(4, braced=0.4, seed=seed),
+    "net": lambda seed: net(3 + seed % 2, seed=seed),
+    "lattice": lambda seed: lattice(30, seed=seed, keep=0.5),
+    "overconstrained": lambda seed: lattice(30, seed=seed, keep=0.8),
+    "balls": lambda seed: lattice(30, seed=seed, keep=0.6, balls=True),
+    "wheel": lambda seed: wheel(8 + seed),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_random_graphs_against_the_dense_equations(family: str, seed: int) -> None:
+    model = FAMILIES[family](seed).compile()
+    q = model.initial_state().q
+    v = closed_velocities(model, q, seed)
+    a = model.forward_dynamics(q, v)
+    dense, _ = dense_accelerations(model, q, v)
+    P = model.constraint_jacobian(q)
+    scale = max(np.abs(dense).max(), 9.81)
+    assert np.abs(a - dense).max() < 1e-9 * scale  # the dense equations square the conditioning of the rows
+    terms = np.abs(P) @ np.abs(a) + np.abs(model.constraint_bias(q, v))
+    assert np.abs(P @ a + model.constraint_bias(q, v)).max() < 1e-12 * max(terms.max(), 1.0)
+
+
+@pytest.mark.parametrize("family", ["scissor", "grid", "net", "balls"])
+def test_batches_are_the_single_states(family: str) -> None:
+    model = FAMILIES[family](1).compile()
+    q = np.tile(model.initial_state().q, (9, 1))
+    v = np.array([closed_velocities(model, q[0], seed) for seed in range(9)])
+    batch = model.forward_dynamics(q, v)
+    single = np.array([model.forward_dynamics(*each) for each in zip(q, v, strict=True)])
+    assert np.abs(batch - single).max() < 1e-10 * np.abs(single).max()
+
+
+def test_prescribed_accelerations_and_couplings() -> None:
+    # one arm of a wheel is driven, and two others are coupled: both are rows or marks within the fronts
+    s = wheel(12)
+    s.drive("axle", position=lambda t: 0.3 * np.sin(t))
+    model = s.compile()
+    state = da.start_state(model)
+    a = model.forward_dynamics(state.q, state.v)
+    P, bias = model.constraint_jacobian(state.q), model.constraint_bias(state.q, state.v)
+    assert np.abs(P @ a + bias).max() < 1e-11
+
+
+def test_energy_of_a_released_grid_is_constant() -> None:
+    s = grid(4)
+    result = da.simulate(s, 0.3, rtol=1e-9, atol=1e-9)
+    assert result.success
+    assert np.ptp(result["energy.total"]) < 1e-6 * np.ptp(result["energy.kinetic"])

@@ -1,0 +1,165 @@
+"""Systems with many coupled loops: scissors, pin-jointed grids, nets with ball joints, lattices, wheels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import dalembert as da
+
+
+def rod(s: da.System, name: str, p: ArrayLike, q: ArrayLike, mass: float = 1.0, thick: float = 0.0) -> da.Body:
+    """Add a slender rod between two points of the world, axes of its frame along those of the world.
+
+    thick: moments of inertia added per mass, m2.
+    """
+    p, q = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    d = q - p
+    inertia = mass / 12 * (d @ d * np.eye(3) - np.outer(d, d)) + thick * mass * np.eye(3)
+    return s.body(name, mass=mass, com=(p + q) / 2, inertia=inertia)
+
+
+def _pin(s: da.System, name: str, a: da.Body, b: da.Body, at: ArrayLike) -> None:
+    at = np.asarray(at, dtype=float)
+    s.connect(name, da.Revolute("y"), a.at(*at), b.at(*at))
+
+
+def scissor(n: int, angle: float = 0.6) -> da.System:
+    """Scissor of n cells: rods of length 1 m, a pin on the ground, a slider of 0.1 kg along z at the other end."""
+    s = da.System(gravity=(0, 0, -9.81))
+    c, h = np.cos(angle), np.sin(angle)
+    before: tuple[da.Body, da.Body] | None = None
+    for i in range(n):
+        x = i * c
+        a = rod(s, f"a{i}", (x, 0, 0), (x + c, 0, h))
+        b = rod(s, f"b{i}", (x, 0, h), (x + c, 0, 0))
+        _pin(s, f"m{i}", a, b, (x + c / 2, 0, h / 2))
+        if before is None:
+            _pin(s, "foot", s.ground, a, (0, 0, 0))
+            slider = s.body("slider", mass=0.1, com=(0, 0, h), inertia=1e-3 * np.eye(3))
+            s.connect("slide", da.Prismatic("z"), s.ground.at(0, 0, h), slider.at(0, 0, h))
+            _pin(s, "head", slider, b, (0, 0, h))
+        else:
+            _pin(s, f"u{i}", before[0], b, (x, 0, h))
+            _pin(s, f"l{i}", before[1], a, (x, 0, 0))
+        before = a, b
+    return s
+
+
+def grid(k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0) -> da.System:
+    """k x k cells of rods with pins at the nodes, one pin to the ground; a part of the cells has both diagonals."""
+    s = da.System(gravity=(0, 0, -9.81))
+    rng = np.random.default_rng(seed)
+    first: dict[tuple[int, int], da.Body] = {}
+
+    def place(p: tuple[int, int]) -> tuple[float, float, float]:
+        return p[0] + p[1] * np.sin(skew), 0.0, p[1] * np.cos(skew)
+
+    def add(p: tuple[int, int], q: tuple[int, int]) -> None:
+        number = len(s.bodies) + 1
+        bar = rod(s, f"r{number}", place(p), place(q))
+        for end in (p, q):
+            if end in first:
+                _pin(s, f"p{len(s.connections)}", first[end], bar, place(end))
+            else:
+                first[end] = bar
+
+    for i in range(k + 1):
+        for j in range(k + 1):
+            if i < k:
+                add((i, j), (i + 1, j))
+            if j < k:
+                add((i, j), (i, j + 1))
+    for i in range(k):
+        for j in range(k):
+            if rng.random() < braced:
+                add((i, j), (i + 1, j + 1))
+                add((i + 1, j), (i, j + 1))
+    _pin(s, "base", s.ground, first[0, 0], place((0, 0)))
+    return s
+
+
+def net(k: int, seed: int = 1) -> da.System:
+    """k x k nodes in space with rods between them, ball joints and universal joints; hung at four corners by balls."""
+    s = da.System(gravity=(0, 0, -9.81))
+    rng = np.random.default_rng(seed)
+    places = {(i, j): np.array([i, j, 0.0]) + 0.2 * rng.normal(size=3) for i in range(k) for j in range(k)}
+    nodes = {(i, j): s.body(f"n{i}_{j}", mass=0.3, com=p, inertia=1e-3 * np.eye(3)) for (i, j), p in places.items()}
+
+    def link(p: tuple[int, int], q: tuple[int, int]) -> None:
+        d = places[q] - places[p]
+        d /= np.linalg.norm(d)
+        a, b = places[p] + 0.05 * d, places[q] - 0.05 * d
+        number = len(s.bodies)
+        bar = rod(s, f"r{number}", a, b, thick=1e-4)
+        s.connect(f"ball{number}", da.Spherical(), nodes[p].at(*a), bar.at(*a))
+        e = np.cross(d, [0.3, 0.5, 0.9])
+        e /= np.linalg.norm(e)
+        axes = np.array([e, np.cross(d, e), np.cross(e, np.cross(d, e))]).T  # the two axes of the joint are x and y
+        s.connect(f"u{number}", da.Universal(), nodes[q].at(*b, rotation=axes), bar.at(*b, rotation=axes))
+
+    for i in range(k):
+        for j in range(k):
+            if i + 1 < k:
+                link((i, j), (i + 1, j))
+            if j + 1 < k:
+                link((i, j), (i, j + 1))
+    for corner in ((0, 0), (0, k - 1), (k - 1, 0), (k - 1, k - 1)):
+        p = places[corner]
+        s.connect(f"hung{corner[0]}_{corner[1]}", da.Spherical(), s.ground.at(*p), nodes[corner].at(*p))
+    return s
+
+
+def lattice(n: int, seed: int = 0, keep: float = 0.7, balls: bool = False) -> da.System:
+    """About n bodies at random places, joined at the middle of a part of Delaunay's edges by pins, or by balls."""
+    from scipy.spatial import Delaunay
+
+    rng = np.random.default_rng(seed)
+    flat = rng.uniform(0, np.sqrt(n), (n, 2))
+    height = rng.normal(size=n) * 0.3 * balls
+    places = np.column_stack([flat[:, 0], height, flat[:, 1]])
+    masses, inertias = rng.uniform(0.5, 2, n), rng.uniform(0.16, 0.3, (n, 3))
+    edges = {
+        tuple(sorted((int(t[a]), int(t[b])))) for t in Delaunay(flat).simplices for a, b in ((0, 1), (1, 2), (0, 2))
+    }
+    joints = []
+    for a, b in sorted(edges):
+        if np.linalg.norm(places[a] - places[b]) < 3 and rng.random() < keep:
+            joints.append((a, b, (places[a] + places[b]) / 2 + 0.1 * np.array([1, 0, 0]) * rng.normal()))
+    connected, grown = {0}, True
+    while grown:
+        near = {x for a, b, _ in joints if (a in connected) != (b in connected) for x in (a, b)}
+        grown = not near <= connected
+        connected |= near
+    s = da.System(gravity=(0, 0, -9.81))
+    bodies = {
+        k: s.body(f"b{k}", mass=masses[k], com=places[k], inertia=np.diag(inertias[k])) for k in sorted(connected)
+    }
+    kind = da.Spherical if balls else lambda: da.Revolute("y")
+    for number, (a, b, at) in enumerate(joints):
+        if a in connected:
+            s.connect(f"j{number}", kind(), bodies[a].at(*at), bodies[b].at(*at))
+    at = places[0] + [0.3, 0, 0.2]
+    s.connect("base", kind(), s.ground.at(*at), bodies[0].at(*at))
+    return s
+
+
+def wheel(n: int) -> da.System:
+    """A hub with n arms, neighbouring arms coupled by rods."""
+    s = da.System(gravity=(0, 0, -9.81))
+    hub = s.body("hub", mass=5.0, inertia=np.eye(3))
+    _pin(s, "axle", s.ground, hub, (0, 0, 0))
+    arms, ends = [], []
+    for i in range(n):
+        t = 2 * np.pi * i / n
+        p = np.array([0.3 * np.cos(t), 0, 0.3 * np.sin(t)])
+        q = np.array([np.cos(t + 0.02), 0, np.sin(t + 0.02)])
+        arms.append(rod(s, f"arm{i}", p, q))
+        ends.append((p + q) / 2 * 1.5)
+        _pin(s, f"hinge{i}", hub, arms[-1], p)
+    for i in range(n):
+        k = (i + 1) % n
+        tie = rod(s, f"tie{i}", ends[i], ends[k])
+        _pin(s, f"near{i}", arms[i], tie, ends[i])
+        _pin(s, f"far{i}", arms[k], tie, ends[k])
+    return s
