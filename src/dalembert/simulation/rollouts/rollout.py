@@ -279,7 +279,10 @@ def _event_table(request: SimulationRequest, runs: EnsembleGroups) -> dict[str, 
     found = None if runs_separately(request, runs) else batch_event_table(request, runs)
     if found is None:
         names = [event.name for event in request.events.events]
-        remedy = "give outputs by name or formula, and actions by name such as 'bounce 0.8'; or use da.simulate"
+        remedy = (
+            "give outputs by name or formula, and actions by name such as 'bounce 0.8'; or use da.simulate, also for "
+            "systems with contact by steps, delays or inner equilibria"
+        )
         raise ModelError("rollout", "events", names, remedy)
     return found
 
@@ -366,7 +369,7 @@ def _execute_separately(
         notes += [note for note in run.stats.notes if note not in notes]
     ends += ["stopped"] * (count - len(made))
     if request.contact is not None:
-        return ends, reached, counts, (q, v, x), notes, None
+        return ends, reached, counts, (q, v, x), notes, None, None
     why = "friction and laws with discontinuities" if request.friction is not None else "delays"
     remedy = "; friction='smooth' and stops='soft' allow batches" if request.friction is not None else ""
     notes.insert(0, f"runs with {why} were integrated one after the other{remedy}")
