@@ -464,3 +464,60 @@ def test_steepest_descent_along_the_gradient_reaches_a_target() -> None:
         slope = r.vjp(q=seed).controls
         u = u - slope * costs[-1] / (slope**2).sum()  # a Gauss-Newton length along it
     assert costs[-1] < 1e-3 * costs[0]
+
+
+def _thrown(**data: float) -> da.Model:
+    """Return a ball on a vertical line above the floor at zero."""
+    s = da.System("ball")
+    s.connect("P", da.Prismatic("z", **data), s.ground, s.body("ball", da.sphere(0.1, mass=1.0)))
+    s.initial("P", position=0.5)
+    return s.compile()
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_events_act_in_each_run_as_in_simulate(method: str) -> None:
+    model = _thrown()
+    u = np.random.default_rng(2).normal(scale=4.0, size=(6, 20, 1))
+    events = [
+        da.Event("hit", "P.position", direction=-1, action="bounce 0.7"),
+        da.Event("high", "P.position", value=0.25, direction=1, terminal=True),
+    ]
+    r = da.rollout(model, None, u, 0.05, method=method, events=events, outputs=["P.force"])
+    assert r.success and {"finished", "event"} == set(r.status) and "ended by an event" in repr(r)
+    how: dict[str, Any] = {"method": "rk4", "fixed_step": 0.05} if method == "rk4" else {"method": "dop853"}
+    for k in range(6):
+        push = da.ZeroOrderHold(r.t, [*u[k, :, 0], u[k, -1, 0]])
+        s = model.system.copy()
+        s.connect("push", da.Effort(push), "P")
+        one = da.simulate(s, 1.0, times=r.t, discontinuity_times=r.t, events=events, **how)
+        n = len(one.t)
+        np.testing.assert_allclose(r.q[k, :n], one.q, rtol=0, atol=1e-9)
+        assert np.isnan(r.q[k, n:]).all() and r.status[k] == one.status
+        assert [e.name for e in r.events[k]] == [e.name for e in one.events]
+        np.testing.assert_allclose([e.t for e in r.events[k]], [e.t for e in one.events], rtol=0, atol=1e-9)
+        assert [e.name for e in r[k].events] == [e.name for e in one.events]
+    lone = da.rollout(model, None, u[3], 0.05, method=method, events=events, threads=1)
+    np.testing.assert_array_equal(lone.q[0], r.q[3])
+    with pytest.raises(GradientError, match="'hit', 'high'"):
+        r.vjp(q=np.ones(r.q.shape[1:]))
+
+
+def test_runs_with_events_friction_and_bad_values_end_by_name() -> None:
+    model = _thrown(friction=0.5, lower=-0.2)
+    u = np.full((4, 10, 1), 9.81)
+    u[1, 4] = np.nan
+    u[2] = 30.0
+    end = da.Event("high", "P.position", value=0.8, terminal=True)
+    r = da.rollout(model, None, u, 0.1, method="dop853", events=end)
+    assert r.status == ("finished", "failed", "event", "finished")
+    assert r.messages[1] == "control 'P' of run 1 is nan at t = 0.4 s" and "an event ended it" in r.messages[2]
+    assert [[e.name for e in run] for run in r.events] == [[], [], ["high"], []]
+    good = da.rollout(model, None, u[[0, 3]], 0.1, method="dop853", events=end)
+    np.testing.assert_array_equal(r.q[[0, 3]], good.q)
+    with pytest.raises(ModelError, match=r"events is \['f'\]; give outputs by name or formula"):
+        da.rollout(model, None, u, 0.1, events=da.Event("f", lambda state: state.q[0]))
+    lock = da.Event("low", "P.position", value=0.2, action=da.Lock("P"))  # beside friction it is applied in Python
+    r = da.rollout(model, None, np.zeros((2, 10, 1)), 0.1, method="dop853", events=lock)
+    assert r.success and any("were repeated" in note for note in r.notes)
+    np.testing.assert_allclose(r.q[:, -1, 0], 0.2, rtol=0, atol=1e-8)
+    assert [[e.name for e in run if e.name == "low"] for run in r.events] == [["low"]] * 2

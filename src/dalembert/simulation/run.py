@@ -290,6 +290,8 @@ class Run:
 
     def set_conditions(self, conditions: Conditions) -> None:
         """Set other conditions, with their discontinuity times."""
+        if conditions is self.conditions:
+            return
         moved = not np.array_equal(conditions.parameters, self.conditions.parameters)
         self.conditions = conditions
         if self.friction is not None:
@@ -400,11 +402,15 @@ class Run:
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
         flag, integrator = self.interrupt.flag, self.integrator
-        began = time.perf_counter()
-        while outcome == REACHED and integrator.t < self.t_end and not flag.set:
-            if time.perf_counter() - began > CHUNK_TIME:
-                break
-            outcome = integrator.advance(self.pause_time(), MAX_CHUNK_STEPS, self._output_times(), flag)
+        ahead, first = self._output_times(), 0
+        count = 0 if ahead is None else len(ahead)
+        latest = time.perf_counter() + CHUNK_TIME
+        while outcome == REACHED and integrator.t < self.t_end and not flag.set and time.perf_counter() < latest:
+            while first < count and ahead is not None and ahead[first] <= integrator.t:
+                first += 1
+            outcome = integrator.advance(
+                self.pause_time(), MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag
+            )
         return outcome
 
     def _take_rows(self) -> tuple[Rows, dict[str, Any] | None, float]:

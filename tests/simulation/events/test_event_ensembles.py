@@ -158,6 +158,20 @@ def test_events_end_and_record_runs_with_friction() -> None:
         assert [(e.name, e.t) for e in runs.events[k]] == [(e.name, e.t) for e in one.events]
 
 
+@pytest.mark.usefixtures("batched_only")
+def test_runs_with_an_action_beside_friction_are_repeated_alone() -> None:
+    model = arm(friction=0.2, lower=-1.0, upper=1.5)
+    events = [da.Event("low", "J0.position", value=0.8, direction=1, action="lock J1")]
+    angles = np.array([-0.9, 0.3, 0.9])
+    times = np.linspace(0.0, 1.0, 11)
+    runs = da.simulate(model, 1.0, state={"J0": angles}, events=events, times=times)
+    singles = [da.simulate(model, 1.0, state={"J0": a}, events=events, times=times) for a in angles]
+    locked = [any(e.name == "low" for e in one.events) for one in singles]
+    assert any(locked) and not all(locked)
+    assert_single_runs(runs, singles)
+    np.testing.assert_allclose(runs["J1.effort"][1], singles[1]["J1.effort"], rtol=0, atol=1e-12)
+
+
 def test_runs_that_need_python_are_repeated_alone() -> None:
     """Accumulating bounces end their run alone, with the message of a single run; the others go on."""
     s = da.System("ball")
@@ -204,3 +218,27 @@ def test_events_come_back_from_files(tmp_path: Path) -> None:
     assert [[(e.name, e.t) for e in run] for run in again.events] == [
         [(e.name, e.t) for e in run] for run in runs.events
     ]
+
+
+@pytest.mark.usefixtures("batched_only")
+def test_a_control_is_told_which_run_it_serves() -> None:
+    """With events and with friction, too, where it is called for one state after the other."""
+    pushes = np.array([0.0, 4.0, -3.0])
+    for model, name in ((ball(), "P"), (arm(friction=0.2), "J0")):
+
+        def push(now: da.State, name: str = name) -> dict[str, float]:
+            return {name: float(pushes[now.run])}
+
+        events = [da.Event("pass", f"{name}.position", value=0.4)]
+        runs = da.simulate(model, 1.0, state={name: [0.5, 0.5, 0.5]}, control=push, events=events, times=TIMES[:16])
+        for k, force in enumerate(pushes):
+            one = da.simulate(
+                model,
+                1.0,
+                state={name: 0.5},
+                control=lambda now, name=name, force=force: {name: force},
+                events=events,
+                times=TIMES[:16],
+            )
+            np.testing.assert_array_equal(runs.q[k], one.q)
+            assert [(e.name, e.t) for e in runs.events[k]] == [(e.name, e.t) for e in one.events]

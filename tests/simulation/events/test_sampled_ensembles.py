@@ -1,4 +1,4 @@
-"""Ensembles with a sampled control that receives the states of all runs: each run has the bits of the same run alone."""
+"""Ensembles with a sampled control that receives the states of all runs: runs have the bits of single runs."""
 
 import pickle
 from typing import Any

@@ -93,8 +93,11 @@ class ZenoMonitor:
             From the beginning of the run to its end.
         """
         recent = self.recent[name] = [*self.recent.get(name, [])[1 - MAX_REPEATED_EVENTS :], moment]
+        soon = ZENO_TIME * span
+        if len(recent) < ZENO_COUNT or moment - recent[-5] >= soon:
+            return
         gaps = np.diff(recent[-ZENO_COUNT:])
-        last, soon = gaps[-4:].sum(), ZENO_TIME * span
+        last = gaps[-4:].sum()
         faster = len(gaps) == ZENO_COUNT - 1 and last < soon and (np.diff(gaps) <= 0).all()
         if faster or (len(recent) == MAX_REPEATED_EVENTS and recent[-1] - recent[0] < soon):
             raise IntegrationError(

@@ -24,13 +24,12 @@ __all__ = ["EventLogs", "batch_event_table"]
 def batch_event_table(request: SimulationRequest, runs: EnsembleGroups) -> dict[str, Any] | None:
     """Return the events of all runs for `Integrator.set_events`; None if some of them need Python in every run.
 
-    The core evaluates the outputs of all events and applies their actions, but none with friction and stops except the
-    end of the run. Points of markers are those of one model, so that runs must not differ in geometry.
+    The core evaluates the outputs of all events and applies their actions. Beside friction and stops it applies no
+    action but the end of the run: runs in which another one occurs are repeated alone. Points of markers are those of
+    one model, so that runs must not differ in geometry.
     """
     table = core_event_table(request.events, request.model, ends=True)
     if table is None or not is_applied_in_core(table):
-        return None
-    if request.friction is not None and len(table["actions"]):
         return None
     if table["points"] and not runs.kinds.isdisjoint(GEOMETRY_GROUPS):
         return None

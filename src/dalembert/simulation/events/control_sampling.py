@@ -45,14 +45,15 @@ class ControlSampler:
         forces, control = self.sampled_forces, self.control
         if math.isnan(forces.begin):
             forces.begin = state.t
-        due = self.next
+        begin, number = forces.begin, len(forces)
+        due = float(control.time(begin, number))
         while state.t >= due:
-            number = len(forces)
             measured = control.measured(self.model, state, number)
             measured.run = self.run
             tau = joint_forces(self.model, control.control, measured)
             if self.bounded:
                 record_effort_excess(self.model, state.t, tau, forces.excess_efforts)
-            forces.add(control.acts(forces.begin, number), tau)
-            due = self.next
+            forces.add(control.acts(begin, number) if control.delay else due, tau)
+            number += 1
+            due = float(control.time(begin, number))
         return due

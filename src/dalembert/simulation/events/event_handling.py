@@ -270,9 +270,7 @@ class EventHandler:
         for crossing in crossings:
             before, ended = self._apply_action(run, crossing, before)
             ends |= ended
-        moved = any(
-            not np.array_equal(a, b) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x))
-        )
+        moved = any(bool((a != b).any()) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x)))
         if moved or run.conditions is not old or not fresh or run.friction is not None:
             run.records.add(moment, before.q, before.v, before.x)
         if run.friction_changes is None:
@@ -288,7 +286,7 @@ class EventHandler:
         """Apply the action of one event and record it; return the state after it, and whether it ends the run."""
         event, moment = self.functions.events[crossing.event], crossing.moment
         self.zeno.check(event.name, moment, run.t_end - run.segments[0].begin)
-        now = EventContext(run.conditions, replace(before))
+        now = EventContext(run.conditions, before)
         event.act(now, self.functions.actions[crossing.event])
         after = State(q=now.q, v=now.v, t=moment, x=now.x)
         if now.before is not None:  # a velocity jump that began slightly earlier

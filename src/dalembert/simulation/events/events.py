@@ -200,16 +200,14 @@ class EventContext:
         if speed == 0 or (speed > 0 and normal is not None):
             return
         jumps = VelocityJumps(self.conditions, self.q, self.v, self.t)
-        unit = jumps.after(row) - jumps.after()
-        self._jump(-(1 + e) * speed / float(row @ unit) * row, jumps=jumps)
+        self._jump(-(1 + e) * speed / float(row @ jumps.response(row)) * row, jumps=jumps)
         self.done.append("bounce")
 
     def _jump(self, impulse: Array | None = None, *, works: bool = False, jumps: VelocityJumps | None = None) -> None:
         """Apply an impulse (nv,) of a contact, or an external one that `works`; `jumps` are those of the state."""
         jumps = VelocityJumps(self.conditions, self.q, self.v, self.t) if jumps is None else jumps
         v, self.v = self.v, jumps.after(impulse)
-        before, after = self.model.energy(np.array([self.q, self.q]), np.array([v, self.v]), bare=True).kinetic
-        lost = float(before - after)
+        lost = 0.5 * float((v - self.v) @ (jumps.solver.M @ (v + self.v)))
         self.energy_loss += lost
         work = work_of_drives(self.conditions, self.q, v, self.v, self.t, applied=impulse)
         if works and impulse is not None:

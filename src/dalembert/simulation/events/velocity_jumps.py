@@ -91,6 +91,11 @@ class VelocityJumps:
         self.P, self.missing = loop_rates(conditions, q, v, t)
         self.solver = VelocityJumpSolver(model, q, self.held, self.P)
 
+    def response(self, impulse: Array) -> Array:
+        """Return the change of velocities (nv,) by an impulse alone, N m s or N s, without that of locks and drives."""
+        change: Array = self.solver.respond(impulse[None])[0]
+        return change
+
     def after(self, impulse: ArrayLike | None = None) -> Array:
         """Return the velocities after an impulse (nv,) N m s or N s."""
         v, P = self.v, self.P
@@ -140,6 +145,8 @@ def work_of_drives(
         Rows of contacts.
     """
     model, held = conditions.model, np.asarray(conditions.velocity_prescribed, dtype=bool)
+    if not model.nc and not held.any():
+        return 0.0
     P, missing = loop_rates(conditions, q, v, t)
     rates = missing + P @ v
     if not (after[held].any() or rates.any()):
@@ -155,13 +162,13 @@ def energy_gain(conditions: Conditions, before: State, new_conditions: Condition
     """Return the gain of kinetic and potential energy, with that of elements, in a change, J."""
 
     def energy(under: Conditions, *states: State) -> Array:
-        t, q, v, x = (np.array([getattr(state, part) for state in states]) for part in ("t", "q", "v", "x"))
+        q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
         model = conditions.model
-        found = model.energy(q, v, bare=True)
-        if not model.compiled.elements.elements:
-            return np.asarray(found.total)
-        energies = model.report(["energies"], t, q, v, x, conditions=under)["energies"]
-        return np.asarray(found.kinetic + (found.potential + energies.sum(-1)))
+        kinetic, potential = model._energy(q, v).T
+        if model.compiled.elements.elements:
+            t, x = np.array([state.t for state in states]), np.array([state.x for state in states])
+            potential = potential + model.report(["energies"], t, q, v, x, conditions=under)["energies"].sum(-1)
+        return np.asarray(kinetic + potential)
 
     if new_conditions is conditions:
         first, last = energy(conditions, before, after).tolist()

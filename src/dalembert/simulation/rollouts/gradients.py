@@ -144,6 +144,9 @@ def _check_derivative_exists(r: Rollout, names: tuple[str, ...]) -> None:
             f"rollout of {model.system.name!r}: dry friction or rigid stops at {owners} have no derivative where they "
             "switch: give friction='smooth' or 'off', and stops='soft' or 'off'"
         )
+    if request.events.events:
+        names = ", ".join(repr(event.name) for event in request.events.events)
+        raise GradientError(f"rollout: events {names} change runs where they occur, which has no derivative here")
     if request.options.method != "rk4":
         raise GradientError(
             f"rollout: method {request.options.method!r} chooses its steps, which has no derivative: give method='rk4' "

@@ -20,13 +20,14 @@ from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
 from ..contact.contact_steps import joints_by_steps
 from ..contact.options import choose_contact, step_options
 from ..ensemble.ensemble import run_messages, run_status
+from ..ensemble.event_logs import EventLogs, batch_event_table
 from ..ensemble.execution import MAX_NOTES, repeat_undecided, runs_separately
 from ..ensemble.friction_modes import FrictionModes, check_friction_starts
 from ..ensemble.groups import EnsembleGroups
 from ..ensemble.simd_runs import BatchOutcome, EnsembleRunner
 from ..ensemble.single_runs import SingleRuns, run_each
 from ..events.drive_velocity_jumps import check_no_jumps
-from ..events.events import EventFunctions
+from ..events.events import Event, EventFunctions
 from ..friction.options import make_friction_state
 from ..friction.soft_stops import with_soft_stops
 from ..interrupts import Interrupt, defer_interrupt, raise_pending_interrupt
@@ -41,7 +42,7 @@ __all__ = ["rollout"]
 METHODS = ("rk4", "dop853")  # fixed steps, and step control; both in SIMD batches
 
 
-@checked("inputs", "outputs", "method", "substeps", "threads", "friction", "stops", "contact", "hold")
+@checked("inputs", "outputs", "method", "substeps", "threads", "friction", "stops", "contact", "hold", "events")
 def rollout(
     system: System | Model,
     state: State | Mapping[str, Any] | None,
@@ -62,6 +63,7 @@ def rollout(
     friction: str = "events",
     stops: str = "rigid",
     contact: str = "auto",
+    events: Event | Sequence[Event] = (),
     threads: int | None = None,
 ) -> Rollout:
     """Return the motion of many runs with a control sequence each.
@@ -103,6 +105,10 @@ def rollout(
         Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one by one, on threads.
     contact : str
         As in `simulate`. Runs with rigid contact by steps are integrated one by one, on threads, by that method.
+    events : sequence of Event
+        With outputs by name or formula, and actions by name. A run ends at a terminal event. Runs with events are
+        integrated one by one, on threads; beside exact friction and stops, those in which an action occurs are repeated
+        in Python, with a note.
     threads : int
         Default `threads`.
 
@@ -164,7 +170,7 @@ def rollout(
         options=options,
         t_start=begin,
         t_end=float(times[-1]),
-        events=EventFunctions(model, ()),
+        events=EventFunctions(model, events),
         times=times,
         state=state,
         friction=friction_state,
@@ -176,11 +182,17 @@ def rollout(
     runs = EnsembleGroups.of(conditions, parameters, count)
     runs.sequences = np.broadcast_to(channels.values, (count, *channels.values.shape[-2:]))
     *start, start_notes = runs.starts(state, begin, request.joint_limits)
+    table = _event_table(request, runs) if request.events.events else None
     interrupt = Interrupt()
     execute = _execute_separately if runs_separately(request, runs) else _execute_batches
     with interrupt:
-        ends, reached, counts, states, run_notes, modes = execute(
-            request, runs, (start[0], start[1], start[2]), interrupt, _core.threads() if threads is None else threads
+        ends, reached, counts, states, run_notes, modes, logs = execute(
+            request,
+            runs,
+            (start[0], start[1], start[2]),
+            interrupt,
+            _core.threads() if threads is None else threads,
+            table,
         )
     defer_interrupt(interrupt)
     _name_bad_values(ends, channels, runs.sequences, times, reached)
@@ -209,6 +221,7 @@ def rollout(
         request=request,
         stats=stats,
         modes=modes,
+        event_logs=logs,
         is_single=single,
     )
     for name in outputs:
@@ -258,7 +271,20 @@ def _run_count(
     return max(given.values(), default=1), not given
 
 
-Outcomes = tuple[list[str], Array, Array, tuple[Array, Array, Array], list[str], FrictionModes | None]
+Outcomes = tuple[list[str], Array, Array, tuple[Array, Array, Array], list[str], FrictionModes | None, EventLogs | None]
+
+
+def _event_table(request: SimulationRequest, runs: EnsembleGroups) -> dict[str, Any]:
+    """Return the events for the core; refuse those that need Python."""
+    found = None if runs_separately(request, runs) else batch_event_table(request, runs)
+    if found is None:
+        names = [event.name for event in request.events.events]
+        remedy = (
+            "give outputs by name or formula, and actions by name such as 'bounce 0.8'; or use da.simulate, also for "
+            "systems with contact by steps, delays or inner equilibria"
+        )
+        raise ModelError("rollout", "events", names, remedy)
+    return found
 
 
 def _execute_batches(
@@ -267,6 +293,7 @@ def _execute_batches(
     start: tuple[Array, Array, Array],
     interrupt: Interrupt,
     threads: int,
+    events: dict[str, Any] | None,
 ) -> Outcomes:
     """Execute runs in batches; return outcomes, times reached, counts, states, notes and modes of friction."""
     span, times, friction = (request.t_start, request.t_end), request.times, request.friction
@@ -283,12 +310,15 @@ def _execute_batches(
         interrupt,
         friction,
         threads,
+        None if events is None else EventLogs.empty(request.events, runs.count),
+        events,
     )
     made = runner.execute()
-    if made.modes is not None:
+    if made.modes is not None or made.events is not None:
         notes += _repeat_undecided(request, runs, start, made, interrupt)
+    if made.modes is not None:
         notes += made.modes.notes(MAX_NOTES)
-    return made.outcomes, made.reached, made.counts, made.states, notes, made.modes
+    return made.outcomes, made.reached, made.counts, made.states, notes, made.modes, made.events
 
 
 def _repeat_undecided(
@@ -298,7 +328,7 @@ def _repeat_undecided(
     made: BatchOutcome,
     interrupt: Interrupt,
 ) -> list[str]:
-    """Repeat runs alone whose modes of friction and stops the core could not determine; return a note on them."""
+    """Repeat runs alone whose modes or events the core could not determine; return a note on them."""
     assert request.times is not None and runs.sequences is not None
     if interrupt.pressed:
         return []
@@ -319,6 +349,7 @@ def _execute_separately(
     start: tuple[Array, Array, Array],
     interrupt: Interrupt,
     threads: int,
+    events: dict[str, Any] | None,
 ) -> Outcomes:
     """Execute runs one after the other, with friction, stops and delays as in `simulate`."""
     model, times, count = request.model, request.times, runs.count
@@ -338,11 +369,11 @@ def _execute_separately(
         notes += [note for note in run.stats.notes if note not in notes]
     ends += ["stopped"] * (count - len(made))
     if request.contact is not None:
-        return ends, reached, counts, (q, v, x), notes, None
+        return ends, reached, counts, (q, v, x), notes, None, None
     why = "friction and laws with discontinuities" if request.friction is not None else "delays"
     remedy = "; friction='smooth' and stops='soft' allow batches" if request.friction is not None else ""
     notes.insert(0, f"runs with {why} were integrated one after the other{remedy}")
-    return ends, reached, counts, (q, v, x), notes, None
+    return ends, reached, counts, (q, v, x), notes, None, None
 
 
 def _name_bad_values(ends: list[str], channels: Channels, values: Array, times: Array, reached: Array) -> None:

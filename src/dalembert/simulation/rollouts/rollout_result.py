@@ -14,8 +14,9 @@ from ...arrays import Array, IndexArray
 from ...checks import checked
 from ...errors import GradientError, IntegrationError
 from ...model import Conditions, Model
-from ...result import Labels, Motion, Output, Result, Stats, single_period
+from ...result import EventRecord, Labels, Motion, Output, Periods, Result, Stats, single_period
 from ...result.outputs.output import value_of
+from ..ensemble.event_logs import EventLogs
 from ..ensemble.friction_modes import FrictionModes
 from ..ensemble.groups import EnsembleGroups
 from ..request import SimulationRequest
@@ -38,7 +39,7 @@ class Rollout(ArrayAnswer):
     x : (B, K + 1, nx)
         NaN after a run failed or was interrupted.
     status : tuple of str, (B,)
-        ``"finished"``, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
+        ``"finished"``, ``"event"`` where one ended it, ``"failed"``, or ``"interrupted"`` by Ctrl-C.
     messages : list of str, (B,)
         Why a run failed, by name and time; empty if it finished.
     reached : (B,) s
@@ -49,6 +50,8 @@ class Rollout(ArrayAnswer):
         Of all runs together.
     modes : FrictionModes or None
         Modes of dry friction and stops, if there are any.
+    event_logs : EventLogs or None
+        If events were given.
     is_single : bool
         Whether states, controls and parameters were given for one run, without an axis of runs.
 
@@ -68,6 +71,7 @@ class Rollout(ArrayAnswer):
     request: SimulationRequest = field(repr=False)
     stats: Stats = field(repr=False)
     modes: FrictionModes | None = field(default=None, repr=False)
+    event_logs: EventLogs | None = field(default=None, repr=False)
     is_single: bool = False
     outputs: dict[str, Array] = field(default_factory=dict)
     _arrays: ClassVar = {
@@ -94,14 +98,14 @@ class Rollout(ArrayAnswer):
 
     @property
     def success(self) -> bool:
-        """True if every run finished."""
-        return all(status == "finished" for status in self.status)
+        """True if every run ended as planned: at the end of its time, or by an event."""
+        return all(status in ("finished", "event") for status in self.status)
 
     @property
     def message(self) -> str:
         """Outcome in one sentence: the first run that failed or was interrupted, and why."""
         for run, status in enumerate(self.status):
-            if status != "finished":
+            if status not in ("finished", "event"):
                 return f"run {run}: {self.messages[run]}"
         return self._headline()
 
@@ -110,9 +114,17 @@ class Rollout(ArrayAnswer):
         """Deviations from the request, and decisions that were made automatically."""
         return self.stats.notes
 
+    @property
+    def events(self) -> list[list[EventRecord]]:
+        """The given events of each run, (B,) lists."""
+        logs = self.event_logs
+        return [[] if logs is None else logs.records(k) for k in range(len(self))]
+
     def _headline(self) -> str:
-        failed = len(self) - self.status.count("finished")
-        ending = f"{failed} not finished" if failed else "all finished"
+        ended = self.status.count("event")
+        failed = len(self) - self.status.count("finished") - ended
+        words = {"ended by an event": ended, "not finished": failed}
+        ending = ", ".join(f"{count} {word}" for word, count in words.items() if count) or "all finished"
         span = f"{len(self.t) - 1} intervals of {self.t[1] - self.t[0]:.6g} s"
         return f"{len(self)} runs, {span}, {len(self.control_names)} controls, {ending}"
 
@@ -147,11 +159,18 @@ class Rollout(ArrayAnswer):
             stats=self.stats,
             status=self.status[number],
             message=self.messages[number],
-            conditions=single_period(self.runs[number])
-            if self.modes is None
-            else self.modes.periods(self.runs, number),
+            conditions=self._periods(number),
+            events=[] if self.event_logs is None else self.event_logs.records(number),
             discontinuity_times=self.t,
         )
+
+    def _periods(self, number: int) -> Periods:
+        """Return the conditions of a run by time."""
+        if self.modes is not None:
+            return self.modes.periods(self.runs, number)
+        if self.event_logs is not None:
+            return self.event_logs.periods(self.runs[number], number)
+        return single_period(self.runs[number])
 
     @checked("name")
     def output(self, name: str) -> Array:
@@ -169,6 +188,8 @@ class Rollout(ArrayAnswer):
         def conditions(t: Array) -> list[tuple[IndexArray, Conditions]]:
             if self.modes is not None:
                 return self.modes.conditions(self.runs, run, t, each=True)
+            if self.event_logs is not None:
+                return self.event_logs.conditions(self.runs, run, t)
             bounds = np.searchsorted(run, np.arange(len(self) + 1))
             spans = [(k, np.arange(bounds[k], bounds[k + 1])) for k in range(len(self))]
             return [(rows, self.runs[k]) for k, rows in spans if len(rows)]
