@@ -18,6 +18,7 @@ from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .contact.contact_steps import ContactSteps
 from .contact.error_estimate import execute_to_error
+from .contact.soft_contacts import without_soft_contacts
 from .contact.options import choose_contact, step_options
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
@@ -231,6 +232,10 @@ def simulate(
     external = is_external_method(method)
     choice = choose_contact(model, contact, error)
     notes += choice.notes
+    if choice.soft and model.contacts is not None:
+        notes += model.contacts.notes
+    if not choice.soft:
+        model = without_soft_contacts(model)
     if external:
         _check_external(method, event_functions.events, fixed_step, stream, resume, count)
     options = make_options(

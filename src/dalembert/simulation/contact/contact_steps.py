@@ -19,6 +19,7 @@ from ...result.contact_scene import contact_scene, make_scene, scene_points
 from ...result.records import EventRecord
 from ..friction.rows import friction_rows
 from .options import ContactChoice
+from .soft_contacts import soft_exclusions
 
 if TYPE_CHECKING:
     from ...result import Result
@@ -189,11 +190,11 @@ class ContactSteps:
         """Return the contacts of a run that has not started."""
         model = conditions.model
         rows = _stop_rows(model) if stops else np.zeros((0, 5))
-        return cls(model, choice, rows, contact_scene(model))
+        return cls(model, choice, rows, _scene(model, choice))
 
     def fresh(self, model: Model) -> ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
-        scene = self.scene if model is self.model else contact_scene(model)
+        scene = self.scene if model is self.model else _scene(model, self.choice)
         return ContactSteps(model, self.choice, self.stops, scene, list(self.notes))
 
     @property
@@ -233,7 +234,7 @@ class ContactSteps:
         """Leave pairs (k, 3) of contact and bodies out."""
         self.left_out = pairs
         if len(pairs):
-            self.scene = make_scene(self.model, self.tables, pairs)
+            self.scene = _scene(self.model, self.choice, pairs)
 
     # ---- the core
 
@@ -336,3 +337,13 @@ def _stop_rows(model: Model) -> Array:
                 raise ModelError("simulate", "stops", name, remedy)
             found.append([rows.coordinates[k], rows.indices[k], limit, sign, rows.restitution[k]])
     return np.array(found, dtype=float).reshape(-1, 5)
+
+
+def _scene(model: Model, choice: ContactChoice, pairs: IndexArray | None = None) -> _core.ContactScene:
+    """Return the scene of the rigid contacts, without given pairs (k, 3) of contact and bodies."""
+    rows = [] if pairs is None else [pairs]
+    if choice.soft:
+        rows.append(soft_exclusions(model))
+    out = np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64)
+    assert model.contacts is not None
+    return make_scene(model, model.contacts, out) if len(out) else contact_scene(model)
