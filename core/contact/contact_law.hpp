@@ -40,6 +40,7 @@ namespace contact_law {
 constexpr double elastic_part = 0.9, plastic_from = 1.1; // of the limit: a bristle is elastic below, plastic above
 constexpr double bounded_from = 1.0, bounded_to = 1.2;    // of its elastic limit, where (6) sets in
 constexpr double damping_ratio = 0.3;                     // of the bristle on the reduced mass
+constexpr double least_deflection = 1e-9; // m: limits of smaller bristles are widened, so that slopes stay bounded
 constexpr double static_speed = 1e-3;                     // v_s of (5), m/s
 constexpr double nothing = 1e-300;
 
@@ -177,10 +178,10 @@ private:
     const Vec3<T> given = pair.planar ? Vec3<T>{z[0], z[1], T(0.0)} : Vec3<T>{z[0], z[1], z[2]};
     const Direction<T> bristle(given - scale(dot(given, n), n));
     const T tangential = pair.tangential * k, load = tangential * bristle.length;
-    const T bound = numbers.static_friction * elastic;
+    const T bound = numbers.static_friction * elastic, least = least_deflection * tangential;
     T shrinking(0.0); // (6)
     if (less(elastic_rate, T(0.0)))
-      shrinking = rising_part(load / bound, bounded_from, bounded_to) * elastic_rate / elastic;
+      shrinking = rising_part(load / (bound + least), bounded_from, bounded_to) * elastic_rate / elastic;
     const Vec3<T> shrunk = scale(shrinking, given);
     dz[0] = shrunk.x, dz[1] = shrunk.y;
     if (!pair.planar)
@@ -192,7 +193,7 @@ private:
     const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
     const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
     const T limit = mu * push;
-    const T r = load / limit, plastic = rising_part(r, elastic_part, plastic_from), outward = larger(T(0.0), dot(u, bristle.unit));
+    const T r = load / (limit + least), plastic = rising_part(r, elastic_part, plastic_from), outward = larger(T(0.0), dot(u, bristle.unit));
     const Vec3<T> rate = u - scale(plastic * outward, bristle.unit); // (2)
     Vec3<T> carried = rate;
     if (!pair.planar) {
@@ -206,7 +207,7 @@ private:
       dz[2] = dz[2] + carried.z;
     // (4)
     const T damping = 2.0 * damping_ratio * (1.0 - plastic) * root(tangential * pair.mass);
-    const T held = less(load, limit) ? load : limit;
+    const T held = less(r, T(1.0)) ? r * limit : limit;
     Vec3<T> force = -(scale(held, bristle.unit) + scale(damping, rate));
     const Direction<T> whole(force);
     if (less(limit, whole.length))
