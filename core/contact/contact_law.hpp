@@ -18,7 +18,7 @@
 // extends beyond the limit and the damping ends there, so that sliding under a load that varies is not stiff. The
 // bristle stores the work of its elastic force with the limit L = mu_s k d^n: k_t |z|^2 / 2, beyond the limit
 // L (|z| - L / (2 k_t)). It is carried with the normal: + (n x n') x z. Static friction,
-// mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 mm/s.                                                  (5)
+// mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 cm/s.                                                   (5)
 // As a contact opens, a bristle beyond its elastic limit L shrinks with it, so that it has no energy left in the end:
 //
 //     z' += y(k_t |z| / L) (L' / L)- z,     y = 0 below 1, 1 above 1.2                                              (6)
@@ -41,7 +41,7 @@ constexpr double elastic_part = 0.9, plastic_from = 1.1; // of the limit: a bris
 constexpr double bounded_from = 1.0, bounded_to = 1.2;    // of its elastic limit, where (6) sets in
 constexpr double damping_ratio = 0.3;                     // of the bristle on the reduced mass
 constexpr double least_deflection = 1e-9; // m: limits of smaller bristles are widened, so that slopes stay bounded
-constexpr double static_speed = 1e-3;                     // v_s of (5), m/s
+constexpr double static_speed = 1e-2;                     // v_s of (5), m/s
 constexpr double nothing = 1e-300;
 
 // length of a vector, and its direction; both zero of a zero vector

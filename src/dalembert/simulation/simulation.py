@@ -18,8 +18,8 @@ from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .contact.contact_steps import ContactSteps
 from .contact.error_estimate import execute_to_error
-from .contact.soft_contacts import without_soft_contacts
 from .contact.options import choose_contact, step_options
+from .contact.soft_contacts import without_soft_contacts
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions

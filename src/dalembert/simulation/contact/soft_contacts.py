@@ -1,7 +1,7 @@
 """Compliant contact of a run: models without it, pairs that rigid models leave to it, and its contact points.
 
-Compliant contacts are elements of the model (`compile/contact_elements.py`): every analysis includes them. A stiffness of
-zero turns one off.
+Compliant contacts are elements of the model (`compile/contact_elements.py`): every analysis includes them. A stiffness
+of zero turns one off.
 """
 
 from __future__ import annotations
