@@ -13,12 +13,12 @@ using namespace DALEMBERT_ISA;
 
 namespace {
 
-constexpr int width = 11; // numbers of a point: place, normal, force, gap, slip
+constexpr int width = 12; // numbers of a point: place, normal, force, gap, slip, power that damping dissipates
 
 // Points that bear at n relative motions of the second solid against the first, in axes of the first: poses (n, 12),
 // motions (n, 6) [angular velocity; velocity of the origin], deflections (n, states). pair: factor, tangential, mass;
 // law: stiffness, exponent, dissipation, friction, static friction (n, 5). Returns the motion and the state of each point
-// (m, 2), 1 sticks, 2 slides; its numbers (m, 11); energies stored (n,), J.
+// (m, 2), 1 sticks, 2 slides; its numbers (m, 12); energies stored (n,), J.
 nb::tuple soft_contact_points(const ConvexSolid &first, const ConvexSolid &second, const Doubles &pair,
                               const Doubles &law, const Doubles &poses, const Doubles &motions, const Doubles &z) {
   const SolidBound bound = bound_of_solid(&first);
@@ -45,9 +45,10 @@ nb::tuple soft_contact_points(const ConvexSolid &first, const ConvexSolid &secon
     for (int i = 0; i < count; ++i) {
       const BearingPoint<double> &b = bearing[i];
       const double slip = std::sqrt(dot(b.velocity, b.velocity));
+      const double opening = dot(b.normal, motion.v + cross(motion.w, b.x - motion.X.p));
       names.insert(names.end(), {double(k), b.sticks ? 1.0 : 2.0});
       numbers.insert(numbers.end(), {b.x.x, b.x.y, b.x.z, b.normal.x, b.normal.y, b.normal.z, b.force.x, b.force.y,
-                                     b.force.z, b.gap, slip});
+                                     b.force.z, b.gap, slip, (b.elastic - b.push) * opening});
     }
   }
   const npy_intp m = npy_intp(names.size() / 2);

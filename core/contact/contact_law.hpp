@@ -18,7 +18,10 @@
 // extends beyond the limit and the damping ends there, so that sliding under a load that varies is not stiff. The
 // bristle stores the work of its elastic force with the limit L = mu_s k d^n: k_t |z|^2 / 2, beyond the limit
 // L (|z| - L / (2 k_t)). It is carried with the normal: + (n x n') x z. Static friction,
-// mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 mm/s.                                                  (5)
+// mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 cm/s.                                                   (5)
+// As a contact opens, a bristle beyond its elastic limit L shrinks with it, so that it has no energy left in the end:
+//
+//     z' += y(k_t |z| / L) (L' / L)- z,     y = 0 below 1, 1 above 1.2                                              (6)
 //
 // Points of one bristle (contact/pair_points.hpp) share it in proportion to their normal forces.
 #pragma once
@@ -35,8 +38,10 @@ namespace dalembert::DALEMBERT_ISA {
 namespace contact_law {
 
 constexpr double elastic_part = 0.9, plastic_from = 1.1; // of the limit: a bristle is elastic below, plastic above
+constexpr double bounded_from = 1.0, bounded_to = 1.2;    // of its elastic limit, where (6) sets in
 constexpr double damping_ratio = 0.3;                     // of the bristle on the reduced mass
-constexpr double static_speed = 1e-3;                     // v_s of (5), m/s
+constexpr double least_deflection = 1e-9; // m: limits of smaller bristles are widened, so that slopes stay bounded
+constexpr double static_speed = 1e-2;                     // v_s of (5), m/s
 constexpr double nothing = 1e-300;
 
 // length of a vector, and its direction; both zero of a zero vector
@@ -51,14 +56,14 @@ template <class T> struct Direction {
   }
 };
 
-// (3)
-template <class T> T plastic_part(const T &r) {
-  if (!less(T(elastic_part), r))
+// half a sine from 0 to 1
+template <class T> T rising_part(const T &r, double from, double to) {
+  if (!less(T(from), r))
     return T(0.0);
-  if (!less(r, T(plastic_from)))
+  if (!less(r, T(to)))
     return T(1.0);
   T s, c;
-  sincos(M_PI * (r - 0.5 * (plastic_from + elastic_part)) / (plastic_from - elastic_part), s, c);
+  sincos(M_PI * (r - 0.5 * (to + from)) / (to - from), s, c);
   return 0.5 * s + 0.5;
 }
 
@@ -154,26 +159,41 @@ private:
     using namespace contact_law;
     for (int j = 0; j < (pair.planar ? 2 : 3); ++j)
       dz[j] = T(0.0);
-    T push(0.0), elastic(0.0);
+    T push(0.0), elastic(0.0), elastic_rate(0.0);
     Vec3<T> weighted = zero3<T>();
     int first = -1;
     for (int i = 0; i < count; ++i) {
-      if (bearing[i].slot != slot || !less(T(0.0), bearing[i].push))
+      if (bearing[i].slot != slot)
         continue;
       first = first < 0 ? i : first;
       push = push + bearing[i].push, elastic = elastic + bearing[i].elastic;
+      const T along = dot(bearing[i].normal, motion.v + cross(motion.w, bearing[i].x - motion.X.p));
+      elastic_rate = elastic_rate -
+                     numbers.exponent * bearing[i].elastic / larger(T(nothing), -bearing[i].gap) * along;
       weighted += scale(bearing[i].push, bearing[i].velocity);
     }
-    if (first < 0 || !less(T(0.0), numbers.static_friction))
+    if (first < 0 || !less(T(0.0), numbers.static_friction) || !less(T(0.0), elastic))
       return;
     const Vec3<T> &n = bearing[first].normal;
-    const Vec3<T> u = scale(1.0 / push, weighted);
     const Vec3<T> given = pair.planar ? Vec3<T>{z[0], z[1], T(0.0)} : Vec3<T>{z[0], z[1], z[2]};
     const Direction<T> bristle(given - scale(dot(given, n), n));
+    const T tangential = pair.tangential * k, load = tangential * bristle.length;
+    const T bound = numbers.static_friction * elastic, least = least_deflection * tangential;
+    T shrinking(0.0); // (6)
+    if (less(elastic_rate, T(0.0)))
+      shrinking = rising_part(load / (bound + least), bounded_from, bounded_to) * elastic_rate / elastic;
+    const Vec3<T> shrunk = scale(shrinking, given);
+    dz[0] = shrunk.x, dz[1] = shrunk.y;
+    if (!pair.planar)
+      dz[2] = shrunk.z;
+    const T bound_rate = numbers.static_friction * elastic_rate;
+    if (!less(T(0.0), push)) // it separates faster than its damping admits
+      return store(bound, bound_rate, tangential, load, shrinking * bristle.length, sum);
+    const Vec3<T> u = scale(1.0 / push, weighted);
     const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
     const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
-    const T limit = mu * push, tangential = pair.tangential * k, load = tangential * bristle.length;
-    const T r = load / limit, plastic = plastic_part(r), outward = larger(T(0.0), dot(u, bristle.unit));
+    const T limit = mu * push;
+    const T r = load / (limit + least), plastic = rising_part(r, elastic_part, plastic_from), outward = larger(T(0.0), dot(u, bristle.unit));
     const Vec3<T> rate = u - scale(plastic * outward, bristle.unit); // (2)
     Vec3<T> carried = rate;
     if (!pair.planar) {
@@ -182,41 +202,34 @@ private:
       const Vec3<T> held = scale(bristle.length, bristle.unit);
       carried = carried + cross(cross(n, turn), held) - scale(dot(given, n) / relaxation, n);
     }
-    dz[0] = carried.x, dz[1] = carried.y;
+    dz[0] = dz[0] + carried.x, dz[1] = dz[1] + carried.y;
     if (!pair.planar)
-      dz[2] = carried.z;
+      dz[2] = dz[2] + carried.z;
     // (4)
     const T damping = 2.0 * damping_ratio * (1.0 - plastic) * root(tangential * pair.mass);
-    const T held = less(load, limit) ? load : limit;
+    const T held = less(r, T(1.0)) ? r * limit : limit;
     Vec3<T> force = -(scale(held, bristle.unit) + scale(damping, rate));
     const Direction<T> whole(force);
     if (less(limit, whole.length))
       force = scale(limit, whole.unit);
     for (int i = 0; i < count; ++i)
-      if (bearing[i].slot == slot && less(T(0.0), bearing[i].push)) {
+      if (bearing[i].slot == slot) {
         bearing[i].force += scale(bearing[i].push / push, force);
         bearing[i].sticks = less(r, T(1.0));
       }
-    store(slot, count, bearing, numbers.static_friction * elastic, tangential, load, dot(bristle.unit, rate), sum);
+    store(bound, bound_rate, tangential, load, dot(bristle.unit, rate) + shrinking * bristle.length, sum);
   }
 
-  // energy of a bristle whose force is at most `limit`
-  void store(int slot, int count, const BearingPoint<T> *bearing, const T &limit, const T &tangential, const T &load,
-             const T &growth, ContactForces<T> &sum) const {
-    if (less(load, limit)) {
+  // energy of a bristle whose elastic force is at most `bound`, and its rate; growth: rate of its length
+  void store(const T &bound, const T &bound_rate, const T &tangential, const T &load, const T &growth,
+             ContactForces<T> &sum) const {
+    if (less(load, bound)) {
       sum.energy = sum.energy + 0.5 * (load * load) / tangential;
       sum.energy_rate = sum.energy_rate + load * growth;
       return;
     }
-    T rate(0.0);
-    for (int i = 0; i < count; ++i)
-      if (bearing[i].slot == slot && less(T(0.0), bearing[i].push)) {
-        const T along = dot(bearing[i].normal, motion.v + cross(motion.w, bearing[i].x - motion.X.p));
-        rate = rate - numbers.exponent * bearing[i].elastic / larger(T(contact_law::nothing), -bearing[i].gap) * along;
-      }
-    sum.energy = sum.energy + limit * (load - 0.5 * limit) / tangential;
-    sum.energy_rate =
-        sum.energy_rate + limit * growth + numbers.static_friction * rate * (load - limit) / tangential;
+    sum.energy = sum.energy + bound * (load - 0.5 * bound) / tangential;
+    sum.energy_rate = sum.energy_rate + bound * growth + bound_rate * (load - bound) / tangential;
   }
 
   static constexpr double relaxation = 1e-2; // s, of rounding errors of z along the normal

@@ -70,7 +70,9 @@ def add_contact_elements(site: CompileContext, tables: ContactTables) -> None:
     made = _ContactElements(site, tables)
     pairs = soft_pairs_of(tables)
     if len(pairs) > MAX_PAIRS:
-        remedy = f"compliant contacts have at most {MAX_PAIRS} pairs of shapes: leave the stiffness out, contact='steps'"
+        remedy = (
+            f"compliant contacts have at most {MAX_PAIRS} pairs of shapes: leave the stiffness out, contact='steps'"
+        )
         raise ModelError(f"contact {tables.names[pairs[0][0]]!r}", "pairs", len(pairs), remedy)
     for contact, i, j in pairs:
         made.add(contact, i, j)
@@ -242,7 +244,9 @@ class _StaticLoads:
         self.root = [0]
         for k, parent in enumerate(forest.parent):
             self.root.append(self.root[parent] if parent else k + 1)
-        self.tree = [np.inf] + [sum(self.own[i] for i in range(1, len(self.own)) if self.root[i] == r) for r in self.root[1:]]
+        self.tree = [np.inf] + [
+            sum(self.own[i] for i in range(1, len(self.own)) if self.root[i] == r) for r in self.root[1:]
+        ]
         self.gravity = float(np.linalg.norm(forest.system.gravity))
 
     def reduced_mass(self, i: int, j: int) -> float:

@@ -120,6 +120,15 @@ class ContactTables:
         """Number of the body of each shape, (ns,)."""
         return np.array([shape.body for shape in self.shapes], dtype=np.int64)
 
+    @property
+    def rigid_names(self) -> tuple[str, ...]:
+        """Contacts with a pair of surfaces without stiffness."""
+        found = []
+        for c, name in enumerate(self.names):
+            numbers = self.material_index[c]
+            found += [name] * any(not self.materials[k].is_soft for k in np.unique(numbers[numbers >= 0]).tolist())
+        return tuple(found)
+
     def __repr__(self) -> str:
         return f"<ContactTables: {len(self.names)} contacts, {len(self.shapes)} shapes>"
 
@@ -180,8 +189,9 @@ def compile_contacts(forest: Forest) -> ContactTables | None:
 
 
 def left_out_notes(tables: ContactTables | None) -> list[str]:
-    """Return a note for analyses without contact, if a system has contacts."""
-    return [] if tables is None else [f"contacts were left out: {', '.join(map(repr, tables.names))}"]
+    """Return a note for analyses without rigid contact, if a system has any; compliant contacts are force laws."""
+    names = () if tables is None else tables.rigid_names
+    return [f"rigid contacts were left out: {', '.join(map(repr, names))}"] if names else []
 
 
 class _ShapePool:

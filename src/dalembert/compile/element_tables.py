@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies.markers import Marker
 from .._core import Solid
+from ..bodies.markers import Marker
 from ..connections.elements.element import Element
 from ..connections.laws import Law
 from ..errors import UserFunctionError

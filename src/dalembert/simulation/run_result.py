@@ -12,6 +12,7 @@ from ..model import Model
 from ..result import EventRecord, Periods, Result, Stats
 from .contact.contact_events import ContactEvents, EventContacts
 from .contact.contact_steps import StepContacts
+from .contact.soft_contacts import SoftContacts
 from .diagnostics.run_diagnostics import set_notes
 from .run import Run
 from .storage.checkpoint import snapshot
@@ -81,7 +82,7 @@ def make_result(run: Run, status: str, message: str, wall_time: float) -> Result
         else run.discontinuity_times,
     )
     result.resume_point = point
-    result.contact_sources = sources
+    result.contact_sources = (*sources, *SoftContacts.sources(run.model))
     return result
 
 

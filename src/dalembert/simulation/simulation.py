@@ -20,6 +20,7 @@ from .contact.contact_events import ContactEvents
 from .contact.contact_steps import ContactSteps, joints_by_steps
 from .contact.error_estimate import execute_to_error
 from .contact.options import choose_contact, event_options, step_options
+from .contact.soft_contacts import without_soft_contacts
 from .ensemble.ensemble import Ensemble
 from .ensemble.execution import execute_ensemble
 from .events.events import Event, EventFunctions
@@ -232,6 +233,10 @@ def simulate(
     external = is_external_method(method)
     choice = choose_contact(model, contact, error)
     notes += choice.notes
+    if choice.soft and model.contacts is not None:
+        notes += model.contacts.notes
+    if not choice.soft:
+        model = without_soft_contacts(model)
     if external:
         _check_external(method, event_functions.events, fixed_step, stream, resume, count)
     options = make_options(

@@ -4,13 +4,13 @@ With the depth d and its rate d' the force is (Hunt and Crossley 1975)
 
     N = k d^n (1 + a d')+                                                                                          (1)
 
-A pair that meets at the velocity v separates at e v. Integrating v dv / (1 + a v) over both halves of the contact gives,
-whatever the masses, k and n are,
+A pair that meets at the velocity v separates at e v. Integrating v dv / (1 + a v) over both halves of the contact
+gives, whatever the masses, k and n are,
 
     x (1 + e) = ln((1 + x) / (1 - e x)),     x = a v                                                               (2)
 
-For smooth bodies n = 3/2 and k = 4/3 E* sqrt(R), 1/R = 1/R_1 + 1/R_2 (Hertz 1882). The tangential stiffness of a contact
-is 2 (1 - nu) / (2 - nu) of the normal one, dN/dd (Mindlin 1949).
+For smooth bodies n = 3/2 and k = 4/3 E* sqrt(R), 1/R = 1/R_1 + 1/R_2 (Hertz 1882). The tangential stiffness of a
+contact is 2 (1 - nu) / (2 - nu) of the normal one, dN/dd (Mindlin 1949).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def restitution_at(dissipation: float, speed: float) -> float:
     if x <= 0.0:
         return 1.0
     low, high = 0.0, min(1.0, 1.0 / x)
-    for _ in range(MAX_STEPS):  # (2) falls in e from log(1 + x) - x... to -inf: bisection is safe at its pole
+    for _ in range(MAX_STEPS):  # bisection is safe at the pole of (2)
         e = 0.5 * (low + high)
         low, high = (e, high) if _excess(x, e) < 0.0 else (low, e)
     return 0.5 * (low + high)

@@ -20,6 +20,7 @@ from ...result.outputs.units import rate_unit
 from ...result.records import EventRecord
 from ..friction.rows import friction_rows
 from .options import ContactChoice
+from .soft_contacts import soft_exclusions
 
 if TYPE_CHECKING:
     from ...result import Result
@@ -214,11 +215,11 @@ class ContactSteps:
         model = conditions.model
         limits = _stop_rows(model) if stops else np.zeros((0, 5))
         dry = _friction_rows(conditions) if friction else np.zeros((0, 3))
-        return cls(model, choice, limits, dry, contact_scene(model))
+        return cls(model, choice, limits, dry, _scene(model, choice))
 
     def fresh(self, model: Model) -> ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
-        scene = self.scene if model is self.model else contact_scene(model)
+        scene = self.scene if model is self.model else _scene(model, self.choice)
         return ContactSteps(model, self.choice, self.stops, self.friction, scene, list(self.notes))
 
     @property
@@ -258,7 +259,7 @@ class ContactSteps:
         """Leave pairs (k, 3) of contact and bodies out."""
         self.left_out = pairs
         if len(pairs):
-            self.scene = make_scene(self.model, self.tables, pairs)
+            self.scene = _scene(self.model, self.choice, pairs)
 
     # ---- the core
 
@@ -392,3 +393,13 @@ def _friction_rows(conditions: Conditions) -> Array:
             raise ModelError("simulate", "friction", rows.names[k], remedy)
     sliding, static = rows.friction_limits(conditions, np.zeros(len(rows)))
     return np.column_stack([rows.indices[kept], sliding[kept], static[kept]]).astype(float).reshape(-1, 3)
+
+
+def _scene(model: Model, choice: ContactChoice, pairs: IndexArray | None = None) -> _core.ContactScene:
+    """Return the scene of the rigid contacts, without given pairs (k, 3) of contact and bodies."""
+    rows = [] if pairs is None else [pairs]
+    if choice.soft:
+        rows.append(soft_exclusions(model))
+    out = np.concatenate(rows) if rows else np.zeros((0, 3), dtype=np.int64)
+    assert model.contacts is not None
+    return make_scene(model, model.contacts, out) if len(out) else contact_scene(model)

@@ -101,9 +101,9 @@ class Live:
         record: bool = True,
     ) -> None:
         model = as_model(system)
-        if model.contacts is not None:
-            remedy = "a Live run has no contacts yet: use da.simulate with control= and control_period="
-            raise ModelError("Live", "contacts", ", ".join(model.contacts.names), remedy)
+        if model.contacts is not None and model.contacts.rigid_names:
+            remedy = "a Live run has no rigid contacts yet: give stiffness=, or use da.simulate with control_period="
+            raise ModelError("Live", "contacts", ", ".join(model.contacts.rigid_names), remedy)
         begin, notes = start_time(state, t_start, item="Live")
         if stops == "soft":
             model = with_soft_stops(model, state, begin)
