@@ -21,6 +21,7 @@ struct ClosedPoint {
   ContactMode mode;
   bool carries;        // its force is an unknown; false: others carry its load
   double direction[3]; // slip where a step begins, unit, world axes
+  double slow_slip;    // slip velocity where the last step ended, if it was one of rest; 0: it was not, m/s
   double fastest;      // largest slip velocity since it has last stuck, m/s
 
   bool is(const ScenePoint &p) const {

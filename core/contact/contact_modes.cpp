@@ -486,7 +486,9 @@ struct ModeDecision {
             slid.push_back(!rests[k] && p.friction > 0.0);
           if (p.mode == ContactMode::slides && rests[k])
             change.reverses = change.reverses || std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
-                                return b.is(p) && b.mode == ContactMode::slides;
+                                const double *d = b.direction, *now = p.direction;
+                                return b.is(p) && b.mode == ContactMode::slides &&
+                                       d[0] * now[0] + d[1] * now[1] + d[2] * now[2] < 0.0;
                               });
         }
         keep_points([&](std::size_t k) { return e.closed[k].mode != ContactMode::open; });

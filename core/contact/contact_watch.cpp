@@ -326,11 +326,12 @@ double longest_contact_step(const RunContext &i, ContactEvents &e) {
   return longest;
 }
 
-void set_slip_directions(const RunContext &i, ContactEvents &e) {
+bool set_slip_directions(const RunContext &i, ContactEvents &e) {
   if (std::none_of(e.closed.begin(), e.closed.end(), [](const ClosedPoint &p) {
         return p.mode == ContactMode::slides && p.friction > 0.0;
       }))
-    return;
+    return false;
+  bool rests = false;
   place_closed(i, e, i.work.q, i.work.v);
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     ClosedPoint &p = e.closed[k];
@@ -343,9 +344,13 @@ void set_slip_directions(const RunContext &i, ContactEvents &e) {
     u = u - scale(dot(u, normal), normal);
     const double slip = std::sqrt(dot(u, u));
     p.fastest = std::max(p.fastest, slip);
-    if (slip > e.rest_tol + e.relative_rest_tol * p.fastest)
+    const bool slow = !(slip > e.rest_tol + e.relative_rest_tol * p.fastest);
+    rests = rests || (slow && p.slow_slip > 0.0 && slip < 2.0 * p.slow_slip); // it does not speed up
+    p.slow_slip = slow ? slip : 0.0;
+    if (!slow)
       p.direction[0] = u.x / slip, p.direction[1] = u.y / slip, p.direction[2] = u.z / slip;
   }
+  return rests;
 }
 
 } // namespace dalembert::DALEMBERT_ISA

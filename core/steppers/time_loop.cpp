@@ -819,9 +819,8 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
   outcome = record_step(loop, attempt, samples, recorder);
   if (!run.contact_events || outcome != Outcome::reached)
     return outcome;
-  if (attempt.to_contact)
+  if (attempt.to_contact || set_slip_directions(loop.at, *run.contact_events))
     return pass_contact_change(loop, samples, recorder);
-  set_slip_directions(loop.at, *run.contact_events);
   return Outcome::reached;
 }
 

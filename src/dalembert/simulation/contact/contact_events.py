@@ -1,4 +1,4 @@
-"""Rigid contact of a run by events: what the core needs, its changes, and contact points from the modes between them."""
+"""Rigid contact of a run by events: what the core needs, its changes, and contact points from modes between them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_POINTS = 16  # closed at once; more are a matter of contact by steps
 MAX_RATE = 1000.0  # changes per second
 REST_POSITIONS = 10.0  # of atol: smaller gaps are closed, lower rebounds are none
 REST_SPEEDS = 10.0  # of atol: slower slip is at rest
-RELATIVE_REST_SPEED = 0.1  # of rtol and the largest slip velocity
+RELATIVE_REST_SPEED = 10.0  # of rtol and the largest slip velocity
 GAUSS = np.polynomial.legendre.leggauss(4)  # nodes in a step for impulses and friction losses
 MAX_NAMED = 4  # pairs in one note
 
