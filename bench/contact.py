@@ -50,7 +50,9 @@ def free_bodies(scene: Callable[[], Scene]) -> da.System:
         made.append(s.body(f"b{k}", solid))
         s.place(made[-1], position=position)
     for k, (place, normal) in enumerate(given.planes):
-        s.contact(f"plane{k}", s.ground.at(*place, rotation=frame_along(np.array(normal))), made, friction=given.friction)
+        s.contact(
+            f"plane{k}", s.ground.at(*place, rotation=frame_along(np.array(normal))), made, friction=given.friction
+        )
     if len(made) > 1:
         s.contact("bodies", made, made, friction=given.friction)
     return s
@@ -86,7 +88,12 @@ def spheres() -> Scene:
         x, y = 0.004 * rng.random(2)
         bodies.append(("sphere", (0.05,), 0.5, (0.11 * column + x, 0.11 * row + y, 0.06 + 0.11 * layer)))
     far = 0.5
-    walls = [((-0.06, 0, 0), (1, 0, 0)), ((far, 0, 0), (-1, 0, 0)), ((0, -0.06, 0), (0, 1, 0)), ((0, far, 0), (0, -1, 0))]
+    walls = [
+        ((-0.06, 0, 0), (1, 0, 0)),
+        ((far, 0, 0), (-1, 0, 0)),
+        ((0, -0.06, 0), (0, 1, 0)),
+        ((0, far, 0), (0, -1, 0)),
+    ]
     planes = [FLOOR, *[(tuple(map(float, p)), tuple(map(float, n))) for p, n in walls]]
     return Scene(lambda: free_bodies(spheres), bodies, planes, 0.5, solver="CG")
 

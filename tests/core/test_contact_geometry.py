@@ -214,9 +214,7 @@ def test_deep_overlaps_of_boxes_and_hulls_are_those_of_coal():
             p = 0.3 * rng.normal(size=3)
             gap = float(_core.distances(solid, pose((0, 0, 0), R), solid, pose(p, S))[0][0])
             places = coal.Transform3s(R, np.zeros(3)), coal.Transform3s(S, p)
-            expected = coal.distance(
-                shape, places[0], shape, places[1], coal.DistanceRequest(), coal.DistanceResult()
-            )
+            expected = coal.distance(shape, places[0], shape, places[1], coal.DistanceRequest(), coal.DistanceResult())
             overlaps += expected < 0
             assert gap == pytest.approx(expected, abs=1e-6)  # coal's own tolerance
     assert overlaps > 150
