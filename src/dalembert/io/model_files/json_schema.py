@@ -30,7 +30,7 @@ def schema() -> Schema:
     Examples
     --------
     >>> sorted(schema()["properties"])[:4]
-    ['bodies', 'connections', 'constants', 'couplings']
+    ['bodies', 'connections', 'constants', 'contacts']
     """
     kinds = known_kinds()
     joined = (Joint, Constraint, Coupling, CustomCoupling, ForceElement)
