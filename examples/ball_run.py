@@ -28,8 +28,7 @@ travelled = [np.linalg.norm(np.diff(result[f"{ball.name}.position"], axis=0), ax
 if __name__ == "__main__":
     for ball, end, way in zip(balls, ends, travelled, strict=True):
         print(f"{ball.name}: {way:.2f} m to x = {end[0]:+.2f}, y = {end[1]:+.2f} m")
-    print(
-        f"{len(result.events)} impacts, {result['energy.impacts'][-1]:.3f} J lost, {result['energy.friction'][-1]:.3f} J by friction"
-    )
+    lost, rubbed = result["energy.impacts"][-1], result["energy.friction"][-1]
+    print(f"{len(result.events)} impacts, {lost:.3f} J lost, {rubbed:.3f} J by friction")
     print(result.touching(2.0))
     result.draw(path="ball_run.png")

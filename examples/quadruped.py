@@ -37,8 +37,10 @@ way = result["trunk.position"][:, 0]
 weight = 9.81 * sum(body.mass for body in s.bodies.values())
 
 if __name__ == "__main__":
-    print(f"standing: {standing['floor.normal'].mean():.1f} N on the floor, weight {weight:.1f} N; feet slip at {slip:.0e} m/s")
+    print(f"standing: {standing['floor.normal'].mean():.1f} N on the floor, weight {weight:.1f} N")
+    print(f"feet slip at {slip:.0e} m/s")
     print(f"trotting: {(way[-1] - result.at([1.5])['trunk.position'][0, 0]) / 1.5:.2f} m/s, {way[-1]:.2f} m in all")
-    print(f"height of the trunk {result['trunk.position'][:, 2].min():.3f} to {result['trunk.position'][:, 2].max():.3f} m")
+    height = result["trunk.position"][:, 2]
+    print(f"height of the trunk {height.min():.3f} to {height.max():.3f} m")
     print(result.touching(2.5))
     result.draw(path="quadruped.png", labels=False)

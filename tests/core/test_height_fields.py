@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from test_contact_geometry import SOLIDS, contacts, extent_of_points, pose, separation, turned
+from systems.contacts.solids import SOLIDS, contacts, extent_of_points, pose, separation, turned
 
 from dalembert import _core
 from dalembert.bodies.convex_hulls import solid_of_points

@@ -33,7 +33,8 @@ MJCF = """<mujoco model="rules"><default><geom friction="0.7 0.005 0.0001"/></de
   </worldbody>
   <contact><exclude body1="a" body2="d"/><pair geom1="ga" geom2="gc" friction="0.9 0.9 0.005 0.0001 0.0001"/></contact>
 </mujoco>"""
-LINK = """<link name="{0}"><pose>0 0 {1} 0 0 0</pose><inertial><mass>1</mass></inertial><collision name="c"><geometry><sphere>
+LINK = """<link name="{0}"><pose>0 0 {1} 0 0 0</pose><inertial><mass>1</mass></inertial>
+  <collision name="c"><geometry><sphere>
   <radius>0.1</radius></sphere></geometry><surface><friction><ode><mu>0.35</mu></ode></friction><bounce>
   <restitution_coefficient>0.5</restitution_coefficient></bounce></surface></collision></link>"""
 SDF = f"""<sdf version="1.9"><world name="w"><model name="one">{LINK.format("p", 1)}{LINK.format("q", 2)}</model>

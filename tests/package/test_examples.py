@@ -38,6 +38,10 @@ PICTURES = {
     "function_generator": "function_generator.png",
     "balancing": "balancing.png",
     "arm_identification": "arm_identification.png",
+    "ball_run": "ball_run.png",
+    "quadruped": "quadruped.png",
+    "rimless_wheel": "rimless_wheel.png",
+    "gripper": "gripper.png",
 }
 
 
@@ -202,3 +206,32 @@ def test_the_toggle_snaps_at_the_load_of_virtual_work() -> None:
     n = numbers_of("snap_through")
     assert n["snaps"] == pytest.approx(n["exact"], rel=1e-9)
     assert n["error"] < 1e-6
+
+
+def test_balls_run_over_hills_without_falling_through() -> None:
+    found = numbers_of("ball_run")
+    for x, y, z in found["ends"]:
+        above = z - found["height"](x, y) - found["RADIUS"]
+        assert -2e-3 < above < 0.5  # 2 mm: the surface between nodes 5 cm apart
+    assert min(found["travelled"]) > 1.0
+
+
+def test_a_quadruped_stands_without_slip_and_trots() -> None:
+    found = numbers_of("quadruped")
+    assert found["slip"] < 1e-9
+    assert found["standing"]["floor.normal"][-1] == pytest.approx(found["weight"], rel=0.05)  # it still settles
+    assert found["way"][-1] > 0.8
+    assert found["result"]["trunk.position"][:, 2].min() > 0.2
+
+
+def test_a_rimless_wheel_turns_as_mcgeer_says() -> None:
+    found = numbers_of("rimless_wheel")
+    assert len(found["landings"]) >= 7
+    assert found["after"][-1] == pytest.approx(found["steady"], rel=1e-2)  # 2 ms after the impact it is slower
+
+
+def test_a_gripper_lifts_a_crate_by_friction() -> None:
+    found = numbers_of("gripper")
+    assert found["height"][-1] > 0.14
+    assert found["held"]["grip.force"][-1, 2] == pytest.approx(9.81 * found["MASS"], rel=1e-6)
+    assert found["held"]["grip.slip"].max() < 1e-8

@@ -6,10 +6,10 @@ import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
 from ..errors import ModelError
 from ..files.safe_files import replacing
 from .triangle_mesh import TriangleMesh
@@ -97,9 +97,9 @@ def _read(file: Path) -> list[TriangleMesh] | None:
 
 def _write(file: Path, pieces: list[TriangleMesh]) -> None:
     """Store pieces beside the file of their surface; a folder that cannot be written is left as it is."""
-    arrays: dict[str, Array] = {"count": np.array(len(pieces))}
+    arrays: dict[str, Any] = {"count": np.array(len(pieces))}
     for k, piece in enumerate(pieces):
         arrays |= {f"corners{k}": piece.corners, f"triangles{k}": piece.triangles}
     if os.access(file.parent, os.W_OK):
         with replacing(file) as part, part.open("wb") as out:
-            np.savez_compressed(out, **arrays)  # type: ignore[arg-type]
+            np.savez_compressed(out, **arrays)

@@ -352,8 +352,8 @@ def mesh(
     scale : float or (3,)
         Factors of all lengths: 0.001 for a file in millimetres.
     pieces : float
-        In contact the surface is cut into convex pieces (needs the extra ``contact``), each of at most this concavity as
-        a part of the size of the surface: 0.05 is usual. Without it the hull touches, and a note compares the volumes.
+        In contact the surface is cut into convex pieces (needs the extra ``contact``), each of at most this concavity,
+        as a part of the size of the surface: 0.05 is usual. Without it the hull touches; a note compares the volumes.
     thickness : float, m
         Wall thickness of a surface that is open, or a thin shell, in contact.
 

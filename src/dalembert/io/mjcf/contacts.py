@@ -1,4 +1,4 @@
-"""Rules of MJCF on contacts: bits and friction of geoms, excluded pairs of bodies, pairs of geoms with data of their own."""
+"""Rules of MJCF on contacts: bits and friction of geoms, excluded pairs of bodies, data of pairs of geoms."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def schema() -> Schema:
     Examples
     --------
     >>> sorted(schema()["properties"])[:4]
-    ['bodies', 'connections', 'constants', 'couplings']
+    ['bodies', 'connections', 'constants', 'contacts']
     """
     kinds = known_kinds()
     joined = (Joint, Constraint, Coupling, CustomCoupling, ForceElement)
@@ -129,7 +129,7 @@ def schema() -> Schema:
             "surface": _object({name: {"$ref": "#/$defs/value"} for name in SURFACE}),
             "surface_pair": _object(
                 {
-                    **dict.fromkeys(("first", "second"), {"$ref": "#/$defs/surface"}),
+                    **{side: {"$ref": "#/$defs/surface"} for side in ("first", "second")},
                     **{name: {"$ref": "#/$defs/number"} for name in PAIR_NUMBERS},
                 },
                 required=["first", "second"],
@@ -143,7 +143,7 @@ def schema() -> Schema:
             "members": {"anyOf": [{"$ref": "#/$defs/member"}, {"type": "array", "items": {"$ref": "#/$defs/member"}}]},
             "contact": _object(
                 {
-                    **dict.fromkeys(("first", "second"), {"$ref": "#/$defs/members"}),
+                    **{side: {"$ref": "#/$defs/members"} for side in ("first", "second")},
                     **{name: _open(unit) for name, unit in CONTACT.items()},
                     "without": {"type": "array"},
                     "neighbours": {"type": "boolean"},

@@ -17,8 +17,8 @@ from ...errors import DalembertError, FileError
 from ...system import System
 from ...system.lookup import body_called
 from ...units import Dimension, dimension_text, quantity
-from .csv_columns import Columns
 from .contact_data import surface_of_tree
+from .csv_columns import Columns
 from .dimensions import BODY, CONTACT, PLACE, SETTINGS, START, fits, unit_for
 from .expression_names import Names
 from .expressions import evaluate
@@ -32,7 +32,8 @@ __all__ = ["DRIVE", "system_of"]
 
 _PARTS = (
     "dalembert", "name", "gravity", "planar", "parameters", "constants", "library", "ground", "bodies", "connections",
-    "couplings", "forces", "contacts", "surface_pairs", "untouched", "mimics", "drives", "initial", "place", "include", *SETTINGS,
+    "couplings", "forces", "contacts", "surface_pairs", "untouched", "mimics", "drives", "initial", "place", "include",
+    *SETTINGS,
 )  # fmt: skip
 MAX_INCLUDE_DEPTH, MAX_FILES = 16, 500  # largest depth of includes, and number of files
 DRIVE = ("of", "position", "speed", "acceleration", "rotation", "relative_to")
@@ -138,7 +139,8 @@ class _Reader:
         self._bodies(tree)
         for part, add in (
             ("connections", self._connect), ("couplings", self._connect), ("forces", self._connect),
-            ("contacts", self._contact), ("mimics", self._mimic), ("drives", self._drive), ("initial", self._initial), ("place", self._place),
+            ("contacts", self._contact), ("mimics", self._mimic), ("drives", self._drive),
+            ("initial", self._initial), ("place", self._place),
         ):  # fmt: skip
             for name, value, where in _entries(tree, part):
                 with error_location(where):
