@@ -66,7 +66,7 @@ def test_grid_at_rest_accelerates_as_its_nodes() -> None:
     # nodes of the grid as unknowns, in 40 digits: angular accelerations about y
     model = grid(4).compile()
     a = model.forward_dynamics(np.zeros(model.nq), np.zeros(model.nv))
-    turns = {}
+    turns: dict[str, float] = {}
     for k, joint in enumerate(model.forest.joints):
         parent = int(model.forest.parent[k])
         turn = a[model.v_slice(joint.name)][0] * (-1.0 if joint.reversed else 1.0)
