@@ -66,7 +66,7 @@ def test_grid_at_rest_accelerates_as_its_nodes() -> None:
     # nodes of the grid as unknowns, in 40 digits: angular accelerations about y
     model = grid(4).compile()
     a = model.forward_dynamics(np.zeros(model.nq), np.zeros(model.nv))
-    turns = {}
+    turns: dict[str, float] = {}
     for k, joint in enumerate(model.forest.joints):
         parent = int(model.forest.parent[k])
         turn = a[model.v_slice(joint.name)][0] * (-1.0 if joint.reversed else 1.0)
@@ -119,15 +119,67 @@ def test_batches_are_the_single_states(family: str) -> None:
     assert np.abs(batch - single).max() < 1e-10 * np.abs(single).max()
 
 
-def test_prescribed_accelerations_and_couplings() -> None:
-    # one arm of a wheel is driven, and two others are coupled: both are rows or marks within the fronts
-    s = wheel(12)
-    s.drive("axle", position=lambda t: 0.3 * np.sin(t))
+def dense_with_rows(model: da.Model, q: Array, v: Array, K: Array, right: Array) -> Array:
+    """Return a of M a + b = K^T mu, K a = right."""
+    M = model.mass_matrix(q)
+    L = np.linalg.cholesky(M)
+    free = -np.linalg.solve(M, model.bias_forces(q, v))
+    change, *_ = np.linalg.lstsq(np.linalg.solve(L, K.T).T, right - K @ free, rcond=1e-10)
+    found: Array = free + np.linalg.solve(L.T, change)
+    return found
+
+
+def test_couplings_of_coordinates_within_the_trees() -> None:
+    # couplings of joints on one branch, of neighbours and of distant branches
+    s = grid(4)
+    names = [joint.name for joint in s.forest().joints]
+    for k, (one, other) in enumerate(((2, 9), (3, 4), (5, 20))):
+        s.connect(f"c{k}", da.Coupling(1.5 + k), names[one], names[other])
     model = s.compile()
-    state = da.start_state(model)
-    a = model.forward_dynamics(state.q, state.v)
-    P, bias = model.constraint_jacobian(state.q), model.constraint_bias(state.q, state.v)
-    assert np.abs(P @ a + bias).max() < 1e-11
+    q = model.initial_state().q
+    v = closed_velocities(model, q)
+    dense, rank = dense_accelerations(model, q, v)
+    assert rank == 35
+    assert np.abs(model.forward_dynamics(q, v) - dense).max() < 1e-11 * np.abs(dense).max()
+
+
+def test_prescribed_accelerations() -> None:
+    s = grid(4)
+    name = s.forest().joints[9].name
+    s.drive(name, acceleration=lambda t: 2.0)
+    model = s.compile()
+    q = np.zeros(model.nq)
+    v = closed_velocities(model, q)
+    rows = np.vstack([model.constraint_jacobian(q), np.eye(model.nv)[model.v_slice(name)]])
+    dense = dense_with_rows(model, q, v, rows, np.append(-model.constraint_bias(q, v), 2.0))
+    assert np.abs(model.dynamics(0.0, q, v)[0] - dense).max() < 1e-11 * np.abs(dense).max()
+
+
+def test_velocities_after_a_joint_locks() -> None:
+    model = grid(4).compile()
+    q = np.zeros(model.nq)
+    v = closed_velocities(model, q)
+    name = model.forest.joints[7].name
+    rows = np.vstack([model.constraint_jacobian(q), np.eye(model.nv)[model.v_slice(name)]])
+    L = np.linalg.cholesky(model.mass_matrix(q))
+    change, *_ = np.linalg.lstsq(np.linalg.solve(L, rows.T).T, -rows @ v, rcond=1e-10)
+    after = da.impulse(model, q, v, lock=name).v
+    assert np.abs(after - v - np.linalg.solve(L.T, change)).max() < 1e-12
+
+
+@pytest.mark.parametrize("build", [lambda: grid(3), lambda: net(3)], ids=["grid", "net"])
+def test_derivatives_along_the_loops(build: Callable[[], da.System]) -> None:
+    model = build().compile()
+    q = model.initial_state().q
+    v = closed_velocities(model, q)
+    d = model.d_dynamics(0.0, q, v, multipliers=False).a
+    rng = np.random.default_rng(3)
+    for of, change in ((d.q, lambda h: (model.integrate(q, h), v)), (d.v, lambda h: (q, v + h))):
+        along = rng.normal(size=model.nv)  # of rows that move, gamma is taken where the loops are a little open
+        h = 1e-5 * along
+        two = [model.dynamics(0.0, *change(step))[0] for step in (h, -h)]
+        slope = (two[0] - two[1]) / 2e-5
+        assert np.abs(of @ along - slope).max() < 1e-5 * np.abs(slope).max()  # central differences
 
 
 def test_energy_of_a_released_grid_is_constant() -> None:

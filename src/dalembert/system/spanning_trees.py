@@ -138,8 +138,8 @@ def elimination_cost(graph: JointGraph, kept: list[int]) -> int:
             child = max(todo, key=lambda c: sum(rows[k] if k in piece else -rows[k] for k in pieces[c]))
             todo.remove(child)
             leaving = 0
-            for link, ends in pieces.pop(child).items():
-                piece[link] = piece.get(link, 0) + ends
+            for link, count in pieces.pop(child).items():
+                piece[link] = piece.get(link, 0) + count
                 if piece[link] == left[link]:
                     del piece[link]
                     leaving += rows[link]

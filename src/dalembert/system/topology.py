@@ -15,6 +15,7 @@ relations have three coordinates instead of six (`planar`).
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -350,7 +351,7 @@ def _spanning_trees(system: System) -> tuple[list[Connection], tuple[Connection,
     return [c for c in everyone if c.name in kept], tuple(c for c in everyone if c.name not in kept)
 
 
-def _kept_joints(system: System, joints: list[Connection], ranks: list[tuple[bool, ...]]) -> set[str]:
+def _kept_joints(system: System, joints: list[Connection], ranks: Sequence[tuple[bool, ...]]) -> set[str]:
     """Return the names of the joints of the spanning trees; ranks come first."""
     graph = _joint_graph(system, joints)
     named = minimum_spanning_tree(graph, lambda k: (ranks[k], graph.dof[k]) if k < len(joints) else ((), 0))
@@ -361,9 +362,8 @@ def _kept_joints(system: System, joints: list[Connection], ranks: list[tuple[boo
         if least > NARROW * graph.bodies:
             least = round(least / COST_RATIO)
             for keys in candidate_trees(graph):
-                tree = minimum_spanning_tree(
-                    graph, lambda k, keys=keys: (ranks[k], keys[k], graph.dof[k]) if k < len(joints) else ((), 0, 0)
-                )
+                order = [(ranks[k], keys[k], graph.dof[k]) if k < len(joints) else ((), 0, 0) for k in range(len(keys))]
+                tree = minimum_spanning_tree(graph, order.__getitem__)
                 cost = elimination_cost(graph, tree)
                 if cost < least:
                     best, least = tree, cost
@@ -381,7 +381,7 @@ def _joint_graph(system: System, joints: list[Connection]) -> JointGraph:
     ends = [(number[c.first.body.name], number[c.second.body.name]) for c in joints]
     dof = [c.element.nv for c in joints]
     rows = [max(3 - n, 0) if planar else 6 - n for n in dof]
-    constraints = [
+    constraints: list[tuple[tuple[int, ...], int]] = [
         ((number[c.first.body.name], number[c.second.body.name]), len(c.element.rows))
         for c in system.connections.values()
         if not isinstance(c.element, Joint)
