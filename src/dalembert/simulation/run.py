@@ -121,13 +121,8 @@ class Run:
         branch_log = BranchLog(
             np.array([kind in ("integer", "table") for _, kind in model.switching_functions], dtype=bool)
         )
-        needs_steps = (
-            self.event_handler.functions.events
-            or self.history is not None
-            or model.switching_functions
-            or compounds
-            or self.contact is not None
-        )
+        has_changes = self.event_handler.functions.events or self.friction is not None or self.contact is not None
+        needs_steps = has_changes or self.history is not None or model.switching_functions or compounds
         # the core records the output times itself unless Python needs every step
         self.trajectory = Trajectory(self.times is not None and not needs_steps, branch_log)
         if isinstance(self.contact, ContactEvents):

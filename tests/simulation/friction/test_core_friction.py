@@ -229,6 +229,21 @@ def test_events_of_the_user_between_changes_act_as_the_oracle_determines():
     assert len(checked_simulation(s, 1.0, events=events).events) > 0
 
 
+def test_a_block_under_a_delayed_force_sticks_and_slips_as_the_oracle_determines():
+    s = da.System("delay", gravity=(0, 0, 0))
+    block = s.body("block", da.box(0.1, 0.1, 0.1, mass=1.0))
+    s.connect("P", da.Prismatic("x", friction=0.5, lower=-0.15, restitution=0.3), s.ground, block)
+    law = da.Element("joint", "-50 * d", inputs={"d": da.Delay("P.position", 0.02)}, active=True)
+    s.connect("pull", law, "P")
+    s.initial("P", position=0.3)
+    result = checked_simulation(s, 2.0)
+    names = change_names(result)
+    assert "P sticks" in names and any("reaches its lower limit" in name for name in names)
+    other = da.simulate(s, 2.0, method="radau")
+    assert change_names(other) == names
+    np.testing.assert_allclose(other.q[-1], result.q[-1], atol=1e-6)
+
+
 def test_live_runs_and_pickled_results_follow_the_same_changes():
     s = random_chain(5)
     whole = da.simulate(s, 0.7)

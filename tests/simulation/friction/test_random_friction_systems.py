@@ -30,6 +30,7 @@ OPEN = {
 STIFF = (8, 228, 278, 298)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
 MOVED_ALONG = (55, 133, 170, 272, 326, 433, 445, 463)
+SHARED = (127, 140, 197, 224)  # stops, rows of balls, or laws that jump hold joints together with their friction
 COMMON = tuple(seed for seed in range(41) if seed not in OPEN)
 METHODS = ("radau", "dopri5", "auto")
 
@@ -154,6 +155,8 @@ def methods_agree(seed: int) -> bool:
 @pytest.mark.parametrize("seed", [
     *COMMON,
     335,  # a rope whose force is small beside the terms of its row
+    *SHARED,
+    397,  # four stops of different restitutions on two degrees of freedom, all reached at once
     *MOVED_ALONG,
     *(pytest.param(seed, marks=pytest.mark.xfail(reason=reason, strict=True)) for seed, reason in OPEN.items()),
 ])  # fmt: skip
