@@ -104,7 +104,7 @@ class SampledRuns:
         state = State(q=q, v=v, t=t, x=x, run=numbers)  # type: ignore[arg-type]
         measured = control.measured_of_many(model, state, number)
         tau[:] = joint_forces_of_many(model, control.control, measured)
-        finite: BoolArray = np.isfinite(tau).all(axis=1)
+        finite: BoolArray = np.asarray(np.isfinite(tau).all(axis=1))
         errors = {row: self._error(float(t[row]), int(numbers[row])) for row in np.flatnonzero(~finite).tolist()}
         sampled = self.conditions.sampled_forces
         if sampled is not None and np.isfinite(effort_bounds(model)).any():

@@ -145,8 +145,8 @@ def _check_derivative_exists(r: Rollout, names: tuple[str, ...]) -> None:
             "switch: give friction='smooth' or 'off', and stops='soft' or 'off'"
         )
     if request.events.events:
-        names = ", ".join(repr(event.name) for event in request.events.events)
-        raise GradientError(f"rollout: events {names} change runs where they occur, which has no derivative here")
+        events = ", ".join(repr(event.name) for event in request.events.events)
+        raise GradientError(f"rollout: events {events} change runs where they occur, which has no derivative here")
     if request.options.method != "rk4":
         raise GradientError(
             f"rollout: method {request.options.method!r} chooses its steps, which has no derivative: give method='rk4' "
