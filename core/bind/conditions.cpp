@@ -332,7 +332,8 @@ void make(BoundConditions *self, const nb::object &model, std::optional<Doubles>
   }
   if (!sampled_loads.is_none()) {
     const BoundSampledLoads &loads = nb::cast<const BoundSampledLoads &>(sampled_loads);
-    if (loads.loads.size() != 6 * std::size_t(m.data.users) * loads.times.size())
+    if (loads.loads.size() != 6 * std::size_t(m.data.users) * loads.times.size() ||
+        loads.efforts.size() != std::size_t(m.data.nv) * loads.times.size())
       throw nb::value_error("the sampled loads do not fit the model");
     self->sampled_loads = sampled_loads;
     self->plain.sampled_loads = &loads.plain;
@@ -399,14 +400,17 @@ void add_conditions(nb::module_ &module) {
   nb::class_<BoundSampledLoads>(module, "SampledLoads")
       .def(
           "__init__",
-          [](BoundSampledLoads *self, const Doubles &times, const Doubles &loads) {
+          [](BoundSampledLoads *self, const Doubles &times, const Doubles &loads, const Doubles &efforts) {
             if (!std::is_sorted(times.data(), times.data() + times.size()))
               throw nb::value_error("the times of loads come in order");
-            new (self) BoundSampledLoads{
-                {times.data(), times.data() + times.size()}, {loads.data(), loads.data() + loads.size()}, {}};
-            self->plain = {self->times.data(), self->loads.data(), std::ptrdiff_t(self->times.size())};
+            new (self) BoundSampledLoads{{times.data(), times.data() + times.size()},
+                                         {loads.data(), loads.data() + loads.size()},
+                                         {efforts.data(), efforts.data() + efforts.size()},
+                                         {}};
+            self->plain = {self->times.data(), self->loads.data(), self->efforts.data(),
+                           std::ptrdiff_t(self->times.size())};
           },
-          nb::arg("times"), nb::arg("loads"));
+          nb::arg("times"), nb::arg("loads"), nb::arg("efforts"));
   nb::class_<DelayedInputs>(module, "DelayedInputs")
       .def(
           "__init__",

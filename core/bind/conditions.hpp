@@ -62,7 +62,7 @@ struct BoundSampledForces {
 
 // loads on bodies that are held
 struct BoundSampledLoads {
-  std::vector<double> times, loads;
+  std::vector<double> times, loads, efforts;
   SampledLoads plain{};
 };
 

@@ -38,7 +38,7 @@ void add_frame(const BodyData &b, bool ground, const double *x, std::vector<doub
 void make_scene(ContactScene *self, const nb::object &owner, const Places &bodies, const Doubles &poses,
                 const nb::list &solids, const Places &surfaces, const Places &bits, const nb::list &sides,
                 const std::vector<bool> &filtered, const Places &excluded, const Places &material_of,
-                const Doubles &materials, int surface_count) {
+                const Doubles &materials, int surface_count, const std::vector<double> &thickness) {
   const ModelData &m = bound(owner.ptr())->data;
   const std::size_t n = bodies.size(), contacts = nb::len(sides) / 2;
   if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 || nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
@@ -46,6 +46,9 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
     throw nb::value_error("the tables of the contacts do not fit each other");
   SceneDescription given;
   given.surface_count = surface_count;
+  if (!thickness.empty() && thickness.size() != n)
+    throw nb::value_error("the thickness of each shape is needed");
+  given.thickness = thickness;
   for (std::size_t k = 0; k < n; ++k) {
     const std::int32_t place = place_of(m, std::int32_t(bodies.data()[k]));
     given.places.push_back(place);
@@ -130,6 +133,14 @@ template <class F> nb::object of_points(const ContactLog &log, npy_intp width, F
 void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
   c.scene = nb::cast<const ContactScene *>(given["scene"]);
   const Doubles stops = nb::cast<Doubles>(given["stops"]);
+  const Doubles friction = nb::cast<Doubles>(given["friction"]);
+  for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
+    const double *row = friction.data() + k;
+    const std::int32_t dof = std::int32_t(row[0]);
+    if (dof < 0 || dof >= m.nv)
+      throw nb::value_error("friction belongs to no velocity of the trees");
+    c.friction.push_back({dof, row[1], row[2], -1});
+  }
   c.logs = nb::cast<bool>(given["logs"]);
   c.tolerance = nb::cast<double>(given["tolerance"]);
   c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
@@ -150,6 +161,7 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   found["times"] = column(log.times);
   found["begin"] = column(log.begin);
   found["loads"] = doubles(log.loads.data(), {npy_intp(log.times.size()), npy_intp(m.users), 6});
+  found["efforts"] = doubles(log.efforts.data(), {npy_intp(log.times.size()), npy_intp(m.nv)});
   found["numbers"] = of_points(log, 15, [](const ContactLogPoint &p, double *out) {
     std::copy_n(p.place, 3, out), std::copy_n(p.normal, 3, out + 3), std::copy_n(p.force, 3, out + 6);
     out[9] = p.gap, out[10] = p.slip, out[11] = p.friction_work, out[12] = p.normal_work, out[13] = p.impact_speed,
@@ -185,7 +197,8 @@ void add_contact(nb::module_ &module) {
   nb::class_<ContactScene>(module, "ContactScene")
       .def("__init__", &make_scene, nb::arg("model"), nb::arg("bodies"), nb::arg("poses"), nb::arg("solids"),
            nb::arg("surfaces"), nb::arg("bits"), nb::arg("sides"), nb::arg("filtered"), nb::arg("excluded"),
-           nb::arg("material_of"), nb::arg("materials"), nb::arg("surface_count"))
+           nb::arg("material_of"), nb::arg("materials"), nb::arg("surface_count"),
+           nb::arg("thickness") = std::vector<double>())
       .def_prop_ro("shape_count", &ContactScene::shape_count)
       .def("points", &scene_points, nb::arg("model"), nb::arg("poses"), nb::arg("margin"));
 }

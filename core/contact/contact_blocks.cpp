@@ -31,6 +31,10 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
     const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), stop.dof);
     stop.block = std::int32_t(above - c.block_start.begin()) - 1;
   }
+  for (JointFriction &friction : c.friction) {
+    const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), friction.dof);
+    friction.block = std::int32_t(above - c.block_start.begin()) - 1;
+  }
 }
 
 void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v) {
@@ -91,6 +95,10 @@ static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSt
         rows[2 * size + stop.dof - start] = stop.sign;
         continue;
       }
+      if (row.friction >= 0) {
+        rows[c.friction[std::size_t(row.friction)].dof - start] = 1.0;
+        continue;
+      }
       const ScenePoint &p = points[std::size_t(row.point)];
       for (int end = 0; end < 2; ++end) // both ends, if they are in the same block
         if (c.block[std::size_t(p.places[end])] == block)
@@ -136,7 +144,8 @@ static void respond_in_tree(const ModelData &m, LoopWorkspace<double> &loops, co
   };
   for (std::int32_t k = c.order_begin[block]; k < c.order_begin[block + 1]; ++k) {
     const std::size_t side = std::size_t(c.order[std::size_t(k)]);
-    for (int e = c.rows[side / 2].stop >= 0 ? 2 : 0; e < 3; ++e) {
+    const ContactRow &row = c.rows[side / 2];
+    for (int e = row.first(); e < row.last(); ++e) {
       lanes[filled++] = c.at[side] + e * size;
       if (filled == W)
         flush();
@@ -170,7 +179,7 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
                                      .held = i.run.conditions.cut_velocity_locked});
   const Factored factored = factor_loops(m, loops, q, prescribed);
   for (std::size_t k = 0; k < c.rows.size(); ++k)
-    for (int e = c.rows[k].stop >= 0 ? 2 : 0; e < 3; ++e)
+    for (int e = c.rows[k].first(); e < c.rows[k].last(); ++e)
       respond_to_row(m, loops, factored, prescribed, c.J.data() + c.at[2 * k] + e * m.nv,
                      c.Y.data() + c.at[2 * k] + e * m.nv, i.work.motion.system.lambda);
 }

@@ -33,8 +33,11 @@ std::int32_t root_of(std::vector<std::int32_t> &parent, std::int32_t k) {
   return k;
 }
 
-const ContactMemory *remembered(const ContactSteps &c, const ScenePoint &p) {
-  const ContactMemory wanted{key_of(p.shapes), key_of(p.features), {}, false};
+// names of dry friction of a joint in the memory
+constexpr std::uint64_t joint_key = ~std::uint64_t(0);
+
+const ContactMemory *remembered(const ContactSteps &c, std::uint64_t shapes, std::uint64_t features) {
+  const ContactMemory wanted{shapes, features, {}, false};
   const auto found = std::lower_bound(c.memory.begin(), c.memory.end(), wanted);
   return found != c.memory.end() && !(wanted < *found) ? &*found : nullptr;
 }
@@ -70,12 +73,14 @@ void set_conditions(ContactSteps &c, const ContactTiming &timing) {
     double u[3];
     row_velocity(c, k, c.before.data(), u);
     row.approach = u[2];
+    if (!row.known && std::hypot(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
+      row.mu = row.static_friction;
     const bool closed = row.gap <= timing.closed;
     if (closed && u[2] < -timing.impact_speed)
       c.bias[3 * k + 2] = row.restitution * u[2];
     else if (!closed && timing.h > 0.0)
       c.bias[3 * k + 2] = row.gap / timing.h;
-    c.mu[k] = row.mu;
+    c.mu[k] = row.friction >= 0 ? -timing.h * row.mu : row.mu; // impacts have none: they take no time
     for (std::size_t e = 0; e < 3 && timing.h > 0.0; ++e)
       c.lam[3 * k + e] = row.start[e] * timing.h;
   }
@@ -128,7 +133,7 @@ template <class F> void for_islands(const ContactSteps &c, F &&f) {
 }
 
 // rows that stuck have static friction; those that slide nevertheless lose it. Returns whether any did.
-bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const std::vector<double> &v) {
+bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const std::vector<double> &v, double h) {
   bool changed = false;
   for (std::size_t k = begin; k < end; ++k) {
     ContactRow &row = c.rows[k];
@@ -137,7 +142,7 @@ bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const
     double u[3];
     row_velocity(c, k, v.data(), u);
     if (std::hypot(u[0], u[1]) > 10.0 * c.tolerance)
-      row.mu = c.mu[k] = row.sliding_friction, changed = true;
+      row.mu = row.sliding_friction, c.mu[k] = row.friction >= 0 ? -h * row.mu : row.mu, changed = true;
   }
   return changed;
 }
@@ -145,7 +150,7 @@ bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const
 } // namespace
 
 void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const double *q, double stop_margin,
-              const std::vector<unsigned char> &skip) {
+              const std::vector<unsigned char> &skip, bool with_joints) {
   const std::vector<ContactMaterial> &materials = c.scene->materials();
   c.rows.clear();
   for (std::size_t k = 0; k < points.size(); ++k) {
@@ -155,13 +160,15 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
       continue;
     const ContactMaterial &material = materials[std::size_t(p.material)];
     ContactRow &row = c.rows.emplace_back();
-    row.point = std::int32_t(k), row.stop = -1;
+    row.point = std::int32_t(k), row.stop = row.friction = -1;
     row.blocks[0] = a, row.blocks[1] = b == a ? -1 : b;
     row.gap = p.gap, row.restitution = material.restitution;
-    row.mu = row.sliding_friction = material.friction;
+    row.mu = row.sliding_friction = material.friction, row.static_friction = material.static_friction;
+    row.known = false;
     set_axes(p.normal, row.axes);
     std::fill_n(row.start, 3, 0.0);
-    if (const ContactMemory *last = remembered(c, p)) {
+    if (const ContactMemory *last = remembered(c, key_of(p.shapes), key_of(p.features))) {
+      row.known = true;
       if (last->sticks)
         row.mu = material.static_friction;
       for (int e = 0; e < 3; ++e)
@@ -172,14 +179,30 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
   for (std::size_t k = 0; k < c.stops.size(); ++k) {
     const JointStop &stop = c.stops[k];
     const double gap = stop.sign * (q[stop.coordinate] - stop.limit);
-    if (gap > stop_margin)
+    if (gap > stop_margin || (!c.skip_stops.empty() && c.skip_stops[k]))
       continue;
     ContactRow &row = c.rows.emplace_back();
-    row.point = -1, row.stop = std::int32_t(k);
+    row.point = row.friction = -1, row.stop = std::int32_t(k);
     row.blocks[0] = stop.block, row.blocks[1] = -1;
-    row.gap = gap, row.restitution = stop.restitution, row.mu = row.sliding_friction = 0.0;
+    row.gap = gap, row.restitution = stop.restitution, row.mu = row.sliding_friction = row.static_friction = 0.0;
+    row.known = false;
     std::fill_n(row.start, 3, 0.0);
     std::fill_n(row.axes, 9, 0.0);
+  }
+  for (std::size_t k = 0; k < c.friction.size() && with_joints; ++k) {
+    ContactRow &row = c.rows.emplace_back();
+    row.point = row.stop = -1, row.friction = std::int32_t(k);
+    row.blocks[0] = c.friction[k].block, row.blocks[1] = -1;
+    row.gap = row.restitution = 0.0, row.mu = row.sliding_friction = c.friction[k].sliding;
+    row.static_friction = c.friction[k].at_rest, row.known = false;
+    std::fill_n(row.start, 3, 0.0);
+    std::fill_n(row.axes, 9, 0.0);
+    if (const ContactMemory *last = remembered(c, joint_key, k)) {
+      row.known = true;
+      if (last->sticks)
+        row.mu = c.friction[k].at_rest;
+      row.start[0] = last->force[0];
+    }
   }
   sort_by_island(c);
   c.points += std::int64_t(c.rows.size());
@@ -194,7 +217,7 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
     if (can_slip)
       c.displacement = c.free;
     double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
-    for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free); ++round) {
+    for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free, timing.h); ++round) {
       c.free = c.displacement;
       missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
     }
@@ -227,6 +250,12 @@ void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, doubl
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
+    if (row.friction >= 0) {
+      double u[3];
+      row_velocity(c, k, c.free.data(), u);
+      c.memory.push_back({joint_key, std::uint64_t(row.friction), {lam[0] / h, 0.0, 0.0},
+                          std::abs(u[0]) <= 10.0 * c.tolerance});
+    }
     if (row.point < 0 || !(lam[2] > 0.0))
       continue;
     const ScenePoint &p = points[std::size_t(row.point)];
@@ -261,6 +290,23 @@ void begin_log(const ModelData &m, ContactSteps &c, double t) {
   c.log.times.push_back(t);
   c.log.begin.push_back(std::int64_t(c.log.points.size()));
   c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
+  c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv), 0.0);
+}
+
+// of a stop or dry friction of a joint
+static void log_joint(ContactSteps &c, const ContactRow &row, const double *lam, const double *before,
+                      const double *after, double whole_step, double t, double impact_speed, double *efforts) {
+  const bool stop = row.stop >= 0;
+  const int e = stop ? 2 : 0;
+  if (lam[e] == 0.0)
+    return;
+  const std::int32_t dof = stop ? c.stops[std::size_t(row.stop)].dof : c.friction[std::size_t(row.friction)].dof;
+  efforts[dof] += lam[e] * (stop ? c.stops[std::size_t(row.stop)].sign : 1.0) / whole_step;
+  ContactLogPoint &point = c.log.points.emplace_back();
+  point = {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t};
+  (stop ? point.normal_work : point.friction_work) = 0.5 * lam[e] * (before[e] + after[e]);
+  if (stop && before[2] < -impact_speed)
+    point.impact_speed = -before[2];
 }
 
 void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
@@ -270,15 +316,20 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
   const ModelData &m = i.m;
   const Workspace<double> &ws = i.work.motion.system.loops.ws;
   double *loads = c.log.loads.data() + c.log.loads.size() - 6 * std::size_t(m.users);
+  double *efforts = c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv);
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
-    if (row.point < 0 || !(lam[2] > 0.0))
-      continue;
-    const ScenePoint &p = points[std::size_t(row.point)];
     double before[3], after[3];
     row_velocity(c, k, c.before.data(), before);
     row_velocity(c, k, c.free.data(), after);
+    if (row.point < 0) {
+      log_joint(c, row, lam, before, after, whole_step, t, impact_speed, efforts);
+      continue;
+    }
+    if (!(lam[2] > 0.0))
+      continue;
+    const ScenePoint &p = points[std::size_t(row.point)];
     ContactLogPoint &point = c.log.points.emplace_back();
     point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
     point.gap = p.gap, point.slip = std::hypot(after[0], after[1]);

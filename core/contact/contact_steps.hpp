@@ -19,17 +19,30 @@ struct JointStop {
   std::int32_t block; // its velocity belongs to
 };
 
-// A unilateral row set of a step: a contact point, or a stop (one row, without friction).
+// Dry friction of a joint: an effort up to a bound, against its velocity.
+struct JointFriction {
+  std::int32_t dof;
+  double sliding, at_rest; // bounds, N m or N
+  std::int32_t block;      // its velocity belongs to
+};
+
+// Rows of a step: a contact point, a stop (the third row, without friction), or dry friction of a joint (the first row).
 struct ContactRow {
-  std::int32_t point;     // in the list of the search; -1: a stop
-  std::int32_t stop;      // -1: a contact point
+  std::int32_t point;     // in the list of the search; -1: a stop or a joint
+  std::int32_t stop;      // -1: none
+  std::int32_t friction;  // of a joint; -1: none
   std::int32_t blocks[2]; // velocities that it acts on; -1: none
   std::int32_t island;
   double axes[9];    // two tangents and the normal, world axes, rows
   double gap;        // m or rad
   double approach;   // normal velocity before the step, negative while it closes, m/s or rad/s
-  double mu, sliding_friction, restitution; // mu: static friction while it sticks
+  double mu, sliding_friction, restitution; // mu: static friction while it sticks; of joints the bound of the effort
+  double static_friction;
+  bool known;                               // it was a contact of the last step
   double start[3];                          // force of the last step along the axes, N
+
+  int first() const { return stop >= 0 ? 2 : 0; } // of its rows that act
+  int last() const { return friction >= 0 ? 1 : 3; }
 };
 
 // What is kept of a point of a step for the next one, by name.
@@ -43,7 +56,7 @@ struct ContactMemory {
   }
 };
 
-// Points that carried a load in a step.
+// Points that carried a load in a step; stops and friction of joints have contact -1, and -1 and the velocity as shapes.
 struct ContactLogPoint {
   std::int32_t contact, shapes[2];
   std::int32_t state;                         // 1 sticks, 2 slides
@@ -58,16 +71,18 @@ struct ContactLog {
   std::vector<std::int64_t> begin; // first point of each step
   std::vector<ContactLogPoint> points;
   std::vector<double> loads; // of each step users x 6: [moment; force] on the bodies at their origins, world axes
+  std::vector<double> efforts; // of each step nv: of stops and dry friction of joints
 };
 
 struct ContactSteps {
   const ContactScene *scene = nullptr;
   std::vector<JointStop> stops;
+  std::vector<JointFriction> friction;
   bool logs = true;
   double tolerance = 1e-10;      // residual of the cone problems, m/s
   double sweep_tolerance = 1e-6; // of large islands
   int dense_points = 64;         // islands with more points are solved by sweeps
-  int max_sweeps = 400;
+  int max_sweeps = 50;
 
   // of the last step
   std::vector<ContactRow> rows;      // in the order of their islands
@@ -91,7 +106,7 @@ struct ContactSteps {
   ConeSolver solver;
   ConeSweeps sweeper;
   std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts
-  std::vector<unsigned char> skip;                      // points that are no contacts of a step
+  std::vector<unsigned char> skip, skip_stops;          // points and stops that are no contacts of a step
 };
 
 } // namespace dalembert

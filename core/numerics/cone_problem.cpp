@@ -25,7 +25,7 @@ struct SlidingContact {
     const double w[2] = {D[2], D[5]};
     const double a = D[0] - w[0] * w[0] / normal, e = D[4] - w[1] * w[1] / normal, f = D[1] - w[0] * w[1] / normal;
     const double g[2] = {given[0] - w[0] * b / normal, given[1] - w[1] * b / normal};
-    const double angle = 0.5 * std::atan2(2.0 * f, a - e), half = std::hypot(0.5 * (a - e), f);
+    const double angle = 0.5 * std::atan2(2.0 * f, a - e), half = tangential_size(0.5 * (a - e), f);
     axis[0] = std::cos(angle), axis[1] = std::sin(angle);
     S[0] = 0.5 * (a + e) + half, S[1] = 0.5 * (a + e) - half;
     c[0] = axis[0] * g[0] + axis[1] * g[1], c[1] = axis[0] * g[1] - axis[1] * g[0];
@@ -35,27 +35,27 @@ struct SlidingContact {
   double at(double k) {
     force[0] = -c[0] / (S[0] + k), force[1] = -c[1] / (S[1] + k);
     push = -(b + tn[0] * force[0] + tn[1] * force[1]) / normal;
-    return std::hypot(force[0], force[1]) - mu * push;
+    return tangential_size(force[0], force[1]) - mu * push;
   }
   // nearly linear in k, with the root and the sign of `at`
-  double reciprocal() const { return 1.0 / (mu * push) - 1.0 / std::hypot(force[0], force[1]); }
+  double reciprocal() const { return 1.0 / (mu * push) - 1.0 / tangential_size(force[0], force[1]); }
   bool sticks(double scale) {
     for (int j = 0; j < 2; ++j)
       if (S[j] > dependent * scale)
         force[j] = -c[j] / S[j];
-      else if (std::fabs(c[j]) <= dependent * (std::hypot(c[0], c[1]) + std::fabs(b)))
+      else if (std::fabs(c[j]) <= dependent * (tangential_size(c[0], c[1]) + std::fabs(b)))
         force[j] = 0.0;
       else
         return false;
     push = -(b + tn[0] * force[0] + tn[1] * force[1]) / normal;
-    return std::hypot(force[0], force[1]) <= mu * push;
+    return tangential_size(force[0], force[1]) <= mu * push;
   }
   void slide();
 };
 
 // Regula falsi (Illinois) on the reciprocals, bisection where lam_n <= 0.
 void SlidingContact::slide() {
-  double lo = 0.0, hi = std::hypot(c[0], c[1]) * normal / (mu * -b); // the root if D_tn = 0 and S = 0
+  double lo = 0.0, hi = tangential_size(c[0], c[1]) * normal / (mu * -b); // the root if D_tn = 0 and S = 0
   double at_lo = 0.0, at_hi = 0.0;                                   // reciprocals; 0 at lo: lam_n <= 0
   if (S[1] > 0.0) {
     at(lo);
@@ -85,16 +85,37 @@ void SlidingContact::slide() {
   at(hi);
 }
 
+// Sticking without an eigenvalue problem, where S is well conditioned; false: it slides, or is to be looked at closely.
+bool sticks_at_once(const double D[9], const double b[3], double mu, double lam[3]) {
+  const double wx = D[2] / D[8], wy = D[5] / D[8];
+  const double a = D[0] - D[2] * wx, e = D[4] - D[5] * wy, f = D[1] - D[2] * wy;
+  const double gx = b[0] - wx * b[2], gy = b[1] - wy * b[2], det = a * e - f * f;
+  if (!(det > 1e-6 * a * e))
+    return false;
+  const double x = (f * gy - e * gx) / det, y = (f * gx - a * gy) / det;
+  const double push = -(b[2] + D[2] * x + D[5] * y) / D[8];
+  if (!(tangential_size(x, y) <= mu * push))
+    return false;
+  lam[0] = x, lam[1] = y, lam[2] = push;
+  return true;
+}
+
 } // namespace
 
 bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]) {
   lam[0] = lam[1] = lam[2] = 0.0;
+  if (mu < 0.0) {
+    lam[0] = D[0] > 0.0 ? std::fmin(std::fmax(-b[0] / D[0], mu), -mu) : 0.0;
+    return true;
+  }
   if (b[2] >= 0.0)
     return true;
   if (!(D[8] > 0.0))
     return false;
   lam[2] = -b[2] / D[8];
   if (!(mu > 0.0))
+    return true;
+  if (sticks_at_once(D, b, mu, lam))
     return true;
   SlidingContact contact;
   contact.eliminate_normal(D, b, mu);

@@ -7,6 +7,9 @@
 // states u_n >= 0, lam_n >= 0, one of them zero, and friction opposite to the slip u_t. Without the shift s a sliding
 // contact would separate with mu |u_t|. u is unique for small mu; lam need not be.
 //
+// A block with mu < 0 is a single row of dry friction with a fixed bound, that of a joint, say: |lam_0| <= -mu, opposite to
+// u_0, and nothing along its other two rows.
+//
 // The residual of an answer, in the unit of u (Acary and Brogliato 2008, 12.4), with d_i the mean diagonal of a block
 // (of a contact without friction, D_nn):
 //
@@ -20,13 +23,20 @@ namespace dalembert {
 struct ConeProblem {
   int m;               // contacts
   const double *D, *b; // 3 m x 3 m, 3 m
-  const double *mu;    // m
+  const double *mu;    // m; negative: a row of fixed bound
 };
+
+// length of a tangential vector; std::hypot guards against overflow, which velocities and impulses do not reach
+inline double tangential_size(double x, double y) { return std::sqrt(x * x + y * y); }
 
 // Projection of x onto the cone K.
 inline void project_on_cone(double mu, const double x[3], double out[3]) {
-  const double size = std::hypot(x[0], x[1]);
   out[0] = out[1] = out[2] = 0.0;
+  if (mu < 0.0) {
+    out[0] = std::fmin(std::fmax(x[0], mu), -mu);
+    return;
+  }
+  const double size = tangential_size(x[0], x[1]);
   if (mu * size <= -x[2])
     return;
   if (size <= mu * x[2]) {
@@ -40,12 +50,14 @@ inline void project_on_cone(double mu, const double x[3], double out[3]) {
 
 // d of (3) from the diagonal of a block
 inline double cone_scale(double mu, double first, double second, double normal) {
-  return mu > 0.0 ? (first + second + normal) / 3.0 : normal;
+  return mu > 0.0 ? (first + second + normal) / 3.0 : mu < 0.0 ? first : normal;
 }
 
 // (3) of one contact; d: its scale
 inline double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
-  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2] - mu * std::hypot(u[0], u[1])};
+  if (mu < 0.0)
+    return std::fabs(d * lam[0] - std::fmin(std::fmax(d * lam[0] - u[0], d * mu), -d * mu));
+  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2] - mu * tangential_size(u[0], u[1])};
   double onto[3];
   project_on_cone(mu, shifted, onto);
   const double x = d * lam[0] - onto[0], y = d * lam[1] - onto[1], z = d * lam[2] - onto[2];

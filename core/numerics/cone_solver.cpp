@@ -109,7 +109,11 @@ double ConeSolver::value(const ConeProblem &p) {
     std::fill_n(A, 9, 0.0);
     const double xn = scale * l[2] - w[2], xt[2] = {scale * l[0] - w[0], scale * l[1] - w[1]};
     f[0] = scale * l[0], f[1] = scale * l[1], f[2] = scale * l[2];
-    if (xn > 0.0 && scale > 0.0) {
+    if (mu < 0.0) {
+      const double most = -mu * scale;
+      f[0] -= std::min(std::max(xt[0], -most), most);
+      A[0] = std::fabs(xt[0]) <= most && scale > 0.0 ? 1.0 : 0.0;
+    } else if (xn > 0.0 && scale > 0.0) {
       const double size = std::hypot(xt[0], xt[1]), most = mu * xn;
       f[2] -= xn, A[8] = 1.0;
       if (size <= most) {
@@ -168,7 +172,7 @@ bool ConeSolver::newton_direction(const ConeProblem &p) {
       const double *A = &slope[at(9 * i + 3 * k)];
       const bool open = A[0] == 0.0 && A[1] == 0.0 && A[2] == 0.0;
       place[at(r)] = open ? -1 : int(unknown.size());
-      step[at(r)] = open ? -lam[at(r)] : 0.0;
+      step[at(r)] = !open ? 0.0 : p.mu[i] < 0.0 && d[at(i)] > 0.0 ? -F[at(r)] / d[at(i)] : -lam[at(r)];
       others |= step[at(r)] != 0.0;
       if (!open)
         unknown.push_back(r);
@@ -288,7 +292,7 @@ void ConeSolver::admm_step(const ConeProblem &p, double rho) {
       dual = std::max(dual, rho * std::fabs(onto[c] - z[r]));
       y[r] += rho * (z_free[r] - onto[c]), z[r] = onto[c];
     }
-    shift[at(3 * i + 2)] = p.mu[i] * std::hypot(y[at(3 * i)], y[at(3 * i + 1)]);
+    shift[at(3 * i + 2)] = std::max(p.mu[i], 0.0) * std::hypot(y[at(3 * i)], y[at(3 * i + 1)]);
   }
 }
 
@@ -312,7 +316,7 @@ bool ConeSolver::admm(const ConeProblem &p) {
   evaluate(p);
   for (int i = 0; i < p.m; ++i) {
     shift[at(3 * i)] = shift[at(3 * i + 1)] = 0.0;
-    shift[at(3 * i + 2)] = p.mu[i] * std::hypot(u[at(3 * i)], u[at(3 * i + 1)]);
+    shift[at(3 * i + 2)] = std::max(p.mu[i], 0.0) * std::hypot(u[at(3 * i)], u[at(3 * i + 1)]);
   }
   for (int r = 0; r < n; ++r)
     y[at(r)] = -(u[at(r)] + shift[at(r)]);

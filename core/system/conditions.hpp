@@ -39,13 +39,11 @@ struct SampledForces {
 // Loads on bodies that hold from one time to the next, as those of contacts by steps; none before the first.
 struct SampledLoads {
   const double *times, *loads; // increasing; users x 6 each: [moment; force] at the origins of the bodies, world axes
+  const double *efforts;       // nv each: joint forces
   std::ptrdiff_t count;
 
-  // those at a time; null: none
-  const double *at(double t, std::int32_t users) const {
-    const std::ptrdiff_t row = std::upper_bound(times, times + count, t) - times - 1;
-    return row < 0 ? nullptr : loads + row * 6 * users;
-  }
+  // number of those at a time; -1: none
+  std::ptrdiff_t row(double t) const { return std::upper_bound(times, times + count, t) - times - 1; }
 };
 
 struct Conditions {

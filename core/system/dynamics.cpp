@@ -64,10 +64,11 @@ template <class T> static void apply_loads(const ModelData &m, const Conditions 
   if constexpr (std::is_same_v<T, double>) {
     if (c.callbacks && c.callbacks->gives_forces)
       subtract_loads(m, ws, work.loads);
-    if (const double *held = c.sampled_loads ? c.sampled_loads->at(s.t, m.users) : nullptr)
-      subtract_loads(m, ws, held);
+    const std::ptrdiff_t row = c.sampled_loads ? c.sampled_loads->row(s.t) : -1;
+    if (row >= 0)
+      subtract_loads(m, ws, c.sampled_loads->loads + row * 6 * m.users);
     for (int f = 0; f < m.nv; ++f)
-      work.tau[f] = work.efforts[f];
+      work.tau[f] = work.efforts[f] + (row >= 0 ? c.sampled_loads->efforts[row * m.nv + f] : 0.0);
   } else {
     for (int f = 0; f < m.nv; ++f)
       work.tau[f] = s.tau ? s.tau[f] : T(0.0);

@@ -78,7 +78,7 @@ class SampledForces:
     def samples(self) -> tuple[Array, Array]: ...
 
 class SampledLoads:
-    def __init__(self, times: Array, loads: Array) -> None: ...
+    def __init__(self, times: Array, loads: Array, efforts: Array) -> None: ...
 
 class ContactScene:
     def __init__(
@@ -95,6 +95,7 @@ class ContactScene:
         material_of: NDArray[np.int64],
         materials: Array,
         surface_count: int,
+        thickness: list[float] = [],
     ) -> None: ...
     @property
     def shape_count(self) -> int: ...

@@ -174,3 +174,27 @@ def test_a_contact_that_separates_has_no_impulse(mu: float, start: Array) -> Non
     np.testing.assert_allclose(lam, 0.0, atol=1e-12)
     np.testing.assert_allclose(u, [0.3, 0.0, 2.4], atol=1e-12)
     assert admm == 0
+
+
+def test_rows_of_fixed_bound_obey_dry_friction() -> None:
+    """Blocks of negative mu, mixed with contacts: |lam| <= bound, opposite to the velocity where it slides."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        m = int(rng.integers(1, 7))
+        J = rng.normal(size=(3 * m, 3 * m + 3))
+        mu = np.where(rng.random(m) < 0.5, -rng.uniform(0.1, 2.0, m), rng.uniform(0.0, 0.6, m))
+        for i in np.flatnonzero(mu < 0):
+            J[3 * i + 1 : 3 * i + 3] = 0.0
+        D, b = J @ J.T, rng.normal(size=3 * m)
+        b[np.repeat(mu < 0, 3) & np.tile([False, True, True], m)] = 0.0
+        lam, u, residual, *_ = _core.solve_cone_problem(D, b, mu, COLD, 1e-11)
+        assert residual < 1e-9
+        assert u == pytest.approx(D @ lam + b, abs=1e-9)
+        for i in range(m):
+            part, speed = lam[3 * i : 3 * i + 3], u[3 * i : 3 * i + 3]
+            if mu[i] < 0:
+                assert abs(part[0]) <= -mu[i] + 1e-9 and (part[1:] == 0.0).all()
+                assert abs(speed[0]) < 1e-8 or part[0] == pytest.approx(mu[i] * np.sign(speed[0]), abs=1e-8)
+            else:
+                assert part[2] >= -1e-9 and speed[2] >= -1e-8 and abs(part[2] * speed[2]) < 1e-8
+                assert np.hypot(*part[:2]) <= mu[i] * part[2] + 1e-8

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int max_impacts = 64;         // in one step; later ones are plastic
 constexpr int max_locations = 8;        // improvements of the time of an impact
+constexpr double most_thickness = 0.5;  // of the thinner shape: longest way of a point to another shape in a part of a step
+constexpr double shortest_part = 1e-3;  // of a step
 constexpr double closed_gap = 1e-9;     // of the length of the system: gaps below are closed
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
 constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
@@ -116,6 +118,14 @@ struct ContactStep {
            normal_velocity < -located_speeds * gravity * i.run.fixed_step;
   }
 
+  // the same of a stop, whose velocity counts from 10 g h over the length of the system on
+  bool is_fast(const JointStop &stop, double velocity) const {
+    return stop.restitution > 0.0 && velocity < -located_speeds * std::min(1.0, 1.0 / length) * gravity * i.run.fixed_step;
+  }
+  double stop_gap(const JointStop &stop, const double *q) const {
+    return stop.sign * (q[stop.coordinate] - stop.limit);
+  }
+
   // normal velocity of a point, m/s
   double normal_velocity(const ScenePoint &p) const {
     double sum = 0.0;
@@ -130,6 +140,16 @@ struct ContactStep {
     return sum;
   }
 
+  // whether a shape may pass through another one in a time h: points of the middle would lie on its far side
+  bool may_tunnel(double h) const {
+    for (const ScenePoint &p : *points) {
+      const double thin = std::min(c.scene->thickness(p.shapes[0]), c.scene->thickness(p.shapes[1]));
+      if (h * std::abs(normal_velocity(p)) > most_thickness * thin)
+        return true;
+    }
+    return false;
+  }
+
   // Marks fast approaches with restitution, which are no contacts of a step: it ends where they meet. Returns the time of
   // the first impact, and infinity if there is none; h: length of the step whose middle the points belong to.
   double first_impact(double h) {
@@ -140,12 +160,19 @@ struct ContactStep {
       if (const double u = normal_velocity(p); is_fast(p, u))
         skip[k] = 1, first = std::min(first, std::max(0.5 * h - p.gap / u, 0.0));
     }
+    c.skip_stops.assign(c.stops.size(), 0);
+    for (std::size_t k = 0; k < c.stops.size(); ++k) {
+      const JointStop &stop = c.stops[k];
+      const double u = stop.sign * c.free[std::size_t(stop.dof)];
+      if (is_fast(stop, u))
+        c.skip_stops[k] = 1, first = std::min(first, std::max(0.5 * h - stop_gap(stop, qm) / u, 0.0));
+    }
     return first;
   }
 
   // contacts of the step of length h that stands in qm and c.free
   void solve(double t, double h) {
-    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip);
+    set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t + 0.5 * h, qm);
@@ -244,6 +271,9 @@ struct ContactStep {
     for (const ScenePoint &p : c.impact_search->find(poses(), c.motions.data(), h, look_ahead(h)))
       if (const double u = normal_velocity(p); is_fast(p, u))
         first = std::min(first, -p.gap / u);
+    for (const JointStop &stop : c.stops)
+      if (const double u = stop.sign * v[stop.dof]; is_fast(stop, u) && stop_gap(stop, q) < -2.0 * h * u)
+        first = std::min(first, -stop_gap(stop, q) / u);
     return std::isfinite(first) ? first : 0.0;
   }
 
@@ -252,9 +282,10 @@ struct ContactStep {
     c.before = c.free = c.v;
     find_points(c.q.data(), 0.0);
     skip.assign(points->size(), 0);
+    c.skip_stops.clear();
     for (std::size_t k = 0; k < points->size(); ++k)
       skip[k] = (*points)[k].gap > closed();
-    set_rows(c, *points, c.q.data(), closed(), skip);
+    set_rows(c, *points, c.q.data(), closed(), skip, false);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
@@ -269,19 +300,29 @@ struct ContactStep {
     begin_log(m, c, i.run.t);
     double t = i.run.t, left = h;
     Outcome outcome = Outcome::reached;
-    for (int impacts = 0; outcome == Outcome::reached; ++impacts) {
-      outcome = free_motion(t, left);
-      if (outcome != Outcome::reached)
-        break;
-      find_points(qm, left);
-      double to_impact = first_impact(left);
-      if (impacts == max_impacts)
-        skip.clear(), to_impact = left;
-      if (!(to_impact < left)) {
-        outcome = take_found(t, left, h);
-        break;
+    for (int impacts = 0; outcome == Outcome::reached;) {
+      double part = left;
+      for (;; part *= 0.5) {
+        outcome = free_motion(t, part);
+        if (outcome != Outcome::reached)
+          return outcome;
+        find_points(qm, part);
+        if (!may_tunnel(part) || part < shortest_part * h)
+          break;
       }
-      outcome = pass_impact(t, to_impact, left, h);
+      double to_impact = first_impact(part);
+      if (impacts == max_impacts)
+        skip.clear(), c.skip_stops.clear(), to_impact = part;
+      if (!(to_impact < part)) {
+        outcome = take_found(t, part, h);
+        if (part == left || outcome != Outcome::reached)
+          break;
+        move_on();
+        t += part, left = i.run.t + h - t;
+        continue;
+      }
+      ++impacts;
+      outcome = pass_impact(t, to_impact, part, h);
       t += to_impact, left = i.run.t + h - t;
       if (!(left > 1e-12 * h)) {
         copy(c.q.data(), m.nq, work.q1), copy(c.v.data(), m.nv, work.v1), copy(c.x.data(), m.nx, work.x1);

@@ -19,11 +19,13 @@ class SampledLoads(_core.SampledLoads):
         In order.
     loads : (n, bodies, 6) N m and N
         [moment; force] on the bodies at their origins, world axes.
+    efforts : (n, nv) N m or N
+        Joint forces.
     """
 
-    def __init__(self, times: Array, loads: Array) -> None:
-        super().__init__(times, loads)
-        self.times, self.loads = times, loads
+    def __init__(self, times: Array, loads: Array, efforts: Array) -> None:
+        super().__init__(times, loads, efforts)
+        self.times, self.loads, self.efforts = times, loads, efforts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SampledLoads, (self.times, self.loads)
+        return SampledLoads, (self.times, self.loads, self.efforts)

@@ -16,7 +16,7 @@ from ..model import Conditions, Model, SampledControl, State, as_model
 from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
-from .contact.contact_steps import ContactSteps
+from .contact.contact_steps import joints_by_steps
 from .contact.error_estimate import execute_to_error
 from .contact.options import choose_contact, step_options
 from .contact.soft_contacts import without_soft_contacts
@@ -253,7 +253,7 @@ def simulate(
         if stream is not None:
             remedy = "contact by steps keeps its contact points in memory: leave stream= out"
             raise ModelError("simulate", "stream", stream, remedy)
-        options, choice = step_options(options, choice, method, fixed_step, event_functions.events, friction, model)
+        options, choice = step_options(options, choice, method, fixed_step, event_functions.events)
     if control is not None or control_period is not None or control_delay:
         control = as_control(control, control_period, control_delay, item="simulate")
     given = None if count is not None else parameters
@@ -261,12 +261,12 @@ def simulate(
     model = conditions.model  # with the given parameters
     if state is not None and count is None:
         notes += equilibrium_differences(state, conditions)
-    steps = None
+    steps, given_friction, stops_by_events = None, friction, stops
     if choice.rigid == "steps":
-        steps = ContactSteps.of(conditions, choice, stops=stops == "rigid")
-        conditions, friction_state = make_friction_state(conditions, friction, "off", options, span=t_end - t_start)
-    else:
-        conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=t_end - t_start)
+        steps, friction, stops_by_events = joints_by_steps(conditions, choice, friction, stops)
+    conditions, friction_state = make_friction_state(
+        conditions, friction, stops_by_events, options, span=t_end - t_start
+    )
     if external:
         _check_external_model(method, conditions, friction_state)
     request = SimulationRequest(
@@ -287,7 +287,7 @@ def simulate(
         on_error=on_error,
         stream=stream,
         resume=resume,
-        settings={"t_start": t_start, "friction": friction, "stops": stops, "contact": contact},
+        settings={"t_start": t_start, "friction": given_friction, "stops": stops, "contact": contact},
     )
     if external:
         return run_external_solver(method, request)

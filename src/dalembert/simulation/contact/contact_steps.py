@@ -14,8 +14,9 @@ from ...compile.contacts import ContactTables
 from ...errors import ModelError
 from ...model import Conditions, Model, State
 from ...model.sampled_loads import SampledLoads
-from ...result.contact_points import ContactExchanges, ContactPoints
+from ...result.contact_points import ContactExchanges, ContactPoints, least_norm_shares
 from ...result.contact_scene import contact_scene, make_scene, scene_points
+from ...result.outputs.units import rate_unit
 from ...result.records import EventRecord
 from ..friction.rows import friction_rows
 from .options import ContactChoice
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
     from ...result import Result
     from ..trajectory import Segment
 
-__all__ = ["ContactLog", "ContactSteps", "StepContacts"]
+__all__ = ["ContactLog", "ContactSteps", "StepContacts", "joints_by_steps"]
 
 OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
-CONE_TOL = 1e-10  # m/s: residual of cone problems
+CONE_TOL = 1e-12  # m/s: residual of cone problems
 SWEEP_TOL = 1e-6  # m/s: of islands with many points
 NOT_CLOSED = 1e-6  # m/s: larger residuals of cone problems are noted
+MAX_SHARED = 100  # points of the last step: more are not looked at for shares
 MAX_NAMED = 4  # pairs in one note
 
 
@@ -51,6 +53,8 @@ class ContactLog:
         velocity and time of an impact.
     loads : (k, bodies, 6) N m and N
         [moment; force] on the bodies at their origins, world axes.
+    efforts : (k, nv) N m or N
+        Of stops and dry friction of joints. Their points have contact -1, and -1 and the velocity as shapes.
     """
 
     times: Array
@@ -58,12 +62,18 @@ class ContactLog:
     names: IndexArray
     numbers: Array
     loads: Array
+    efforts: Array
 
     @classmethod
     def of_core(cls, log: dict[str, Array]) -> ContactLog:
         """Return the log that an integrator gives."""
         return cls(
-            log["times"], log["begin"].astype(np.int64), log["names"].astype(np.int64), log["numbers"], log["loads"]
+            log["times"],
+            log["begin"].astype(np.int64),
+            log["names"].astype(np.int64),
+            log["numbers"],
+            log["loads"],
+            log["efforts"],
         )
 
     @classmethod
@@ -78,6 +88,7 @@ class ContactLog:
             np.concatenate([part.names for part in parts]),
             np.concatenate([part.numbers for part in parts]),
             np.concatenate([part.loads for part in parts]),
+            np.concatenate([part.efforts for part in parts]),
         )
 
     def counts(self) -> IndexArray:
@@ -95,7 +106,7 @@ class StepContacts:
         End of the last step.
     """
 
-    adds_loss = True
+    adds_loss, has_shares = True, False
 
     def __init__(self, log: ContactLog, end: float) -> None:
         self.log, self.end = log, end
@@ -111,6 +122,8 @@ class StepContacts:
         counts = log.counts()[step]
         time = np.repeat(np.arange(len(t)), counts)
         rows = np.repeat(log.first[step], counts) + np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
+        touches = log.names[rows, 0] >= 0
+        time, rows = time[touches], rows[touches]
         names, numbers = log.names[rows], log.numbers[rows]
         return ContactPoints(
             time,
@@ -148,6 +161,10 @@ class StepContacts:
         found: dict[tuple[float, int, int, int], list[int]] = {}
         for row in rows.tolist():
             contact, one, two = log.names[row, :3].tolist()
+            if contact < 0:
+                key = (float(log.numbers[row, 14]), -1, -1, two)
+                found.setdefault(key, []).append(row)
+                continue
             key = (float(log.numbers[row, 14]), contact, int(bodies[one]), int(bodies[two]))
             found.setdefault(key, []).append(row)
         events = []
@@ -155,8 +172,11 @@ class StepContacts:
             speed, lost = log.numbers[points, 13].max(), -float(log.numbers[points, 11:13].sum())
             place = max(int(np.searchsorted(t, time, side="right")) - 1, 0)
             q, v, x = (part[place].copy() for part in states)
-            message = f"approach at {speed:.6g} m/s, {lost:.6g} J lost"
-            name = f"{tables.pair_name(contact, one, two)}: impact"
+            unit = "m/s" if contact >= 0 else rate_unit(model.compiled.names.speed_units[two])
+            message = f"approach at {speed:.6g} {unit}, {lost:.6g} J lost"
+            name = (
+                f"{tables.pair_name(contact, one, two)}: impact" if contact >= 0 else f"{model.speed_names[two]}: stop"
+            )
             events.append(EventRecord(name, time, q, v, x, -lost, message, lost, is_exchange=True))
         return events
 
@@ -171,6 +191,8 @@ class ContactSteps:
     choice : ContactChoice
     stops : (k, 5)
         Coordinate, velocity, limit, sign (1 lower, -1 upper) and restitution of the stops of joints.
+    friction : (k, 3)
+        Velocity, sliding and static friction of joints with dry friction.
     scene : ContactScene of the core
     left_out : (k, 3) int
         Contact and numbers of bodies of pairs that overlap at the start and do not touch.
@@ -179,6 +201,7 @@ class ContactSteps:
     model: Model
     choice: ContactChoice
     stops: Array
+    friction: Array
     scene: _core.ContactScene
     notes: list[str] = field(default_factory=list)
     left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
@@ -186,16 +209,17 @@ class ContactSteps:
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, conditions: Conditions, choice: ContactChoice, *, stops: bool) -> ContactSteps:
-        """Return the contacts of a run that has not started."""
+    def of(cls, conditions: Conditions, choice: ContactChoice, *, stops: bool, friction: bool) -> ContactSteps:
+        """Return the contacts of a run that has not started, with stops and dry friction of joints if they act."""
         model = conditions.model
-        rows = _stop_rows(model) if stops else np.zeros((0, 5))
-        return cls(model, choice, rows, _scene(model, choice))
+        limits = _stop_rows(model) if stops else np.zeros((0, 5))
+        dry = _friction_rows(conditions) if friction else np.zeros((0, 3))
+        return cls(model, choice, limits, dry, _scene(model, choice))
 
     def fresh(self, model: Model) -> ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
         scene = self.scene if model is self.model else _scene(model, self.choice)
-        return ContactSteps(model, self.choice, self.stops, scene, list(self.notes))
+        return ContactSteps(model, self.choice, self.stops, self.friction, scene, list(self.notes))
 
     @property
     def tables(self) -> ContactTables:
@@ -213,7 +237,7 @@ class ContactSteps:
         for k in deep[np.argsort(found.gap[deep])].tolist():
             contact, (one, two) = int(found.contact[k]), bodies[found.shapes[k]].tolist()
             if tables.filtered[contact] and one and two:
-                left_out.setdefault((contact, *sorted((one, two))), -float(found.gap[k]))  # type: ignore[arg-type]
+                left_out.setdefault((contact, *sorted((one, two))), -float(found.gap[k]))
                 continue
             pair = [tables.body_names[body - 1] if body else tables.names[contact] for body in (two, one)]
             depth = _length_text(-float(found.gap[k]))
@@ -244,6 +268,7 @@ class ContactSteps:
             {
                 "scene": self.scene,
                 "stops": np.ascontiguousarray(self.stops.ravel()),
+                "friction": np.ascontiguousarray(self.friction.ravel()),
                 "logs": True,
                 "tolerance": CONE_TOL,
                 "sweep_tolerance": SWEEP_TOL,
@@ -277,6 +302,7 @@ class ContactSteps:
                 np.zeros((0, 4), dtype=np.int64),
                 empty,
                 np.zeros((0, len(self.model.body_names), 6)),
+                np.zeros((0, self.model.nv)),
             )
         self._parts = [ContactLog.joined(self._parts)]
         return self._parts[0]
@@ -301,7 +327,7 @@ class ContactSteps:
     def all_conditions(self, segments: Sequence[Segment]) -> list[Conditions]:
         """Return the conditions of segments with the loads of the contacts on the bodies, for outputs."""
         log = self.log()
-        loads = SampledLoads(log.times, np.ascontiguousarray(log.loads)) if len(log.times) else None
+        loads = SampledLoads(log.times, log.loads, log.efforts) if len(log.times) else None
         return [segment.conditions.changed(sampled_loads=loads) for segment in segments]
 
     def all_notes(self, integrator: _core.Integrator) -> list[str]:
@@ -317,7 +343,31 @@ class ContactSteps:
                 f"{failures} contact problems were not solved to the tolerance: the law of friction is missed by "
                 f"{worst['missed']:.3g} m/s at t = {worst['missed_time']:.6g} s; shorter steps may help"
             )
-        return notes
+        return notes + self._shared_note()
+
+    def _shared_note(self) -> list[str]:
+        """Return a note on pairs whose points share the load of the last step in more than one way."""
+        log = self.log()
+        if not len(log.times) or len(log.names) - log.first[-1] > MAX_SHARED:
+            return []
+        last = np.array([log.times[-1]])
+        points = StepContacts(log, float(last[0])).points(last, *(np.zeros((1, 0)),) * 3)
+        _, shared = least_norm_shares(points, self.tables.bodies)
+        ends = self.tables.bodies[points.shapes]
+        names = [self.tables.pair_name(int(points.contact[k]), *ends[k].tolist()) for k in np.flatnonzero(shared)]
+        names = list(dict.fromkeys(names))
+        if not names:
+            return []
+        shown = ", ".join(names[:MAX_NAMED]) + f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
+        return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
+
+
+def joints_by_steps(
+    conditions: Conditions, choice: ContactChoice, friction: str, stops: str
+) -> tuple[ContactSteps, str, str]:
+    """Return the contacts of a run by steps, and the friction and stops of joints that are left to others."""
+    steps = ContactSteps.of(conditions, choice, stops=stops == "rigid", friction=friction == "events")
+    return steps, "off" if friction == "events" else friction, "off" if stops == "rigid" else stops
 
 
 def _length_text(length: float) -> str:
@@ -337,6 +387,27 @@ def _stop_rows(model: Model) -> Array:
                 raise ModelError("simulate", "stops", name, remedy)
             found.append([rows.coordinates[k], rows.indices[k], limit, sign, rows.restitution[k]])
     return np.array(found, dtype=float).reshape(-1, 5)
+
+
+def _friction_rows(conditions: Conditions) -> Array:
+    """Return the dry friction of joints, (k, 3): velocity, sliding and static friction."""
+    model = conditions.model
+    rows = friction_rows(model)
+    kept = np.flatnonzero(rows.has_friction)
+    grouped = {int(k) for group in rows.vector_groups for k in group}
+    for k in kept.tolist():
+        what = ""
+        if rows.has_load_friction[k]:
+            what = "friction that depends on the load of a joint"
+        elif k in grouped:
+            what = "friction of a ball joint"
+        elif rows.indices[k] >= model.nv:
+            what = "friction of a cut joint"
+        if what:
+            remedy = f"{what} does not work with contact by steps: use friction='smooth' or contact='events'"
+            raise ModelError("simulate", "friction", rows.names[k], remedy)
+    sliding, static = rows.friction_limits(conditions, np.zeros(len(rows)))
+    return np.column_stack([rows.indices[kept], sliding[kept], static[kept]]).astype(float).reshape(-1, 3)
 
 
 def _scene(model: Model, choice: ContactChoice, pairs: IndexArray | None = None) -> _core.ContactScene:

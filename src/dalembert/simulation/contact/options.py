@@ -12,7 +12,6 @@ from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Model
 from ..events.events import Event
-from ..friction.rows import friction_rows
 from ..options import Options
 
 __all__ = ["ContactChoice", "choose_contact", "step_options"]
@@ -96,8 +95,6 @@ def step_options(
     method: str,
     fixed_step: float | None,
     events: Sequence[Event],
-    friction: str,
-    model: Model,
 ) -> tuple[Options, ContactChoice]:
     """Return the options and the choice of a run by steps; refuse arguments that do not suit it."""
     item = "simulate"
@@ -106,10 +103,6 @@ def step_options(
     if events:
         remedy = "events do not work with contact by steps: search its result, or use contact='events'"
         raise ModelError(item, "events", [event.name for event in events], remedy)
-    if friction == "events" and (dry := friction_rows(model)).has_friction.any():
-        name = dry.names[int(np.flatnonzero(dry.has_friction)[0])]
-        remedy = "dry friction of joints by events does not work with contact by steps: use friction='smooth'"
-        raise ModelError(item, "friction", name, remedy)
     step = choice.step
     if fixed_step is not None:
         step = finite_number(fixed_step, item=item, field="fixed_step")
