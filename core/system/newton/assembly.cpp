@@ -1,4 +1,5 @@
 #include "constraints/coupling_rows.hpp"
+#include "contact/contact_element.hpp"
 #include "elements/elements.hpp"
 #include "system/newton/newton.hpp"
 #include "tree/derivatives.hpp"
@@ -355,6 +356,8 @@ struct NewtonAssembler {
 
   void element(const ElementAssembly &stamp, const EvaluationContext<Dual> &at) {
     const ElementData &e = m.elements[stamp.element];
+    if (e.form == LawForm::contact && ball_gap(ws, m.ports[e.port], m.contact_pairs[e.law], 0) > 0.0)
+      return; // idle: no load, and states that rest
     Load<Dual> ends[max_ports];
     const auto evaluate = [&] { evaluate_element<Dual>(m, moving, at, stamp.element, duals.q, duals.v, ends); };
     evaluate();

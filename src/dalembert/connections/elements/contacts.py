@@ -4,11 +4,13 @@ The normal force follows Hunt and Crossley: with the depth d and its rate d'
 
     N = stiffness d^exponent (1 + 3/2 dissipation d'),   never below zero
 
-so that it is continuous at contact and does not pull at release. For an approach at a moderate speed v the coefficient
-of restitution is about 1 - dissipation v. It stores stiffness d^(exponent + 1) / (exponent + 1).
+so that it is continuous at contact and does not pull at release. The coefficient of restitution e of an approach at the
+speed v follows from x (1 + e) = ln((1 + x) / (1 - e x)), x = 3/2 dissipation v, whatever masses, stiffness and exponent
+are; `restitution` with `at_speed` gives it in place of the dissipation. It stores
+stiffness d^(exponent + 1) / (exponent + 1).
 
 Friction, if given, is friction * N against the sliding velocity u at the contact point, regularised by u / sqrt(|u|^2 +
-slip_speed^2): below the slip speed it creeps.
+slip_speed^2): below the slip speed it creeps. `System.contact` with a stiffness has friction that sticks.
 
 Sources: K. H. Hunt, F. R. E. Crossley, J. Appl. Mech. 42 (1975) 440-445; H. Hertz, J. reine angew. Math. 92 (1882)
 156-171: exponent 3/2 and stiffness 4/3 E sqrt(R) with 1/R = 1/r1 + 1/r2 and 1/E = (1 - nu1^2)/E1 + (1 - nu2^2)/E2.
@@ -17,6 +19,8 @@ Sources: K. H. Hunt, F. R. E. Crossley, J. Appl. Mech. 42 (1975) 440-445; H. Her
 from __future__ import annotations
 
 from ...checks import at_least_one, not_negative, positive
+from ...errors import ModelError
+from ..contacts.normal_law import LEAST_RESTITUTION, dissipation_at
 from .element import Element
 
 __all__ = [
@@ -39,7 +43,8 @@ class PointPlaneContact(Element):
     ----------
     stiffness : float, N/m^exponent
     dissipation : float, s/m
-        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    restitution, at_speed : float, 1 and m/s
+        In place of the dissipation: coefficient of restitution at this speed of approach, exactly.
     exponent : float
         1 or more.
     friction : float
@@ -63,7 +68,10 @@ class PointPlaneContact(Element):
         exponent: float = 1.0,
         friction: float = 0.0,
         slip_speed: float = 1e-3,
+        restitution: float | None = None,
+        at_speed: float = 1.0,
     ) -> None:
+        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
         parts = {
             "d": "max(-z, 0)",
@@ -85,7 +93,8 @@ class SpherePlaneContact(Element):
     stiffness : float, N/m^exponent
         4/3 E sqrt(radius) of Hertz.
     dissipation : float, s/m
-        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    restitution, at_speed : float, 1 and m/s
+        In place of the dissipation: coefficient of restitution at this speed of approach, exactly.
     exponent : float
         3/2 of Hertz.
     friction : float
@@ -104,7 +113,10 @@ class SpherePlaneContact(Element):
         exponent: float = 1.5,
         friction: float = 0.0,
         slip_speed: float = 1e-3,
+        restitution: float | None = None,
+        at_speed: float = 1.0,
     ) -> None:
+        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
         numbers |= positive(self.kind, radius=radius)
         parts = {
@@ -129,7 +141,8 @@ class CylinderPlaneContact(Element):
     stiffness : float, N/m^exponent
         Of the whole line, for a cylinder lying flat.
     dissipation : float, s/m
-        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    restitution, at_speed : float, 1 and m/s
+        In place of the dissipation: coefficient of restitution at this speed of approach, exactly.
     exponent : float
         1 for a line on an elastic bed.
     friction : float
@@ -169,7 +182,10 @@ class CylinderPlaneContact(Element):
         exponent: float = 1.0,
         friction: float = 0.0,
         slip_speed: float = 1e-3,
+        restitution: float | None = None,
+        at_speed: float = 1.0,
     ) -> None:
+        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
         numbers |= positive(self.kind, length=length, radius=radius)
         parts = {
@@ -220,7 +236,8 @@ class SphereSphereContact(Element):
         Of the spheres at the first and at the second marker.
     stiffness : float, N/m^exponent
     dissipation : float, s/m
-        The coefficient of restitution is about 1 - dissipation * speed of approach.
+    restitution, at_speed : float, 1 and m/s
+        In place of the dissipation: coefficient of restitution at this speed of approach, exactly.
     exponent : float
         3/2 of Hertz.
     friction : float
@@ -240,7 +257,10 @@ class SphereSphereContact(Element):
         exponent: float = 1.5,
         friction: float = 0.0,
         slip_speed: float = 1e-3,
+        restitution: float | None = None,
+        at_speed: float = 1.0,
     ) -> None:
+        dissipation = _dissipation(self.kind, dissipation, restitution, at_speed)
         numbers = _numbers(self.kind, stiffness, dissipation, exponent, friction, slip_speed)
         numbers |= positive(self.kind, radius_1=radius_1, radius_2=radius_2)
         parts = {
@@ -261,6 +281,19 @@ class SphereSphereContact(Element):
         force = tuple(f"push*n{i} - drag*u{i}" for i in "xyz")
         moment = ("arm*drag*(ny*uz - nz*uy)", "arm*drag*(nz*ux - nx*uz)", "arm*drag*(nx*uy - ny*ux)")
         super().__init__("pose", (*force, *moment), numbers, energy=_STORED, definitions=parts)
+
+
+def _dissipation(item: str, dissipation: float, restitution: float | None, at_speed: float) -> float:
+    """Return the dissipation, s/m, of a contact that is given by it or by its restitution."""
+    speed = positive(item, at_speed=at_speed)["at_speed"]
+    if restitution is None:
+        return dissipation
+    e = not_negative(item, restitution=restitution)["restitution"]
+    if dissipation:
+        raise ModelError(item, "restitution", e, "give either the dissipation or the restitution")
+    if not LEAST_RESTITUTION <= e <= 1.0:
+        raise ModelError(item, "restitution", e, f"it lies between {LEAST_RESTITUTION} and 1 in compliant contact")
+    return dissipation_at(e, speed) / 1.5
 
 
 def _numbers(

@@ -90,6 +90,7 @@ class EventContacts:
     """
 
     adds_loss = True
+    has_shares = True  # those of least norm
     has_state_loads = True  # forces depend on the state, and outputs of the dynamics need them
 
     def __init__(self, contacts: ContactEvents, trajectory: Trajectory, end: float = np.inf) -> None:

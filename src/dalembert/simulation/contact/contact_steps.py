@@ -106,8 +106,9 @@ class StepContacts:
         End of the last step.
     """
 
-    adds_loss, has_shares = True, False
+    adds_loss = True
     has_state_loads = False
+    has_shares = False
 
     def __init__(self, log: ContactLog, end: float) -> None:
         self.log, self.end = log, end

@@ -58,6 +58,8 @@ class SoftContacts:
         With the parameters of the run.
     """
 
+    has_shares = True
+    has_state_loads = False
     adds_loss = False
 
     def __init__(self, model: Model) -> None:
