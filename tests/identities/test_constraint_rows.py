@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from oracles import constraint_rows as oracle
-from systems.random_contacts import CONTACTS
+from systems.contacts.random_contacts import CONTACTS
 from systems.random_trees import JOINTS, coin, derivative, hang_on, random_joint, random_marker
 
 import dalembert as da

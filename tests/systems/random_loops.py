@@ -23,7 +23,7 @@ from dalembert.model import Model
 from dalembert.system import System
 from dalembert.system.lookup import body_called
 from dalembert.system.topology import Forest
-from systems.random_contacts import CONTACTS, contact_pose
+from systems.contacts.random_contacts import CONTACTS, contact_pose
 from systems.random_trees import (
     JOINTS,
     coin,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from systems.contacts.random_contacts import CONTACTS
 from systems.linkages import four_bar
-from systems.random_contacts import CONTACTS
 from systems.random_trees import derivative
 
 import dalembert as da

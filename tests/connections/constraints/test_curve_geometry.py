@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-from systems.random_contacts import random_curve, random_profile
+from systems.contacts.random_contacts import random_curve, random_profile
 
 import dalembert as da
 from dalembert.connections.constraints.cams import _area
