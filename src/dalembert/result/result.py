@@ -433,7 +433,9 @@ class Result(ResultDisplay, ResultExport, Answer):
         time = finite_number(t, item="result.touching", field="t")
         motion = self._motion_at(self._within(np.array([time])))
         model, found = self.require_model(), motion.contact_points
-        if model.contacts is not None and not all(source.has_shares for source in self.contact_sources):
+        if model.contacts is not None and not all(
+            getattr(source, "has_shares", True) for source in self.contact_sources
+        ):
             found, _ = least_norm_shares(found, model.contacts.bodies)
         return table_of_points(model, time, found)
 
