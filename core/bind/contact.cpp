@@ -38,7 +38,7 @@ void add_frame(const BodyData &b, bool ground, const double *x, std::vector<doub
 void make_scene(ContactScene *self, const nb::object &owner, const Places &bodies, const Doubles &poses,
                 const nb::list &solids, const Places &surfaces, const Places &bits, const nb::list &sides,
                 const std::vector<bool> &filtered, const Places &excluded, const Places &material_of,
-                const Doubles &materials, int surface_count) {
+                const Doubles &materials, int surface_count, const std::vector<double> &thickness) {
   const ModelData &m = bound(owner.ptr())->data;
   const std::size_t n = bodies.size(), contacts = nb::len(sides) / 2;
   if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 || nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
@@ -46,6 +46,9 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
     throw nb::value_error("the tables of the contacts do not fit each other");
   SceneDescription given;
   given.surface_count = surface_count;
+  if (!thickness.empty() && thickness.size() != n)
+    throw nb::value_error("the thickness of each shape is needed");
+  given.thickness = thickness;
   for (std::size_t k = 0; k < n; ++k) {
     const std::int32_t place = place_of(m, std::int32_t(bodies.data()[k]));
     given.places.push_back(place);
@@ -194,7 +197,8 @@ void add_contact(nb::module_ &module) {
   nb::class_<ContactScene>(module, "ContactScene")
       .def("__init__", &make_scene, nb::arg("model"), nb::arg("bodies"), nb::arg("poses"), nb::arg("solids"),
            nb::arg("surfaces"), nb::arg("bits"), nb::arg("sides"), nb::arg("filtered"), nb::arg("excluded"),
-           nb::arg("material_of"), nb::arg("materials"), nb::arg("surface_count"))
+           nb::arg("material_of"), nb::arg("materials"), nb::arg("surface_count"),
+           nb::arg("thickness") = std::vector<double>())
       .def_prop_ro("shape_count", &ContactScene::shape_count)
       .def("points", &scene_points, nb::arg("model"), nb::arg("poses"), nb::arg("margin"));
 }

@@ -54,6 +54,7 @@ struct ContactScene::Data {
   std::vector<std::uint64_t> first, second; // shapes x words: bits of the contacts on whose sides a shape is
   std::vector<std::vector<std::uint64_t>> excluded; // of each contact: keys of pairs of places, in order
   std::vector<unsigned char> filtered;
+  std::vector<double> thickness;
 
   // The contact that a pair of shapes belongs to, and whether the shape of its first side is b; -1: none.
   int contact_of(int a, int b, bool &exchanged) const {
@@ -96,7 +97,7 @@ ContactScene::ContactScene(const SceneDescription &given) : data(std::make_uniqu
   for (std::size_t side = 0; side < given.sides.size(); ++side)
     for (const std::int32_t k : given.sides[side])
       (side % 2 ? d.second : d.first)[std::size_t(k) * words + side / 128] |= std::uint64_t(1) << (side / 2 % 64);
-  d.filtered = given.filtered;
+  d.filtered = given.filtered, d.thickness = given.thickness;
   d.excluded.resize(std::size_t(d.contacts));
   for (std::size_t k = 0; k + 2 < given.excluded.size(); k += 3) {
     const auto [least, most] = std::minmax(given.excluded[k + 1], given.excluded[k + 2]);
@@ -112,6 +113,10 @@ const std::vector<ContactMaterial> &ContactScene::materials() const { return dat
 double ContactScene::reach(int shape) const {
   const Shape &s = data->shapes[std::size_t(shape)];
   return s.is_half_space() ? std::numeric_limits<double>::infinity() : s.solid.reach;
+}
+
+double ContactScene::thickness(int shape) const {
+  return data->thickness.empty() ? std::numeric_limits<double>::infinity() : data->thickness[std::size_t(shape)];
 }
 
 // Pairs that may meet are kept as long as every shape stays in a box around the ball that contains it, grown by a part
@@ -161,8 +166,8 @@ bool ContactSearch::Data::move(const double *frames, const double *motions, doub
     const double x[3] = {at.center.x, at.center.y, at.center.z};
     const double v[3] = {h * at.velocity.x, h * at.velocity.y, h * at.velocity.z};
     for (int e = 0; e < 3; ++e)
-      inside = inside && x[e] - out + std::min(v[e], 0.0) >= kept[k].lower[e] &&
-               x[e] + out + std::max(v[e], 0.0) <= kept[k].upper[e];
+      inside = inside && x[e] - out + std::min(v[e], -0.5 * v[e]) >= kept[k].lower[e] &&
+               x[e] + out + std::max(v[e], -0.5 * v[e]) <= kept[k].upper[e];
   }
   return inside;
 }
@@ -225,8 +230,9 @@ void ContactSearch::Data::place(std::int32_t k, const double *frames, double h, 
   const double c[3] = {at.center.x, at.center.y, at.center.z}, s[3] = {half.x, half.y, half.z},
                v[3] = {h * at.velocity.x, h * at.velocity.y, h * at.velocity.z};
   for (int i = 0; i < 3; ++i) {
-    box.lower[i] = c[i] - s[i] - grown + std::min(v[i], 0.0);
-    box.upper[i] = c[i] + s[i] + grown + std::max(v[i], 0.0);
+    // the way that lies ahead, and half of it behind: the middle of a step may be past another shape
+    box.lower[i] = c[i] - s[i] - grown + std::min(v[i], -0.5 * v[i]);
+    box.upper[i] = c[i] + s[i] + grown + std::max(v[i], -0.5 * v[i]);
   }
 }
 

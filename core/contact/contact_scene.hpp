@@ -44,6 +44,7 @@ struct SceneDescription {
   std::vector<std::int32_t> material_of;        // contacts x surfaces x surfaces
   std::vector<ContactMaterial> materials;
   int surface_count = 1;
+  std::vector<double> thickness; // of each shape: a lower bound of its width, m; empty: infinite
 };
 
 class ContactScene {
@@ -55,6 +56,8 @@ public:
   const std::vector<ContactMaterial> &materials() const;
   // radius of a ball about the centre of a shape that contains it, m; infinite of half spaces
   double reach(int shape) const;
+  // lower bound of the width of a shape, m
+  double thickness(int shape) const;
 
 private:
   friend class ContactSearch;

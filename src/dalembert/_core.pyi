@@ -95,6 +95,7 @@ class ContactScene:
         material_of: NDArray[np.int64],
         materials: Array,
         surface_count: int,
+        thickness: list[float] = [],
     ) -> None: ...
     @property
     def shape_count(self) -> int: ...

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int max_impacts = 64;         // in one step; later ones are plastic
 constexpr int max_locations = 8;        // improvements of the time of an impact
+constexpr double most_thickness = 0.5;  // of the thinner shape: longest way of a point to another shape in a part of a step
+constexpr double shortest_part = 1e-3;  // of a step
 constexpr double closed_gap = 1e-9;     // of the length of the system: gaps below are closed
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
 constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
@@ -136,6 +138,16 @@ struct ContactStep {
       sum += (end ? 1.0 : -1.0) * dot(as_vec(p.normal), u);
     }
     return sum;
+  }
+
+  // whether a shape may pass through another one in a time h: points of the middle would lie on its far side
+  bool may_tunnel(double h) const {
+    for (const ScenePoint &p : *points) {
+      const double thin = std::min(c.scene->thickness(p.shapes[0]), c.scene->thickness(p.shapes[1]));
+      if (h * std::abs(normal_velocity(p)) > most_thickness * thin)
+        return true;
+    }
+    return false;
   }
 
   // Marks fast approaches with restitution, which are no contacts of a step: it ends where they meet. Returns the time of
@@ -288,19 +300,29 @@ struct ContactStep {
     begin_log(m, c, i.run.t);
     double t = i.run.t, left = h;
     Outcome outcome = Outcome::reached;
-    for (int impacts = 0; outcome == Outcome::reached; ++impacts) {
-      outcome = free_motion(t, left);
-      if (outcome != Outcome::reached)
-        break;
-      find_points(qm, left);
-      double to_impact = first_impact(left);
-      if (impacts == max_impacts)
-        skip.clear(), c.skip_stops.clear(), to_impact = left;
-      if (!(to_impact < left)) {
-        outcome = take_found(t, left, h);
-        break;
+    for (int impacts = 0; outcome == Outcome::reached;) {
+      double part = left;
+      for (;; part *= 0.5) {
+        outcome = free_motion(t, part);
+        if (outcome != Outcome::reached)
+          return outcome;
+        find_points(qm, part);
+        if (!may_tunnel(part) || part < shortest_part * h)
+          break;
       }
-      outcome = pass_impact(t, to_impact, left, h);
+      double to_impact = first_impact(part);
+      if (impacts == max_impacts)
+        skip.clear(), c.skip_stops.clear(), to_impact = part;
+      if (!(to_impact < part)) {
+        outcome = take_found(t, part, h);
+        if (part == left || outcome != Outcome::reached)
+          break;
+        move_on();
+        t += part, left = i.run.t + h - t;
+        continue;
+      }
+      ++impacts;
+      outcome = pass_impact(t, to_impact, part, h);
       t += to_impact, left = i.run.t + h - t;
       if (!(left > 1e-12 * h)) {
         copy(c.q.data(), m.nq, work.q1), copy(c.v.data(), m.nv, work.v1), copy(c.x.data(), m.nx, work.x1);

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..arrays import Array, IndexArray
+from ..arrays import Array, BoolArray, IndexArray
 
 if TYPE_CHECKING:
     from .result import Result
 
-__all__ = ["SLIDES", "STICKS", "ContactExchanges", "ContactPoints", "ContactSource"]
+__all__ = ["SLIDES", "STICKS", "ContactExchanges", "ContactPoints", "ContactSource", "least_norm_shares"]
 
+RANK_TOL = 1e-9  # of the largest singular value
 STICKS, SLIDES = 1, 2  # of `ContactPoints.state`
 
 
@@ -135,16 +136,69 @@ def _sums(at: Array, values: Array, t: Array) -> Array:
     return np.asarray(every[np.searchsorted(at[order], t, side="right")])
 
 
+def least_norm_shares(points: ContactPoints, bodies: IndexArray) -> tuple[ContactPoints, BoolArray]:
+    """Return points of one time with shares of least norm, and a mask (n,) of those whose forces are not unique.
+
+    Force and moment on every body stay the same. Shares outside the friction cones, as far as the forces tell, are not
+    taken: the given ones stay.
+
+    Parameters
+    ----------
+    points : ContactPoints
+    bodies : (ns,) int
+        Number of the body of each shape; 0 is ground.
+    """
+    n = len(points)
+    if n < 2:
+        return points, np.zeros(n, dtype=bool)
+    ends = bodies[points.shapes]
+    moving = np.unique(ends[ends > 0])
+    length = max(float(np.ptp(points.position, axis=0).max()), 1e-12)
+    arms = (points.position - points.position.mean(axis=0)) / length
+    wrench = np.zeros((6 * len(moving), 3 * n))
+    for k in range(n):
+        x, y, z = arms[k]
+        block = np.vstack([np.eye(3), [[0, -z, y], [z, 0, -x], [-y, x, 0]]])
+        for side, sign in ((0, -1.0), (1, 1.0)):
+            if ends[k, side] > 0:
+                row = 6 * int(np.searchsorted(moving, ends[k, side]))
+                wrench[row : row + 6, 3 * k : 3 * k + 3] += sign * block
+    _, sizes, rows = np.linalg.svd(wrench, full_matrices=True)
+    rank = int((sizes > RANK_TOL * sizes[0]).sum())
+    free = rows[rank:]
+    shared = (np.abs(free).max(axis=0, initial=0.0) > RANK_TOL).reshape(n, 3).any(axis=1)
+    given = points.force.ravel()
+    force = (given - free.T @ (free @ given)).reshape(n, 3)
+    normal = (force * points.normal).sum(axis=1)
+    if (normal < 0.0).any() or not _keeps_cones(points, force, normal):
+        return points, shared
+    return replace(points, force=force), shared
+
+
+def _keeps_cones(points: ContactPoints, force: Array, normal: Array) -> bool:
+    """Return whether no ratio of friction to normal force is above the largest of the given ones."""
+
+    def ratios(forces: Array, along: Array) -> Array:
+        tangential = np.linalg.norm(forces - along[:, None] * points.normal, axis=1)
+        return np.asarray(tangential / np.maximum(along, 1e-300))
+
+    before = (points.force * points.normal).sum(axis=1)
+    return bool(ratios(force, normal).max() <= 1e-9 + ratios(points.force, before).max())
+
+
 class ContactSource(Protocol):
     """Contact points of one contact model of a run. A `Result` has a tuple of sources.
 
     Attributes
     ----------
+    has_shares : bool
+        Whether the law determines the force of every point; else only sums, and `touching` gives shares of least norm.
     adds_loss : bool
         Whether the energies of `exchanges` are neither in the core's report nor in the events of the run.
     """
 
     adds_loss: bool
+    has_shares: bool
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points that carry load at times t (k,) s and states q (k, nq), v (k, nv), x (k, nx)."""

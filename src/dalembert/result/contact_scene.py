@@ -62,6 +62,7 @@ def make_scene(model: Model, tables: ContactTables, excluded: IndexArray | None 
         np.ascontiguousarray(tables.material_index.ravel(), dtype=np.int64),
         np.ascontiguousarray(materials.ravel()),
         len(tables.surfaces),
+        [shape.thickness for shape in shapes],
     )
 
 

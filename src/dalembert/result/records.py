@@ -30,10 +30,10 @@ class Stats:
     wall_time : float, s
     rtol : float
     atol : float or dict of str to float
-    error : float or None
-        Estimate of the error of positions of a run with contact by steps, rad or m; None: not estimated.
     notes : list of str
         Decisions that were made automatically. Those of a run are found when they are read; see `find_notes_later`.
+    error : float or None
+        Estimate of the error of positions of a run with contact by steps, rad or m; None: not estimated.
     """
 
     method: str = ""
@@ -45,8 +45,8 @@ class Stats:
     wall_time: float = 0.0
     rtol: float = 0.0
     atol: float | dict[str, float] = 0.0
-    error: float | None = None
     notes: list[str] = field(default_factory=list)
+    error: float | None = None
 
     def find_notes_later(self, find: Callable[[], list[str]]) -> None:
         """Replace the notes by those that a function returns, which is called when they are first read."""

@@ -16,7 +16,7 @@ from ..errors import DalembertError, ModelError
 from ..model import Model, State
 from ..model.interpolation import interpolate
 from ..model.undetermined_efforts import undetermined_efforts
-from .contact_points import ContactSource
+from .contact_points import ContactSource, least_norm_shares
 from .contact_table import ContactTable, table_of_points
 from .display import ResultDisplay
 from .export import ResultExport
@@ -432,7 +432,10 @@ class Result(ResultDisplay, ResultExport, Answer):
         """
         time = finite_number(t, item="result.touching", field="t")
         motion = self._motion_at(self._within(np.array([time])))
-        return table_of_points(self.require_model(), time, motion.contact_points)
+        model, found = self.require_model(), motion.contact_points
+        if model.contacts is not None and not all(source.has_shares for source in self.contact_sources):
+            found, _ = least_norm_shares(found, model.contacts.bodies)
+        return table_of_points(model, time, found)
 
     @property
     def _has_control(self) -> bool:

@@ -219,3 +219,23 @@ def test_spheres_in_a_box_come_to_rest() -> None:
     assert (np.diff(total) < 1e-7 * total[0]).all()  # normals turn within a step: of third order
     vertical = sum(result[f"{name}.force.z"][-200:].mean() for name in ("floor", "west", "east", "south", "north"))
     assert vertical == pytest.approx(8 * 0.5 * G, rel=0.02)  # mean over 0.4 s while the last spheres still roll
+
+
+@pytest.mark.parametrize("speed", [3.0, 100.0, 300.0, 400.0, 1000.0])
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_a_fast_ball_does_not_pass_through_a_plate(speed: float, restitution: float) -> None:
+    """Of 10 mm, while it moves up to 1 m in a step."""
+    s = da.System("shot", gravity=(0, 0, 0))
+    plate, ball = s.body("plate", da.box(1, 1, 0.01, mass=1.0)), s.body("ball", da.sphere(0.02, mass=1.0))
+    s.connect("held", da.Fixed(), s.ground, plate)
+    s.place(ball, position=(0, 0, 1.0), velocity=(0, 0, -speed))
+    s.contact("hit", plate, ball, restitution=restitution)
+    result = da.simulate(s, 3.0 / speed, contact="steps")
+    assert result["ball.position.z"].min() > 0.025 - 1e-9
+    assert result["ball.velocity.z"][-1] == pytest.approx(restitution * speed, abs=1e-9 * speed)
+
+
+def test_shares_of_redundant_points_are_of_least_norm() -> None:
+    result = da.simulate(one_body(da.box(0.2, 0.4, 0.2, mass=1.0), (0, 0, 0.1), friction=0.4), 0.1, contact="steps")
+    assert [row.normal_force for row in result.touching(0.1)] == pytest.approx([G / 4] * 4, rel=1e-9)
+    assert any("not unique at the end: floor/body" in note for note in result.notes)

@@ -14,7 +14,7 @@ from ...compile.contacts import ContactTables
 from ...errors import ModelError
 from ...model import Conditions, Model, State
 from ...model.sampled_loads import SampledLoads
-from ...result.contact_points import ContactExchanges, ContactPoints
+from ...result.contact_points import ContactExchanges, ContactPoints, least_norm_shares
 from ...result.contact_scene import contact_scene, make_scene, scene_points
 from ...result.outputs.units import rate_unit
 from ...result.records import EventRecord
@@ -31,6 +31,7 @@ OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at
 CONE_TOL = 1e-12  # m/s: residual of cone problems
 SWEEP_TOL = 1e-6  # m/s: of islands with many points
 NOT_CLOSED = 1e-6  # m/s: larger residuals of cone problems are noted
+MAX_SHARED = 100  # points of the last step: more are not looked at for shares
 MAX_NAMED = 4  # pairs in one note
 
 
@@ -104,7 +105,7 @@ class StepContacts:
         End of the last step.
     """
 
-    adds_loss = True
+    adds_loss, has_shares = True, False
 
     def __init__(self, log: ContactLog, end: float) -> None:
         self.log, self.end = log, end
@@ -341,7 +342,23 @@ class ContactSteps:
                 f"{failures} contact problems were not solved to the tolerance: the law of friction is missed by "
                 f"{worst['missed']:.3g} m/s at t = {worst['missed_time']:.6g} s; shorter steps may help"
             )
-        return notes
+        return notes + self._shared_note()
+
+    def _shared_note(self) -> list[str]:
+        """Return a note on pairs whose points share the load of the last step in more than one way."""
+        log = self.log()
+        if not len(log.times) or len(log.names) - log.first[-1] > MAX_SHARED:
+            return []
+        last = np.array([log.times[-1]])
+        points = StepContacts(log, float(last[0])).points(last, *(np.zeros((1, 0)),) * 3)
+        _, shared = least_norm_shares(points, self.tables.bodies)
+        ends = self.tables.bodies[points.shapes]
+        names = [self.tables.pair_name(int(points.contact[k]), *ends[k].tolist()) for k in np.flatnonzero(shared)]
+        names = list(dict.fromkeys(names))
+        if not names:
+            return []
+        shown = ", ".join(names[:MAX_NAMED]) + f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
+        return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
 
 
 def joints_by_steps(
