@@ -448,3 +448,29 @@ def test_placed_bodies_keep_limits() -> None:
     state = da.start_state(s)
     assert state.q[0] == pytest.approx(least.q[0] + 0.01, abs=1e-9)  # the nearest within the limits is at one
     assert np.abs(model.poses(state.q).rotation - model.poses(q).rotation).max() < 0.2
+
+
+def test_free_bodies_start_where_they_are_placed_without_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Placed by position, orientation or both; the part that is not given stays at its default."""
+    from dalembert.closure.loop_solver import LoopSolver
+
+    s, rng = da.System("many"), np.random.default_rng(0)
+    expected = {}
+    for k in range(30):
+        body = s.body(f"b{k}", da.box(0.1, 0.2, 0.3, mass=1.0))
+        p, R = rng.normal(size=3), da.rotation.axis_angle(rng.normal(size=3), 1.0)
+        given = {"position": p} if k % 3 == 0 else {"rotation": R} if k % 3 == 1 else {"position": p, "rotation": R}
+        s.place(body, **given, velocity=rng.normal(size=3))
+        expected[body.name] = given.get("position", np.zeros(3)), given.get("rotation", np.eye(3))
+    calls = []
+    evaluate = LoopSolver.jacobian
+    monkeypatch.setattr(LoopSolver, "jacobian", lambda self, q: calls.append(0) or evaluate(self, q))
+    model = s.compile()
+    state = da.start_state(model)
+    assert len(calls) <= 1
+    for name, (p, R) in expected.items():
+        pose = model.pose(s.bodies[name].origin, state.q)
+        assert pose.position == pytest.approx(p, abs=1e-14)
+        assert pose.rotation == pytest.approx(R, abs=1e-14)
+        moving = model.velocity(s.bodies[name].origin, state.q, state.v)[3:]
+        assert moving == pytest.approx(s.placements[name].velocity, abs=1e-13)

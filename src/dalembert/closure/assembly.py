@@ -28,7 +28,7 @@ from .named_velocities import as_name_list, coordinate_range, named_velocities
 from .redundancy import conflicting_constraints, loop_connections
 from .starts.coordinate_targets import CoordinateTarget, body_pose_targets, cut_joint_target
 from .starts.named_start_values import named_starts
-from .starts.placements import nearest_closure
+from .starts.placements import coordinates_at, nearest_closure
 from .starts.start_values import StartValues, unmet_start_values
 from .velocity_projection import consistent_velocities
 
@@ -266,7 +266,7 @@ def close_loops(
 
     def found_by(equations: LoopSolver) -> SolverOutcome:
         outcome = (
-            _close_meeting_preferences(equations, guess, held, preferences, random, starts)
+            _close_meeting_preferences(equations, guess, held, preferences, placed, random, starts)
             if preferences is not None
             else None
         )
@@ -295,12 +295,22 @@ def _close_meeting_preferences(
     guess: Array,
     held: BoolArray,
     preferences: SoftTargets,
+    placed: list[CoordinateTarget],
     random: np.random.Generator,
     starts: int,
 ) -> SolverOutcome | None:
-    """Close the loops with every preference met exactly, if possible."""
+    """Close the loops with every preference met exactly, if possible.
+
+    Coordinates that follow from the poses of placed bodies, as those of free bodies do, need no iteration.
+    """
     all_held = held | preferences.columns
     exact = closure.with_rows(preferences.loop_constraints)
+    if placed:
+        at = coordinates_at(closure.model, guess, placed, all_held)
+        if float(np.abs(exact.residual(at)).max(initial=0.0)) <= exact.tolerance:
+            outcome = exact.iterate(closure.unwrap_angles(at, guess, all_held), np.zeros_like(all_held))
+            if outcome.closed:
+                return outcome
     rows = len(exact.loops.row_scales) + sum(loop_constraint.count for loop_constraint in exact.extra)
     tries = starts if rows > (~all_held).sum() else max(starts, MAX_PREFERENCE_STARTS)
     return exact.close(guess, all_held, random, starts=tries)

@@ -98,28 +98,26 @@ def coordinates_at(model: Model, guess: Array, places: list[CoordinateTarget], g
     """Return a guess (nq,) with tree joint coordinates computed from body poses, except given ones.
 
     A joint takes the coordinates nearest to the relative pose of its markers. A body without a placed position and
-    orientation follows from the joint that carries it, at the guess.
+    orientation follows from the joint that carries it, at the guess; of a free one with either, the other does.
     """
     q, forest = guess.copy(), model.forest
-    placed = {
-        held.loop_constraint.second.body.name: (held.rotation, held.position)
-        for held in places
-        if isinstance(held, CutJointTarget) and held.count == 6
-    }
+    placed = {held.loop_constraint.second.body.name: held for held in places if isinstance(held, CutJointTarget)}
     poses = {forest.bodies[0]: (np.eye(3), np.zeros(3))}
     for name, tree_joint in zip(forest.bodies[1:], forest.joints, strict=True):
         inboard = _after(poses[tree_joint.inboard.body.name], _in_body(model, tree_joint.inboard, guess))
         end = _in_body(model, tree_joint.outboard, guess)
         span, rates = model.q_slice(tree_joint.name), model.v_slice(tree_joint.name)
-        if name in placed:
-            poses[name] = placed[name]
-            if not given[rates].any() and tree_joint.element.nv:
-                seen = _after(_inverse(inboard), _after(placed[name], end))
-                q[span] = tree_joint.element.coordinates_of(*(_inverse(seen) if tree_joint.reversed else seen))
-        else:
+        held = placed.get(name)
+        if held is None or held.count < 6:
             joint = tree_joint.element.pose(q[span])
             joint = _inverse(joint) if tree_joint.reversed else joint
             poses[name] = _after(_after(inboard, joint), _inverse(end))
+        if held is not None and (held.count == 6 or tree_joint.element.nv == 6):
+            rotation = held.rotation if held.turns.any() else poses[name][0]
+            poses[name] = rotation, held.position if held.moves.any() else poses[name][1]
+            if not given[rates].any() and tree_joint.element.nv:
+                seen = _after(_inverse(inboard), _after(poses[name], end))
+                q[span] = tree_joint.element.coordinates_of(*(_inverse(seen) if tree_joint.reversed else seen))
     return q
 
 
