@@ -10,6 +10,7 @@ from ..arrays import Array
 
 if TYPE_CHECKING:
     from ..model import History, State
+    from ..model.history import Row
     from .run import Run
 
 __all__ = ["record_change", "record_jump", "record_step"]
@@ -33,7 +34,8 @@ def record_change(run: Run, history: History, before: Array) -> None:
     """Add the last step, at whose end the modes of friction changed, with the states before (q, v, x) and after it."""
     t, *after = run.integrator.state()
     q, v, x = np.split(before, [run.model.nq, run.model.nq + run.model.nv])
-    end = q, v, x, *_rates(run, np.array([t]), q[None], v[None], x[None])[0]
+    a, dx = _rates(run, np.array([t]), q[None], v[None], x[None])[0]
+    end = q, v, x, a, dx
     if history.t and t > history.t[-1]:
         _add_inner_rows(run, history, t, end)
         history.add(t, *end)
@@ -46,7 +48,7 @@ def record_jump(run: Run, history: History, state: State) -> None:
     history.add(state.t, q, v, x, *_rates(run, np.array([state.t]), q[None], v[None], x[None])[0])
 
 
-def _add_inner_rows(run: Run, history: History, t: float, end: tuple[Array, ...]) -> None:
+def _add_inner_rows(run: Run, history: History, t: float, end: Row) -> None:
     """Add rows within the last step if interpolation between its ends is less accurate than the tolerance."""
     begin, model = history.t[-1], run.model
     first = history.rows[-1]

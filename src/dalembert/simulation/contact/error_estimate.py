@@ -21,6 +21,7 @@ from ...model.interpolation import attitudes
 from ...result import Result
 from ..execution import execute_run
 from ..request import SimulationRequest
+from .contact_steps import ContactSteps
 
 __all__ = ["execute_to_error", "position_difference"]
 
@@ -38,11 +39,11 @@ def execute_to_error(request: SimulationRequest) -> Result:
     IntegrationError
         If the error is not met; with the last result as ``error.result``.
     """
-    assert request.contact is not None and request.contact.choice.error is not None
+    assert isinstance(request.contact, ContactSteps) and request.contact.choice.error is not None
+    wanted, h = request.contact.choice.error, request.options.step
     for field, value in (("stream", request.stream), ("resume", request.resume)):
         if value:
-            raise ModelError("simulate", "error", request.contact.choice.error, f"it cannot be met with {field}=")
-    wanted, h = request.contact.choice.error, request.options.step
+            raise ModelError("simulate", "error", wanted, f"it cannot be met with {field}=")
     span = request.t_end - request.t_start
     for _ in range(MAX_ROUNDS):
         result, *others = (execute_run(_with_step(request, h / ratio)) for ratio in (1.0, *RATIOS))
@@ -69,7 +70,7 @@ def execute_to_error(request: SimulationRequest) -> Result:
 
 
 def _with_step(request: SimulationRequest, h: float) -> SimulationRequest:
-    assert request.contact is not None
+    assert isinstance(request.contact, ContactSteps)
     contact = request.contact.fresh(request.model)
     contact.choice = replace(contact.choice, step=h)
     return replace(request, options=replace(request.options, step=h), contact=contact)
