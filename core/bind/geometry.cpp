@@ -165,6 +165,7 @@ void add_geometry(nb::module_ &module) {
       .def_static("half_space", &make_half_space)
       .def_static("height_field", &height_field, nb::arg("heights"), nb::arg("dx"), nb::arg("dy"))
       .def_ro("radius", &ConvexSolid::radius)
+      .def_prop_ro("is_half_space", [](const ConvexSolid &s) { return s.kind == CoreKind::half_space; })
       .def_prop_ro("is_round",
                    [](const ConvexSolid &s) {
                      return s.shape == SolidKind::sphere || s.shape == SolidKind::capsule ||

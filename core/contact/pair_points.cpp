@@ -100,7 +100,10 @@ int find_pair_points(const void *first, const void *second, const double *pose, 
 
 double pair_distance(const void *first, const void *second, const double *pose) {
   const ConvexSolid &A = solid_from(first), &B = solid_from(second);
-  if (is_half_space(A) || is_half_space(B))
+  const auto is_ground = [](const ConvexSolid &s) {
+    return s.kind == CoreKind::half_space || s.kind == CoreKind::height_field;
+  };
+  if (is_ground(A) || is_ground(B))
     return find_contacts(A, origin, B, frame_from(pose), 0.0).gap;
   return separation(A, origin, B, frame_from(pose)).gap;
 }

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert.connections import constraints, elements, joints as joints
+from dalembert.view.scene import solids
 from dalembert.view.scene.projection import Placement
 from dalembert.view.scene.scene import Scene
 from dalembert.view.scene.solid_parts import parts_of
@@ -204,7 +205,8 @@ def test_patches_are_as_large_as_they_say(look: str) -> None:
 
     end = Attachment.of(s.compile(), s["box"].origin)
     outline = 0.3 * np.column_stack([np.cos(_CIRCLE), np.sin(_CIRCLE)]) if look in ("cam", "wheel") else None
-    patch = PatchFigure("it", look, end, np.eye(3), (0.3, 0.2), (-0.2, 0.2), outline)
+    solid = solids.ball(0.3) if look in ("land", "obstacle") else None
+    patch = PatchFigure("it", look, end, np.eye(3), (0.3, 0.2), (-0.2, 0.2), outline, solid=solid)
     sizes = []
     for r in (0.01, 0.02):
         found = symbol_shape(patch, r, 1.0)

@@ -49,9 +49,9 @@ class Surface:
     rule: str = "smaller"
 
     def __post_init__(self) -> None:
-        item = f"surface {self.name!r}" if self.name else "surface"
         if not isinstance(self.name, str):
-            raise ModelError(item, "name", self.name, "give a text")
+            raise ModelError("surface", "name", self.name, "give a text")
+        item = f"surface {self.name!r}" if self.name else "surface"
         one_of(item, "rule", self.rule, RULES)
         given = {name: getattr(self, name) for name in ("friction", "restitution", "young", "poisson")}
         set_fields(self, **check_contact_numbers(item, **given))

@@ -126,7 +126,7 @@ class _ContactElements:
         tangential = tangential_ratio(material.poisson) * n * depth ** (n - 1.0)
         solids = [self._solid(first), self._solid(second)]
         rubs = max(material.friction, material.static_friction) > 0.0
-        width = 2 if np.isinf(shapes[first].thickness) else 3
+        width = 2 if shapes[first].convex.solid.is_half_space else 3
         count = width * _core.bristle_count(*(elements.solids[s] for s in solids)) if rubs else 0
         start = len(elements.state_names)
         pair = SoftPair(

@@ -228,7 +228,8 @@ class Run:
     def restart(self, state: State, *, keep_step: bool = False, passed: Sequence[int] | None = None) -> None:
         """Begin a segment with a new integrator, for the present options and conditions; see `begin_segment`.
 
-        With `keep_step` the next step is as long as it would have been; else its length is estimated at the state.
+        With `keep_step` the next step is as long as it would have been, if the integrator has stopped at this state;
+        else its length is estimated there.
         """
         self.collect_counts()
         step, memory = self.integrator.step, self.integrator.contact_memory()
@@ -280,7 +281,7 @@ class Run:
         if self.friction_changes is None:
             self.restart(state, keep_step=True)
             return
-        self.friction_changes.restart(self, state, ())
+        self.friction_changes.restart(self, state, (), keep_step=True)
         self.records.replace_last(*self.integrator.state()[:4])
 
     def set_conditions(self, conditions: Conditions) -> None:

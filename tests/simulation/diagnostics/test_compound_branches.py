@@ -89,8 +89,8 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(monkeypatch: pytest.Monke
     whole = da.simulate(roundabout(), 4.0, rtol=1e-8, atol=1e-10)
     go, pressed = recovery.keep_compound_branches, []
 
-    def press(run: Run, rows: Any, branches: Any) -> Any:
-        kept = go(run, rows, branches)
+    def press(run: Run, rows: Any, has_changes: bool, branches: Any) -> Any:
+        kept = go(run, rows, has_changes, branches)
         if run.integrator.t > 1.5 and not pressed:
             pressed.append(run.integrator.t)
             run.interrupt.flag.set = True

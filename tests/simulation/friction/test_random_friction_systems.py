@@ -164,7 +164,8 @@ def test_power_balances_and_friction_obeys_its_law(seed: int) -> None:
     check_laws(seed)
 
 
-@pytest.mark.parametrize("seed", COMMON[::2])
+# bits of ensembles are promised for explicit steps
+@pytest.mark.parametrize("seed", [seed for seed in COMMON[::2] if seed not in STIFF])
 def test_runs_have_the_same_bits_again_resumed_and_in_ensembles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_bits(seed, monkeypatch)
 

@@ -77,10 +77,10 @@ class FrictionChanges:
         """Determine the modes at the start of a run, and start the integrator there."""
         run.begin_segment(state, passed=())
 
-    def restart(self, run: Run, state: State, passed: Sequence[int]) -> None:
-        """Determine the modes at a state, and start a new integrator there; see `set_core`."""
+    def restart(self, run: Run, state: State, passed: Sequence[int], *, keep_step: bool = False) -> None:
+        """Determine the modes at a state, and start a new integrator there; see `set_core` and `Run.restart`."""
         run.conditions = self.friction.release(run.conditions)
-        run.restart(state, keep_step=True, passed=passed)
+        run.restart(state, keep_step=keep_step, passed=passed)
 
     def take_core_changes(self, run: Run) -> None:
         """Record the changes that the core has made."""
