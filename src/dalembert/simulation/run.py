@@ -46,8 +46,11 @@ __all__ = ["Run"]
 
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
 
-REACHED, PAUSED, STOPPED, UNDECIDED, EVENT, CONTACT_FAILED = (
-    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event", "contact_failed")
+REACHED, PAUSED, STOPPED, UNDECIDED, EVENT = (
+    _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event")
+)
+CONTACT_FAILED, UNDERFLOW, STAGNATED = (
+    _core.outcomes[name] for name in ("contact_failed", "step_underflow", "stagnated")
 )
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
@@ -358,7 +361,7 @@ class Run:
                 if handler.apply_from_core(self):
                     return "event"
                 continue
-            if outcome == CONTACT_FAILED:
+            if outcome == CONTACT_FAILED or (outcome in (UNDERFLOW, STAGNATED) and self.can_go_on_in_steps):
                 self.pass_contact_failure()
                 steps = 1
                 continue
@@ -376,6 +379,11 @@ class Run:
                 continue
             used = time.perf_counter() - began
             steps = min(MAX_CHUNK_STEPS, 2 * steps) if used < CHUNK_TIME else max(1, steps // 2)
+
+    @property
+    def can_go_on_in_steps(self) -> bool:
+        """Whether contact by events may be continued in steps."""
+        return isinstance(self.contact, ContactEvents) and self.contact.goes_on
 
     def pass_contact_failure(self) -> None:
         """Continue in steps where contact by events cannot go on, or raise the error."""

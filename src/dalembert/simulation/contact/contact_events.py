@@ -271,6 +271,8 @@ class ContactEvents:
 
     def _cause(self, integrator: _core.Integrator) -> str:
         found = integrator.contact_failure()
+        if found["kind"] == "none":
+            return f"at t = {integrator.t:.9g} s steps became too short for contact by events"
         names = self._names(found["points"])
         where = f"at t = {found['time']:.9g} s"
         if found["kind"] == "crowded":

@@ -1,0 +1,80 @@
+"""Random scenes: contact by events against steps that become shorter; momentum, energy, no overlap, the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from systems.contacts.random_scenes import RandomContactScene, random_contact_scene
+
+import dalembert as da
+
+FEW = 6  # bodies: rarely more than 16 points are closed at once
+OVERLAP = {"events": 2e-6, "steps:1e-3": 1e-4, "steps:2.5e-4": 1e-4, "auto": 1e-3}  # m
+RISE = {"events": 1e-6, "steps:1e-3": 1e-4, "steps:2.5e-4": 1e-5, "auto": 1e-2}  # of the energy, in a step
+
+
+def check_laws(scene: RandomContactScene, result: da.Result, model: str) -> None:
+    """Assert that shapes do not overlap, energy does not grow, and impulses of the ground change the momentum."""
+    assert result.status == "finished"
+    for name in scene.contacts:
+        assert result[f"{name}.gap"].min() > -OVERLAP[model]
+    energy = result["energy.total"]
+    assert np.diff(energy).max() < RISE[model] * np.abs(energy).max()
+    momentum = np.array([result.model.momentum(q, v)[3:] for q, v in zip(result.q, result.v, strict=True)])
+    weight = scene.mass * np.array([0.0, 0.0, -9.81]) * (result.t - result.t[0])[:, None]
+    expected = momentum[0] + weight + result["planes.impulse"]
+    # of contact by events forces between two steps are integrated
+    assert momentum == pytest.approx(expected, abs=1e-3 * scene.mass * 9.81 * scene.t_end)
+
+
+def end_of(scene: RandomContactScene, result: da.Result) -> np.ndarray:
+    """Return the last positions of all bodies, m."""
+    return np.concatenate([result[f"{name}.position"][-1] for name in scene.system.bodies])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_laws_hold_by_events_and_by_steps(seed: int) -> None:
+    scene = random_contact_scene(seed, FEW)
+    model = scene.system.compile()
+    for contact in ("events", "steps:1e-3"):
+        check_laws(scene, da.simulate(model, scene.t_end, contact=contact), contact)
+
+
+def test_steps_approach_events_as_they_become_shorter() -> None:
+    """All but motions that amplify differences of their impacts."""
+    coarse, fine = [], []
+    for seed in range(12):
+        scene = random_contact_scene(seed, FEW)
+        model = scene.system.compile()
+        exact = end_of(scene, da.simulate(model, scene.t_end, contact="events"))
+        for contact, found in (("steps:1e-3", coarse), ("steps:2.5e-4", fine)):
+            found.append(np.abs(end_of(scene, da.simulate(model, scene.t_end, contact=contact)) - exact).max())
+    assert np.median(fine) < 1e-5
+    assert np.median(fine) < 0.5 * np.median(coarse)
+    assert np.sort(fine)[-3] < 1e-3
+
+
+@pytest.mark.parametrize("contact", ["events", "steps:1e-3"])
+def test_runs_and_ensembles_on_threads_have_the_same_bits(contact: str) -> None:
+    scene = random_contact_scene(5, FEW)
+    model = scene.system.compile()
+    start, times = da.start_state(model), np.linspace(0.0, scene.t_end, 5)
+    once, again = (da.simulate(model, scene.t_end, contact=contact, state=start, times=times) for _ in range(2))
+    assert np.array_equal(once.q, again.q) and np.array_equal(once.v, again.v)
+    both = da.State(np.tile(start.q, (2, 1)), np.tile(start.v, (2, 1)))
+    many = da.simulate(model, scene.t_end, contact=contact, state=both, times=times)
+    assert isinstance(many, da.Ensemble)
+    for k in range(2):
+        assert np.array_equal(many.q[k, -1], once.q[-1]) and np.array_equal(many.v[k, -1], once.v[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_scenes_of_many_bodies_run_with_the_model_chosen(seed: int) -> None:
+    scene = random_contact_scene(seed)
+    result = da.simulate(scene.system, 0.6)
+    assert result.status == "finished"
+    for name in scene.contacts:
+        assert result[f"{name}.gap"].min() > -OVERLAP["auto"]
+    energy = result["energy.total"]
+    assert np.diff(energy).max() < RISE["auto"] * np.abs(energy).max()
