@@ -379,10 +379,7 @@ void add_conditions(nb::module_ &module) {
            nb::arg("parameter"), nb::arg("values"));
   nb::class_<BoundSampledForces>(module, "SampledForces")
       .def(
-          "__init__",
-          [](BoundSampledForces *self, std::size_t nv) {
-            new (self) BoundSampledForces{nv, {}, {}, {}};
-          },
+          "__init__", [](BoundSampledForces *self, std::size_t nv) { new (self) BoundSampledForces{nv, {}, {}, {}}; },
           nb::arg("nv"))
       .def(
           "add",

@@ -41,7 +41,8 @@ void make_scene(ContactScene *self, const nb::object &owner, const Places &bodie
                 const Doubles &materials, int surface_count, const std::vector<double> &thickness) {
   const ModelData &m = bound(owner.ptr())->data;
   const std::size_t n = bodies.size(), contacts = nb::len(sides) / 2;
-  if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 || nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
+  if (poses.size() != 12 * n || bits.size() != 2 * n || filtered.size() != contacts || excluded.size() % 3 ||
+      nb::len(solids) != n || surfaces.size() != n || materials.size() % 3 ||
       material_of.size() != contacts * std::size_t(surface_count) * std::size_t(surface_count))
     throw nb::value_error("the tables of the contacts do not fit each other");
   SceneDescription given;

@@ -68,7 +68,8 @@ nb::list take_contact_changes(ContactEvents &e) {
   for (const ContactChange &change : e.changes) {
     nb::dict one;
     one["t"] = change.t, one["energy"] = change.energy, one["restitution_part"] = change.restitution_part;
-    one["reverses"] = change.reverses, one["jams"] = change.jams, one["modes"] = contact_modes(change.after), one["points"] = points_of(change.after);
+    one["reverses"] = change.reverses, one["jams"] = change.jams, one["modes"] = contact_modes(change.after),
+    one["points"] = points_of(change.after);
     std::vector<double> impacts;
     for (const ImpactPoint &p : change.impacts) {
       for (const double each : {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop)})
@@ -100,8 +101,8 @@ void ContactForces::add(const ContactEvents &e, std::size_t state) {
       continue;
     const ScenePoint &at = e.points[k];
     const double *lam = e.lam.data() + 3 * k, *axes = e.rows.rows[k].axes, *u = e.u.data() + 3 * k;
-    for (const double each : {double(state), double(p.contact), double(p.shapes[0]), double(p.shapes[1]),
-                              double(std::int32_t(p.mode))})
+    for (const double each :
+         {double(state), double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(std::int32_t(p.mode))})
       names.push_back(each);
     for (int x = 0; x < 3; ++x)
       numbers.push_back(0.5 * (at.on_first[x] + at.on_second[x]));

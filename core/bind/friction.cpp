@@ -263,28 +263,19 @@ nb::object take_changes(FrictionRun &f) {
   nb::dict found;
   found["t"] = scalars([](const FrictionChange &c) { return c.t; });
   found["velocities_jumped"] = scalars([](const FrictionChange &c) { return c.velocities_jumped; });
-  found["before"] = by_rows<double>(
-      changes, size, [](const FrictionChange &c) -> auto & { return c.before; });
-  found["after"] = by_rows<double>(
-      changes, size, [](const FrictionChange &c) -> auto & { return c.after; });
-  found["sign"] = by_rows<double>(
-      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.sign; });
-  found["side"] = by_rows<double>(
-      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.side; });
-  found["stuck"] = by_rows<unsigned char>(
-      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.stuck; });
-  found["immobile"] = by_rows<unsigned char>(
-      changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.immobile; });
-  found["locked"] = in_parts(
-      changes, [](const FrictionChange &c) -> auto & { return c.modes.locked; });
-  found["holding_laws"] = in_parts(
-      changes, [](const FrictionChange &c) -> auto & { return c.modes.holding_laws; });
-  found["sliding_laws"] = in_parts(
-      changes, [](const FrictionChange &c) -> auto & { return c.modes.sliding_laws; });
-  found["passed"] = in_parts(
-      changes, [](const FrictionChange &c) -> auto & { return c.passed; });
-  found["unloaded"] = in_parts(
-      changes, [](const FrictionChange &c) -> auto & { return c.unloaded; });
+  found["before"] = by_rows<double>(changes, size, [](const FrictionChange &c) -> auto & { return c.before; });
+  found["after"] = by_rows<double>(changes, size, [](const FrictionChange &c) -> auto & { return c.after; });
+  found["sign"] = by_rows<double>(changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.sign; });
+  found["side"] = by_rows<double>(changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.side; });
+  found["stuck"] =
+      by_rows<unsigned char>(changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.stuck; });
+  found["immobile"] =
+      by_rows<unsigned char>(changes, rows, [](const FrictionChange &c) -> auto & { return c.modes.immobile; });
+  found["locked"] = in_parts(changes, [](const FrictionChange &c) -> auto & { return c.modes.locked; });
+  found["holding_laws"] = in_parts(changes, [](const FrictionChange &c) -> auto & { return c.modes.holding_laws; });
+  found["sliding_laws"] = in_parts(changes, [](const FrictionChange &c) -> auto & { return c.modes.sliding_laws; });
+  found["passed"] = in_parts(changes, [](const FrictionChange &c) -> auto & { return c.passed; });
+  found["unloaded"] = in_parts(changes, [](const FrictionChange &c) -> auto & { return c.unloaded; });
   found["impacts"] = impacts_of(changes);
   found["dependent"] = array_of(holding.dependent);
   found["unbounded_below"] = array_of(holding.unbounded_below);

@@ -172,11 +172,8 @@ void add_geometry(nb::module_ &module) {
                             s.shape == SolidKind::cylinder;
                    })
       .def_static(
-          "box",
-          [](double x, double y, double z, double radius) {
-            return make_box({x, y, z}, radius);
-          },
-          nb::arg("x"), nb::arg("y"), nb::arg("z"), nb::arg("radius") = 0.0);
+          "box", [](double x, double y, double z, double radius) { return make_box({x, y, z}, radius); }, nb::arg("x"),
+          nb::arg("y"), nb::arg("z"), nb::arg("radius") = 0.0);
   module.def("distances", &distances, nb::arg("first"), nb::arg("poses"), nb::arg("second"), nb::arg("others"));
   module.def("contacts", &contacts, nb::arg("first"), nb::arg("poses"), nb::arg("second"), nb::arg("others"),
              nb::arg("margin"));

@@ -485,10 +485,9 @@ public:
     ContactForces forces;
     for (std::size_t k = 0; k < count; ++k) {
       run.interval = SmoothInterval::around(run.discontinuities, t.data()[k]);
-      const bool done = model->integrators->contact_forces(m, run, memory.data, t.data()[k],
-                                                           q.data() + k * std::size_t(m.nq),
-                                                           v.data() + k * std::size_t(m.nv),
-                                                           x.data() + k * std::size_t(m.nx));
+      const bool done =
+          model->integrators->contact_forces(m, run, memory.data, t.data()[k], q.data() + k * std::size_t(m.nq),
+                                             v.data() + k * std::size_t(m.nv), x.data() + k * std::size_t(m.nx));
       run.interval = interval;
       if (!done)
         throw nb::python_error();

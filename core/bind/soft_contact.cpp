@@ -60,7 +60,8 @@ nb::tuple soft_contact_points(const ConvexSolid &first, const ConvexSolid &secon
 
 void add_soft_contact(nb::module_ &module) {
   module.def(
-      "bristle_count", [](const ConvexSolid &first, const ConvexSolid &second) { return bristle_count(&first, &second); },
+      "bristle_count",
+      [](const ConvexSolid &first, const ConvexSolid &second) { return bristle_count(&first, &second); },
       nb::arg("first"), nb::arg("second"));
   module.def("soft_contact_points", &soft_contact_points, nb::arg("first"), nb::arg("second"), nb::arg("pair"),
              nb::arg("law"), nb::arg("poses"), nb::arg("motions"), nb::arg("deflections"));

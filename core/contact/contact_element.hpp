@@ -92,8 +92,8 @@ template <class T> inline T contact_forces(const ModelData &m, const ElementData
   return sum.energy_rate;
 }
 
-template <class T> inline ContactMotion<T> contact_motion(const Workspace<T> &ws, const PortData &port,
-                                                          const Measured<T> &now) {
+template <class T>
+inline ContactMotion<T> contact_motion(const Workspace<T> &ws, const PortData &port, const Measured<T> &now) {
   return {{relative_axes(ws, port, now), {now.s[0], now.s[1], now.s[2]}},
           {now.rate[3], now.rate[4], now.rate[5]},
           {now.rate[0], now.rate[1], now.rate[2]}};
@@ -157,7 +157,8 @@ template <class T> inline bool evaluate_contact(const ModelData &m, Workspace<T>
       const ContactNumbers<double> own{numbers.stiffness[lane], numbers.exponent[lane], numbers.dissipation[lane],
                                        numbers.friction[lane], numbers.static_friction[lane]};
       const ContactMotion<double> its{{number_of(motion.X.R, lane), number_of(motion.X.p, lane)},
-                                      number_of(motion.w, lane), number_of(motion.v, lane)};
+                                      number_of(motion.w, lane),
+                                      number_of(motion.v, lane)};
       for (int k = 0; k < e.states; ++k)
         z[k] = at.x[e.state + k][lane];
       if (own.stiffness != 0.0) {

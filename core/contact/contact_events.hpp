@@ -68,9 +68,9 @@ struct WatchedGap {
 struct ContactEvents {
   ContactSteps rows; // scene, stops, searches; rows of the points in `closed` at a state, and their responses
   int max_points = 16;
-  double max_rate = 1000.0; // changes per second
-  double closed_gap = 1e-9; // m: points closer than this are closed at a change
-  double overlap = 1e-10;   // m: a gap that falls below minus this closes
+  double max_rate = 1000.0;                         // changes per second
+  double closed_gap = 1e-9;                         // m: points closer than this are closed at a change
+  double overlap = 1e-10;                           // m: a gap that falls below minus this closes
   double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest slip velocity
   double hop_height = 1e-9;                         // m: rebounds lower than this are none
 

@@ -16,7 +16,7 @@ std::uint64_t key_of(const std::int32_t pair[2]) {
 // two tangents and the normal; the tangents turn with the normal
 void set_axes(const double n[3], double axes[9]) {
   const int least = std::abs(n[0]) <= std::abs(n[1]) ? (std::abs(n[0]) <= std::abs(n[2]) ? 0 : 2)
-                                                      : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
+                                                     : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
   Vec3<double> e = zero3<double>();
   (least == 0 ? e.x : least == 1 ? e.y : e.z) = 1.0;
   const Vec3<double> normal{n[0], n[1], n[2]};
@@ -60,8 +60,10 @@ void sort_by_island(ContactSteps &c) {
 }
 
 ConeBlocks island_of(const ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu) {
-  return {int(end - begin), c.row_blocks.data() + 2 * begin, c.block_start.data(), c.at.data() + 2 * begin,
-          c.J.data(),       c.Y.data(),                      bias + 3 * begin,     mu + begin};
+  return {int(end - begin),     c.row_blocks.data() + 2 * begin,
+          c.block_start.data(), c.at.data() + 2 * begin,
+          c.J.data(),           c.Y.data(),
+          bias + 3 * begin,     mu + begin};
 }
 
 // c_n of (4) and (5), friction, and the impulses of the last step to begin with
@@ -106,8 +108,8 @@ void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, double
 }
 
 // one island; its velocities become those with the impulses. Returns the residual.
-double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu, double *v,
-                    double *lam) {
+double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu,
+                    double *v, double *lam) {
   const ConeBlocks p = island_of(c, begin, end, bias, mu);
   double *mine = lam + 3 * begin;
   if (p.m <= c.dense_points) {
@@ -212,12 +214,13 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
   set_conditions(c, timing);
   for_islands(c, [&](std::size_t begin, std::size_t end) {
     const auto more_at_rest = [](const ContactRow &row) { return row.mu > row.sliding_friction; };
-    const bool can_slip = std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end),
-                                      more_at_rest);
+    const bool can_slip =
+        std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end), more_at_rest);
     if (can_slip)
       c.displacement = c.free;
     double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
-    for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free, timing.h); ++round) {
+    for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free, timing.h);
+         ++round) {
       c.free = c.displacement;
       missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
     }
@@ -253,8 +256,8 @@ void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, doubl
     if (row.friction >= 0) {
       double u[3];
       row_velocity(c, k, c.free.data(), u);
-      c.memory.push_back({joint_key, std::uint64_t(row.friction), {lam[0] / h, 0.0, 0.0},
-                          std::abs(u[0]) <= 10.0 * c.tolerance});
+      c.memory.push_back(
+          {joint_key, std::uint64_t(row.friction), {lam[0] / h, 0.0, 0.0}, std::abs(u[0]) <= 10.0 * c.tolerance});
     }
     if (row.point < 0 || !(lam[2] > 0.0))
       continue;

@@ -7,9 +7,9 @@ namespace dalembert::DALEMBERT_ISA {
 
 // how the conditions of (4) and (5) are set
 struct ContactTiming {
-  double h;              // length of the step, s; 0: an impact
-  double impact_speed;   // slower approaches are plastic, m/s
-  double closed;         // gaps below this are closed, m
+  double h;            // length of the step, s; 0: an impact
+  double impact_speed; // slower approaches are plastic, m/s
+  double closed;       // gaps below this are closed, m
 };
 
 // Rows of the points and stops that count, sorted by islands; `skip`: points that are left out (marks), or empty.
@@ -31,6 +31,7 @@ void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, doubl
 // Log of the impulses at a time as forces over a whole step, which may have several parts; begin_log comes first.
 // impact_speed: faster approaches are impacts.
 void begin_log(const ModelData &m, ContactSteps &c, double t);
-void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step, double t, double impact_speed);
+void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
+                  double t, double impact_speed);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -38,10 +38,10 @@ namespace dalembert::DALEMBERT_ISA {
 namespace contact_law {
 
 constexpr double elastic_part = 0.9, plastic_from = 1.1; // of the limit: a bristle is elastic below, plastic above
-constexpr double bounded_from = 1.0, bounded_to = 1.2;    // of its elastic limit, where (6) sets in
-constexpr double damping_ratio = 0.3;                     // of the bristle on the reduced mass
+constexpr double bounded_from = 1.0, bounded_to = 1.2;   // of its elastic limit, where (6) sets in
+constexpr double damping_ratio = 0.3;                    // of the bristle on the reduced mass
 constexpr double least_deflection = 1e-9; // m: limits of smaller bristles are widened, so that slopes stay bounded
-constexpr double static_speed = 1e-2;                     // v_s of (5), m/s
+constexpr double static_speed = 1e-2;     // v_s of (5), m/s
 constexpr double nothing = 1e-300;
 
 // length of a vector, and its direction; both zero of a zero vector
@@ -70,7 +70,9 @@ template <class T> T rising_part(const T &r, double from, double to) {
 } // namespace contact_law
 
 // Numbers of the law, for one evaluation.
-template <class T> struct ContactNumbers { T stiffness, exponent, dissipation, friction, static_friction; };
+template <class T> struct ContactNumbers {
+  T stiffness, exponent, dissipation, friction, static_friction;
+};
 
 // A relative state of B in A, axes of A.
 template <class T> struct ContactMotion {
@@ -168,8 +170,7 @@ private:
       first = first < 0 ? i : first;
       push = push + bearing[i].push, elastic = elastic + bearing[i].elastic;
       const T along = dot(bearing[i].normal, motion.v + cross(motion.w, bearing[i].x - motion.X.p));
-      elastic_rate = elastic_rate -
-                     numbers.exponent * bearing[i].elastic / larger(T(nothing), -bearing[i].gap) * along;
+      elastic_rate = elastic_rate - numbers.exponent * bearing[i].elastic / larger(T(nothing), -bearing[i].gap) * along;
       weighted += scale(bearing[i].push, bearing[i].velocity);
     }
     if (first < 0 || !less(T(0.0), numbers.static_friction) || !less(T(0.0), elastic))
@@ -193,7 +194,8 @@ private:
     const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
     const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
     const T limit = mu * push;
-    const T r = load / (limit + least), plastic = rising_part(r, elastic_part, plastic_from), outward = larger(T(0.0), dot(u, bristle.unit));
+    const T r = load / (limit + least), plastic = rising_part(r, elastic_part, plastic_from),
+            outward = larger(T(0.0), dot(u, bristle.unit));
     const Vec3<T> rate = u - scale(plastic * outward, bristle.unit); // (2)
     Vec3<T> carried = rate;
     if (!pair.planar) {

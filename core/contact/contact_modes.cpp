@@ -6,14 +6,14 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double cone_tol = 1e-13;      // residual of cone problems, of the largest acceleration or velocity
-constexpr double solved_tol = 1e-8;     // a larger one is no solution
-constexpr double zero_tol = 1e-10;      // accelerations and forces, of the largest: smaller ones are zero
-constexpr double slip_tol = 1e-11;      // tangential accelerations, of the largest: smaller ones are zero
-constexpr double least_acceleration = 1e-9; // m/s^2: scale where nothing accelerates
-constexpr double slip_scale = 1e6;      // of the accelerations: velocities of sliding points in (2)
-constexpr int max_rounds = 8;           // of points that come to rest as others do
-constexpr int restitution_rounds = 40;  // of the largest restitution that does not increase the energy
+constexpr double cone_tol = 1e-13;            // residual of cone problems, of the largest acceleration or velocity
+constexpr double solved_tol = 1e-8;           // a larger one is no solution
+constexpr double zero_tol = 1e-10;            // accelerations and forces, of the largest: smaller ones are zero
+constexpr double slip_tol = 1e-11;            // tangential accelerations, of the largest: smaller ones are zero
+constexpr double least_acceleration = 1e-9;   // m/s^2: scale where nothing accelerates
+constexpr double slip_scale = 1e6;            // of the accelerations: velocities of sliding points in (2)
+constexpr int max_rounds = 8;                 // of points that come to rest as others do
+constexpr int restitution_rounds = 40;        // of the largest restitution that does not increase the energy
 constexpr std::size_t frequent_changes = 500; // at the highest rate of changes
 constexpr std::size_t stagnant_changes = 60;  // within the time of no progress
 constexpr std::size_t stalled_changes = 3;    // within it, before velocities at rest are widened
@@ -22,7 +22,7 @@ constexpr double no_progress = 1e-10; // s
 
 void set_tangent_axis(const double n[3], double axis[3]) {
   const int least = std::abs(n[0]) <= std::abs(n[1]) ? (std::abs(n[0]) <= std::abs(n[2]) ? 0 : 2)
-                                                      : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
+                                                     : (std::abs(n[1]) <= std::abs(n[2]) ? 1 : 2);
   for (int x = 0; x < 3; ++x)
     axis[x] = x == least ? 1.0 : 0.0;
 }
@@ -51,9 +51,7 @@ struct ModeDecision {
   }
 
   const double *poses() const { return reinterpret_cast<const double *>(i.work.motion.system.loops.ws.X_W); }
-  double rest_tol(const ClosedPoint &p) const {
-    return e.widening * (e.rest_tol + e.relative_rest_tol * p.fastest);
-  }
+  double rest_tol(const ClosedPoint &p) const { return e.widening * (e.rest_tol + e.relative_rest_tol * p.fastest); }
   Outcome fail(ContactFailure why) {
     e.failure = why, e.failure_time = t, e.failed = e.closed;
     e.closed = before;
@@ -618,8 +616,8 @@ void put_forces_into_cones(const RunContext &i, ContactEvents &e) {
     most = std::max(most, std::fabs(each));
   const auto leaves = [&](const ClosedPoint &p) {
     const double *lam = e.lam.data() + 3 * (&p - e.closed.data());
-    return lam[2] < -1e-9 * most || (p.mode == ContactMode::sticks &&
-                                     std::hypot(lam[0], lam[1]) > p.static_friction * lam[2] + 1e-9 * most);
+    return lam[2] < -1e-9 * most ||
+           (p.mode == ContactMode::sticks && std::hypot(lam[0], lam[1]) > p.static_friction * lam[2] + 1e-9 * most);
   };
   if (std::none_of(e.closed.begin(), e.closed.end(), leaves))
     return;

@@ -9,11 +9,11 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double rank_tol = 1e-11;      // of the largest pivot: smaller ones belong to dependent rows
-constexpr double rounded_gap = 1e-14;   // of the length of the system: smaller gaps are not corrected
-constexpr int max_gap_rounds = 4;       // of corrections of gaps
-constexpr double least_slip = 1e-14;    // m/s: slip has no direction below
-constexpr int rates_of_point = 27;      // axes' rates (9), x_A' (3), x_B' (3), padding
+constexpr double rank_tol = 1e-11;    // of the largest pivot: smaller ones belong to dependent rows
+constexpr double rounded_gap = 1e-14; // of the length of the system: smaller gaps are not corrected
+constexpr int max_gap_rounds = 4;     // of corrections of gaps
+constexpr double least_slip = 1e-14;  // m/s: slip has no direction below
+constexpr int rates_of_point = 27;    // axes' rates (9), x_A' (3), x_B' (3), padding
 
 Feature feature_of(const SceneFeature &f) {
   const auto vec = [](const double *x) { return Vec3<double>{x[0], x[1], x[2]}; };
@@ -61,7 +61,9 @@ void place_point(const Workspace<double> &ws, const ContactSteps &c, const Close
 }
 
 // velocity of a material point, its acceleration with what the motion of the closest point adds to it
-struct PointMotion { Vec3<double> v, a; };
+struct PointMotion {
+  Vec3<double> v, a;
+};
 PointMotion point_motion(const Workspace<double> &ws, const double *motion, int place, const Vec3<double> &x,
                          const Vec3<double> &rate) {
   const Vec3<double> w = read(motion), r = x - ws.X_W[place].p, v = read(motion + 3) + cross(w, r);
@@ -111,9 +113,9 @@ void respond_to_closed(const RunContext &i, ContactEvents &e, double t, const do
   respond_to_contacts(i, c, e.points, t, q);
   const int n = int(c.rows.size());
   e.D.resize(9 * std::size_t(n) * std::size_t(n));
-  assemble_cone_matrix({n, c.row_blocks.data(), c.block_start.data(), c.at.data(), c.J.data(), c.Y.data(), nullptr,
-                        nullptr},
-                       e.D.data());
+  assemble_cone_matrix(
+      {n, c.row_blocks.data(), c.block_start.data(), c.at.data(), c.J.data(), c.Y.data(), nullptr, nullptr},
+      e.D.data());
 }
 
 void closed_velocities(ContactEvents &e, const double *v) {

@@ -51,7 +51,7 @@ struct ContactScene::Data {
   std::vector<ContactMaterial> materials;
   std::vector<std::int32_t> material_of; // contacts x surfaces x surfaces
   int surfaces = 1, contacts = 0, words = 0;
-  std::vector<std::uint64_t> first, second; // shapes x words: bits of the contacts on whose sides a shape is
+  std::vector<std::uint64_t> first, second;         // shapes x words: bits of the contacts on whose sides a shape is
   std::vector<std::vector<std::uint64_t>> excluded; // of each contact: keys of pairs of places, in order
   std::vector<unsigned char> filtered;
   std::vector<double> thickness;
@@ -89,8 +89,13 @@ ContactScene::ContactScene(const SceneDescription &given) : data(std::make_uniqu
   d.contacts = int(given.sides.size() / 2), d.words = (d.contacts + 63) / 64;
   const std::size_t n = given.places.size(), words = std::size_t(d.words);
   for (std::size_t k = 0; k < n; ++k)
-    d.shapes.push_back({*static_cast<const ConvexSolid *>(given.solids[k]), frame_of(given.frames.data() + 12 * k),
-                        given.places[k], given.surfaces[k], given.types[k], given.affinities[k], {}});
+    d.shapes.push_back({*static_cast<const ConvexSolid *>(given.solids[k]),
+                        frame_of(given.frames.data() + 12 * k),
+                        given.places[k],
+                        given.surfaces[k],
+                        given.types[k],
+                        given.affinities[k],
+                        {}});
   for (Shape &shape : d.shapes)
     shape.center = shape.frame.p + mul(shape.frame.R, shape.solid.center);
   d.first.assign(n * words, 0), d.second.assign(n * words, 0);
@@ -249,8 +254,8 @@ namespace {
 
 // whether a shape is a half space, and the ball around another is farther from it than the margin
 bool is_beyond(const Shape &plane, const Placed &at_plane, const Placed &other, double reach, double margin) {
-  return plane.is_half_space() && dot(Point{at_plane.X.R.xz, at_plane.X.R.yz, at_plane.X.R.zz},
-                                      other.center - at_plane.X.p) > reach + margin;
+  return plane.is_half_space() &&
+         dot(Point{at_plane.X.R.xz, at_plane.X.R.yz, at_plane.X.R.zz}, other.center - at_plane.X.p) > reach + margin;
 }
 
 } // namespace

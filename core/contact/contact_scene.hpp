@@ -41,9 +41,9 @@ struct SceneFeature {
 
 // What a scene consists of, as Python gives it.
 struct SceneDescription {
-  std::vector<std::int32_t> places; // of each shape: its body in the list of the model
-  std::vector<double> frames;       // of each shape: 12 numbers, axes and origin in F of its body
-  std::vector<const void *> solids; // of each shape: its ConvexSolid, which the scene copies
+  std::vector<std::int32_t> places;             // of each shape: its body in the list of the model
+  std::vector<double> frames;                   // of each shape: 12 numbers, axes and origin in F of its body
+  std::vector<const void *> solids;             // of each shape: its ConvexSolid, which the scene copies
   std::vector<std::int32_t> surfaces;           // of each shape: number of its surface
   std::vector<std::uint32_t> types, affinities; // of each shape: bits of the filter
   std::vector<unsigned char> filtered;          // of each contact: the filter applies

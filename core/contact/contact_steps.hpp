@@ -33,13 +33,13 @@ struct ContactRow {
   std::int32_t friction;  // of a joint; -1: none
   std::int32_t blocks[2]; // velocities that it acts on; -1: none
   std::int32_t island;
-  double axes[9];    // two tangents and the normal, world axes, rows
-  double gap;        // m or rad
-  double approach;   // normal velocity before the step, negative while it closes, m/s or rad/s
+  double axes[9];                           // two tangents and the normal, world axes, rows
+  double gap;                               // m or rad
+  double approach;                          // normal velocity before the step, negative while it closes, m/s or rad/s
   double mu, sliding_friction, restitution; // mu: static friction while it sticks; of joints the bound of the effort
   double static_friction;
-  bool known;                               // it was a contact of the last step
-  double start[3];                          // force of the last step along the axes, N
+  bool known;      // it was a contact of the last step
+  double start[3]; // force of the last step along the axes, N
 
   int first() const { return stop >= 0 ? 2 : 0; } // of its rows that act
   int last() const { return friction >= 0 ? 1 : 3; }
@@ -59,18 +59,18 @@ struct ContactMemory {
 // Points that carried a load in a step; stops and friction of joints have contact -1, and -1 and the velocity as shapes.
 struct ContactLogPoint {
   std::int32_t contact, shapes[2];
-  std::int32_t state;                         // 1 sticks, 2 slides
-  double place[3], normal[3], force[3], gap;  // force on the second shape, N; world axes
-  double slip;                                // sliding velocity, m/s
-  double friction_work, normal_work;          // done by the force in the step, J
-  double impact_speed, time;                  // approach of an impact, 0: none, m/s; when, s
+  std::int32_t state;                        // 1 sticks, 2 slides
+  double place[3], normal[3], force[3], gap; // force on the second shape, N; world axes
+  double slip;                               // sliding velocity, m/s
+  double friction_work, normal_work;         // done by the force in the step, J
+  double impact_speed, time;                 // approach of an impact, 0: none, m/s; when, s
 };
 
 struct ContactLog {
   std::vector<double> times;       // beginnings of the steps
   std::vector<std::int64_t> begin; // first point of each step
   std::vector<ContactLogPoint> points;
-  std::vector<double> loads; // of each step users x 6: [moment; force] on the bodies at their origins, world axes
+  std::vector<double> loads;   // of each step users x 6: [moment; force] on the bodies at their origins, world axes
   std::vector<double> efforts; // of each step nv: of stops and dry friction of joints
 };
 
@@ -94,10 +94,10 @@ struct ContactSteps {
   double deepest = 0.0, deepest_time = 0.0; // largest overlap at the end of a step, m, and when
 
   // space
-  std::vector<double> motions; // 6 for each body
+  std::vector<double> motions;                                           // 6 for each body
   std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
   std::vector<std::int32_t> row_blocks, order, order_begin, order_next;
-  std::vector<std::int64_t> at; // of each side of a row: where its J and Y begin
+  std::vector<std::int64_t> at;     // of each side of a row: where its J and Y begin
   std::vector<std::int32_t> parent; // of blocks: another one of its island
   std::vector<double> J, Y, bias, mu, D, b, lam, displacement, no_friction, gaps;
   std::vector<double> q, v, x; // the state within a step

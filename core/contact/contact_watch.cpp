@@ -8,16 +8,17 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr int samples = 8;           // of gaps in a step
-constexpr int load_samples = 4;      // of forces
-constexpr int max_bisections = 60;   // of the time at which modes end
-constexpr int max_dips = 4;          // looks for the least gap between two samples
+constexpr int samples = 8;                // of gaps in a step
+constexpr int load_samples = 4;           // of forces
+constexpr int max_bisections = 60;        // of the time at which modes end
+constexpr int max_dips = 4;               // looks for the least gap between two samples
 constexpr double time_resolution = 1e-14; // of a step
-constexpr double margin_tol = 1e-9;  // of forces: cones and normal forces may be left by this part
-constexpr double smooth_forces = 0.02; // of the largest: what a parabola through samples of a margin may miss of another
+constexpr double margin_tol = 1e-9;       // of forces: cones and normal forces may be left by this part
+constexpr double smooth_forces =
+    0.02; // of the largest: what a parabola through samples of a margin may miss of another
 constexpr double shortest_coarse = 1e-6; // s: shorter steps are fine
-constexpr double reversal = 1e-13;   // m/s: slip below minus this has reversed
-constexpr double near_gap = 1e-4;    // of the length of the system: hops that begin closer than this are looked at
+constexpr double reversal = 1e-13;       // m/s: slip below minus this has reversed
+constexpr double near_gap = 1e-4;        // of the length of the system: hops that begin closer than this are looked at
 
 std::uint64_t key_of(const std::int32_t pair[2]) {
   return (std::uint64_t(std::uint32_t(pair[0])) << 32) | std::uint32_t(pair[1]);
@@ -327,9 +328,8 @@ double longest_contact_step(const RunContext &i, ContactEvents &e) {
 }
 
 bool set_slip_directions(const RunContext &i, ContactEvents &e) {
-  if (std::none_of(e.closed.begin(), e.closed.end(), [](const ClosedPoint &p) {
-        return p.mode == ContactMode::slides && p.friction > 0.0;
-      }))
+  if (std::none_of(e.closed.begin(), e.closed.end(),
+                   [](const ClosedPoint &p) { return p.mode == ContactMode::slides && p.friction > 0.0; }))
     return false;
   bool rests = false;
   place_closed(i, e, i.work.q, i.work.v);

@@ -225,9 +225,9 @@ double delivered_fraction(const ActuatorData &actuator, double requested) {
 }
 
 // A contact; false: it is idle, and its forces and the rates of its states are zero.
-template <class T>
-static inline bool evaluate_pair(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
-                                 const ElementData &e, const T *q, const T *v, Measured<T> *measured, T *outputs) {
+template <class T> static inline bool evaluate_pair(const ModelData &m, Workspace<T> &ws,
+                                                    const EvaluationContext<T> &at, const ElementData &e, const T *q,
+                                                    const T *v, Measured<T> *measured, T *outputs) {
   const LawBranches<T> branches = branches_of(at, e);
   const bool acts = evaluate_contact(m, ws, at, e, q, v, *measured, outputs, branches.switching_values);
   for (int k = 0; !acts && k < e.measures + e.states + 1; ++k)
@@ -422,8 +422,8 @@ static double energy_rate(const ModelData &m, const EvaluationContext<double> &a
     BearingPoint<double> bearing[max_pair_points];
     double unused[7 + 3 * max_pair_points], gap;
     int count;
-    return contact_forces(m, e, contact_numbers(at, e), contact_motion(ws, m.ports[e.port], *measured),
-                          at.x + e.state, unused, bearing, count, gap);
+    return contact_forces(m, e, contact_numbers(at, e), contact_motion(ws, m.ports[e.port], *measured), at.x + e.state,
+                          unused, bearing, count, gap);
   }
   if (e.form == LawForm::linear)
     return linear_law(in).rate;

@@ -16,8 +16,8 @@ struct Change {
   const double slow;  // rest tolerances: slower rows are at rest
   const double least; // rad/s or m/s: slower rows are on their stops
 
-  bool undecided = false; // modes cannot be determined
-  bool failed = false;    // a callback has failed
+  bool undecided = false;  // modes cannot be determined
+  bool failed = false;     // a callback has failed
   bool not_finite = false; // modes cannot be determined because accelerations are not finite
 
   double *q() const { return i.work.q; }

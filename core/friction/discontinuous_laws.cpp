@@ -184,9 +184,8 @@ void evaluate_law_rates(Change &c) {
     for (int j = 0; j < laws.count; ++j) {
       const std::size_t k = at(laws.functions[at(j)]);
       if (bool(laws.by_coordinates[at(j)]) == by_coordinates)
-        laws.rates[at(j)] = by_coordinates
-                                ? (laws.above[k] - 2.0 * laws.values[k] + laws.below[k]) / (step * step)
-                                : (laws.above[k] - laws.below[k]) / (2.0 * step);
+        laws.rates[at(j)] = by_coordinates ? (laws.above[k] - 2.0 * laws.values[k] + laws.below[k]) / (step * step)
+                                           : (laws.above[k] - laws.below[k]) / (2.0 * step);
     }
   }
 }
@@ -198,9 +197,7 @@ void set_up_combined(Change &c) {
   RowsAtRest &all = c.f.combined;
   const DiscontinuousLaws &laws = c.f.laws;
   all.resize(m + n);
-  const auto slope = [&](int j) {
-    return j < m ? c.f.J.data() + c.w.rows[at(j)] * nv : laws.G.data() + (j - m) * nv;
-  };
+  const auto slope = [&](int j) { return j < m ? c.f.J.data() + c.w.rows[at(j)] * nv : laws.G.data() + (j - m) * nv; };
   const auto response = [&](int j) {
     return j < m ? c.f.D.data() + c.w.rows[at(j)] * nv : laws.D.data() + (j - m) * nv;
   };
@@ -399,8 +396,8 @@ bool sliding_laws_changed(const RunContext &i, const FrictionRun &f) {
   if (!f.laws.possible || !sides)
     return false;
   for (int k = 0; k < i.m.switching_count; ++k) {
-    const bool known = std::find(f.modes.sliding_laws.begin(), f.modes.sliding_laws.end(), k) !=
-                       f.modes.sliding_laws.end();
+    const bool known =
+        std::find(f.modes.sliding_laws.begin(), f.modes.sliding_laws.end(), k) != f.modes.sliding_laws.end();
     if (is_sliding_mode(i.m, sides, k) != known)
       return true;
   }

@@ -162,16 +162,16 @@ struct HoldingWorkspace {
 
 // Laws that jump at the state of a change (friction/discontinuous_laws.hpp).
 struct DiscontinuousLaws {
-  bool possible = false;                    // the model has such laws
-  std::vector<double> sides;                // switching_count: branches of laws in the modes; NaN: those that fit
-  int count = 0;                            // laws at their jumps that push back along their switching functions
-  std::vector<std::int32_t> functions;      // their switching functions
+  bool possible = false;                     // the model has such laws
+  std::vector<double> sides;                 // switching_count: branches of laws in the modes; NaN: those that fit
+  int count = 0;                             // laws at their jumps that push back along their switching functions
+  std::vector<std::int32_t> functions;       // their switching functions
   std::vector<unsigned char> by_coordinates; // of coordinates rather than velocities
-  std::vector<double> G, D;                 // count x nv: slopes of the switching functions, responses to efforts
-  std::vector<double> strength;             // half of the jumps, along the slopes, N m or N
-  std::vector<double> offsets, rates;       // values of the switching functions; their rates without efforts
-  std::vector<double> mean;                 // switching_count: means of both branches of these laws, branches of passed ones
-  std::vector<int> helping;                 // of these laws: those that help to hold rows
+  std::vector<double> G, D;                  // count x nv: slopes of the switching functions, responses to efforts
+  std::vector<double> strength;              // half of the jumps, along the slopes, N m or N
+  std::vector<double> offsets, rates;        // values of the switching functions; their rates without efforts
+  std::vector<double> mean; // switching_count: means of both branches of these laws, branches of passed ones
+  std::vector<int> helping; // of these laws: those that help to hold rows
   std::vector<double> values, above, below, over_q, over_v, held; // workspace
   std::vector<double> q, v, x, move, efforts;
 };

@@ -7,10 +7,10 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double short_flight = 10.0; // position tolerances: a row that would leave its stop by less stays on it
+constexpr double short_flight = 10.0;    // position tolerances: a row that would leave its stop by less stays on it
 constexpr double impact_rounding = 1e-9; // relative: of energies and velocities in an impact
-constexpr double immobile = 1e-12; // of the response without loops: a smaller response is none
-constexpr double barely = 0.1;        // position tolerances: a row that friction stops within this stays at rest
+constexpr double immobile = 1e-12;       // of the response without loops: a smaller response is none
+constexpr double barely = 0.1;           // position tolerances: a row that friction stops within this stays at rest
 
 std::size_t at(int k) { return std::size_t(k); }
 

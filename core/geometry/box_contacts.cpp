@@ -38,9 +38,8 @@ struct Boxes {
   int axis = -1;
 
   explicit Boxes(ContactCandidates &found)
-      : found(found), a{found.A.extent.x, found.A.extent.y, found.A.extent.z}, b{found.B.extent.x, found.B.extent.y,
-                                                                                 found.B.extent.z},
-        radii(found.A.radius + found.B.radius) {
+      : found(found), a{found.A.extent.x, found.A.extent.y, found.A.extent.z},
+        b{found.B.extent.x, found.B.extent.y, found.B.extent.z}, radii(found.A.radius + found.B.radius) {
     set_axes(found.X.R, world[0]);
     set_axes(found.Y.R, world[1]);
     const double d[3] = {found.Y.p.x - found.X.p.x, found.Y.p.y - found.X.p.y, found.Y.p.z - found.X.p.z};
@@ -269,7 +268,7 @@ private:
 
 // the pair of features of the axis, where neither a corner lies over a face nor edges cross
 void add_deepest(const Boxes &x, const double (&n)[3], const double (&m)[3]) {
-  const auto corner = [](const double(&d)[3]) {
+  const auto corner = [](const double (&d)[3]) {
     return point_number(!(d[0] < 0.0) | !(d[1] < 0.0) << 1 | !(d[2] < 0.0) << 2);
   };
   const int i = x.axis, j = x.axis - 3;

@@ -5,8 +5,8 @@
 namespace dalembert {
 namespace {
 
-constexpr int swept = 64;         // boxes: more are put into a grid
-constexpr double cell_size = 1.5; // by the mean size of boxes
+constexpr int swept = 64;          // boxes: more are put into a grid
+constexpr double cell_size = 1.5;  // by the mean size of boxes
 constexpr double max_cells = 64.0; // of one box
 
 bool is_finite(const AxisBox &b) {

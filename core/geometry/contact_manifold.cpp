@@ -137,7 +137,12 @@ private:
     if (!found.count())
       found.add(nearest.first, nearest.second, nearest.start[0], nearest.start[1]);
     if (!found.count())
-      found.put({nearest.first, nearest.second, n, nearest.on_first, nearest.on_second, nearest.gap,
+      found.put({nearest.first,
+                 nearest.second,
+                 n,
+                 nearest.on_first,
+                 nearest.on_second,
+                 nearest.gap,
                  {nearest.start[0], nearest.start[1]}});
   }
 

@@ -104,7 +104,8 @@ Vertex CoreDifference::support(const Point &direction) {
 }
 
 ClosestPointSearch::ClosestPointSearch(CoreDifference &difference)
-    : difference(difference), v(difference.first.center - (mul(difference.Z.R, difference.second.center) + difference.Z.p)) {
+    : difference(difference),
+      v(difference.first.center - (mul(difference.Z.R, difference.second.center) + difference.Z.p)) {
   if (dot(v, v) == 0.0)
     v = {1.0, 0.0, 0.0};
 }

@@ -16,8 +16,8 @@ namespace dalembert::DALEMBERT_ISA {
 // Difference of two cores, in the frame of the first; neither is a half space.
 struct CoreDifference {
   const ConvexSolid &first, &second;
-  const Frame Z;      // of the second solid in the frame of the first
-  double factor;      // by which both are scaled about their centres
+  const Frame Z;        // of the second solid in the frame of the first
+  double factor;        // by which both are scaled about their centres
   int near[2] = {0, 0}; // points of hulls that were found last
 
   CoreDifference(const ConvexSolid &first, const Frame &X, const ConvexSolid &second, const Frame &Y,

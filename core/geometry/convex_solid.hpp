@@ -40,10 +40,10 @@ struct ConvexSolid {
   double half = 0.0, across = 0.0;           // half length and radius of a cylinder
   Point extent{};                            // half lengths of a box about `center` that contains the core
   std::shared_ptr<const HeightField> field;
-  double radius = 0.0;                       // by which the core is grown
-  Point center{};                            // within the core
-  double reach = 0.0;                        // radius of a ball about `center` that contains the solid
-  double inner = 0.0;                        // least distance of `center` from a face, a cap or a side of the core
+  double radius = 0.0; // by which the core is grown
+  Point center{};      // within the core
+  double reach = 0.0;  // radius of a ball about `center` that contains the solid
+  double inner = 0.0;  // least distance of `center` from a face, a cap or a side of the core
 
   bool is_polytope() const { return !faces.empty(); }
 };

@@ -70,7 +70,9 @@ template <class T> struct Placed {
 };
 
 // points a and b of two features, and their common normal
-template <class T> struct Between { Vec3<T> a, b, n; };
+template <class T> struct Between {
+  Vec3<T> a, b, n;
+};
 
 template <class T> Between<T> by_points(const Vec3<T> &a, const Vec3<T> &b) { return {a, b, unit(b - a)}; }
 

@@ -91,8 +91,7 @@ private:
       return;
     const Point foot = c - scale(height, m);
     for (int k = 0; k < 3; ++k)
-      if (const Point side = x[(k + 1) % 3] - x[k];
-          dot(cross(m, side), foot - x[k]) < -found.slack() * length(side))
+      if (const Point side = x[(k + 1) % 3] - x[k]; dot(cross(m, side), foot - x[k]) < -found.slack() * length(side))
         return;
     put(feature, face_number(triangle), m, c - scale(A.radius, m), gap, start);
   }
@@ -186,11 +185,11 @@ private:
   // ---- ridges and peaks inside of the core
 
   // a contact of two features, if its normal is allowed
-  template <class Allowed> bool evaluate(std::int32_t first, std::int32_t second, double start, const Allowed &allowed,
-                                         ContactPoint &c) const {
+  template <class Allowed>
+  bool evaluate(std::int32_t first, std::int32_t second, double start, const Allowed &allowed, ContactPoint &c) const {
     c = found.evaluate(first, second, start, 0.0);
-    return std::isfinite(c.gap) && c.gap < found.margin && allowed(upward(c)) &&
-           found.is_on(A, X, first, c.on_first) && found.is_on(found.B, Y, second, c.on_second);
+    return std::isfinite(c.gap) && c.gap < found.margin && allowed(upward(c)) && found.is_on(A, X, first, c.on_first) &&
+           found.is_on(found.B, Y, second, c.on_second);
   }
 
   bool faces_up(const Point &own) const { return Z.R.zx * own.x + Z.R.zy * own.y + Z.R.zz * own.z > 0.0; }
@@ -261,7 +260,8 @@ private:
   bool covers(const ConvexSolid::Face &face, const Point &own) const {
     const int *loop = A.loops.data() + face.begin;
     for (int k = 0; k < face.count; ++k) {
-      const Point &from = A.points[std::size_t(loop[k])], &to = A.points[std::size_t(loop[k + 1 < face.count ? k + 1 : 0])];
+      const Point &from = A.points[std::size_t(loop[k])],
+                  &to = A.points[std::size_t(loop[k + 1 < face.count ? k + 1 : 0])];
       const Point inward = cross(face.normal, to - from);
       if (dot(inward, own - from) < -found.slack() * length(inward))
         return false;

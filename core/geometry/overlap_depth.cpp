@@ -5,7 +5,7 @@
 namespace dalembert::DALEMBERT_ISA {
 namespace {
 
-constexpr double flat = 1e-11; // of the size: points closer to a line or a plane make no face
+constexpr double flat = 1e-11;   // of the size: points closer to a line or a plane make no face
 constexpr double beyond = 1e-13; // of the size: a point so far above a face is visible from it
 
 double length(const Point &a) { return std::sqrt(dot(a, a)); }

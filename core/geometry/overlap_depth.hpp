@@ -21,8 +21,8 @@ public:
   // Expands until the bounds differ by less than a tolerance, m; false: the polytope is flat, or has no more room.
   bool run(double tolerance);
 
-  Point normal{};                 // from the first to the second, in the frame of the first
-  double lower = 0.0, upper = 0.0; // bounds of the depth, m
+  Point normal{};                          // from the first to the second, in the frame of the first
+  double lower = 0.0, upper = 0.0;         // bounds of the depth, m
   int of_first[3] = {}, of_second[3] = {}; // points of hulls that the face is made of
 
 private:

@@ -13,7 +13,7 @@ constexpr double rough[] = {1e-4, 1e-8};      // e of the search for closest poi
 constexpr double proven = 1e-12;              // of the size: bounds of a distance closer to each other are equal
 constexpr double on_surface = 1e-9;           // of the size: points so far outside of a solid count as on it
 constexpr double depth_tolerances[] = {1e-9, 1e-13}, rough_depths[] = {1e-3, 1e-6}; // of the size, by rounds
-constexpr double aligned = 1e-9;    // sine of an angle between a normal and a cap or a side
+constexpr double aligned = 1e-9; // sine of an angle between a normal and a cap or a side
 constexpr double core_factors[] = {0.9, 0.6, 0.2, 0.02};
 constexpr double core_gap = 1e-4;      // of the size: wanted distance of scaled cores
 constexpr int core_rounds = 1;         // of their factor

@@ -137,8 +137,8 @@ template <class T> inline SystemState<T> state_of(const Arrays<T> &at) {
 
 // nothing but a tree: no loops, elements, control, and, where they matter, no drives or locks
 inline bool is_plain(const ModelData &m, const Call &call) {
-  if (m.nc || m.element_count || call.conditions->callbacks || call.conditions->sampled_forces || call.conditions->sampled_loads ||
-      call.conditions->sequence)
+  if (m.nc || m.element_count || call.conditions->callbacks || call.conditions->sampled_forces ||
+      call.conditions->sampled_loads || call.conditions->sequence)
     return false;
   return call.kernel == Kernel::required_forces ||
          ((call.kernel == Kernel::motion || call.kernel == Kernel::dynamics) &&

@@ -115,9 +115,8 @@ bool has_lanes(const ModelData &m, const Call &call) {
     return call.kernel != Kernel::cut_motion && call.kernel != Kernel::row_pivots;
   if (family != Family::system)
     return family == Family::tree;
-  if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces || call.conditions->sampled_loads ||
-      call.conditions->sequence ||
-      call.conditions->law_branches)
+  if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces ||
+      call.conditions->sampled_loads || call.conditions->sequence || call.conditions->law_branches)
     return false;
   return call.kernel == Kernel::motion || call.kernel == Kernel::required_forces ||
          (call.kernel == Kernel::dynamics && !m.spare_rows);

@@ -69,7 +69,7 @@ struct ContactPairData {
   double mass;                // reduced, kg, for the damping of bristles
   std::int32_t first, second; // places among the solids
   // what follows
-  std::int32_t slots, planar; // bristles; the first is a half space
+  std::int32_t slots, planar;                        // bristles; the first is a half space
   double center_a[3], center_b[3], reach_a, reach_b; // balls that contain the solids, in F of their bodies
   double extent_b;                                   // farthest point of the second from the origin of B
 };

@@ -56,7 +56,7 @@ struct SlidingContact {
 // Regula falsi (Illinois) on the reciprocals, bisection where lam_n <= 0.
 void SlidingContact::slide() {
   double lo = 0.0, hi = tangential_size(c[0], c[1]) * normal / (mu * -b); // the root if D_tn = 0 and S = 0
-  double at_lo = 0.0, at_hi = 0.0;                                   // reciprocals; 0 at lo: lam_n <= 0
+  double at_lo = 0.0, at_hi = 0.0;                                        // reciprocals; 0 at lo: lam_n <= 0
   if (S[1] > 0.0) {
     at(lo);
     at_lo = push > 0.0 ? reciprocal() : 0.0;

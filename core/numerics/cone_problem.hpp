@@ -57,7 +57,8 @@ inline double cone_scale(double mu, double first, double second, double normal) 
 inline double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
   if (mu < 0.0)
     return std::fabs(d * lam[0] - std::fmin(std::fmax(d * lam[0] - u[0], d * mu), -d * mu));
-  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1], d * lam[2] - u[2] - mu * tangential_size(u[0], u[1])};
+  const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1],
+                             d * lam[2] - u[2] - mu * tangential_size(u[0], u[1])};
   double onto[3];
   project_on_cone(mu, shifted, onto);
   const double x = d * lam[0] - onto[0], y = d * lam[1] - onto[1], z = d * lam[2] - onto[2];

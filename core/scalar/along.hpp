@@ -12,8 +12,12 @@ template <class T> struct Along {
   DALEMBERT_INLINE Along(double s) : value(s), rate(0.0) {}
   DALEMBERT_INLINE Along(const T &v, const T &r) : value(v), rate(r) {}
 
-  friend DALEMBERT_INLINE Along operator+(const Along &a, const Along &b) { return {a.value + b.value, a.rate + b.rate}; }
-  friend DALEMBERT_INLINE Along operator-(const Along &a, const Along &b) { return {a.value - b.value, a.rate - b.rate}; }
+  friend DALEMBERT_INLINE Along operator+(const Along &a, const Along &b) {
+    return {a.value + b.value, a.rate + b.rate};
+  }
+  friend DALEMBERT_INLINE Along operator-(const Along &a, const Along &b) {
+    return {a.value - b.value, a.rate - b.rate};
+  }
   friend DALEMBERT_INLINE Along operator-(const Along &a) { return {-a.value, -a.rate}; }
   friend DALEMBERT_INLINE Along operator*(const Along &a, const Along &b) {
     return {a.value * b.value, a.value * b.rate + b.value * a.rate};

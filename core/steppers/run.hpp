@@ -110,10 +110,10 @@ struct Run {
   // errors are not evaluated: the step was accepted before, or its length is given
   bool error_control_off;
   Conditions conditions;
-  DiscontinuityTimes discontinuities; // steps end there, and the method begins afresh
-  FrictionRun *friction = nullptr;    // modes of dry friction and stops; null: none, or determined by the caller
-  EventRun *events = nullptr;         // null: none, or located by the caller
-  ContactSteps *contacts = nullptr;   // rigid contact by steps; null: none
+  DiscontinuityTimes discontinuities;      // steps end there, and the method begins afresh
+  FrictionRun *friction = nullptr;         // modes of dry friction and stops; null: none, or determined by the caller
+  EventRun *events = nullptr;              // null: none, or located by the caller
+  ContactSteps *contacts = nullptr;        // rigid contact by steps; null: none
   ContactEvents *contact_events = nullptr; // rigid contact by events; null: none
   // state of the run
   SmoothInterval interval; // between two discontinuities
@@ -121,7 +121,7 @@ struct Run {
   // the length of a step to a switching function that was located in a longer one; 0: none
   double step_to_switch;
   double step_to_contact; // the length of a step to a change of contacts that was located in a longer one; 0: none
-  double switch_slope;                // rate of the switching function there; 0: the length has been improved already
+  double switch_slope;    // rate of the switching function there; 0: the length has been improved already
   std::int32_t consecutive_switches;  // steps in a row that ended at a switch
   std::int32_t switches_without_step; // switches since the last step
   // inputs of switching functions are known at the state of the run (steppers/switching/monitor.hpp)

@@ -130,8 +130,8 @@ bool supports_simd_batch(const ModelData &m, const Run &run, bool own) {
                   [](const LoopConstraintData &c) { return c.form == LoopConstraintForm::chain || c.curve >= 0; });
   const bool callback_laws =
       run.conditions.callbacks && m.callback_law_count; // only a control may receive many states at once
-  return !m.feedback_count && !callback_laws && !run.conditions.sampled_forces && !run.conditions.sampled_loads && !run.conditions.constraint_active &&
-         !(own && searched);
+  return !m.feedback_count && !callback_laws && !run.conditions.sampled_forces && !run.conditions.sampled_loads &&
+         !run.conditions.constraint_active && !(own && searched);
 }
 
 std::size_t simd_batch_bytes(const ModelData &m, int packs) {

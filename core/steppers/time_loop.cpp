@@ -1,11 +1,11 @@
 // The time loop, behind the border of steppers/run.hpp: steps taken, judged, sampled and recorded, whatever the
 // stepper.
 #include "contact/contact_watch.hpp"
+#include "elements/elements.hpp"
 #include "events/event_actions.hpp"
 #include "events/event_values.hpp"
 #include "friction/mode_change.hpp"
 #include "friction/switching_values.hpp"
-#include "elements/elements.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/registry.hpp"
 #include "steppers/methods/step_size_control.hpp"
@@ -408,17 +408,17 @@ Outcome pass_switch(TimeLoop &loop, const Recorder &recorder) {
 
 // A step that is being tried.
 struct Attempt {
-  double goal;            // time of the next discontinuity, or the end of the run
-  double shortest;        // a step of this length is lost in the rounding of time
-  double h;               // length
-  double error = 0.0;     // in units of the tolerance
-  bool last = false;      // ends at `goal`
-  bool to_switch = false; // ends at a switching function, which was located in a longer step
+  double goal;             // time of the next discontinuity, or the end of the run
+  double shortest;         // a step of this length is lost in the rounding of time
+  double h;                // length
+  double error = 0.0;      // in units of the tolerance
+  bool last = false;       // ends at `goal`
+  bool to_switch = false;  // ends at a switching function, which was located in a longer step
   bool to_contact = false; // ends where modes of contacts do, which was located in a longer step
-  bool accepted = true;   // false: it has to be tried again, at another length
-  bool switches = false;  // branches change at its end
-  bool monitored = false; // inputs of switching functions are known at its end
-  bool branches = false;  // held branches are other ones at its end
+  bool accepted = true;    // false: it has to be tried again, at another length
+  bool switches = false;   // branches change at its end
+  bool monitored = false;  // inputs of switching functions are known at its end
+  bool branches = false;   // held branches are other ones at its end
 
   double end(double t) const { return last ? goal : std::min(goal, t + h); }
 };
@@ -775,7 +775,7 @@ Outcome pass_contact_change(TimeLoop &loop, Samples &samples, const Recorder &re
     run.step = std::min(step, longest_contact_step(loop.at, contacts));
   report_branches(loop, recorder, run.t);
   return contacts.change_count == before || record_at_change(loop, true, samples, recorder) ? Outcome::reached
-                                                                                              : Outcome::stopped;
+                                                                                            : Outcome::stopped;
 }
 
 // One round of the loop: a step that is accepted and recorded (`taken` grows), or one that has to be tried again.

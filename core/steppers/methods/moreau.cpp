@@ -10,9 +10,10 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr int max_impacts = 64;         // in one step; later ones are plastic
-constexpr int max_locations = 8;        // improvements of the time of an impact
-constexpr double most_thickness = 0.5;  // of the thinner shape: longest way of a point to another shape in a part of a step
+constexpr int max_impacts = 64;  // in one step; later ones are plastic
+constexpr int max_locations = 8; // improvements of the time of an impact
+constexpr double most_thickness =
+    0.5; // of the thinner shape: longest way of a point to another shape in a part of a step
 constexpr double shortest_part = 1e-3;  // of a step
 constexpr double closed_gap = 1e-9;     // of the length of the system: gaps below are closed
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
@@ -120,7 +121,8 @@ struct ContactStep {
 
   // the same of a stop, whose velocity counts from 10 g h over the length of the system on
   bool is_fast(const JointStop &stop, double velocity) const {
-    return stop.restitution > 0.0 && velocity < -located_speeds * std::min(1.0, 1.0 / length) * gravity * i.run.fixed_step;
+    return stop.restitution > 0.0 &&
+           velocity < -located_speeds * std::min(1.0, 1.0 / length) * gravity * i.run.fixed_step;
   }
   double stop_gap(const JointStop &stop, const double *q) const {
     return stop.sign * (q[stop.coordinate] - stop.limit);

@@ -53,7 +53,7 @@ struct RadauWorkspace {
     double rate;
     std::int32_t rounds, jacobian_old, jacobian_known;
     std::int32_t use_frontal_solver; // what is known of the Jacobian is in `newton`
-  } * kept;
+  } *kept;
 };
 
 static std::size_t lay_out(const ModelData &m, std::byte *base, RadauWorkspace &work) {
@@ -282,7 +282,8 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
     const bool all_rounding = mixed && size < 0.01 * tolerance;
     if (round && !all_rounding) {
       radau_work.kept->rate = rate;
-      if (round >= first_judged && (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance))
+      if (round >= first_judged &&
+          (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance))
         return Outcome::newton_failed;
     }
     combine_stages(radau::T, radau_work.Zw, n, radau_work.Z);

@@ -6,8 +6,8 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
-const Stepper *const steppers[] = {&dop853_stepper, &dopri5_stepper, &rk4_stepper,
-                                   &euler_stepper,  &radau_stepper,  &alpha_stepper, &moreau_stepper};
+const Stepper *const steppers[] = {&dop853_stepper, &dopri5_stepper, &rk4_stepper,   &euler_stepper,
+                                   &radau_stepper,  &alpha_stepper,  &moreau_stepper};
 const int stepper_count = sizeof steppers / sizeof *steppers;
 
 } // namespace dalembert::DALEMBERT_ISA
