@@ -327,12 +327,12 @@ double longest_contact_step(const RunContext &i, ContactEvents &e) {
   return longest;
 }
 
-bool set_slip_directions(const RunContext &i, ContactEvents &e) {
+bool set_slip_directions(const RunContext &i, ContactEvents &e, const double *q, const double *v) {
   if (std::none_of(e.closed.begin(), e.closed.end(),
                    [](const ClosedPoint &p) { return p.mode == ContactMode::slides && p.friction > 0.0; }))
     return false;
   bool rests = false;
-  place_closed(i, e, i.work.q, i.work.v);
+  place_closed(i, e, q, v);
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     ClosedPoint &p = e.closed[k];
     if (p.mode != ContactMode::slides || !(p.friction > 0.0) || p.stop >= 0)

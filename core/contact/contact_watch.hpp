@@ -22,8 +22,8 @@ Outcome find_contact_end(const Stepper &stepper, const RunContext &i, double h, 
 // The longest step from the state of the run that does not pass over the top of a hop that has just begun, s.
 double longest_contact_step(const RunContext &i, ContactEvents &e);
 
-// Directions of slip at the state of the run, where a step begins. True if a point slid at a velocity of rest throughout
-// the last step: its mode has to be determined again.
-bool set_slip_directions(const RunContext &i, ContactEvents &e);
+// Directions of slip at a state, where a step begins or forces are evaluated. True if a point slid at a velocity of rest
+// throughout the last step: its mode has to be determined again.
+bool set_slip_directions(const RunContext &i, ContactEvents &e, const double *q, const double *v);
 
 } // namespace dalembert::DALEMBERT_ISA

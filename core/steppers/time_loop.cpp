@@ -224,6 +224,7 @@ Outcome change_contact_modes(TimeLoop &loop) {
     return Outcome::reached;
   if (run.contact_events->repeats) {
     run.contact_events->set_known_modes(run.t);
+    set_slip_directions(loop.at, *run.contact_events, loop.work.q, loop.work.v);
     return Outcome::reached;
   }
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
@@ -819,7 +820,7 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
   outcome = record_step(loop, attempt, samples, recorder);
   if (!run.contact_events || outcome != Outcome::reached)
     return outcome;
-  if (attempt.to_contact || set_slip_directions(loop.at, *run.contact_events))
+  if (attempt.to_contact || set_slip_directions(loop.at, *run.contact_events, loop.work.q, loop.work.v))
     return pass_contact_change(loop, samples, recorder);
   return Outcome::reached;
 }
@@ -893,7 +894,7 @@ bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, c
   if (contacts.rows.block_start.empty())
     find_blocks(m, contacts.rows);
   if (contacts.repeats)
-    contacts.set_known_modes(t);
+    contacts.set_known_modes(t), set_slip_directions(loop.at, contacts, q, v);
   contacts.a.resize(std::size_t(m.nv)), contacts.dx.resize(std::size_t(m.nx));
   const double *branches = std::exchange(run.conditions.law_branches, nullptr); // those that fit the state
   const bool done = rates(loop.at, t, q, v, x, contacts.a.data(), contacts.dx.data());
