@@ -78,14 +78,24 @@ def test_an_interrupt_ends_a_long_motion(form: str) -> None:
     make, name = FORMS[form]
     subject = make()
     values = 0.4 + 3e3 * np.arange(4000)  # minutes of work
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where runners ignore it, or tests replaced it
+    ended, presses = threading.Event(), []
+
+    def press() -> None:  # again, where the first interrupt comes while Python discards exceptions
+        while not ended.wait(2.0 if presses else 0.3) and len(presses) < 10:
+            presses.append(0)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=press)
+    thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
             da.kinematics(subject, drive=name, values=values)
     finally:
-        timer.cancel()
-    assert timer.finished.is_set()
+        ended.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    assert presses
 
 
 def test_times_are_what_is_driven() -> None:
