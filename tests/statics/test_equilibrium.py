@@ -12,6 +12,7 @@ from systems.random_loops import planar_loop, random_closed_system
 import dalembert as da
 from dalembert.errors import EquilibriumError
 from dalembert.library.mechanisms import door, four_bar
+from dalembert.statics import energy_descent, force_balance, stability
 
 Array = NDArray[np.float64]
 G = 9.81
@@ -540,3 +541,30 @@ def test_where_no_rest_is_found_the_way_by_growing_loads_is_named() -> None:
     s.connect("jump", da.Element("joint", "where(s > 1.2, -30, 30)"), "A")
     with pytest.raises(EquilibriumError, match=r"da.equilibrium_path\(system, 'P.fx', 0.0, value\)"):
         da.equilibrium(s, max_iterations=50)
+
+
+def sprung_chain(n: int, stiffness: float) -> da.System:
+    s = chain(n, length=0.1 * n)
+    for k in range(n) if stiffness else ():
+        s.connect(f"spring_{k}", da.TorsionSpring(stiffness=stiffness, damping=0.1), f"pin_{k}")
+    return s
+
+
+@pytest.mark.parametrize(("stiffness", "start"), [(0.0, 0.0), (0.0, -np.pi / 2), (3.0, 0.0), (100.0, 0.3)])
+def test_large_systems_rest_where_the_search_by_eigenvalues_ends(
+    stiffness: float, start: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = sprung_chain(70, stiffness).compile()
+    large = da.equilibrium(model, state={"pin_0": start})
+    for module in (energy_descent, force_balance, stability):
+        monkeypatch.setattr(module, "MAX_EIGENVALUES", 1000)
+    small = da.equilibrium(model, state={"pin_0": start})
+    assert np.abs(model.difference(small.q, large.q)).max() < 1e-9
+    assert large.residual < 1e-9 and large.stable.verdict == small.stable.verdict == "stable"
+    assert large.notes == small.notes  # an unstable start is left
+
+
+def test_a_large_system_in_balance_is_stable_by_its_potential_energy() -> None:
+    eq = da.equilibrium(sprung_chain(150, 500.0))
+    assert eq.stable.reason == "potential-energy minimum" and not len(eq.stable.eigenvalues)
+    assert np.abs(eq.model.dynamics(0.0, eq.q, eq.v)[0]).max() < 1e-6

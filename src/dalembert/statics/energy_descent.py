@@ -8,6 +8,8 @@ With g the unbalanced forces and K their stiffness (`force_balance`), s a step i
 If the forces have a potential, (2) is its change without the round-off of a difference. If they have none, as for
 follower loads, (2) still defines the direction of descent. Directions of negative stiffness are followed, also from an
 unstable equilibrium, so that the result is stable. Coordinates at their stops are held while they press against them.
+Large systems far from balance take Newton steps of the core, (K + mu C + mu^2 M) s = -g in O(number of bodies); where
+all stiffnesses are positive, Cholesky factors replace the eigenvalues.
 Conn, Gould and Toint, Trust-Region Methods, 2000, chapters 7 and 12.
 """
 
@@ -20,13 +22,14 @@ import numpy as np
 
 from ..arrays import Array
 from ..closure.scaled_equations import CoordinateMeasure
-from .force_balance import BalanceEvaluation, ForceBalance, flat
+from .force_balance import MAX_EIGENVALUES, BalanceEvaluation, ForceBalance, definite_factor, flat
 
 __all__ = ["EquilibriumDescent", "descend"]
 
 
 ROUNDOFF_TOL = 1e-14  # forces relative to stiffness times rad or lengths: effect of rounded coordinates without loads
 BALANCE_TOL = 1e-9  # unbalanced forces relative to the largest force
+NEAR_BALANCE = 1e-7  # unbalanced forces below which the stiffness is looked at
 STEP_TOL = 1e-10  # rad or lengths: length of the last step at convergence
 FIRST_TRUST_RADIUS = 0.3  # rad or lengths
 MAX_TURN = 0.5  # rad in one step
@@ -34,6 +37,8 @@ RUNAWAY_DISTANCE = 3e3  # rad or lengths: beyond, the system has no equilibrium
 UNSETTLED_DISTANCE = 30.0  # rad or lengths: beyond, a search that used all steps is reported as without equilibrium
 MAX_STEPS = 1000
 MAX_STEP_CUTS = 20  # cuts of a step that passes a stop
+RELATIVE_SHIFTS = (1e-4, 0.1, 0.3, 1.0, 3.0, 10.0)  # of steps without a matrix, by the root of the accelerations
+MAX_SHIFTS = 8  # of the stiffness, for a step to the edge of the trust region
 MAX_RETURNS = 20  # steps back along undetermined motions
 
 
@@ -133,6 +138,7 @@ class _TrustRegionDescent:
         self.balance = balance.with_held(self.on)
         self.evaluation = self._look(q, x)
         self.first, self.rounding = True, 0.0
+        self.tried: BalanceEvaluation | None = None
         kinds = balance.model.speed_kinds
         self.turns = np.array([kind.startswith("angle") or kind in ("wx", "wy", "wz") for kind in kinds], dtype=bool)
 
@@ -143,30 +149,72 @@ class _TrustRegionDescent:
     def step(self) -> EquilibriumDescent | None:
         """Take a step; return the end of the descent if it is finished."""
         look = self.evaluation
-        g, K = look.g, (look.stiffness + look.stiffness.T) / 2
+        if len(look.g) > MAX_EIGENVALUES:
+            s = self._step_without_matrix()
+            if s is not None:
+                return self._falling(s) or self._take(s, 0.5 * float(look.g @ s))
+        g, K, size = look.g, (look.stiffness + look.stiffness.T) / 2, look.size
+        factor = definite_factor(K, size) if len(g) > MAX_EIGENVALUES else None
+        if factor is not None:
+            return self._definite_step(K, factor)
         k, E = np.linalg.eigh(K)
         pull = E.T @ g
-        size = look.size
         level = flat(k, size)
         self.rounding = ROUNDOFF_TOL * float(np.abs(k).max(initial=0.0))
         nothing = np.abs(pull) <= max(BALANCE_TOL * size, self.rounding)
         if nothing.all() and not (k < -level).any():
             s = np.where(np.abs(k) > level, -pull / np.where(np.abs(k) > level, k, 1.0), 0.0)
-            self.still += 1
-            last = float(np.abs(s).max(initial=0.0))
-            if last < 1e-15 or (last < STEP_TOL and self.still > 1) or self.still > 6:
-                return None if self._released() else EquilibriumDescent(look, dict(self.on), True, left=self.left)
-            return self._take(E @ s, float(pull @ s), certain=True)
+            return self._last_step(E @ s)
         if nothing.all():
             self.left = self.left or self.first
             pull = np.where(nothing, 0.0, pull)
         self.first = False
         s, hoped = _within(k, pull, self.radius, level)
         s = np.where(nothing & (np.abs(k) <= level), 0.0, s)
+        return self._falling(E @ s) or self._take(E @ s, hoped)
+
+    def _step_without_matrix(self) -> Array | None:
+        """Return a step (n,) of Newton's method, shifted into the region, in O(number of bodies), far from balance."""
+        look = self.evaluation
+        if look is self.tried or float(np.abs(look.g).max()) <= NEAR_BALANCE * look.size:
+            return None
+        self.tried = look  # once at a configuration: a step that was rejected would come again
+        for shift in RELATIVE_SHIFTS:
+            s = look.newton_step(shift)
+            if s is None or float(look.g @ s) >= 0.0:
+                return None
+            if float(np.linalg.norm(s)) <= self.radius:
+                return s
+        return None
+
+    def _definite_step(self, K: Array, factor: Array) -> EquilibriumDescent | None:
+        """Take a step where all stiffnesses are positive, by Cholesky factors in place of eigenvalues."""
+        g = self.evaluation.g
+        s = _solve(factor, -g)
+        self.rounding = ROUNDOFF_TOL * float(np.abs(K).sum(axis=1).max())
+        if float(np.abs(g).max()) <= max(BALANCE_TOL * self.evaluation.size, self.rounding):
+            return self._last_step(s)
+        self.first = False
+        if float(np.linalg.norm(s)) > self.radius:
+            s = _to_edge(K, g, factor, s, self.radius)
+        return self._falling(s) or self._take(s, float(g @ s + 0.5 * s @ K @ s))
+
+    def _last_step(self, s: Array) -> EquilibriumDescent | None:
+        """Correct a configuration in balance by a step s; return it if nothing is left to correct."""
+        look = self.evaluation
+        self.still += 1
+        last = float(np.abs(s).max(initial=0.0))
+        if last < 1e-15 or (last < STEP_TOL and self.still > 1) or self.still > 6:
+            return None if self._released() else EquilibriumDescent(look, dict(self.on), True, left=self.left)
+        return self._take(s, float(look.g @ s), certain=True)
+
+    def _falling(self, s: Array) -> EquilibriumDescent | None:
+        """Return the end of a descent that has gone too far for an equilibrium, in the direction of its step s."""
+        look = self.evaluation
         gone = self.base.closed.equations.difference(self.start, look.q) / self.base.scales
-        if float(np.abs(gone).max(initial=0.0)) > RUNAWAY_DISTANCE:
-            return EquilibriumDescent(look, dict(self.on), False, falls=look.B @ (E @ s))
-        return self._take(E @ s, hoped)
+        if float(np.abs(gone).max(initial=0.0)) <= RUNAWAY_DISTANCE:
+            return None
+        return EquilibriumDescent(look, dict(self.on), False, falls=look.B @ s)
 
     def _take(self, s: Array, hoped: float, *, certain: bool = False) -> EquilibriumDescent | None:
         """Take a step s, limited by stops, if the work agrees with the prediction; else reduce the trust radius."""
@@ -298,6 +346,32 @@ def _work(one: BalanceEvaluation, two: BalanceEvaluation) -> float:
     there, back = one.balance.closed.difference(one.q, two.q), one.balance.closed.difference(two.q, one.q)
     D = one.balance.scales
     return 0.5 * float(there @ (D * one.r) - back @ (D * two.r))
+
+
+def _solve(factor: Array, b: Array) -> Array:
+    """Return the solution (n,) of a system with a lower Cholesky factor (n, n)."""
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve((factor, True), b))
+
+
+def _to_edge(K: Array, g: Array, factor: Array, s: Array, radius: float) -> Array:
+    """Return the solution of (1) on the edge of the region, K definite, to 5 % of the radius.
+
+    Newton's method for 1 / |s| by the shift of the stiffness (More and Sorensen 1983).
+    """
+    from scipy.linalg import solve_triangular
+
+    shift = 0.0
+    for _ in range(MAX_SHIFTS):
+        size = float(np.linalg.norm(s))
+        if abs(size - radius) <= 0.05 * radius:
+            break
+        w = solve_triangular(factor, s, lower=True)
+        shift = max(shift + size**2 / float(w @ w) * (size - radius) / radius, 0.0)
+        factor = np.asarray(np.linalg.cholesky(K + shift * np.eye(len(K))), dtype=float)
+        s = _solve(factor, -g)
+    return s
 
 
 def _within(k: Array, pull: Array, radius: float, level: float) -> tuple[Array, float]:

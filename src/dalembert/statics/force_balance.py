@@ -38,7 +38,9 @@ __all__ = ["BalanceEvaluation", "ForceBalance", "flat", "straight"]
 
 
 _FORCES = _core.report_parts.index("forces")
+SYMMETRY_TOL = 1e-7  # of the stiffness of forces with a potential
 FLAT_TOL = 1e-9  # stiffness relative to the largest, below which it counts as zero
+MAX_EIGENVALUES = 60  # degrees of freedom above which a Cholesky factor is tried before eigenvalues
 DIFFERENCE_STEP = 1e-6  # rad or lengths: central differences, used if massless bodies have no accelerations
 
 
@@ -185,7 +187,8 @@ class BalanceEvaluation:
         self._shares(loops, held, allowed, None)
         if model.nc and model.compiled.elements.feedbacks.array().size:
             self._shares(loops, held, allowed, self.lam)
-        self.g = self.F.T @ (D * self.f)
+        self._unconstrained = same and self.B.shape[1] == model.nv
+        self.g = D * self.f if self._unconstrained else self.F.T @ (D * self.f)
 
     def _shares(self, loops: Array, held: Array, allowed: BoolArray, lam: Array | None) -> None:
         """Compute f, lam, mu and r of (1), and the joint forces tau for zero accelerations.
@@ -249,6 +252,8 @@ class BalanceEvaluation:
     @property
     def loose(self) -> Array:
         """Scaled motions without stiffness, (nv, k)."""
+        if len(self.g) > MAX_EIGENVALUES and self.is_definite:
+            return np.zeros((len(self.B), 0))
         k, E = np.linalg.eigh((self.stiffness + self.stiffness.T) / 2)
         return np.asarray(self.B @ E[:, np.abs(k) <= flat(k, self.size)])
 
@@ -307,13 +312,47 @@ class BalanceEvaluation:
         return self.stiffness if self.F is self.B else self._stiffness(self.F)
 
     def _stiffness(self, basis: Array) -> Array:
-        D = self.balance.scales
+        D, model = self.balance.scales, self.balance.model
+        if not model.nc and not model.nx:
+            K = D[:, None] * straight(model, self._force_slopes, self.r) * D
+            return K if self._unconstrained else np.asarray(self.F.T @ K @ basis)
         by, states = self._slopes
-        K: Array = (self.F.T * D) @ straight(self.balance.model, by.q, self.r) @ (D[:, None] * basis)
-        if self.balance.model.nx:
+        K = (self.F.T * D) @ straight(model, by.q, self.r) @ (D[:, None] * basis)
+        if model.nx:
             X = np.linalg.lstsq(states.x, states.q @ (D[:, None] * basis), rcond=None)[0]
             K = K - (self.F.T * D) @ by.x @ X
         return K
+
+    @property
+    def _force_slopes(self) -> Array:
+        """Derivatives of f by q in a tree (nv, nv)."""
+        balance = self.balance
+        still = np.zeros(balance.model.nv)
+        how: dict[str, Any] = {"inputs": balance.input_values, "conditions": balance.locking}
+        return balance.model.d_inverse_dynamics(self.q, balance.v, still, t=balance.t, x=self.x, **how)[0]
+
+    def newton_step(self, shift: float) -> Array | None:
+        """Return s (n,) with (K + mu C + mu^2 M) s = -g in O(number of bodies), without a matrix.
+
+        mu is `shift` times the root of the largest acceleration; more than 0, since hinges may lack stiffness. None
+        where the core has no such solution: with loops, steady motions, element states or changed conditions.
+        """
+        balance, model = self.balance, self.balance.model
+        if not self._unconstrained or model.nx or balance.v.any() or balance.inputs or not balance.locking.is_default:
+            return None
+        still = np.zeros(model.nv)
+        a = model.forward_dynamics(self.q, still, t=balance.t)
+        mu = shift * float(np.sqrt(np.abs(a / balance.scales).max(initial=0.0)))
+        found, _, _ = model._newton_step(self.q, still, still, a, np.zeros(0), mu, t=balance.t, x=self.x)
+        return found / balance.scales if np.isfinite(found).all() else None
+
+    @cached_property
+    def is_definite(self) -> bool:
+        """Whether the virtual stiffness is that of a potential energy with a strict minimum."""
+        K = self.virtual_stiffness
+        if np.abs(K - K.T).max(initial=0.0) > SYMMETRY_TOL * max(float(np.abs(K).max(initial=0.0)), self.size):
+            return False
+        return definite_factor(K, self.size) is not None
 
     @cached_property
     def _slopes(self) -> tuple[Derivatives, Derivatives]:
@@ -330,6 +369,19 @@ class BalanceEvaluation:
             if np.abs(step).max(initial=0.0) <= 1e-12 * size:
                 return look
         raise AssemblyError("element states have no stationary value")
+
+
+def definite_factor(K: Array, size: float) -> Array | None:
+    """Return the Cholesky factor (n, n) of the symmetric part of K; None if a stiffness is zero or negative.
+
+    The level below which stiffnesses count as zero is subtracted.
+    """
+    symmetric = (K + K.T) / 2
+    symmetric.flat[:: len(K) + 1] -= flat(np.abs(symmetric).sum(axis=1), size)  # row sums bound the eigenvalues
+    try:
+        return np.asarray(np.linalg.cholesky(symmetric), dtype=float)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def flat(k: Array, size: float) -> float:

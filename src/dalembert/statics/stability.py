@@ -16,12 +16,13 @@ from ..arrays import Array, BoolArray, ComplexArray
 from ..errors import DalembertError
 from ..linear import Tangent, tangent_space
 from ..model import Conditions, Model, State
-from .force_balance import BalanceEvaluation, flat
+from .force_balance import MAX_EIGENVALUES, SYMMETRY_TOL, BalanceEvaluation, flat
 
 __all__ = ["Stability", "assess_stability"]
 
 
 SIGN_CONFIDENCE = 1e3  # times the error of an eigenvalue beyond which its sign is certain
+MAX_DAMPED_EIGENVALUES = 120  # degrees of freedom above which a minimum of the potential energy suffices
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,8 @@ def assess_stability(
         Mask of small motions with steady velocity.
     """
     by_energy = _by_energy(look, steady)
+    if by_energy is not None and by_energy[0] == "stable" and len(look.g) > MAX_DAMPED_EIGENVALUES:
+        return Stability(*by_energy, np.zeros(0, dtype=complex))
     try:
         tangent = tangent_space(look.balance.model, state, conditions=conditions, item="equilibrium")
         A = tangent.reduce(tangent.derivatives(inputs=inputs))
@@ -79,7 +82,9 @@ def _by_energy(look: BalanceEvaluation, steady: BoolArray) -> tuple[str, str] | 
         return None
     if not len(K):
         return "stable", "no degree of freedom"
-    if np.abs(K - K.T).max() > 1e-7 * max(np.abs(K).max(), look.size):
+    if len(K) > MAX_EIGENVALUES and look.is_definite:
+        return "stable", "potential-energy minimum"
+    if np.abs(K - K.T).max() > SYMMETRY_TOL * max(np.abs(K).max(), look.size):
         return None  # forces without a potential
     k, E = np.linalg.eigh((K + K.T) / 2)
     level = flat(k, look.size)
