@@ -135,7 +135,7 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
         assert np.array_equal(one.q[k], one.q[0]) and np.array_equal(one.v[k], one.v[0])
         for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
             np.testing.assert_allclose(many, alone, rtol=1e-13, atol=1e-14)  # stored states are put on the loops anew
-            assert model.nc or np.array_equal(many[:-1], alone[:-1])
+            assert model.nc or np.array_equal(many, alone)
 
 
 def methods_agree(seed: int) -> bool:
@@ -164,8 +164,8 @@ def test_power_balances_and_friction_obeys_its_law(seed: int) -> None:
     check_laws(seed)
 
 
-# bits of ensembles are promised for explicit steps
-@pytest.mark.parametrize("seed", [seed for seed in COMMON[::2] if seed not in STIFF])
+# bits of ensembles are promised for explicit steps; the last three have attitudes that change by rounding if normalized
+@pytest.mark.parametrize("seed", [*(seed for seed in COMMON[::2] if seed not in STIFF), 96, 132, 214])
 def test_runs_have_the_same_bits_again_resumed_and_in_ensembles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_bits(seed, monkeypatch)
 
