@@ -289,6 +289,9 @@ Outcome change_friction_modes(TimeLoop &loop, bool jams = false) {
   for (const std::int32_t number : friction.passed) // its sign just after counts
     if (!watches_rest(friction, number))
       friction.values[std::size_t(number)] = 0.0;
+  for (std::size_t number = 0; number < friction.switches.size(); ++number) // likewise of a stop that is just left
+    if (friction.switches[number].kind != SwitchKind::rest)
+      friction.values[number] = std::max(friction.values[number], 0.0);
   return Outcome::reached;
 }
 

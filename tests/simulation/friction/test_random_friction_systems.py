@@ -23,9 +23,9 @@ AGREEMENT = 1e-5  # rad, m, and per s: times of changes differ by roots of the t
 SENSITIVITY = 1e-8  # the same, between tolerances a factor of three apart; above it a motion amplifies differences
 PART_SENSITIVE = 0.15  # of the motions at most
 OPEN = {
-    202: "a flexible body deformed by 0.6 of its size has no inertia: the run ends with an error",
     278: "friction of a ball joint, 1e6 times the loads, turns within 1e-13 s: a stuck row is not released",
 }
+BENT = 202  # a flexible body deforms by more than half of its size, until its inertia is lost
 # friction of ball joints that drives or other friction keep close to rest: explicit steps stagnate
 STIFF = (8, 228, 278, 298)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
@@ -156,12 +156,25 @@ def methods_agree(seed: int) -> bool:
     *COMMON,
     335,  # a rope whose force is small beside the terms of its row
     *SHARED,
+    47,  # a rope that leaves at the limit, and is taut again within the first quarter of the next step
     397,  # four stops of different restitutions on two degrees of freedom, all reached at once
     *MOVED_ALONG,
     *(pytest.param(seed, marks=pytest.mark.xfail(reason=reason, strict=True)) for seed, reason in OPEN.items()),
 ])  # fmt: skip
 def test_power_balances_and_friction_obeys_its_law(seed: int) -> None:
     check_laws(seed)
+
+
+def test_a_flexible_body_that_loses_its_inertia_is_named() -> None:
+    """Before that a slide with a gain above one jams in the impact of another joint, and holds."""
+    with pytest.raises(da.SingularityError, match=r"has lost its inertia.*modes of 'b1' are for small") as error:
+        run(random_friction_system(BENT))
+    result = error.value.result
+    assert np.linalg.eigvalsh(result.model.mass_matrix(result.q[-1]))[0] < 0.0
+    jam = [e for e in result.events if e.name == "h_b0 jams"]
+    assert len(jam) == 1 and "gain of 2.85" in " ".join(result.notes)
+    before = result.t <= 0.2  # while its inertia is positive
+    assert np.abs(result["energy.balance"])[before].max() <= BALANCE * result["energy.kinetic"][before].max()
 
 
 # bits of ensembles are promised for explicit steps; the last three have attitudes that change by rounding if normalized
@@ -189,7 +202,7 @@ def test_methods_agree_on_all_but_sensitive_motions(part: int) -> None:
 def test_five_hundred_systems(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten systems each: all of the above."""
     faults, sensitive = {}, []
-    for seed in set(range(10 * part, 10 * part + 10)) - OPEN.keys():
+    for seed in set(range(10 * part, 10 * part + 10)) - OPEN.keys() - {BENT}:
         try:
             check_laws(seed)
             check_bits(seed, monkeypatch)
