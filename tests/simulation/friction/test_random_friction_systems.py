@@ -133,9 +133,11 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
     for k in range(3):
         assert one.status[k] == "finished", one[k].message
         assert np.array_equal(one.q[k], one.q[0]) and np.array_equal(one.v[k], one.v[0])
+        # stored states are put on the loops anew; implicit steps are repeated with other Jacobians for dense output
+        rtol, atol = (RTOL, RTOL) if case.seed in STIFF else (1e-13, 1e-14)
         for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
-            np.testing.assert_allclose(many, alone, rtol=1e-13, atol=1e-14)  # stored states are put on the loops anew
-            assert model.nc or np.array_equal(many, alone)
+            np.testing.assert_allclose(many, alone, rtol=rtol, atol=atol)
+            assert model.nc or case.seed in STIFF or np.array_equal(many, alone)
 
 
 def methods_agree(seed: int) -> bool:
@@ -156,6 +158,7 @@ def methods_agree(seed: int) -> bool:
     *COMMON,
     335,  # a rope whose force is small beside the terms of its row
     *SHARED,
+    218,  # a row whose velocity follows from a drive and locked rows
     47,  # a rope that leaves at the limit, and is taut again within the first quarter of the next step
     397,  # four stops of different restitutions on two degrees of freedom, all reached at once
     *MOVED_ALONG,
