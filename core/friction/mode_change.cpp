@@ -191,8 +191,6 @@ void stop_locked_rows(Change &c) {
 void renew_signs(Change &c) {
   ChangeWorkspace &w = c.w;
   FrictionModes &modes = c.f.modes;
-  if (modes.locked.empty())
-    return;
   read_motion(c);
   bool any = false;
   for (int k = 0; k < c.n; ++k) {
