@@ -163,14 +163,41 @@ void rest_after_impact(Change &c) {
     w.at_rest[at(k)] = f.movable[at(k)] && (w.at_rest[at(k)] || w.speed[at(k)] <= c.rest_tol(k));
 }
 
-// the response of closed stops, and of stuck rows
+// the response of closed stops, and of stuck and jammed rows
 void respond_at_stops(Change &c) {
   ChangeWorkspace &w = c.w;
-  w.others.clear();
+  w.others = w.jammed;
   for (int k = 0; k < c.n; ++k)
-    if (w.side[at(k)] != 0.0 || w.before.stuck[at(k)])
+    if ((w.side[at(k)] != 0.0 || w.before.stuck[at(k)]) &&
+        std::find(w.jammed.begin(), w.jammed.end(), k) == w.jammed.end())
       w.others.push_back(k);
   find_response(c, c.f.prescribed[1], w.others);
+}
+
+// Jammed rows hold in an impact, since their friction grows with its impulses by a gain above one: the response of the
+// others while these rows s do not move, A - A_s A_ss^-1 A_s'.
+void hold_jammed_rows(Change &c) {
+  ChangeWorkspace &w = c.w;
+  FrictionRun &f = c.f;
+  if (w.jammed.empty())
+    return;
+  f.independent.reset(f.A.data(), c.n);
+  for (const int k : w.jammed)
+    f.independent.append(k);
+  const std::vector<int> set = f.independent.members();
+  const std::vector<double> A = f.A, D = f.D;
+  for (const int k : w.others) {
+    for (std::size_t j = 0; j < set.size(); ++j)
+      w.impulses[j] = -A[at(k * c.n + set[j])];
+    f.independent.solve(w.impulses.data());
+    for (std::size_t j = 0; j < set.size(); ++j) {
+      for (const int l : w.others)
+        f.A[at(k * c.n + l)] += w.impulses[j] * A[at(set[j] * c.n + l)];
+      for (int dof = 0; dof < c.i.m.nv; ++dof)
+        f.D[at(k * c.i.m.nv + dof)] += w.impulses[j] * D[at(set[j] * c.i.m.nv + dof)];
+    }
+  }
+  w.responds = false; // others need it without these holds
 }
 
 } // namespace
@@ -178,6 +205,7 @@ void respond_at_stops(Change &c) {
 void apply_impact(Change &c) {
   ChangeWorkspace &w = c.w;
   respond_at_stops(c);
+  hold_jammed_rows(c);
   evaluate_free_accelerations(c);
   if (c.stopped())
     return;

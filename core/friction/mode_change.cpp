@@ -186,6 +186,24 @@ void stop_locked_rows(Change &c) {
       c.v()[place] = 0.0;
 }
 
+// Signs of rows that slide on, by the velocities that they have once locked rows are stopped: where drives and locks
+// determine all velocities, rest of a group is only assumed on the way.
+void renew_signs(Change &c) {
+  ChangeWorkspace &w = c.w;
+  FrictionModes &modes = c.f.modes;
+  read_motion(c);
+  bool any = false;
+  for (int k = 0; k < c.n; ++k) {
+    const bool slides_on = w.sliding[at(k)] && c.f.rows[at(k)].group < 0 && modes.sign[at(k)] != 0.0;
+    if (!slides_on || !(modes.sign[at(k)] * w.u[at(k)] < 0.0))
+      continue;
+    modes.sign[at(k)] = -modes.sign[at(k)];
+    any = true;
+  }
+  if (any)
+    apply_modes(c.i, c.f);
+}
+
 // Stops jammed rows by impulses along them.
 void stop_jammed_rows(Change &c) {
   if (c.w.jammed.empty())
@@ -239,6 +257,7 @@ void make_change(Change &c, const std::vector<std::int32_t> &passed) {
   apply_modes(c.i, c.f);
   move_to_jumps(c);
   stop_locked_rows(c);
+  renew_signs(c);
   c.undecided = !record_progress(c.f, c.i.run.t, w.before, c.log.impacts);
 }
 

@@ -1,4 +1,5 @@
 #include "tree/manifold.hpp"
+#include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -17,6 +18,23 @@ template <class T> void integrate(const ModelData &m, const T *q, const T *v, T 
       to[4] = qi[4] + step.x, to[5] = qi[5] + step.y, to[6] = qi[6] + step.z;
     }
     quaternion_turn(qi, Vec3<T>{vi[0], vi[1], vi[2]}, to);
+  }
+}
+
+void normalize_attitudes(const ModelData &m, const double *q, double *out) {
+  constexpr double rounding = 8.0 * 2.2e-16; // of the square of a length that has been divided by itself
+  std::copy(q, q + m.nq, out);
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    if (!has_quaternion(b))
+      continue;
+    double *to = out + b.q;
+    const double square = to[0] * to[0] + to[1] * to[1] + to[2] * to[2] + to[3] * to[3];
+    if (std::fabs(square - 1.0) <= rounding)
+      continue;
+    const double norm = 1.0 / std::sqrt(square);
+    for (int k = 0; k < 4; ++k)
+      to[k] *= norm;
   }
 }
 

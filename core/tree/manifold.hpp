@@ -13,6 +13,9 @@ DALEMBERT_INLINE bool has_quaternion(const BodyData &b) { return b.nq != b.nv; }
 
 template <class T> void integrate(const ModelData &m, const T *q, const T *v, T *out);
 template <class T> void difference(const ModelData &m, const T *q0, const T *q1, T *out);
+// q with attitudes of length one; those that have it to rounding stay as they are, so that a state that a run has
+// reached is the start of the same run again, to the last bit
+void normalize_attitudes(const ModelData &m, const double *q, double *out);
 template <class T> void coordinate_rates(const ModelData &m, const T *q, const T *v, T *out);
 
 // slopes of the coordinates of joint b in lane l, along its degree of freedom k, or none

@@ -67,7 +67,10 @@ Outcome begin_after_change(TimeLoop &loop) {
   return evaluate_crossing_functions(loop.at, run.t, work.q, work.v, work.x);
 }
 
-Outcome change_friction_modes(TimeLoop &loop, bool jams) {
+namespace {
+
+// Changes modes once: the modes, the state and its rates after it, and the values of all functions.
+Outcome change_friction_modes_once(TimeLoop &loop, bool jams) {
   Run &run = loop.at.run;
   RunWorkspace &work = loop.work;
   const ModelData &m = loop.at.m;
@@ -89,11 +92,28 @@ Outcome change_friction_modes(TimeLoop &loop, bool jams) {
   after.assign(work.q, work.q + m.nq);
   after.insert(after.end(), work.v, work.v + m.nv);
   after.insert(after.end(), work.x, work.x + m.nx);
+  return outcome;
+}
+
+} // namespace
+
+Outcome change_friction_modes(TimeLoop &loop, bool jams) {
+  constexpr double clearly = -1e-3; // of the limits: rows that stuck rows are beyond, not by rounding
+  FrictionRun &friction = *loop.at.run.friction;
+  Outcome outcome = change_friction_modes_once(loop, jams);
+  // rows that are stopped change the slip directions of groups, and so efforts; without progress the run is given up
+  while (outcome == Outcome::reached && friction.values[std::size_t(friction.margin_function())] < clearly) {
+    friction.passed.assign(1, friction.margin_function());
+    outcome = change_friction_modes_once(loop, false);
+  }
   if (outcome != Outcome::reached)
     return outcome;
   for (const std::int32_t number : friction.passed) // its sign just after counts
     if (!watches_rest(friction, number))
       friction.values[std::size_t(number)] = 0.0;
+  for (std::size_t number = 0; number < friction.switches.size(); ++number) // likewise of a stop that is just left
+    if (friction.switches[number].kind != SwitchKind::rest)
+      friction.values[number] = std::max(friction.values[number], 0.0);
   return Outcome::reached;
 }
 

@@ -51,9 +51,7 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
   RunWorkspace &work = loop.work;
   if (run.contact_events && run.contact_events->rows.block_start.empty())
     find_blocks(m, run.contact_events->rows);
-  for (int f = 0; f < m.nv; ++f)
-    work.change[f] = 0.0;
-  integrate<double>(m, q, work.change, work.q);
+  normalize_attitudes(m, q, work.q);
   copy(v, m.nv, work.v);
   copy(x, m.nx, work.x);
   run.t = run.begin = t;

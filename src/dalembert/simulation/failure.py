@@ -141,10 +141,17 @@ def lost_inertia(run: Run) -> str:
     names = " with ".join(f"{model.speed_names[free[k]]!r} {rates[k]:+.3g}" for k in taking)
     if len(taking) == 1:
         names = repr(model.speed_names[free[first]])
+    lost = f"{names} has lost its inertia, {max(now, 0.0) / usual:.2g} of its earlier value is left. "
+    deformed = [body.name for body in model.system.bodies.values() if body.flexible is not None]
+    bent = [name for name in deformed if any(model.speed_names[free[k]].startswith(f"{name}.eta[") for k in taking)]
+    if bent:
+        return (
+            f"{lost}The modes of {' and '.join(map(repr, bent))} are for small deformations, and their inertia falls "
+            "to zero far beyond them: make it stiffer, divide it into several bodies, or take da.cable"
+        )
     return (
-        f"{names} has lost its inertia, {max(now, 0.0) / usual:.2g} of its earlier value is left. Axes of angles "
-        "may coincide there (gimbal lock): use da.Spherical or another sequence of angles; a body may have no inertia "
-        "about its axis: give it some; or stop the motion before, by an event"
+        f"{lost}Axes of angles may coincide there (gimbal lock): use da.Spherical or another sequence of angles; a "
+        "body may have no inertia about its axis: give it some; or stop the motion before, by an event"
     )
 
 

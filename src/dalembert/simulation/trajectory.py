@@ -244,7 +244,7 @@ class Trajectory:
         """Return q, v and x at times (k,) s within the run."""
         t, *states = self.records.arrays()
         found = [np.empty((len(times), part.shape[1])) for part in states]
-        place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, max(len(t) - 2, 0))
+        place = np.clip(np.searchsorted(t, times, side="right") - 1, 0, len(t) - 1)
         step = t[np.minimum(place + 1, len(t) - 1)] - t[place]
         still = step == 0.0
         for out, part in zip(found, states, strict=True):

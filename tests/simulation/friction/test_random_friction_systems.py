@@ -23,9 +23,9 @@ AGREEMENT = 1e-5  # rad, m, and per s: times of changes differ by roots of the t
 SENSITIVITY = 1e-8  # the same, between tolerances a factor of three apart; above it a motion amplifies differences
 PART_SENSITIVE = 0.15  # of the motions at most
 OPEN = {
-    202: "a flexible body deformed by 0.6 of its size has no inertia: the run ends with an error",
     278: "friction of a ball joint, 1e6 times the loads, turns within 1e-13 s: a stuck row is not released",
 }
+BENT = 202  # a flexible body deforms by more than half of its size, until its inertia is lost
 # friction of ball joints that drives or other friction keep close to rest: explicit steps stagnate
 STIFF = (8, 228, 278, 298)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
@@ -133,9 +133,11 @@ def _check_ensembles(case: RandomFrictionSystem, model: da.Model) -> None:
     for k in range(3):
         assert one.status[k] == "finished", one[k].message
         assert np.array_equal(one.q[k], one.q[0]) and np.array_equal(one.v[k], one.v[0])
+        # stored states are put on the loops anew; implicit steps are repeated with other Jacobians for dense output
+        rtol, atol = (RTOL, RTOL) if case.seed in STIFF else (1e-13, 1e-14)
         for many, alone in ((one.q[k], single.q), (one.v[k], single.v)):
-            np.testing.assert_allclose(many, alone, rtol=1e-13, atol=1e-14)  # stored states are put on the loops anew
-            assert model.nc or np.array_equal(many[:-1], alone[:-1])
+            np.testing.assert_allclose(many, alone, rtol=rtol, atol=atol)
+            assert model.nc or case.seed in STIFF or np.array_equal(many, alone)
 
 
 def methods_agree(seed: int) -> bool:
@@ -156,6 +158,8 @@ def methods_agree(seed: int) -> bool:
     *COMMON,
     335,  # a rope whose force is small beside the terms of its row
     *SHARED,
+    218,  # a row whose velocity follows from a drive and locked rows
+    47,  # a rope that leaves at the limit, and is taut again within the first quarter of the next step
     397,  # four stops of different restitutions on two degrees of freedom, all reached at once
     *MOVED_ALONG,
     *(pytest.param(seed, marks=pytest.mark.xfail(reason=reason, strict=True)) for seed, reason in OPEN.items()),
@@ -164,8 +168,20 @@ def test_power_balances_and_friction_obeys_its_law(seed: int) -> None:
     check_laws(seed)
 
 
-# bits of ensembles are promised for explicit steps
-@pytest.mark.parametrize("seed", [seed for seed in COMMON[::2] if seed not in STIFF])
+def test_a_flexible_body_that_loses_its_inertia_is_named() -> None:
+    """Before that a slide with a gain above one jams in the impact of another joint, and holds."""
+    with pytest.raises(da.SingularityError, match=r"has lost its inertia.*modes of 'b1' are for small") as error:
+        run(random_friction_system(BENT))
+    result = error.value.result
+    assert np.linalg.eigvalsh(result.model.mass_matrix(result.q[-1]))[0] < 0.0
+    jam = [e for e in result.events if e.name == "h_b0 jams"]
+    assert len(jam) == 1 and "gain of 2.85" in " ".join(result.notes)
+    before = result.t <= 0.2  # while its inertia is positive
+    assert np.abs(result["energy.balance"])[before].max() <= BALANCE * result["energy.kinetic"][before].max()
+
+
+# bits of ensembles are promised for explicit steps; the last three have attitudes that change by rounding if normalized
+@pytest.mark.parametrize("seed", [*(seed for seed in COMMON[::2] if seed not in STIFF), 96, 132, 214])
 def test_runs_have_the_same_bits_again_resumed_and_in_ensembles(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check_bits(seed, monkeypatch)
 
@@ -189,7 +205,7 @@ def test_methods_agree_on_all_but_sensitive_motions(part: int) -> None:
 def test_five_hundred_systems(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten systems each: all of the above."""
     faults, sensitive = {}, []
-    for seed in set(range(10 * part, 10 * part + 10)) - OPEN.keys():
+    for seed in set(range(10 * part, 10 * part + 10)) - OPEN.keys() - {BENT}:
         try:
             check_laws(seed)
             check_bits(seed, monkeypatch)
