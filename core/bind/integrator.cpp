@@ -43,6 +43,33 @@ int Integrator::start(double t, const Doubles &q, const Doubles &v, const Double
   return outcome;
 }
 
+int Integrator::start_again(double t, const Doubles &q, const Doubles &v, const Doubles &x) {
+  if (friction || contacts || contact_events)
+    throw nb::value_error("modes of friction and contact are set anew");
+  Run fresh{};
+  fresh.method = run.method;
+  fresh.rtol = run.rtol;
+  fresh.max_step = run.max_step;
+  fresh.fixed_step = run.fixed_step;
+  fresh.atol = run.atol;
+  fresh.spectral_radius = run.spectral_radius;
+  fresh.project = run.project;
+  fresh.detect_stiffness = run.detect_stiffness;
+  fresh.conditions = run.conditions;
+  fresh.fixed_branches = run.fixed_branches;
+  fresh.discontinuities = run.discontinuities;
+  fresh.events = run.events;
+  fresh.released_function = run.released_function;
+  fresh.release_time = run.release_time;
+  fresh.missed_function = run.missed_function;
+  fresh.missed_time = run.missed_time;
+  fresh.counts = run.counts;
+  run = fresh;
+  memory.open();
+  std::memset(memory.data, 0, memory.size);
+  return start(t, q, v, x);
+}
+
 int Integrator::advance(double until, std::int64_t max_steps, std::optional<Doubles> times, const Flag *flag) {
   Samples samples{nullptr, 0, 0};
   if (times)

@@ -33,6 +33,8 @@ public:
   Integrator(const Integrator &) = delete;
 
   int start(double t, const Doubles &q, const Doubles &v, const Doubles &x);
+  // As a new integrator with the same settings and events does, with statistics that go on; not with friction or contact.
+  int start_again(double t, const Doubles &q, const Doubles &v, const Doubles &x);
 
   int advance(double until, std::int64_t max_steps, std::optional<Doubles> times, const Flag *flag);
 

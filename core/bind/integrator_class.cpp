@@ -68,6 +68,8 @@ void add_integrator(nb::module_ &module) {
            nb::arg("max_step"), nb::arg("fixed_step"), nb::arg("spectral_radius"), nb::arg("project"),
            nb::arg("detect_stiffness"))
       .def("start", Exclusive<&Integrator::start>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"))
+      .def("start_again", Exclusive<&Integrator::start_again>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"))
       .def("advance", Exclusive<&Integrator::advance>::call, nb::arg("until"), nb::arg("max_steps"),
            nb::arg("times") = nb::none(), nb::arg("flag") = nb::none())
       .def("advance_live", Exclusive<&Integrator::advance_live>::call, nb::arg("until"), nb::arg("max_steps"),
