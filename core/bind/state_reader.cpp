@@ -1,6 +1,8 @@
 #include "bind/state_reader.hpp"
+#include "bind/conditions.hpp"
 #include "bind/kernel_methods.hpp"
 #include <cstring>
+#include <stdexcept>
 #include <string_view>
 
 namespace dalembert::bind {
@@ -127,10 +129,29 @@ bool StateReader::read(const BoundModel &model, const Conditions &conditions, co
   return true;
 }
 
+void StateReader::read_under(const nb::object &conditions, double t, const Doubles &q, const Doubles &v,
+                             const Doubles &x, const nb::ndarray<double, nb::c_contig, nb::device::cpu> &out) {
+  if (!is_made(conditions.ptr(), conditions_type()))
+    throw nb::type_error("give conditions");
+  const BoundConditions &chosen = *nb::inst_ptr<BoundConditions>(conditions.ptr());
+  const ModelData &m = chosen.owner->data;
+  if (q.size() != std::size_t(m.nq) || v.size() != std::size_t(m.nv) || x.size() != std::size_t(m.nx) ||
+      out.size() != size)
+    throw nb::value_error("the arrays do not fit the model and the columns");
+  Scope scope(m, chosen);
+  const bool done = read(*chosen.owner, scope.conditions, {t, q.data(), v.data(), x.data()}, out.data());
+  if (scope.raise())
+    throw nb::python_error();
+  if (!done)
+    throw std::runtime_error("a callback has failed");
+}
+
 void add_state_reader(nb::module_ &module) {
   nb::class_<StateReader>(module, "StateReader")
       .def(nb::init<const nb::object &, const nb::list &, std::size_t, const Places &, const Doubles &>(),
            nb::arg("model"), nb::arg("sources"), nb::arg("count"), nb::arg("terms"), nb::arg("factors"))
+      .def("read", &StateReader::read_under, nb::arg("conditions"), nb::arg("t"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"), nb::arg("out"))
       .def("__len__", &StateReader::count);
 }
 

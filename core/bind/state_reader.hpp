@@ -27,6 +27,9 @@ public:
   std::size_t count() const { return size; }
   // fills `out` (count); false if what is evaluated outside has failed
   bool read(const BoundModel &model, const Conditions &conditions, const State &state, double *out);
+  // the same for Python, under its conditions
+  void read_under(const nb::object &conditions, double t, const Doubles &q, const Doubles &v, const Doubles &x,
+                  const nb::ndarray<double, nb::c_contig, nb::device::cpu> &out);
 
 private:
   struct Source {

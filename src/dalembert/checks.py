@@ -52,7 +52,7 @@ Target = TypeVar("Target", bound=Callable[..., Any])
 LARGEST_SIZE = 1e100  # m, rad: squares and cubes of sizes stay numbers
 MAX_COMPARED_LENGTH = 80  # characters of a name compared with others; the cost is quadratic
 MAX_COMPARED_NAMES = 2000  # names compared; a file may hold any number
-_LOW, _HIGH = -math.inf, math.inf
+_LEAST, _MOST = -1e308, 1e308  # of numbers that are surely finite, also as float64
 _REAL = (float, int, np.floating, np.integer, Fraction, Decimal)
 
 NO_EXPRESSION = "an expression of parameters is not allowed here"  # how the remedy of such an error begins
@@ -99,7 +99,7 @@ def _plainly_finite(value: Any, shape: tuple[int, ...]) -> bool:
         return value.dtype == np.float64 and value.shape == shape and bool(np.isfinite(value).all())
     if (type(value) is not list and type(value) is not tuple) or (len(value),) != shape:
         return False
-    return all(type(x) is float and _LOW < x < _HIGH for x in value)
+    return all((type(x) is float or type(x) is int) and _LEAST < x < _MOST for x in value)
 
 
 def _in_si(value: Any) -> Any:

@@ -237,20 +237,35 @@ static void solve_corrections(const RunContext &i, RadauWorkspace &radau_work, d
   solve_complex(i.m, radau_work, complex, radau_work.r);
 }
 
+// size of the k-th coordinate, velocity or element state at the begin of the step
+static double extent_of(const RunContext &i, int k) {
+  const int nv = i.m.nv;
+  return k < nv ? position_size(i.m, i.work.q, k) : std::fabs(k < 2 * nv ? i.work.v[k - nv] : i.work.x[k - 2 * nv]);
+}
+
+// The size of corrections that are rounding of the state, in units of the tolerances: in steps of a few roundings of
+// time, which end at output times just before a discontinuity, corrections do not become smaller.
+static double rounding_size(const RunContext &i) {
+  const int n = increments(i.m);
+  double square = 0.0;
+  for (int k = 0; k < n; ++k) {
+    const double extent = extent_of(i, k), ratio = 16.0 * 2.2e-16 * extent / (i.run.atol[k] + i.run.rtol * extent);
+    square += ratio * ratio;
+  }
+  return n ? std::sqrt(square / n) : 0.0;
+}
+
 // adds the corrections to the transformed increments; returns their size in units of the tolerances
 static double apply_corrections(const RunContext &i, RadauWorkspace &radau_work) {
-  const ModelData &m = i.m;
   const Run &run = i.run;
   const RunWorkspace &work = i.work;
-  const int n = increments(m), nv = m.nv;
+  const int n = increments(i.m);
   double *Zw = radau_work.Zw;
   const double *r = work.z;
   double square = 0.0;
   for (int k = 0; k < n; ++k) {
     const Complex &d = radau_work.r[k];
-    const double extent =
-        k < nv ? position_size(m, work.q, k) : std::fabs(k < 2 * nv ? work.v[k - nv] : work.x[k - 2 * nv]);
-    const double scale = run.atol[k] + run.rtol * extent;
+    const double scale = run.atol[k] + run.rtol * extent_of(i, k);
     Zw[k] += r[k];
     Zw[n + k] += d.real();
     Zw[2 * n + k] += d.imag();
@@ -279,12 +294,15 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
     const double rate = round ? size / before : 0.0;
     if (!std::isfinite(size))
       return Outcome::not_finite;
-    const bool all_rounding = mixed && size < 0.01 * tolerance;
+    bool all_rounding = mixed && size < 0.01 * tolerance;
     if (round && !all_rounding) {
       radau_work.kept->rate = rate;
       if (round >= first_judged &&
-          (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance))
-        return Outcome::newton_failed;
+          (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance)) {
+        all_rounding = size < std::min(rounding_size(i), tolerance);
+        if (!all_rounding)
+          return Outcome::newton_failed;
+      }
     }
     combine_stages(radau::T, radau_work.Zw, n, radau_work.Z);
     if (size == 0.0 || all_rounding || (round && rate < 1.0 && rate / (1.0 - rate) * size < tolerance))

@@ -12,6 +12,9 @@ If rows are redundant, B has no full rank: y is the same for all solutions Lam.
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from ..arrays import Array, BoolArray
@@ -46,6 +49,7 @@ class VelocityJumpSolver:
 
     def __init__(self, model: Model, q: Array, held: BoolArray, rows: Array, *, regularize: bool = False) -> None:
         self.model, self.free = model, ~held
+        self._is_plain = not (len(rows) or held.any())
         self.rows = _without_rounding(model, rows) if len(rows) else rows
         self.M = model.mass_matrix(q)
         if not self._factor():
@@ -66,27 +70,25 @@ class VelocityJumpSolver:
 
     def _factor(self) -> bool:
         """Factor M_ff; return whether it is positive definite."""
-        from scipy.linalg.lapack import dpotrf
-
-        M = self.M if self.free.all() else self.M[np.ix_(self.free, self.free)]
+        M = self.M if self._is_plain or self.free.all() else self.M[np.ix_(self.free, self.free)]
         if not len(M):
             self.L = M
             return True
-        self.L, failed = dpotrf(M, lower=1)
+        self.L, failed = _lapack().dpotrf(M, lower=1)
         return not failed
 
     def _solved(self, x: Array, trans: int = 0) -> Array:
-        from scipy.linalg.lapack import dtrtrs
-
         if not x.size:
             return x
-        return np.asarray(dtrtrs(self.L, x, lower=1, trans=trans)[0])
+        return np.asarray(_lapack().dtrtrs(self.L, x, lower=1, trans=trans)[0])
 
     def respond(self, impulses: Array, held: Array | None = None, wanted: Array | None = None) -> Array:
         """Return dv (k, nv) for impulses (k, nv), jumps of held velocities (k, nv) and of rates of rows (k, m).
 
         Arguments left out are zero.
         """
+        if self._is_plain:
+            return self._solved(self._solved(impulses.T), trans=1).T
         free = self.free
         dv = np.zeros(impulses.shape)
         rates = np.zeros((len(impulses), len(self.rows))) if wanted is None else wanted
@@ -100,6 +102,14 @@ class VelocityJumpSolver:
             y = y + self.U @ ((self.Vt @ left) / self.s[:, None])
         dv[:, free] = self._solved(y, trans=1).T
         return dv
+
+
+@cache
+def _lapack() -> Any:
+    """Return the routines of LAPACK; SciPy is imported where they are needed."""
+    from scipy.linalg import lapack
+
+    return lapack
 
 
 def _without_rounding(model: Model, rows: Array) -> Array:

@@ -109,6 +109,7 @@ class Run:
         self.sampler = ControlSampler(self.conditions) if sampled else None
         self.discontinuity_times, self.horizon = np.zeros(0), -np.inf
         self.integrator = self.options.integrator(self.conditions)
+        self._begun_with = (0, 0, 0)  # identities of integrator, conditions and options at its start
         self.stream: Stream | None = None
         self.resumed_request: dict[str, Any] | None = None  # record of the request of the run that this one resumes
         self.events = EventLog()
@@ -194,7 +195,14 @@ class Run:
         """Begin a segment of the trajectory with the present conditions at a time, s."""
         self.segments.append(Segment(begin, self.current_options, self.conditions, self.discontinuity_times))
 
-    def begin_segment(self, state: State, *, passed: Sequence[int] | None = None) -> None:
+    @property
+    def _can_start_again(self) -> bool:
+        """True if a new integrator would have the settings of the present one."""
+        is_plain = self.friction_changes is None and self.contact is None and self.history is None
+        made = self._begun_with
+        return is_plain and made == (id(self.integrator), id(self.conditions), id(self.options))
+
+    def begin_segment(self, state: State, *, passed: Sequence[int] | None = None, again: bool = False) -> None:
         """Begin a segment of the trajectory, and start the integrator there.
 
         Parameters
@@ -202,16 +210,16 @@ class Run:
         state : State
         passed : sequence of int or None
             Functions of friction and stops that crossed zero there: modes are determined again. None: they stay.
+        again : bool
+            True if the integrator has its settings from an earlier segment.
         """
-        if self.friction_changes is not None:
-            self.friction_changes.set_core(self, passed)
-        self.event_handler.set_core(self)
-        if self.contact is not None and self.integrator.contact_memory() is None:
-            self.contact.attach(self.integrator)
+        if not again:
+            self._prepare_integrator(passed)
         self.append_segment(state.t)
         if not self.methods or self.methods[-1] != self.options.method:
             self.methods.append(self.options.method)
-        outcome = self.integrator.start(state.t, state.q, state.v, state.x)
+        start = self.integrator.start_again if again else self.integrator.start
+        outcome = start(state.t, state.q, state.v, state.x)
         if outcome == UNDECIDED and self.friction_changes is not None:
             raise self.friction_changes.failure(self)
         if passed is not None and self.friction_changes is not None and outcome == REACHED:
@@ -226,7 +234,17 @@ class Run:
         if outcome != REACHED:
             raise make_error(self, outcome)
         self.record_step(begins=True)
-        self.event_handler.evaluate(self, self.state)
+        if self.searches_events:
+            self.event_handler.evaluate(self, self.state)
+
+    def _prepare_integrator(self, passed: Sequence[int] | None) -> None:
+        """Give events, friction and contact to an integrator that was not started yet."""
+        if self.friction_changes is not None:
+            self.friction_changes.set_core(self, passed)
+        self.event_handler.set_core(self)
+        if self.contact is not None and self.integrator.contact_memory() is None:
+            self.contact.attach(self.integrator)
+        self._begun_with = id(self.integrator), id(self.conditions), id(self.options)
 
     def restart(self, state: State, *, keep_step: bool = False, passed: Sequence[int] | None = None) -> None:
         """Begin a segment with a new integrator, for the present options and conditions; see `begin_segment`.
@@ -234,6 +252,9 @@ class Run:
         With `keep_step` the next step is as long as it would have been, if the integrator has stopped at this state;
         else its length is estimated there.
         """
+        if not keep_step and self._can_start_again:
+            self.begin_segment(state, again=True)
+            return
         self.collect_counts()
         step, memory = self.integrator.step, self.integrator.contact_memory()
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
@@ -268,8 +289,9 @@ class Run:
 
     def drop_branches_after(self, t: float) -> None:
         """Drop branches of laws and sliding modes later than a time, s."""
-        self._branches = [found for found in self._branches if found[0] <= t]
-        self.take_branch_changes()
+        if self.model.switching_functions:
+            self._branches = [found for found in self._branches if found[0] <= t]
+            self.take_branch_changes()
         self.trajectory.drop_branches_after(t)
 
     def change_conditions(self, conditions: Conditions) -> None:
@@ -478,6 +500,12 @@ class Run:
     def total_counts(self) -> NDArray[np.int64]:
         """Return steps, rejected, evaluations, Jacobians, factorizations, projections, noisy and missed so far."""
         return self.counts + np.array(self.integrator.counts)
+
+    @property
+    def tried_steps(self) -> int:
+        """Steps so far, with rejected ones."""
+        steps, rejected = self.integrator.counts[:2]
+        return int(self.counts[0]) + int(self.counts[1]) + steps + rejected
 
     def first_missed(self) -> tuple[float, int] | None:
         """Return time, s, and number of the first switching function that changed sign and back in a fixed step."""

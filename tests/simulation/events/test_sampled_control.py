@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.library import chain
 from dalembert.library.mechanisms import slider_crank
 
 
@@ -201,3 +202,13 @@ def test_dry_friction_feels_every_sample() -> None:
     # 2 m/s2 for 0.2 s, then 0.5 N less 1 N of friction
     np.testing.assert_allclose(result.output("X.speed", times=[0.9, 1.2, 1.6]), [0.0, 0.4, 0.2], atol=1e-7)
     np.testing.assert_allclose(result["X.speed"][-1], 0.0, atol=1e-9)
+
+
+def test_states_between_output_times_just_before_samples() -> None:
+    # the first step from such a state is one rounding of time long
+    model, times = chain(2, axes="y").compile(), np.nextafter(0.01 * np.arange(80, 100), 0.0)
+    options: dict[str, Any] = {"control": lambda state: -2.0 * state.v, "control_period": 0.01}
+    result = da.simulate(model, 1.0, method="radau", times=times, **options)
+    fine = da.simulate(model, 1.0, **options)
+    for t in times[:-1] + 0.005:
+        np.testing.assert_allclose(result.at(t).q, fine.at(t).q, atol=1e-7)

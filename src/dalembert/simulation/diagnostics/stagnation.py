@@ -48,7 +48,7 @@ class StagnationMonitor:
 
     def check(self, run: Run) -> None:
         """Raise an error if the run stagnates, as with a force that does not converge as steps shrink."""
-        tried, t = int(run.total_counts()[:2].sum()), run.integrator.t
+        tried, t = run.tried_steps, run.integrator.t
         number, time_taken = tried - self.tried, t - self.t
         if number < self.until_next:
             return

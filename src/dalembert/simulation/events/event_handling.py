@@ -17,7 +17,7 @@ from ..interrupts import Abandoned
 from .core_events import action_text, after_action, core_event_table
 from .drive_velocity_jumps import jump_events
 from .events import Event, EventContext, EventFunctions
-from .velocity_jumps import energy_gain
+from .velocity_jumps import TotalEnergy
 from .zero_crossings import Crossing, find_crossings
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class EventHandler:
         self.ignored: set[int] = set()
         self.restarted = self.searching = self.in_core = False
         self._replayed: dict[tuple[Conditions, int, int], tuple[Conditions, str]] = {}
+        self._total_energy: TotalEnergy | None = None
         self._core_table: tuple[Model, dict[str, Any] | None] | None = None
         self.costs = (0.0, 0.0)  # s of wall time of a search for events, and of a step
         self.steps_between_events = self.steps_since_event = 0
@@ -270,8 +271,7 @@ class EventHandler:
         for crossing in crossings:
             before, ended = self._apply_action(run, crossing, before)
             ends |= ended
-        moved = any(bool((a != b).any()) for a, b in ((before.q, state.q), (before.v, state.v), (before.x, state.x)))
-        if moved or run.conditions is not old or not fresh or run.friction is not None:
+        if _differ(before, state) or run.conditions is not old or not fresh or run.friction is not None:
             run.records.add(moment, before.q, before.v, before.x)
         if run.friction_changes is None:
             run.restart(before)
@@ -293,12 +293,20 @@ class EventHandler:
             before = replace(now.before, t=moment)
             run.records.drop_after(now.before.t)
             run.records.add(moment, before.q, before.v, before.x)
-        energy = energy_gain(run.conditions, before, now.conditions, after)
+        model = run.model
+        if self._total_energy is None or self._total_energy.model is not model:
+            self._total_energy = TotalEnergy(model)
+        energy = self._total_energy.at(now.conditions, after) - self._total_energy.at(run.conditions, before)
         done = ", ".join(now.done)
         record = EventRecord(event.name, moment, before.q, before.v, before.x, energy, done, now.dissipated)
         run.events.append(record)
         run.set_conditions(now.conditions)
         return after, event.terminal or now.stopped
+
+
+def _differ(a: State, b: State) -> bool:
+    """Return whether two states differ in a number."""
+    return bool((a.v != b.v).any() or (a.q != b.q).any() or (a.x != b.x).any())
 
 
 def _not_finite(event: Event, value: float, t: float) -> UserFunctionError:

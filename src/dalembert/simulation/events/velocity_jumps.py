@@ -8,18 +8,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ... import _core
 from ...arrays import Array
 from ...errors import AssemblyError, SingularityError
 from ...impulses.velocity_jump_solver import VelocityJumpSolver
-from ...model import Conditions, State
+from ...model import Conditions, Model, State
 from ...model.drive_targets import constraint_targets, drive_targets, row_gaps
 from ...numerics.rank import ROUNDOFF_RANK_TOL
 
 __all__ = [
     "MAX_OPEN_LOOP",
+    "TotalEnergy",
     "VelocityJumps",
     "check_closed",
-    "energy_gain",
     "loop_rates",
     "velocities_after_jump",
     "with_changed_parameter",
@@ -158,19 +159,23 @@ def work_of_drives(
     return float(drives @ after[held] + sizes[: len(P)] @ rates)
 
 
-def energy_gain(conditions: Conditions, before: State, new_conditions: Conditions, after: State) -> float:
-    """Return the gain of kinetic and potential energy, with that of elements, in a change, J."""
+class TotalEnergy:
+    """Kinetic and potential energy of the bodies of a model, with that of elements under conditions, at single states.
 
-    def energy(under: Conditions, *states: State) -> Array:
-        q, v = np.array([state.q for state in states]), np.array([state.v for state in states])
-        model = conditions.model
-        kinetic, potential = model._energy(q, v).T
-        if model.compiled.elements.elements:
-            t, x = np.array([state.t for state in states]), np.array([state.x for state in states])
-            potential = potential + model.report(["energies"], t, q, v, x, conditions=under)["energies"].sum(-1)
-        return np.asarray(kinetic + potential)
+    Parameters
+    ----------
+    model : Model
+    """
 
-    if new_conditions is conditions:
-        first, last = energy(conditions, before, after).tolist()
-        return last - first
-    return float((energy(new_conditions, after) - energy(conditions, before))[0])
+    def __init__(self, model: Model) -> None:
+        terms = np.array([[0, 0, part] for part in range(3)], dtype=np.int64)  # kinetic, potential, stored
+        self.model, self._out = model, np.zeros(1)
+        self._reader = _core.StateReader(model, ["energy"], 1, terms, np.ones(3))
+
+    def at(self, conditions: Conditions, state: State) -> float:
+        """Return the energy, J; conditions with other parameters change that of elements alone."""
+        if conditions.model is not self.model:
+            elements = self.model.report(["energies"], state.t, state.q, state.v, state.x, conditions=conditions)
+            return float(self.model._energy(state.q, state.v).sum() + elements["energies"].sum())
+        self._reader.read(conditions, state.t, state.q, state.v, state.x, self._out)
+        return float(self._out[0])
