@@ -184,6 +184,17 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
                      c.Y.data() + c.at[2 * k] + e * m.nv, i.work.motion.system.lambda);
 }
 
+// the rows of a side with a fixed number of velocities, 0: any
+template <int N> static void add_row_velocity(const double *J, const double *v, int size, double u[3]) {
+  const int n = N ? N : size;
+  for (int e = 0; e < 3; ++e) {
+    double sum = 0.0;
+    for (int f = 0; f < n; ++f)
+      sum += J[e * n + f] * v[f];
+    u[e] += sum;
+  }
+}
+
 void row_velocity(const ContactSteps &c, std::size_t row, const double *v, double u[3]) {
   u[0] = u[1] = u[2] = 0.0;
   for (std::size_t side = 0; side < 2; ++side) {
@@ -192,24 +203,25 @@ void row_velocity(const ContactSteps &c, std::size_t row, const double *v, doubl
       continue;
     const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
     const double *J = c.J.data() + c.at[2 * row + side];
-    for (int e = 0; e < 3; ++e)
-      for (int f = 0; f < size; ++f)
-        u[e] += J[e * size + f] * v[start + f];
+    size == 6 ? add_row_velocity<6>(J, v + start, size, u) : add_row_velocity<0>(J, v + start, size, u);
   }
 }
 
 void add_response(const ContactSteps &c, std::size_t begin, std::size_t end, const double *lam, double *v) {
-  for (std::size_t k = begin; k < end; ++k)
+  for (std::size_t k = begin; k < end; ++k) {
+    const double *impulse = lam + 3 * k;
+    if (impulse[0] == 0.0 && impulse[1] == 0.0 && impulse[2] == 0.0)
+      continue;
     for (std::size_t side = 0; side < 2; ++side) {
       const std::int32_t block = c.row_blocks[2 * k + side];
       if (block < 0)
         continue;
       const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
       const double *Y = c.Y.data() + c.at[2 * k + side];
-      for (int e = 0; e < 3; ++e)
-        for (int f = 0; f < size && lam[3 * k + std::size_t(e)] != 0.0; ++f)
-          v[start + f] += Y[e * size + f] * lam[3 * k + std::size_t(e)];
+      for (int f = 0; f < size; ++f)
+        v[start + f] += Y[f] * impulse[0] + Y[size + f] * impulse[1] + Y[2 * size + f] * impulse[2];
     }
+  }
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -99,7 +99,7 @@ struct ContactSteps {
   std::vector<std::int32_t> row_blocks, order, order_begin, order_next;
   std::vector<std::int64_t> at;     // of each side of a row: where its J and Y begin
   std::vector<std::int32_t> parent; // of blocks: another one of its island
-  std::vector<double> J, Y, bias, mu, D, b, lam, displacement, no_friction, gaps;
+  std::vector<double> J, Y, bias, mu, D, b, lam, change, displacement, no_friction, gaps;
   std::vector<double> q, v, x; // the state within a step
   std::vector<double> before;  // velocities before contact, in the axes of the middle of the step
   std::vector<double> free;    // velocities without contact
