@@ -70,10 +70,10 @@ ConeBlocks island_of(const ContactSteps &c, std::size_t begin, std::size_t end, 
 // c_n of (4) and (5), friction, and the impulses of the last step to begin with
 void set_conditions(ContactSteps &c, const ContactTiming &timing) {
   const std::size_t n = c.rows.size();
-  c.bias.assign(3 * n, 0.0), c.mu.resize(n), c.lam.assign(3 * n, 0.0);
+  c.bias.assign(3 * n, 0.0), c.mu.resize(n), c.lam.assign(3 * n, 0.0), c.u_before.resize(3 * n);
   for (std::size_t k = 0; k < n; ++k) {
     ContactRow &row = c.rows[k];
-    double u[3];
+    double *u = c.u_before.data() + 3 * k;
     row_velocity(c, k, c.before.data(), u);
     row.approach = u[2];
     if (!row.known && tangential_size(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
@@ -240,6 +240,9 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
       c.missed = missed, c.missed_time = t;
     c.failures += missed > 0.0;
   });
+  c.u_after.resize(3 * c.rows.size());
+  for (std::size_t k = 0; k < c.rows.size(); ++k)
+    row_velocity(c, k, c.free.data(), c.u_after.data() + 3 * k);
 }
 
 bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, double least) {
@@ -275,9 +278,9 @@ static void next_start(const ContactRow &row, const double lam[3], double h, boo
 static void keep_impulse(ContactSteps &c, const std::vector<ScenePoint> &points, std::size_t k, double h, bool swept) {
   const ContactRow &row = c.rows[k];
   const double *lam = c.lam.data() + 3 * k;
-  double u[3], force[3];
+  const double *u = c.u_after.data() + 3 * k;
+  double force[3];
   if (row.friction >= 0) {
-    row_velocity(c, k, c.free.data(), u);
     c.memory.push_back(
         {joint_key, std::uint64_t(row.friction), {lam[0] / h, 0.0, 0.0}, std::abs(u[0]) <= 10.0 * c.tolerance});
   }
@@ -289,7 +292,6 @@ static void keep_impulse(ContactSteps &c, const std::vector<ScenePoint> &points,
   next_start(row, lam, h, swept, force);
   for (int x = 0; x < 3; ++x)
     kept.force[x] = row.axes[x] * force[0] + row.axes[3 + x] * force[1] + row.axes[6 + x] * force[2];
-  row_velocity(c, k, c.free.data(), u);
   kept.sticks = tangential_size(u[0], u[1]) <= 10.0 * c.tolerance;
 }
 
@@ -352,9 +354,7 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
-    double before[3], after[3];
-    row_velocity(c, k, c.before.data(), before);
-    row_velocity(c, k, c.free.data(), after);
+    const double *before = c.u_before.data() + 3 * k, *after = c.u_after.data() + 3 * k;
     if (row.point < 0) {
       log_joint(c, row, lam, before, after, whole_step, t, impact_speed, efforts);
       continue;
