@@ -1,5 +1,6 @@
 #include "bind/cones.hpp"
 #include "bind/batch.hpp"
+#include "kernels/dispatch.hpp"
 #include "numerics/cone_solver.hpp"
 #include "numerics/cone_sweeps.hpp"
 #include <algorithm>
@@ -53,8 +54,8 @@ void add_cones(nb::module_ &module) {
                            J.data(), Y.data(),      bias.data(),   mu.data()};
         std::vector<double> after(v.data(), v.data() + v.size()), lam(3 * m, 0.0), D(9 * m * m);
         ConeSweeps sweeps;
-        sweeps.reserve(p.m);
-        sweeps.solve(p, tolerance, most, after.data(), lam.data());
+        best_kernels().prepare_sweeps(p, sweeps);
+        best_kernels().sweep_cones(p, sweeps, tolerance, most, after.data(), lam.data());
         assemble_cone_matrix(p, D.data());
         return nb::make_tuple(array_of(lam, lam.size()), array_of(after, after.size()), sweeps.missed, sweeps.sweeps,
                               doubles(D.data(), {npy_intp(3 * m), npy_intp(3 * m)}));

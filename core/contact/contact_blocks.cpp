@@ -3,6 +3,7 @@
 #include "constraints/loop_response.hpp"
 #include "tree/joint_maps.hpp"
 #include "tree/kinematics.hpp"
+#include "tree/manifold.hpp"
 #include <algorithm>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -27,6 +28,14 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
     c.block_last.back() = std::max(c.block_last.back(), b.last);
   }
   c.block_start.push_back(m.nv);
+  c.free_blocks.assign(c.block_first.size(), {});
+  c.all_free = !m.nc;
+  for (std::size_t k = 0; k < c.block_first.size(); ++k) {
+    const BodyData &b = m.bodies[c.block_first[k]];
+    c.free_blocks[k].alone = !m.nc && b.nv == 6 && has_quaternion(b) && !b.reversed && !b.armature &&
+                             !b.is_regularized && b.last == c.block_first[k] && b.mass > 0.0;
+    c.all_free = c.all_free && c.free_blocks[k].alone;
+  }
   for (JointStop &stop : c.stops) {
     const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), stop.dof);
     stop.block = std::int32_t(above - c.block_start.begin()) - 1;
@@ -35,6 +44,31 @@ void find_blocks(const ModelData &m, ContactSteps &c) {
     const auto above = std::upper_bound(c.block_start.begin(), c.block_start.end(), friction.dof);
     friction.block = std::int32_t(above - c.block_start.begin()) - 1;
   }
+}
+
+void set_free_block(const BodyData &b, FreeBlock &block) {
+  const double now[10] = {b.mass, b.h[0], b.h[1], b.h[2], b.J[0], b.J[1], b.J[2], b.J[3], b.J[4], b.J[5]};
+  if (std::equal(now, now + 10, block.given))
+    return;
+  std::copy_n(now, 10, block.given);
+  block.over_mass = 1.0 / b.mass;
+  const Vec3<double> c = scale(block.over_mass, as_vec(b.h));
+  const double size = dot(c, c);
+  const double xx = b.J[0] - b.mass * (size - c.x * c.x), xy = b.J[1] + b.mass * c.x * c.y,
+               xz = b.J[2] + b.mass * c.x * c.z, yy = b.J[3] - b.mass * (size - c.y * c.y),
+               yz = b.J[4] + b.mass * c.y * c.z, zz = b.J[5] - b.mass * (size - c.z * c.z);
+  const double cofactors[6] = {yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy,
+                               xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy};
+  const double det = xx * cofactors[0] + xy * cofactors[1] + xz * cofactors[2];
+  for (int k = 0; k < 6; ++k)
+    block.turns[k] = cofactors[k] / det;
+  block.center[0] = c.x, block.center[1] = c.y, block.center[2] = c.z;
+}
+
+Motion<double> respond_freely(const FreeBlock &block, const Load<double> &load) {
+  const Vec3<double> c = as_vec(block.center);
+  const Vec3<double> w = mul(as_sym(block.turns), load.n - cross(c, load.f));
+  return {w, scale(block.over_mass, load.f) - cross(w, c)};
 }
 
 void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v) {
@@ -65,6 +99,19 @@ static void add_point_rows(const ModelData &m, const Workspace<double> &ws, int 
   }
 }
 
+// the same of a free body, in place of what was there, and the response to it
+static void set_free_rows(const FreeBlock &block, const Pose<double> &X, const double *p, const double *axes,
+                          double sign, double *J, double *Y) {
+  const Vec3<double> r = Vec3<double>{p[0], p[1], p[2]} - X.p;
+  for (int e = 0; e < 3; ++e, J += 6, Y += 6) {
+    const Vec3<double> f{sign * axes[3 * e], sign * axes[3 * e + 1], sign * axes[3 * e + 2]};
+    const Load<double> load{mul_t(X.R, cross(r, f)), mul_t(X.R, f)};
+    const Motion<double> moves = respond_freely(block, load);
+    J[0] = load.n.x, J[1] = load.n.y, J[2] = load.n.z, J[3] = load.f.x, J[4] = load.f.y, J[5] = load.f.z;
+    Y[0] = moves.w.x, Y[1] = moves.w.y, Y[2] = moves.w.z, Y[3] = moves.v.x, Y[4] = moves.v.y, Y[5] = moves.v.z;
+  }
+}
+
 static void lay_out_rows(ContactSteps &c) {
   const std::size_t n = c.rows.size();
   c.row_blocks.resize(2 * n), c.at.resize(2 * n);
@@ -80,8 +127,19 @@ static void lay_out_rows(ContactSteps &c) {
   c.J.assign(std::size_t(used), 0.0), c.Y.assign(std::size_t(used), 0.0);
 }
 
+static bool responds_freely(const ContactSteps &c, std::int32_t block, const unsigned char *prescribed) {
+  if (!c.free_blocks[std::size_t(block)].alone)
+    return false;
+  const int start = c.block_start[std::size_t(block)];
+  return !prescribed || std::none_of(prescribed + start, prescribed + start + 6, [](unsigned char x) { return x; });
+}
+
+// J of all rows; alone: and Y of those of free bodies
 static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSteps &c,
-                      const std::vector<ScenePoint> &points) {
+                      const std::vector<ScenePoint> &points, const unsigned char *prescribed, bool alone) {
+  for (std::size_t k = 0; k < c.free_blocks.size(); ++k)
+    if (alone && c.free_blocks[k].alone)
+      set_free_block(m.bodies[c.block_first[k]], c.free_blocks[k]);
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     for (std::size_t side = 0; side < 2; ++side) {
@@ -100,6 +158,12 @@ static void fill_rows(const ModelData &m, const Workspace<double> &ws, ContactSt
         continue;
       }
       const ScenePoint &p = points[std::size_t(row.point)];
+      if (alone && responds_freely(c, block, prescribed)) {
+        const int end = c.block[std::size_t(p.places[1])] == block ? 1 : 0;
+        set_free_rows(c.free_blocks[std::size_t(block)], ws.X_W[p.places[end]], end ? p.on_second : p.on_first, row.axes,
+                      end ? 1.0 : -1.0, rows, c.Y.data() + c.at[2 * k + side]);
+        continue;
+      }
       for (int end = 0; end < 2; ++end) // both ends, if they are in the same block
         if (c.block[std::size_t(p.places[end])] == block)
           add_point_rows(m, ws, p.places[end], end ? p.on_second : p.on_first, row.axes, end ? 1.0 : -1.0, start, size,
@@ -156,17 +220,24 @@ static void respond_in_tree(const ModelData &m, LoopWorkspace<double> &loops, co
 }
 
 void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double t,
-                         const double *q) {
+                         const double *q, bool factored) {
   const ModelData &m = i.m;
   LoopWorkspace<double> &loops = i.work.motion.system.loops;
   const unsigned char *prescribed = i.run.conditions.velocity_prescribed;
   lay_out_rows(c);
-  fill_rows(m, loops.ws, c, points);
+  fill_rows(m, loops.ws, c, points, prescribed, factored);
   if (!m.nc) {
-    factorize<double>(m, loops.ws, q, prescribed);
+    const auto is_tree = [&](std::int32_t block) {
+      return block >= 0 && !(factored && responds_freely(c, block, prescribed));
+    };
+    if (std::none_of(c.row_blocks.begin(), c.row_blocks.end(), is_tree))
+      return;
+    const unsigned char *held = i.run.conditions.acceleration_prescribed;
+    if (!factored || (prescribed != held && !(prescribed && held && std::equal(held, held + m.nv, prescribed))))
+      factorize<double>(m, loops.ws, q, prescribed);
     sort_by_block(c);
     for (std::size_t block = 0; block + 1 < c.block_start.size(); ++block)
-      if (c.order_begin[block] < c.order_begin[block + 1])
+      if (c.order_begin[block] < c.order_begin[block + 1] && is_tree(std::int32_t(block)))
         respond_in_tree(m, loops, prescribed, c, block);
     return;
   }
@@ -177,11 +248,22 @@ void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector
                                      .opening = &loops.opening,
                                      .active = i.run.conditions.constraint_active,
                                      .held = i.run.conditions.cut_velocity_locked});
-  const Factored factored = factor_loops(m, loops, q, prescribed);
+  const Factored factors = factor_loops(m, loops, q, prescribed);
   for (std::size_t k = 0; k < c.rows.size(); ++k)
     for (int e = c.rows[k].first(); e < c.rows[k].last(); ++e)
-      respond_to_row(m, loops, factored, prescribed, c.J.data() + c.at[2 * k] + e * m.nv,
+      respond_to_row(m, loops, factors, prescribed, c.J.data() + c.at[2 * k] + e * m.nv,
                      c.Y.data() + c.at[2 * k] + e * m.nv, i.work.motion.system.lambda);
+}
+
+// the rows of a side with a fixed number of velocities, 0: any
+template <int N> static void add_row_velocity(const double *J, const double *v, int size, double u[3]) {
+  const int n = N ? N : size;
+  for (int e = 0; e < 3; ++e) {
+    double sum = 0.0;
+    for (int f = 0; f < n; ++f)
+      sum += J[e * n + f] * v[f];
+    u[e] += sum;
+  }
 }
 
 void row_velocity(const ContactSteps &c, std::size_t row, const double *v, double u[3]) {
@@ -192,24 +274,25 @@ void row_velocity(const ContactSteps &c, std::size_t row, const double *v, doubl
       continue;
     const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
     const double *J = c.J.data() + c.at[2 * row + side];
-    for (int e = 0; e < 3; ++e)
-      for (int f = 0; f < size; ++f)
-        u[e] += J[e * size + f] * v[start + f];
+    size == 6 ? add_row_velocity<6>(J, v + start, size, u) : add_row_velocity<0>(J, v + start, size, u);
   }
 }
 
 void add_response(const ContactSteps &c, std::size_t begin, std::size_t end, const double *lam, double *v) {
-  for (std::size_t k = begin; k < end; ++k)
+  for (std::size_t k = begin; k < end; ++k) {
+    const double *impulse = lam + 3 * k;
+    if (impulse[0] == 0.0 && impulse[1] == 0.0 && impulse[2] == 0.0)
+      continue;
     for (std::size_t side = 0; side < 2; ++side) {
       const std::int32_t block = c.row_blocks[2 * k + side];
       if (block < 0)
         continue;
       const int start = c.block_start[std::size_t(block)], size = c.block_start[std::size_t(block) + 1] - start;
       const double *Y = c.Y.data() + c.at[2 * k + side];
-      for (int e = 0; e < 3; ++e)
-        for (int f = 0; f < size && lam[3 * k + std::size_t(e)] != 0.0; ++f)
-          v[start + f] += Y[e * size + f] * lam[3 * k + std::size_t(e)];
+      for (int f = 0; f < size; ++f)
+        v[start + f] += Y[f] * impulse[0] + Y[size + f] * impulse[1] + Y[2 * size + f] * impulse[2];
     }
+  }
 }
 
 } // namespace dalembert::DALEMBERT_ISA

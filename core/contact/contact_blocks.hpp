@@ -20,9 +20,14 @@ void find_blocks(const ModelData &m, ContactSteps &c);
 // frames in the world and their motion at q, v; motions of the bodies in `c.motions`
 void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v);
 
-// J and Y of all rows in their order, at the configuration of `move_bodies`; factors are those of this configuration
+// J and Y of all rows in their order, at the configuration of `move_bodies`; factors are those of this configuration.
+// factored: the last evaluation of the equations of motion was at q; free bodies then respond by themselves.
 void respond_to_contacts(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double t,
-                         const double *q);
+                         const double *q, bool factored = false);
+
+// Response of a free body at rest to a load at the origin of F, both in its axes, after set_free_block.
+void set_free_block(const BodyData &b, FreeBlock &block);
+Motion<double> respond_freely(const FreeBlock &block, const Load<double> &load);
 
 // u = J v of a row
 void row_velocity(const ContactSteps &c, std::size_t row, const double *v, double u[3]);

@@ -7,6 +7,7 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
+constexpr double small_change = 1e-6; // of the normal force in a step
 constexpr int max_slip_rounds = 4; // in which rows lose their static friction; the rest keeps it for this step
 
 std::uint64_t key_of(const std::int32_t pair[2]) {
@@ -69,13 +70,13 @@ ConeBlocks island_of(const ContactSteps &c, std::size_t begin, std::size_t end, 
 // c_n of (4) and (5), friction, and the impulses of the last step to begin with
 void set_conditions(ContactSteps &c, const ContactTiming &timing) {
   const std::size_t n = c.rows.size();
-  c.bias.assign(3 * n, 0.0), c.mu.resize(n), c.lam.assign(3 * n, 0.0);
+  c.bias.assign(3 * n, 0.0), c.mu.resize(n), c.lam.assign(3 * n, 0.0), c.u_before.resize(3 * n);
   for (std::size_t k = 0; k < n; ++k) {
     ContactRow &row = c.rows[k];
-    double u[3];
+    double *u = c.u_before.data() + 3 * k;
     row_velocity(c, k, c.before.data(), u);
     row.approach = u[2];
-    if (!row.known && std::hypot(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
+    if (!row.known && tangential_size(u[0], u[1]) <= 10.0 * c.tolerance) // at rest before
       row.mu = row.static_friction;
     const bool closed = row.gap <= timing.closed;
     if (closed && u[2] < -timing.impact_speed)
@@ -88,22 +89,30 @@ void set_conditions(ContactSteps &c, const ContactTiming &timing) {
   }
 }
 
-void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, double *v, double *lam) {
-  const std::size_t size = 3 * std::size_t(p.m);
-  c.D.resize(size * size), c.b.resize(size);
-  assemble_cone_matrix(p, c.D.data());
-  for (std::size_t k = 0; k < size; ++k)
-    c.b[k] = p.bias[k];
+// velocities of the rows without impulses, b of the cone problem
+void set_free_velocities(ContactSteps &c, const ConeBlocks &p, std::size_t begin, const double *v) {
+  c.b.resize(3 * std::size_t(p.m));
   for (std::size_t k = 0; k < std::size_t(p.m); ++k) {
     double u[3];
     row_velocity(c, begin + k, v, u);
     for (std::size_t e = 0; e < 3; ++e)
-      c.b[3 * k + e] += u[e];
+      c.b[3 * k + e] = p.bias[3 * k + e] + u[e];
   }
+}
+
+// from lam, whose velocities are v, to those that solve the problem of c.b
+void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, std::size_t end, double *v, double *lam) {
+  const std::size_t size = 3 * std::size_t(p.m);
+  double *mine = lam + 3 * begin;
+  c.D.resize(size * size);
+  assemble_cone_matrix(p, c.D.data());
   c.solver.reserve(p.m);
-  c.solver.lam.assign(lam, lam + size);
+  c.solver.lam.assign(mine, mine + size);
   c.solver.solve({p.m, c.D.data(), c.b.data(), p.mu}, c.tolerance, true);
-  std::copy_n(c.solver.lam.begin(), size, lam);
+  c.change.resize(3 * end);
+  for (std::size_t k = 0; k < size; ++k)
+    c.change[3 * begin + k] = c.solver.lam[k] - mine[k], mine[k] = c.solver.lam[k];
+  add_response(c, begin, end, c.change.data(), v);
   c.newton_steps += c.solver.newton_steps, c.admm_iterations += c.solver.admm_iterations;
 }
 
@@ -111,17 +120,20 @@ void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, double
 double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu,
                     double *v, double *lam) {
   const ConeBlocks p = island_of(c, begin, end, bias, mu);
-  double *mine = lam + 3 * begin;
-  if (p.m <= c.dense_points) {
-    solve_dense(c, p, begin, v, mine);
-    add_response(c, begin, end, lam, v);
-    return c.solver.missed <= c.tolerance ? 0.0 : c.solver.missed;
-  }
-  c.sweeper.reserve(p.m);
+  const bool dense = p.m <= c.dense_points;
+  if (dense)
+    set_free_velocities(c, p, begin, v);
   add_response(c, begin, end, lam, v);
-  const bool done = c.sweeper.solve(p, c.sweep_tolerance, c.max_sweeps, v, mine);
-  c.sweeps += c.sweeper.sweeps;
-  return done ? 0.0 : c.sweeper.missed;
+  prepare_sweeps(p, c.sweeper);
+  if (!dense) {
+    const bool done = sweep_cones(p, c.sweeper, c.sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
+    c.sweeps += c.sweeper.sweeps;
+    return done ? 0.0 : c.sweeper.missed;
+  }
+  if (residual_of_blocks(p, c.sweeper, v, lam + 3 * begin) <= c.tolerance) // what rests
+    return 0.0;
+  solve_dense(c, p, begin, end, v, lam);
+  return c.solver.missed <= c.tolerance ? 0.0 : c.solver.missed;
 }
 
 template <class F> void for_islands(const ContactSteps &c, F &&f) {
@@ -143,7 +155,7 @@ bool release_slipping(ContactSteps &c, std::size_t begin, std::size_t end, const
       continue;
     double u[3];
     row_velocity(c, k, v.data(), u);
-    if (std::hypot(u[0], u[1]) > 10.0 * c.tolerance)
+    if (tangential_size(u[0], u[1]) > 10.0 * c.tolerance)
       row.mu = row.sliding_friction, c.mu[k] = row.friction >= 0 ? -h * row.mu : row.mu, changed = true;
   }
   return changed;
@@ -228,6 +240,9 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
       c.missed = missed, c.missed_time = t;
     c.failures += missed > 0.0;
   });
+  c.u_after.resize(3 * c.rows.size());
+  for (std::size_t k = 0; k < c.rows.size(); ++k)
+    row_velocity(c, k, c.free.data(), c.u_after.data() + 3 * k);
 }
 
 bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, double least) {
@@ -248,28 +263,44 @@ bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<doub
   return true;
 }
 
+// Force along the axes that the next step begins with. Of a force that hardly changes, half of the change is kept: what
+// rests had a velocity of some tolerance, which the change removes, and would have the opposite one with all of it.
+// Sweeps go on in the next step: they keep all of it.
+static void next_start(const ContactRow &row, const double lam[3], double h, bool swept, double force[3]) {
+  double change = 0.0;
+  for (int e = 0; e < 3; ++e)
+    force[e] = lam[e] / h, change = std::max(change, std::abs(force[e] - row.start[e]));
+  if (!swept && change <= small_change * force[2])
+    for (int e = 0; e < 3; ++e)
+      force[e] = 0.5 * (force[e] + row.start[e]);
+}
+
+static void keep_impulse(ContactSteps &c, const std::vector<ScenePoint> &points, std::size_t k, double h, bool swept) {
+  const ContactRow &row = c.rows[k];
+  const double *lam = c.lam.data() + 3 * k;
+  const double *u = c.u_after.data() + 3 * k;
+  double force[3];
+  if (row.friction >= 0) {
+    c.memory.push_back(
+        {joint_key, std::uint64_t(row.friction), {lam[0] / h, 0.0, 0.0}, std::abs(u[0]) <= 10.0 * c.tolerance});
+  }
+  if (row.point < 0 || !(lam[2] > 0.0))
+    return;
+  const ScenePoint &p = points[std::size_t(row.point)];
+  ContactMemory &kept = c.memory.emplace_back();
+  kept.shapes = key_of(p.shapes), kept.features = key_of(p.features);
+  next_start(row, lam, h, swept, force);
+  for (int x = 0; x < 3; ++x)
+    kept.force[x] = row.axes[x] * force[0] + row.axes[3 + x] * force[1] + row.axes[6 + x] * force[2];
+  kept.sticks = tangential_size(u[0], u[1]) <= 10.0 * c.tolerance;
+}
+
 void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h) {
   c.memory.clear();
-  for (std::size_t k = 0; k < c.rows.size(); ++k) {
-    const ContactRow &row = c.rows[k];
-    const double *lam = c.lam.data() + 3 * k;
-    if (row.friction >= 0) {
-      double u[3];
-      row_velocity(c, k, c.free.data(), u);
-      c.memory.push_back(
-          {joint_key, std::uint64_t(row.friction), {lam[0] / h, 0.0, 0.0}, std::abs(u[0]) <= 10.0 * c.tolerance});
-    }
-    if (row.point < 0 || !(lam[2] > 0.0))
-      continue;
-    const ScenePoint &p = points[std::size_t(row.point)];
-    ContactMemory &kept = c.memory.emplace_back();
-    kept.shapes = key_of(p.shapes), kept.features = key_of(p.features);
-    for (int x = 0; x < 3; ++x)
-      kept.force[x] = (row.axes[x] * lam[0] + row.axes[3 + x] * lam[1] + row.axes[6 + x] * lam[2]) / h;
-    double u[3];
-    row_velocity(c, k, c.free.data(), u);
-    kept.sticks = std::hypot(u[0], u[1]) <= 10.0 * c.tolerance;
-  }
+  for_islands(c, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k)
+      keep_impulse(c, points, k, h, end - begin > std::size_t(c.dense_points));
+  });
   std::sort(c.memory.begin(), c.memory.end());
 }
 
@@ -323,9 +354,7 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
-    double before[3], after[3];
-    row_velocity(c, k, c.before.data(), before);
-    row_velocity(c, k, c.free.data(), after);
+    const double *before = c.u_before.data() + 3 * k, *after = c.u_after.data() + 3 * k;
     if (row.point < 0) {
       log_joint(c, row, lam, before, after, whole_step, t, impact_speed, efforts);
       continue;
@@ -335,7 +364,7 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
     const ScenePoint &p = points[std::size_t(row.point)];
     ContactLogPoint &point = c.log.points.emplace_back();
     point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
-    point.gap = p.gap, point.slip = std::hypot(after[0], after[1]);
+    point.gap = p.gap, point.slip = tangential_size(after[0], after[1]);
     point.state = point.slip <= 10.0 * std::max(c.tolerance, c.sweep_tolerance) ? 1 : 2;
     point.friction_work = 0.5 * (lam[0] * (before[0] + after[0]) + lam[1] * (before[1] + after[1]));
     point.normal_work = 0.5 * lam[2] * (before[2] + after[2]);

@@ -74,6 +74,15 @@ struct ContactLog {
   std::vector<double> efforts; // of each step nv: of stops and dry friction of joints
 };
 
+// A block that is one free body: its response needs no recursion.
+struct FreeBlock {
+  bool alone = false;     // nothing but a free joint carries the body, and it carries nothing
+  double given[10] = {};  // mass, first moment, inertia about the origin of F: those of what follows
+  double center[3] = {};  // of mass, in F
+  double over_mass = 0.0; // 1 / mass
+  double turns[6] = {};   // inverse of the inertia about the centre
+};
+
 struct ContactSteps {
   const ContactScene *scene = nullptr;
   std::vector<JointStop> stops;
@@ -96,11 +105,14 @@ struct ContactSteps {
   // space
   std::vector<double> motions;                                           // 6 for each body
   std::vector<std::int32_t> block, block_start, block_first, block_last; // of each body; of each block
+  std::vector<FreeBlock> free_blocks;
+  bool all_free = false; // every block is a free body
   std::vector<std::int32_t> row_blocks, order, order_begin, order_next;
   std::vector<std::int64_t> at;     // of each side of a row: where its J and Y begin
   std::vector<std::int32_t> parent; // of blocks: another one of its island
-  std::vector<double> J, Y, bias, mu, D, b, lam, displacement, no_friction, gaps;
+  std::vector<double> J, Y, bias, mu, D, b, lam, change, displacement, no_friction, gaps;
   std::vector<double> q, v, x; // the state within a step
+  std::vector<double> u_before, u_after; // velocities of the rows before the step and after it: 3 for each
   std::vector<double> before;  // velocities before contact, in the axes of the middle of the step
   std::vector<double> free;    // velocities without contact
   ConeSolver solver;

@@ -37,6 +37,8 @@ const KernelSet kernels{DALEMBERT_ISA_NAME,
                         sweep_model,
                         bytes_ik,
                         rows_of_reach,
-                        descend};
+                        descend,
+                        prepare_sweeps,
+                        sweep_cones};
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -7,6 +7,7 @@
 
 #include "kinematics/ik_problem.hpp"
 #include "kinematics/sweep.hpp"
+#include "numerics/cone_sweeps.hpp"
 #include "system/conditions.hpp"
 
 namespace dalembert {
@@ -145,6 +146,9 @@ struct KernelSet {
   void (*ik_rows)(const ModelData &, std::byte *workspace, const IkProblem &, const IkRows &, std::ptrdiff_t begin,
                   std::ptrdiff_t end);
   void (*descend)(const ModelData &, std::byte *workspace, const IkProblem &, const DescentCall &);
+  // cone problems: numerics/cone_sweeps.hpp
+  void (*prepare_sweeps)(const ConeBlocks &, ConeSweeps &);
+  bool (*sweep_cones)(const ConeBlocks &, ConeSweeps &, double tolerance, int most, double *v, double *lam);
 };
 
 const KernelSet &best_kernels(); // chosen once, by what the processor offers

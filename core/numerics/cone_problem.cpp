@@ -8,6 +8,9 @@ namespace {
 constexpr double dependent = 1e-12; // of the largest eigenvalue: a smaller one is zero
 constexpr int max_expansions = 200; // of the bracket, by factors of four
 constexpr int max_root_steps = 100;
+constexpr double well_conditioned = 1e-6; // determinant of S over the product of its diagonal
+constexpr int max_slide_steps = 12;
+constexpr double slide_tolerance = 4e-15; // of lam_t
 
 // A sliding contact has u_t = -k lam_t, k > 0, and u_n = 0. With the normal row eliminated and tangential axes in which
 // S is diagonal,
@@ -85,24 +88,54 @@ void SlidingContact::slide() {
   at(hi);
 }
 
-// Sticking without an eigenvalue problem, where S is well conditioned; false: it slides, or is to be looked at closely.
-bool sticks_at_once(const double D[9], const double b[3], double mu, double lam[3]) {
-  const double wx = D[2] / D[8], wy = D[5] / D[8];
-  const double a = D[0] - D[2] * wx, e = D[4] - D[5] * wy, f = D[1] - D[2] * wy;
-  const double gx = b[0] - wx * b[2], gy = b[1] - wy * b[2], det = a * e - f * f;
-  if (!(det > 1e-6 * a * e))
-    return false;
-  const double x = (f * gy - e * gx) / det, y = (f * gx - a * gy) / det;
-  const double push = -(b[2] + D[2] * x + D[5] * y) / D[8];
-  if (!(tangential_size(x, y) <= mu * push))
-    return false;
-  lam[0] = x, lam[1] = y, lam[2] = push;
-  return true;
-}
-
 } // namespace
 
-bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]) {
+void ContactCone::prepare(const double given[9], double friction) {
+  std::copy_n(given, 9, D);
+  mu = friction, scale = cone_scale(mu, D[0], D[4], D[8]);
+  regular = mu > 0.0 && D[8] > 0.0;
+  if (!regular)
+    return;
+  const double wx = coupling[0] = D[2] / D[8], wy = coupling[1] = D[5] / D[8];
+  const double a = S[0] = D[0] - D[2] * wx, f = S[1] = D[1] - D[2] * wy, e = S[2] = D[4] - D[5] * wy;
+  const double det = a * e - f * f;
+  regular = det > well_conditioned * a * e;
+  if (!regular)
+    return;
+  inverse[0] = e / det, inverse[1] = -f / det, inverse[3] = a / det;
+  inverse[2] = -(inverse[0] * wx + inverse[1] * wy), inverse[4] = -(inverse[1] * wx + inverse[3] * wy);
+  inverse[5] = 1.0 / D[8] - (inverse[2] * wx + inverse[4] * wy);
+}
+
+// Newton's method on the reciprocals of |lam_t| and mu lam_n, which are nearly linear in k; false if it does not end.
+bool ContactCone::slide(const double b[3], double lam[3]) const {
+  const double gx = b[0] - coupling[0] * b[2], gy = b[1] - coupling[1] * b[2];
+  const double mean = 0.5 * (S[0] + S[2]), alone = -b[2] / D[8];
+  // the root if S has equal eigenvalues and D_tn = 0
+  double k = std::max(tangential_size(gx, gy) / (mu * alone) - mean, 0.05 * mean);
+  for (int step = 0; step < max_slide_steps; ++step) {
+    const double a = S[0] + k, e = S[2] + k, f = S[1], over = 1.0 / (a * e - f * f);
+    const double x = (f * gy - e * gx) * over, y = (f * gx - a * gy) * over;
+    const double push = alone - (coupling[0] * x + coupling[1] * y), size = tangential_size(x, y);
+    if (!(push > 0.0) || !(size > 0.0))
+      return false;
+    const double miss = size - mu * push;
+    if (std::fabs(miss) <= slide_tolerance * mu * push) {
+      lam[0] = x, lam[1] = y, lam[2] = push;
+      return true;
+    }
+    const double dx = (f * y - e * x) * over, dy = (f * x - a * y) * over; // slopes by k
+    const double push_slope = -(coupling[0] * dx + coupling[1] * dy), size_slope = (x * dx + y * dy) / size;
+    const double slope = size_slope / (size * size) - push_slope / (mu * push * push);
+    k -= miss / (mu * push * size) / slope;
+    if (!(k > 0.0))
+      return false;
+  }
+  return false;
+}
+
+// every case, by eigenvalues of S and a bracket of k
+bool ContactCone::solve_closely(const double b[3], double lam[3]) const {
   lam[0] = lam[1] = lam[2] = 0.0;
   if (mu < 0.0) {
     lam[0] = D[0] > 0.0 ? std::fmin(std::fmax(-b[0] / D[0], mu), -mu) : 0.0;
@@ -115,13 +148,10 @@ bool solve_one_contact(const double D[9], const double b[3], double mu, double l
   lam[2] = -b[2] / D[8];
   if (!(mu > 0.0))
     return true;
-  if (sticks_at_once(D, b, mu, lam))
-    return true;
   SlidingContact contact;
   contact.eliminate_normal(D, b, mu);
-  const double scale = std::max(D[0], D[4]);
   contact.S[1] = std::max(contact.S[1], 0.0);
-  if (!contact.sticks(scale))
+  if (!contact.sticks(std::max(D[0], D[4])))
     contact.slide();
   lam[0] = contact.axis[0] * contact.force[0] - contact.axis[1] * contact.force[1];
   lam[1] = contact.axis[1] * contact.force[0] + contact.axis[0] * contact.force[1];

@@ -16,6 +16,7 @@
 //     missed = max_i |d_i lam_i - proj_K(d_i lam_i - u_i - s_i)|                                                   (3)
 #pragma once
 
+#include "scalar/isa.hpp"
 #include <cmath>
 
 namespace dalembert {
@@ -27,10 +28,10 @@ struct ConeProblem {
 };
 
 // length of a tangential vector; std::hypot guards against overflow, which velocities and impulses do not reach
-inline double tangential_size(double x, double y) { return std::sqrt(x * x + y * y); }
+DALEMBERT_INLINE double tangential_size(double x, double y) { return std::sqrt(x * x + y * y); }
 
 // Projection of x onto the cone K.
-inline void project_on_cone(double mu, const double x[3], double out[3]) {
+DALEMBERT_INLINE void project_on_cone(double mu, const double x[3], double out[3]) {
   out[0] = out[1] = out[2] = 0.0;
   if (mu < 0.0) {
     out[0] = std::fmin(std::fmax(x[0], mu), -mu);
@@ -49,12 +50,12 @@ inline void project_on_cone(double mu, const double x[3], double out[3]) {
 }
 
 // d of (3) from the diagonal of a block
-inline double cone_scale(double mu, double first, double second, double normal) {
+DALEMBERT_INLINE double cone_scale(double mu, double first, double second, double normal) {
   return mu > 0.0 ? (first + second + normal) / 3.0 : mu < 0.0 ? first : normal;
 }
 
 // (3) of one contact; d: its scale
-inline double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
+DALEMBERT_INLINE double cone_residual(double mu, double d, const double lam[3], const double u[3]) {
   if (mu < 0.0)
     return std::fabs(d * lam[0] - std::fmin(std::fmax(d * lam[0] - u[0], d * mu), -d * mu));
   const double shifted[3] = {d * lam[0] - u[0], d * lam[1] - u[1],
@@ -65,7 +66,45 @@ inline double cone_residual(double mu, double d, const double lam[3], const doub
   return std::sqrt(x * x + y * y + z * z);
 }
 
-// Solves (1) for one contact, D (3 x 3): open, sticking, or sliding. False if D_nn = 0 and b_n < 0: nothing stops it.
-bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]);
+// One contact, D (3 x 3), prepared for many right-hand sides.
+//
+// Sticking by the inverse of D, where S of (4) is well conditioned; sliding by Newton's method on the k of (4).
+struct ContactCone {
+  double D[9], mu, scale;         // scale: d of (3)
+  double inverse[6];              // of D, where it is regular: xx, xy, xz, yy, yz, zz
+  double S[3], coupling[2];       // S of (4): xx, xy, yy; D_tn / D_nn
+  bool regular;
+
+  void prepare(const double D[9], double mu);
+  // Solves (1) at b: open, sticking, or sliding. False if D_nn = 0 and b_n < 0: nothing stops it.
+  DALEMBERT_INLINE bool solve(const double b[3], double lam[3]) const {
+    if (mu > 0.0 && regular && b[2] < 0.0) {
+      const double x = inverse[0] * b[0] + inverse[1] * b[1] + inverse[2] * b[2];
+      const double y = inverse[1] * b[0] + inverse[3] * b[1] + inverse[4] * b[2];
+      const double push = -(inverse[2] * b[0] + inverse[4] * b[1] + inverse[5] * b[2]);
+      if (push > 0.0 && x * x + y * y <= mu * mu * push * push) {
+        lam[0] = -x, lam[1] = -y, lam[2] = push;
+        return true;
+      }
+      return slide(b, lam) || solve_closely(b, lam);
+    }
+    if (mu >= 0.0 && b[2] >= 0.0) {
+      lam[0] = lam[1] = lam[2] = 0.0;
+      return true;
+    }
+    return solve_closely(b, lam);
+  }
+
+private:
+  bool slide(const double b[3], double lam[3]) const;
+  bool solve_closely(const double b[3], double lam[3]) const;
+};
+
+// Solves (1) for one contact once.
+DALEMBERT_INLINE bool solve_one_contact(const double D[9], const double b[3], double mu, double lam[3]) {
+  ContactCone contact;
+  contact.prepare(D, mu);
+  return contact.solve(b, lam);
+}
 
 } // namespace dalembert

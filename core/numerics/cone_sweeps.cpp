@@ -1,7 +1,7 @@
 #include "numerics/cone_sweeps.hpp"
 #include <algorithm>
 
-namespace dalembert {
+namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
@@ -9,7 +9,34 @@ constexpr int free_body = 6;
 
 std::size_t at(int k) { return std::size_t(k); }
 
-template <int N> void add_speeds(const double *J, const double *v, int size, double u[3]) {
+// numbers in a register, from and to arrays that lie as registers want it
+#if defined(__GNUC__)
+typedef double Four __attribute__((vector_size(32), may_alias));
+typedef double Eight __attribute__((vector_size(64), may_alias));
+#else
+template <int N> struct Several {
+  double r[N];
+  double operator[](int k) const { return r[k]; }
+  Several operator*(double s) const {
+    Several out = *this;
+    for (double &x : out.r)
+      x *= s;
+    return out;
+  }
+  Several operator+(const Several &other) const {
+    Several out = *this;
+    for (int k = 0; k < N; ++k)
+      out.r[k] += other.r[k];
+    return out;
+  }
+};
+using Four = Several<4>;
+using Eight = Several<8>;
+#endif
+DALEMBERT_INLINE Four four(const double *x) { return *reinterpret_cast<const Four *>(x); }
+DALEMBERT_INLINE Eight eight(const double *x) { return *reinterpret_cast<const Eight *>(x); }
+
+template <int N> DALEMBERT_INLINE void add_speeds(const double *J, const double *v, int size, double u[3]) {
   const int n = N ? N : size;
   for (int k = 0; k < 3; ++k) {
     double sum = 0.0;
@@ -19,14 +46,14 @@ template <int N> void add_speeds(const double *J, const double *v, int size, dou
   }
 }
 
-template <int N> void add_impulse(const double *Y, const double step[3], int size, double *v) {
+template <int N> DALEMBERT_INLINE void add_impulse(const double *Y, const double step[3], int size, double *v) {
   const int n = N ? N : size;
   for (int j = 0; j < n; ++j)
     v[j] += Y[j] * step[0] + Y[n + j] * step[1] + Y[2 * n + j] * step[2];
 }
 
 // u of contact i
-void speeds(const ConeBlocks &p, int i, const double *v, double u[3]) {
+DALEMBERT_INLINE void speeds(const ConeBlocks &p, int i, const double *v, double u[3]) {
   for (int k = 0; k < 3; ++k)
     u[k] = p.bias ? p.bias[3 * i + k] : 0.0;
   for (int side = 2 * i; side < 2 * i + 2; ++side) {
@@ -40,7 +67,7 @@ void speeds(const ConeBlocks &p, int i, const double *v, double u[3]) {
   }
 }
 
-void apply(const ConeBlocks &p, int i, const double step[3], double *v) {
+DALEMBERT_INLINE void apply(const ConeBlocks &p, int i, const double step[3], double *v) {
   for (int side = 2 * i; side < 2 * i + 2; ++side) {
     const int a = p.block[side];
     if (a < 0)
@@ -52,87 +79,177 @@ void apply(const ConeBlocks &p, int i, const double step[3], double *v) {
   }
 }
 
-// D_ij += J_ia Y_ja' for the blocks that i and j share; row stride n
-void add_coupling(const ConeBlocks &p, int i, int j, double *D, std::ptrdiff_t n) {
-  for (int x = 2 * i; x < 2 * i + 2; ++x)
-    for (int y = 2 * j; y < 2 * j + 2; ++y) {
-      if (p.block[x] < 0 || p.block[x] != p.block[y])
-        continue;
-      const int size = p.size(p.block[x]);
-      const double *J = p.J + p.at[x], *Y = p.Y + p.at[y];
-      for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c)
-          for (int k = 0; k < size; ++k)
-            D[r * n + c] += J[r * size + k] * Y[c * size + k];
-    }
+// J_i Y_i' of one side
+template <int N> DALEMBERT_INLINE void add_diagonal(const double *J, const double *Y, int size, double D[9]) {
+  const int n = N ? N : size;
+  for (int r = 0; r < 3; ++r)
+    for (int c = r; c < 3; ++c)
+      for (int k = 0; k < n; ++k)
+        D[3 * r + c] += J[r * n + k] * Y[c * n + k];
 }
 
-} // namespace
-
-void assemble_cone_matrix(const ConeBlocks &p, double *D) {
-  const std::ptrdiff_t n = 3 * p.m;
-  std::fill_n(D, n * n, 0.0);
-  for (int i = 0; i < p.m; ++i)
-    for (int j = 0; j <= i; ++j) {
-      double *block = D + 3 * i * n + 3 * j;
-      add_coupling(p, i, j, block, n);
-      for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c)
-          D[(3 * j + c) * n + 3 * i + r] = block[r * n + c];
-    }
-}
-
-void ConeSweeps::reserve(int m) {
-  if (d.size() < at(m))
-    D.resize(at(9 * m)), d.resize(at(m));
-}
-
-void ConeSweeps::diagonal_blocks(const ConeBlocks &p) {
-  std::fill_n(D.begin(), 9 * p.m, 0.0);
+bool acts_on_free_bodies(const ConeBlocks &p) {
   for (int i = 0; i < p.m; ++i) {
-    double *block = &D[at(9 * i)];
-    add_coupling(p, i, i, block, 3);
-    d[at(i)] = cone_scale(p.mu[i], block[0], block[4], block[8]);
+    if (p.mu[i] < 0.0)
+      return false;
+    for (int side = 2 * i; side < 2 * i + 2; ++side)
+      if (p.block[side] >= 0 && p.size(p.block[side]) != free_body)
+        return false;
   }
+  return true;
 }
 
-double ConeSweeps::residual(const ConeBlocks &p, const double *v, const double *lam) const {
+// Contacts and velocities of blocks as they are given.
+struct AnyBlocks {
+  const ConeBlocks &p;
+  double *v;
+  DALEMBERT_INLINE void speeds_of(int i, double u[3]) const { speeds(p, i, v, u); }
+  DALEMBERT_INLINE void apply_to(int i, const double step[3]) { apply(p, i, step, v); }
+};
+
+// Contacts of free bodies in records of their own.
+struct FreeBodies {
+  ConeSweeps &s;
+
+  void load(const ConeBlocks &p, const double *v) {
+    int most = -1;
+    for (int side = 0; side < 2 * p.m; ++side)
+      most = std::max(most, int(p.block[side]));
+    s.slot.assign(at(most + 1), -1), s.blocks.clear(), s.contacts.resize(at(p.m));
+    for (int i = 0; i < p.m; ++i) {
+      ConeSweeps::FreeContact &c = s.contacts[at(i)];
+      for (int k = 0; k < 4; ++k)
+        c.bias[k] = k < 3 && p.bias ? p.bias[3 * i + k] : 0.0;
+      for (int side = 0; side < 2; ++side) {
+        const int a = p.block[2 * i + side];
+        if (a >= 0 && s.slot[at(a)] < 0)
+          s.blocks.push_back(a), s.slot[at(a)] = std::int32_t(s.blocks.size());
+        c.at[side] = a < 0 ? 0 : s.slot[at(a)];
+        const double *J = p.J + p.at[2 * i + side], *Y = p.Y + p.at[2 * i + side];
+        for (int e = 0; e < 3; ++e)
+          for (int k = 0; k < 8; ++k)
+            c.Y[3 * side + e][k] = a < 0 || k >= free_body ? 0.0 : Y[e * free_body + k];
+        for (int k = 0; k < free_body; ++k)
+          for (int e = 0; e < 4; ++e)
+            c.J[free_body * side + k][e] = a < 0 || e == 3 ? 0.0 : J[e * free_body + k];
+      }
+    }
+    s.velocities.resize(s.blocks.size() + 1);
+    s.velocities[0] = {};
+    for (std::size_t k = 0; k < s.blocks.size(); ++k) {
+      s.velocities[k + 1] = {};
+      std::copy_n(v + p.start[s.blocks[k]], free_body, s.velocities[k + 1].v);
+    }
+  }
+  void store(const ConeBlocks &p, double *v) const {
+    for (std::size_t k = 0; k < s.blocks.size(); ++k)
+      std::copy_n(s.velocities[k + 1].v, free_body, v + p.start[s.blocks[k]]);
+  }
+  DALEMBERT_INLINE void speeds_of(int i, double u[3]) const {
+    const ConeSweeps::FreeContact &c = s.contacts[at(i)];
+    const double *first = s.velocities[at(c.at[0])].v, *second = s.velocities[at(c.at[1])].v;
+    Four sum = four(c.bias), other = four(c.J[free_body]) * second[0]; // two chains of additions
+    for (int k = 0; k < free_body; ++k)
+      sum = sum + four(c.J[k]) * first[k];
+    for (int k = 1; k < free_body; ++k)
+      other = other + four(c.J[free_body + k]) * second[k];
+    sum = sum + other;
+    u[0] = sum[0], u[1] = sum[1], u[2] = sum[2];
+  }
+  DALEMBERT_INLINE void apply_to(int i, const double step[3]) {
+    const ConeSweeps::FreeContact &c = s.contacts[at(i)];
+    for (int side = 0; side < 2; ++side) {
+      double *v = s.velocities[at(c.at[side])].v;
+      const double(*Y)[8] = c.Y + 3 * side;
+      *reinterpret_cast<Eight *>(v) = eight(v) + eight(Y[0]) * step[0] + (eight(Y[1]) * step[1] + eight(Y[2]) * step[2]);
+    }
+  }
+};
+
+// Returns the largest change of an impulse, in the unit of u.
+template <class Blocks>
+double sweep(const ConeBlocks &p, const ConeSweeps &s, Blocks &blocks, bool backward, double *lam) {
+  double most = 0.0;
+  for (int number = 0; number < p.m; ++number) {
+    const int i = backward ? p.m - 1 - number : number;
+    const ContactCone &cone = s.cones[at(i)];
+    double u[3], *mine = lam + 3 * i;
+    blocks.speeds_of(i, u);
+    const double *D = cone.D;
+    const double rest[3] = {u[0] - (D[0] * mine[0] + D[1] * mine[1] + D[2] * mine[2]),
+                            u[1] - (D[3] * mine[0] + D[4] * mine[1] + D[5] * mine[2]),
+                            u[2] - (D[6] * mine[0] + D[7] * mine[1] + D[8] * mine[2])};
+    double next[3];
+    cone.solve(rest, next);
+    const double step[3] = {next[0] - mine[0], next[1] - mine[1], next[2] - mine[2]};
+    const double change = std::max(std::fabs(step[0]), std::max(std::fabs(step[1]), std::fabs(step[2])));
+    if (!(change > 0.0))
+      continue;
+    most = std::max(most, cone.scale * change);
+    blocks.apply_to(i, step);
+    mine[0] = next[0], mine[1] = next[1], mine[2] = next[2];
+  }
+  return most;
+}
+
+template <class Blocks> double residual(const ConeBlocks &p, const ConeSweeps &s, Blocks &blocks, const double *lam) {
   double found = 0.0, u[3];
   for (int i = 0; i < p.m; ++i) {
-    speeds(p, i, v, u);
-    found = std::max(found, cone_residual(p.mu[i], d[at(i)], lam + 3 * i, u));
+    blocks.speeds_of(i, u);
+    found = std::max(found, cone_residual(p.mu[i], s.cones[at(i)].scale, lam + 3 * i, u));
   }
   return found;
 }
 
-bool ConeSweeps::solve(const ConeBlocks &p, double tolerance, int most, double *v, double *lam) {
-  diagonal_blocks(p);
-  for (sweeps = 0; sweeps <= most; ++sweeps) {
-    double seen = 0.0; // residuals at the visits: an estimate of that after the sweep
-    const bool backward = sweeps & 1;
-    for (int number = 0; number < p.m; ++number) {
-      const int i = backward ? p.m - 1 - number : number;
-      double u[3], rest[3], next[3], *mine = lam + 3 * i;
-      const double *W = &D[at(9 * i)];
-      speeds(p, i, v, u);
-      const double missing = cone_residual(p.mu[i], d[at(i)], mine, u);
-      seen = std::max(seen, missing);
-      if (!(missing > 0.0))
-        continue;
-      for (int k = 0; k < 3; ++k)
-        rest[k] = u[k] - (W[3 * k] * mine[0] + W[3 * k + 1] * mine[1] + W[3 * k + 2] * mine[2]);
-      solve_one_contact(W, rest, p.mu[i], next);
-      const double step[3] = {next[0] - mine[0], next[1] - mine[1], next[2] - mine[2]};
-      apply(p, i, step, v);
-      std::copy_n(next, 3, mine);
-    }
-    if (seen <= 4.0 * tolerance || sweeps == most) {
-      missed = residual(p, v, lam);
-      if (missed <= tolerance)
+template <class Blocks>
+bool sweep_all(const ConeBlocks &p, ConeSweeps &s, Blocks &blocks, double tolerance, int most, double *lam) {
+  for (s.sweeps = 0; s.sweeps <= most; ++s.sweeps) {
+    const double change = sweep(p, s, blocks, s.sweeps & 1, lam); // an estimate of the residual
+    if (change <= 4.0 * tolerance || s.sweeps == most) {
+      s.missed = residual(p, s, blocks, lam);
+      if (s.missed <= tolerance)
         return true;
     }
   }
   return false;
 }
 
-} // namespace dalembert
+} // namespace
+
+void prepare_sweeps(const ConeBlocks &p, ConeSweeps &s) {
+  if (s.cones.size() < at(p.m))
+    s.cones.resize(at(p.m));
+  for (int i = 0; i < p.m; ++i) {
+    double D[9] = {};
+    for (int side = 2 * i; side < 2 * i + 2; ++side) {
+      const int a = p.block[side];
+      if (a < 0)
+        continue;
+      if (p.size(a) == free_body)
+        add_diagonal<free_body>(p.J + p.at[side], p.Y + p.at[side], free_body, D);
+      else
+        add_diagonal<0>(p.J + p.at[side], p.Y + p.at[side], p.size(a), D);
+    }
+    D[3] = D[1], D[6] = D[2], D[7] = D[5];
+    s.cones[at(i)].prepare(D, p.mu[i]);
+  }
+}
+
+double residual_of_blocks(const ConeBlocks &p, const ConeSweeps &s, const double *v, const double *lam) {
+  const AnyBlocks blocks{p, const_cast<double *>(v)};
+  return residual(p, s, blocks, lam);
+}
+
+bool sweep_cones(const ConeBlocks &p, ConeSweeps &s, double tolerance, int most, double *v, double *lam) {
+  if (!acts_on_free_bodies(p)) {
+    AnyBlocks blocks{p, v};
+    return sweep_all(p, s, blocks, tolerance, most, lam);
+  }
+  FreeBodies blocks{s};
+  blocks.load(p, v);
+  const bool done = sweep_all(p, s, blocks, tolerance, most, lam);
+  blocks.store(p, v);
+  return done;
+}
+
+} // namespace dalembert::DALEMBERT_ISA

@@ -58,11 +58,27 @@ struct ContactStep {
 
   // accelerations that velocities alone cause: gyroscopic ones of the trees
   void gyroscopic(const double *q, const double *v, double *out) {
+    if (c.all_free) {
+      for (std::size_t k = 0; k < c.free_blocks.size(); ++k)
+        gyroscopic(m.bodies[c.block_first[k]], c.free_blocks[k], v, out);
+      return;
+    }
     ModelData weightless = m;
     std::fill_n(weightless.gravity, 3, 0.0);
     double *none = i.work.change;
     std::fill_n(none, m.nv, 0.0);
     forward_dynamics<double>(weightless, frames(), q, v, none, nullptr, nullptr, out, nullptr);
+  }
+
+  // the same of a free body: its axes turn
+  void gyroscopic(const BodyData &b, FreeBlock &block, const double *v, double *out) {
+    const Vec3<double> w = as_vec(v + b.v), u = as_vec(v + b.v + 3);
+    set_free_block(b, block);
+    const Motion<double> lost =
+        respond_freely(block, {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))});
+    const Vec3<double> rate = scale(-1.0, lost.v) - cross(w, u);
+    out += b.v;
+    out[0] = -lost.w.x, out[1] = -lost.w.y, out[2] = -lost.w.z, out[3] = rate.x, out[4] = rate.y, out[5] = rate.z;
   }
 
   // Velocities in the middle of the step, in axes there, without forces: for gyroscopic and other loads.
@@ -177,7 +193,7 @@ struct ContactStep {
     set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
     if (c.rows.empty())
       return;
-    respond_to_contacts(i, c, *points, t + 0.5 * h, qm);
+    respond_to_contacts(i, c, *points, t + 0.5 * h, qm, true);
     solve_impulses(c, {h, impact_speed(), closed()}, t);
   }
   double stop_speed() const {
@@ -208,9 +224,7 @@ struct ContactStep {
       return;
     c.gaps.assign(3 * c.rows.size(), 0.0);
     for (std::size_t k = 0; k < c.rows.size(); ++k) {
-      double u[3];
-      row_velocity(c, k, c.free.data(), u);
-      c.gaps[3 * k + 2] = c.rows[k].gap + 0.5 * h * u[2];
+      c.gaps[3 * k + 2] = c.rows[k].gap + 0.5 * h * c.u_after[3 * k + 2];
       if (c.gaps[3 * k + 2] < -c.deepest)
         c.deepest = -c.gaps[3 * k + 2], c.deepest_time = i.run.t;
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -366,8 +366,12 @@ class ContactEvents:
                 found.setdefault(f"{self._pair_name(*key)}: reverses", ("", 0.0))
         return [(name, *rest) for name, rest in found.items()]
 
-    def all_notes(self, integrator: _core.Integrator) -> list[str]:
-        """Return notes on the run."""
+    def notes_finder(self, integrator: _core.Integrator) -> Callable[[], list[str]]:
+        """Return a function that finds the notes on the run as it is now."""
+        notes = self._all_notes()
+        return lambda: notes
+
+    def _all_notes(self) -> list[str]:
         notes = [*self.notes, *self.steps.notes]
         together = [c for c in self.changes if len(np.unique(c.impacts[:, :3], axis=0)) > 1 and not c.jams]
         if together:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -333,8 +333,8 @@ class ContactSteps:
         loads = SampledLoads(log.times, log.loads, log.efforts) if len(log.times) else None
         return [segment.conditions.changed(sampled_loads=loads) for segment in segments]
 
-    def all_notes(self, integrator: _core.Integrator) -> list[str]:
-        """Return notes on the run."""
+    def notes_finder(self, integrator: _core.Integrator) -> Callable[[], list[str]]:
+        """Return a function that finds the notes on the run as it is now."""
         step = self.choice.step
         notes = [*self.notes, f"rigid contact by steps of {step:.6g} s: impacts and forces are means over a step"]
         last = integrator.contact_statistics()
@@ -346,11 +346,11 @@ class ContactSteps:
                 f"{failures} contact problems were not solved to the tolerance: the law of friction is missed by "
                 f"{worst['missed']:.3g} m/s at t = {worst['missed_time']:.6g} s; shorter steps may help"
             )
-        return notes + self._shared_note()
-
-    def _shared_note(self) -> list[str]:
-        """Return a note on pairs whose points share the load of the last step in more than one way."""
         log = self.log()
+        return lambda: notes + self._shared_note(log)
+
+    def _shared_note(self, log: ContactLog) -> list[str]:
+        """Return a note on pairs whose points share the load of the last step in more than one way."""
         if not len(log.times) or len(log.names) - log.first[-1] > MAX_SHARED:
             return []
         last = np.array([log.times[-1]])

@@ -104,8 +104,7 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
     model, begin = run.model, list(run.notes)
     if run.friction is not None:
         begin += run.friction.notes()
-    if run.contact is not None:
-        begin += run.contact.all_notes(run.integrator)
+    find_contact_notes = None if run.contact is None else run.contact.notes_finder(run.integrator)
     segments = list(run.segments)
     jumps = jump_notes(run.event_handler.functions.events, run.events) if run.request.drive_jumps else []
     conditions, options, conditions_at = run.conditions, run.options, run.trajectory.conditions
@@ -113,7 +112,7 @@ def _notes_finder(run: Run, states: tuple[Array, Array, Array, Array], *, interr
     end = _step_notes(run) if model.switching_functions or run.total_counts()[6] else []
 
     def find() -> list[str]:
-        notes = list(begin)
+        notes = list(begin) if find_contact_notes is None else begin + find_contact_notes()
         if has_checked_parts(model) or conditions.callback is not None:  # all conditions of a run have it
             motion = Motion(model, *states, conditions=conditions_at)
             by_segment = [segment.conditions for segment in segments]
