@@ -491,7 +491,7 @@ public:
       run.interval = interval;
       if (!done)
         throw nb::python_error();
-      forces.add(contacts, k);
+      forces.add(m, contacts, k);
     }
     return forces.arrays();
   }

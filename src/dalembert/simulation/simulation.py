@@ -17,7 +17,7 @@ from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .contact.contact_events import ContactEvents
-from .contact.contact_steps import ContactSteps, joints_by_steps
+from .contact.contact_steps import ContactSteps, joints_by_steps, joints_left
 from .contact.error_estimate import execute_to_error
 from .contact.options import choose_contact, event_options, step_options
 from .contact.soft_contacts import without_soft_contacts
@@ -269,9 +269,18 @@ def simulate(
     elif choice.rigid == "events":
         if external:
             raise ModelError("simulate", "method", method, "rigid contact needs a method of our own: leave it out")
-        options, by_steps = event_options(options, choice, method, friction, stops, model)
+        options, by_steps = event_options(options, choice, method)
         goes_on = contact == "auto" and not event_functions.events
-        contacts, stops_by_events = ContactEvents.of(conditions, choice, options, by_steps, goes_on=goes_on), "off"
+        contacts = ContactEvents.of(
+            conditions,
+            choice,
+            options,
+            by_steps,
+            stops=stops == "rigid",
+            friction=friction == "events",
+            goes_on=goes_on,
+        )
+        friction, stops_by_events = joints_left(friction, stops)
     conditions, friction_state = make_friction_state(
         conditions, friction, stops_by_events, options, span=t_end - t_start
     )

@@ -35,7 +35,7 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
         for part, speed in enumerate(speeds):
             if speed in model.compiled.elements.friction_slots:
                 effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]
-        return effort
+        return effort if cut else effort + m.joint_efforts[:, places]
 
     def held(conditions: Conditions) -> Array:
         return np.array([float(place in conditions.locked) for place in places])
@@ -50,7 +50,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
             if element.has_vector_friction:  # components of a direction may be zero
                 still &= not modes[[place is not None for place in dry]].any()
             value[rows] = np.maximum(sticks, still)
-        return value
+        return value if cut or not m.contact_sources else by_contact(m, value)
+
+    def by_contact(m: Motion, value: Array) -> Array:
+        return np.maximum(value, m.joint_sticks()[:, places])
 
     def stop(m: Motion) -> Array:
         value = np.zeros((len(m), element.nv))
@@ -61,6 +64,11 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
             for limit, side in ((element.lower, -1.0), (element.upper, 1.0)):
                 if limit is not None:
                     value[rows] += side * held(conditions) * (np.abs(position[rows] - limit) < AT_STOP_TOL)
+        if m.contact_sources and not cut:
+            pushed = m.joint_efforts[:, places]
+            for limit, side in ((element.lower, -1.0), (element.upper, 1.0)):
+                if limit is not None:
+                    value += side * (side * pushed < 0.0) * (np.abs(position - limit) < AT_STOP_TOL)
         return value
 
     values = {"friction": friction, "stuck": stuck, "stop": stop}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import _core
-from ...arrays import Array, IndexArray
+from ...arrays import Array, BoolArray, IndexArray
 from ...compile.contacts import ContactTables
 from ...errors import ModelError
 from ...model import Conditions, Model, State
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...result import Result
     from ..trajectory import Segment
 
-__all__ = ["ContactLog", "ContactSteps", "StepContacts", "joints_by_steps"]
+__all__ = ["ContactLog", "ContactSteps", "StepContacts", "joints_by_steps", "joints_left"]
 
 OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
 CONE_TOL = 1e-12  # m/s: residual of cone problems
@@ -34,6 +34,7 @@ SWEEP_TOL = 1e-6  # m/s: of islands with many points
 NOT_CLOSED = 1e-6  # m/s: larger residuals of cone problems are noted
 MAX_SHARED = 100  # points of the last step: more are not looked at for shares
 MAX_NAMED = 4  # pairs in one note
+STUCK_SPEED = 1e-9  # rad/s or m/s: slower joints with friction are stuck
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +120,7 @@ class StepContacts:
         log = self.log
         if not len(log.times) or not len(t):
             return ContactPoints.none()
-        step = np.clip(np.searchsorted(log.times, t, side="right") - 1, 0, None)
-        jump = np.append(t[:-1] == t[1:], False) & (log.times[step] == t) & (step > 0)
-        step = step - jump  # the first of two states at a time belongs to the step before it
+        step = self._steps(t)
         counts = np.where(t < self.begin, 0, log.counts()[step])
         time = np.repeat(np.arange(len(t)), counts)
         rows = np.repeat(log.first[step], counts) + np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -139,6 +138,23 @@ class StepContacts:
             numbers[:, 10],
             names[:, 3],
         )
+
+    def _steps(self, t: Array) -> IndexArray:
+        """Return the steps that times t (k,) s belong to: the first of two states at a time is of the step before."""
+        times = self.log.times
+        step = np.clip(np.searchsorted(times, t, side="right") - 1, 0, None)
+        jump = np.append(t[:-1] == t[1:], False) & (times[step] == t) & (step > 0)
+        return np.asarray(step - jump)
+
+    def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return the efforts of stops and dry friction of joints, means over a step, (k, nv) N m or N."""
+        if not len(self.log.times):
+            return np.zeros((len(t), self.log.efforts.shape[1]))
+        return np.where((t < self.begin)[:, None], 0.0, self.log.efforts[self._steps(t)])
+
+    def stuck(self, t: Array, v: Array) -> BoolArray:
+        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv)."""
+        return np.asarray((self.efforts(t, v, v, v) != 0.0) & (np.abs(v) <= STUCK_SPEED))
 
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of all steps."""
@@ -223,6 +239,19 @@ class ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
         scene = self.scene if model is self.model else _scene(model, self.choice)
         return ContactSteps(model, self.choice, self.stops, self.friction, scene, list(self.notes))
+
+    @property
+    def has_joints(self) -> bool:
+        """Whether there are stops or dry friction of joints."""
+        return bool(len(self.stops) or len(self.friction))
+
+    def stop_name(self, stop: int) -> str:
+        """Return the name of the velocity that a stop limits."""
+        return self.model.speed_names[int(self.stops[stop, 1])]
+
+    def friction_name(self, joint: int) -> str:
+        """Return the name of a velocity with dry friction."""
+        return self.model.speed_names[int(self.friction[joint, 0])]
 
     @property
     def tables(self) -> ContactTables:
@@ -370,7 +399,12 @@ def joints_by_steps(
 ) -> tuple[ContactSteps, str, str]:
     """Return the contacts of a run by steps, and the friction and stops of joints that are left to others."""
     steps = ContactSteps.of(conditions, choice, stops=stops == "rigid", friction=friction == "events")
-    return steps, "off" if friction == "events" else friction, "off" if stops == "rigid" else stops
+    return steps, *joints_left(friction, stops)
+
+
+def joints_left(friction: str, stops: str) -> tuple[str, str]:
+    """Return the friction and stops of joints that rigid contact leaves to others."""
+    return "off" if friction == "events" else friction, "off" if stops == "rigid" else stops
 
 
 def _length_text(length: float) -> str:
@@ -386,7 +420,7 @@ def _stop_rows(model: Model) -> Array:
             if not np.isfinite(limit):
                 continue
             if rows.indices[k] >= model.nv or not 0 <= rows.coordinates[k] < model.nq:
-                remedy = "stops of cut joints and of ropes do not work with contact by steps: use stops='soft' or 'off'"
+                remedy = "stops of cut joints and of ropes do not work with rigid contact: use stops='soft' or 'off'"
                 raise ModelError("simulate", "stops", name, remedy)
             found.append([rows.coordinates[k], rows.indices[k], limit, sign, rows.restitution[k]])
     return np.array(found, dtype=float).reshape(-1, 5)
@@ -407,7 +441,7 @@ def _friction_rows(conditions: Conditions) -> Array:
         elif rows.indices[k] >= model.nv:
             what = "friction of a cut joint"
         if what:
-            remedy = f"{what} does not work with contact by steps: use friction='smooth' or contact='events'"
+            remedy = f"{what} does not work with rigid contact: use friction='smooth'"
             raise ModelError("simulate", "friction", rows.names[k], remedy)
     sliding, static = rows.friction_limits(conditions, np.zeros(len(rows)))
     return np.column_stack([rows.indices[kept], sliding[kept], static[kept]]).astype(float).reshape(-1, 3)

@@ -12,7 +12,6 @@ from ...checks import finite_number
 from ...errors import ModelError
 from ...model import Model
 from ..events.events import Event
-from ..friction.rows import friction_rows
 from ..options import Options
 
 __all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
@@ -85,7 +84,8 @@ def choose_contact(
     if kind == "soft" and rigid:
         remedy = "give it stiffness=, young= or depth=, or use contact='auto'"
         raise ModelError(f"contact {rigid[0]!r}", "stiffness", None, remedy)
-    way = "" if not rigid else kind if kind in ("events", "steps") else _automatic(model, by_events and error is None)
+    automatic = "events" if by_events and error is None else "steps"
+    way = "" if not rigid else kind if kind in ("events", "steps") else automatic
     if error is not None and way != "steps":
         raise ModelError(item, "error", error, "it belongs to rigid contact by steps: use contact='steps'")
     for name, used in ((way, bool(rigid)), ("soft", bool(soft))):
@@ -120,38 +120,15 @@ def step_options(
     return changed, replace(choice, step=step)
 
 
-def event_options(
-    options: Options, choice: ContactChoice, method: str, friction: str, stops: str, model: Model
-) -> tuple[Options, Options]:
+def event_options(options: Options, choice: ContactChoice, method: str) -> tuple[Options, Options]:
     """Return the options of a run by events, and those with which it may go on in steps; refuse what does not suit."""
     item = "simulate"
     if options.method not in EXPLICIT_METHODS:
         remedy = "rigid contact by events needs an explicit method: leave it out, or use 'dop853' or 'dopri5'"
         raise ModelError(item, "method", method, remedy)
-    rows = friction_rows(model)
-    if friction == "events" and rows.has_friction.any():
-        name = rows.names[int(np.flatnonzero(rows.has_friction)[0])]
-        remedy = "dry friction of joints does not work with contact by events: use contact='steps' or friction='smooth'"
-        raise ModelError(item, "friction", name, remedy)
-    if stops == "rigid" and (stopped := _stopped(model)):
-        remedy = "rigid stops of joints do not work with contact by events: use contact='steps', or stops='soft'"
-        raise ModelError(item, "stops", stopped, remedy)
     step = min(choice.step, options.max_step)
     by_steps = replace(options, method="moreau", step=step, max_step=np.inf, detect_stiffness=False, project=True)
     return replace(options, detect_stiffness=False), by_steps
-
-
-def _stopped(model: Model) -> str:
-    """Return the name of a joint with stops; empty if there is none."""
-    rows = friction_rows(model)
-    stopped = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
-    return rows.names[int(stopped[0])] if len(stopped) else ""
-
-
-def _automatic(model: Model, by_events: bool) -> str:
-    """Return the model of rigid contacts that is chosen by default."""
-    dry = bool(friction_rows(model).has_friction.any())
-    return "events" if by_events and not dry and not _stopped(model) else "steps"
 
 
 def _parse(contact: Any, item: str) -> tuple[str, float | None]:
