@@ -1,6 +1,6 @@
 """Stops and dry friction of joints beside rigid contact by events: one set of modes for rows of all kinds.
 
-Systems whose contact never closes have the motion that friction and stops give without contact: a second implementation.
+Systems whose contact never closes move as friction and stops alone let them: a second implementation.
 """
 
 import numpy as np
