@@ -29,6 +29,7 @@ void fill_contact_events(const ModelData &m, const nb::dict &given, ContactEvent
   e.closed_gap = number("closed_gap"), e.overlap = number("overlap"), e.hop_height = number("hop_height");
   e.rest_tol = number("rest_tol"), e.relative_rest_tol = number("relative_rest_tol");
   e.max_points = nb::cast<int>(given["max_points"]), e.max_rate = number("max_rate");
+  e.impact_law = ImpactLaw(nb::cast<int>(given["impact_law"]));
 }
 
 nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) {

@@ -73,6 +73,9 @@ struct WatchedGap {
   }
 };
 
+// Newton's restitution of all points at once, of one pair of shapes after the other, or Poisson's restitution at once.
+enum class ImpactLaw : std::int32_t { at_once, in_turn, poisson };
+
 struct ContactEvents {
   ContactSteps rows; // scene, stops, searches; rows of the points in `closed` at a state, and their responses
   int max_points = 16;
@@ -81,6 +84,7 @@ struct ContactEvents {
   double overlap = 1e-10;                           // m: a gap that falls below minus this closes
   double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest slip velocity
   double hop_height = 1e-9;                         // m: rebounds lower than this are none
+  ImpactLaw impact_law = ImpactLaw::at_once;
 
   std::vector<ClosedPoint> closed;
   // of a run that is repeated: modes from each time on, in place of those that are determined

@@ -56,6 +56,7 @@ class _Keywords(TypedDict, total=False):
     friction: str
     stops: str
     contact: str
+    impacts: str
     error: float | None
     stabilization: str | tuple[float, float]
     spectral_radius: float
@@ -107,6 +108,7 @@ def simulate(
     friction: str = "events",
     stops: str = "rigid",
     contact: str = "auto",
+    impacts: str = "at once",
     error: float | None = None,
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
@@ -171,6 +173,9 @@ def simulate(
         Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid,
         with changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
         ``"soft"``, compliant; ``"off"``.
+    impacts : str
+        Of contact by events: ``"at once"``, Newton's restitution of all pairs that collide at one time; ``"in turn"``,
+        of one pair after the other, the fastest first; ``"poisson"``, Poisson's restitution at once.
     error : float, rad or m
         Of contact by steps: largest accepted error of positions, estimated by runs with other steps; steps become
         shorter until it is met. ``result.stats.error`` is the estimate.
@@ -231,7 +236,7 @@ def simulate(
     event_functions = EventFunctions(model, events)
     count = run_count(model, state, parameters) if state is not None or parameters else None
     external = is_external_method(method)
-    choice = choose_contact(model, contact, error)
+    choice = choose_contact(model, contact, error, impacts=impacts)
     notes += choice.notes
     if choice.soft and model.contacts is not None:
         notes += model.contacts.notes
@@ -304,7 +309,13 @@ def simulate(
         on_error=on_error,
         stream=stream,
         resume=resume,
-        settings={"t_start": t_start, "friction": given_friction, "stops": stops, "contact": contact},
+        settings={
+            "t_start": t_start,
+            "friction": given_friction,
+            "stops": stops,
+            "contact": contact,
+            "impacts": impacts,
+        },
     )
     if external:
         return run_external_solver(method, request)

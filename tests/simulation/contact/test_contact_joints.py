@@ -41,7 +41,7 @@ def chain() -> da.System:
     last = s.ground.origin
     limits = ({}, {"lower": -0.6, "upper": 0.9, "restitution": 0.3}, {})
     for k, (friction, stops) in enumerate(zip((0.3, 0.2, 0.05), limits, strict=True)):
-        body = s.body(f"b{k}", da.capsule(0.02, 0.5, mass=1.0, axis="z"))
+        body = s.body(f"b{k}", da.capsule(0.5, 0.02, mass=1.0, axis="z"))
         joint = da.Revolute("y", friction=friction, static_friction=1.3 * friction, **stops)
         s.connect(f"J{k}", joint, last, body.at(0, 0, 0.25))
         s.initial(f"J{k}", position=0.5 * (k + 1) - 0.3, speed=1.0 - k)
@@ -172,9 +172,9 @@ def leg() -> da.System:
     """A hip on a rail, thigh and shank; the knee has stops."""
     s = da.System("leg")
     hip = s.body("hip", da.box(0.1, 0.1, 0.1, mass=2.0))
-    s.connect("Z", da.Prismatic("z", friction=0.5), s.ground.at(0, 0, 1.05), hip)
-    thigh = s.body("thigh", da.capsule(0.03, 0.4, mass=0.8, axis="z"))
-    shank = s.body("shank", da.capsule(0.025, 0.4, mass=0.5, axis="z"))
+    s.connect("Z", da.Prismatic("z", friction=0.5), s.ground.at(0, 0, 0.86), hip)
+    thigh = s.body("thigh", da.capsule(0.4, 0.03, mass=0.8, axis="z"))
+    shank = s.body("shank", da.capsule(0.4, 0.025, mass=0.5, axis="z"))
     s.connect("H", da.Revolute("y", friction=0.2, lower=-1.2, upper=1.2), hip.origin, thigh.at(0, 0, 0.2))
     knee = da.Revolute("y", friction=0.2, static_friction=0.3, lower=0.1, upper=1.0, restitution=0.2)
     s.connect("K", knee, thigh.at(0, 0, -0.2), shank.at(0, 0, 0.2))
@@ -187,7 +187,7 @@ def leg() -> da.System:
 def test_a_knee_meets_its_stop_while_the_foot_is_on_the_floor() -> None:
     result = da.simulate(leg(), 1.0, contact="events", **TIGHT)
     steps = da.simulate(leg(), 1.0, contact="steps:1e-4")
-    assert result.q[-1] == pytest.approx(steps.q[-1], abs=2e-6)  # steps are of first order
+    assert result.q[-1] == pytest.approx(steps.q[-1], abs=2e-4)  # steps are of first order
     names = [event.name for event in result.events]
     assert any(name.startswith("K reaches its upper limit") for name in names)
     assert result["K.stop"][-1] == 1.0

@@ -17,7 +17,7 @@ from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
 from ..options import Options
 from .contact_steps import ContactSteps
-from .options import ContactChoice
+from .options import IMPACT_LAWS, ContactChoice
 
 if TYPE_CHECKING:
     from ...result import Result
@@ -33,6 +33,11 @@ REST_SPEEDS = 10.0  # of atol: slower slip is at rest
 RELATIVE_REST_SPEED = 10.0  # of rtol and the largest slip velocity
 GAUSS = np.polynomial.legendre.leggauss(4)  # nodes in a step for impulses and friction losses
 MAX_NAMED = 4  # pairs in one note
+LAW_TEXTS = {
+    "at once": "Newton's restitution for all at once",
+    "in turn": "Newton's restitution for one pair after the other, the fastest first",
+    "poisson": "Poisson's restitution for all at once",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,6 +271,7 @@ class ContactEvents:
                 "relative_rest_tol": RELATIVE_REST_SPEED * self.options.rtol,
                 "max_points": MAX_POINTS,
                 "max_rate": MAX_RATE,
+                "impact_law": IMPACT_LAWS.index(self.steps.choice.impacts),
             }
         )
         if memory:
@@ -282,6 +288,10 @@ class ContactEvents:
         """Take the changes made."""
         self.changes += [ContactChange(**change) for change in integrator.take_contact_changes()]
         self.redundant = self.redundant or bool(integrator.contact_failure()["redundant"])
+
+    def drop_after(self, t: float) -> None:
+        """Drop the changes after a time, s, at which the run is restarted."""
+        self.changes = [change for change in self.changes if change.t <= t]
 
     def collect(self, integrator: _core.Integrator) -> None:
         """Take the changes of an integrator before another one takes its place."""
@@ -451,7 +461,7 @@ class ContactEvents:
             first = together[0]
             notes.append(
                 f"{len(together)} times several pairs collided at once, first {self._names(first.impacts)} at t = "
-                f"{first.t:.6g} s: Newton's restitution for all at once; other laws give other velocities"
+                f"{first.t:.6g} s: {LAW_TEXTS[self.steps.choice.impacts]}; other laws give other velocities"
             )
         for change in self.changes:
             if change.restitution_part < 1.0:

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ...checks import finite_number
+from ...checks import finite_number, one_of
 from ...errors import ModelError
 from ...model import Model
 from ..events.events import Event
 from ..options import Options
 
-__all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
+__all__ = ["IMPACT_LAWS", "ContactChoice", "choose_contact", "event_options", "step_options"]
 
 MODELS = ("auto", "events", "steps", "soft", "off")
 AVAILABLE = ("events", "steps", "soft")  # contact models of this version
 DEFAULT_STEP = 1e-3  # s
+IMPACT_LAWS = ("at once", "in turn", "poisson")  # in the order of the core
 EXPLICIT_METHODS = ("dop853", "dopri5", "rk4")  # that contact by events works with
 WAYS = "use 'auto', 'events', 'steps', 'steps:<length>' such as 'steps:1e-3', 'soft' or 'off'"
 
@@ -38,6 +39,8 @@ class ContactChoice:
     error : float or None
         Largest error of a run by steps that is accepted, rad or m.
     notes : tuple of str
+    impacts : str
+        One of `IMPACT_LAWS`, of contact by events.
     """
 
     rigid: str = ""
@@ -45,10 +48,17 @@ class ContactChoice:
     step: float = DEFAULT_STEP
     error: float | None = None
     notes: tuple[str, ...] = ()
+    impacts: str = IMPACT_LAWS[0]
 
 
 def choose_contact(
-    model: Model, contact: Any, error: Any = None, *, item: str = "simulate", by_events: bool = True
+    model: Model,
+    contact: Any,
+    error: Any = None,
+    *,
+    item: str = "simulate",
+    by_events: bool = True,
+    impacts: str = IMPACT_LAWS[0],
 ) -> ContactChoice:
     """Return the contact models for the arguments `contact` and `error` of an analysis.
 
@@ -61,6 +71,7 @@ def choose_contact(
         For an unknown text, and for models that do not exist or do not suit the contacts.
     """
     kind, step = _parse(contact, item)
+    one_of(item, "impacts", impacts, IMPACT_LAWS)
     if error is not None:
         error = finite_number(error, item=item, field="error")
         if not error > 0.0:
@@ -86,6 +97,8 @@ def choose_contact(
         raise ModelError(f"contact {rigid[0]!r}", "stiffness", None, remedy)
     automatic = "events" if by_events and error is None else "steps"
     way = "" if not rigid else kind if kind in ("events", "steps") else automatic
+    if impacts != IMPACT_LAWS[0] and way == "steps":
+        raise ModelError(item, "impacts", impacts, "contact by steps has impacts 'at once': use contact='events'")
     if error is not None and way != "steps":
         raise ModelError(item, "error", error, "it belongs to rigid contact by steps: use contact='steps'")
     for name, used in ((way, bool(rigid)), ("soft", bool(soft))):
@@ -93,7 +106,7 @@ def choose_contact(
             which = _listed(soft if name == "soft" else rigid)
             known = " or ".join(f"contact={one!r}" for one in (*AVAILABLE, "off"))
             raise ModelError(item, "contact", name, f"this model is not there yet, for {which}: use {known}")
-    return ContactChoice(way, bool(soft), DEFAULT_STEP if step is None else step, error, notes)
+    return ContactChoice(way, bool(soft), DEFAULT_STEP if step is None else step, error, notes, impacts)
 
 
 def step_options(
