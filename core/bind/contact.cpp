@@ -142,7 +142,7 @@ void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
       throw nb::value_error("friction belongs to no velocity of the trees");
     c.friction.push_back({dof, row[1], row[2], -1});
   }
-  c.logs = nb::cast<bool>(given["logs"]);
+  c.logs = nb::cast<bool>(given["logs"]), c.logs_last_only = nb::cast<bool>(given["logs_last_only"]);
   c.tolerance = nb::cast<double>(given["tolerance"]);
   c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
   c.search = std::make_unique<ContactSearch>(*c.scene);

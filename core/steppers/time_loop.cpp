@@ -13,6 +13,7 @@
 #include "steppers/simd_fixed_steps.hpp"
 #include "steppers/switching/crossing_search.hpp"
 #include "steppers/switching/monitor.hpp"
+#include "steppers/switching/step_to_event.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "tree/chart.hpp"
 #include <algorithm>
@@ -743,6 +744,20 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
   return friction.pauses ? Outcome::paused : Outcome::reached;
 }
 
+// By contacts in steps: the step is taken again, so that it ends at the event found in it.
+Outcome shorten_to_event(TimeLoop &loop, Attempt &attempt, Crossing &crossing) {
+  if (!(crossing.fraction < 1.0))
+    return Outcome::reached;
+  const double whole = attempt.h;
+  Outcome outcome = end_step_at_event(loop.stepper, loop.at, attempt.h, crossing);
+  if (outcome != Outcome::reached || !crossing.found)
+    return outcome;
+  attempt.last = false;
+  for (RecordedCrossing &each : loop.at.run.events->recorded)
+    each.fraction = std::min(1.0, each.fraction * whole / attempt.h);
+  return loop.stepper.prepare(loop.at, attempt.h);
+}
+
 // Where a mode of a contact ends in the step just made, it has to end there.
 Outcome watch_contacts(TimeLoop &loop, Attempt &attempt) {
   Run &run = loop.at.run;
@@ -807,6 +822,8 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     outcome = find_crossing(loop.stepper, loop.at, attempt.h, crossing);
     if (outcome == Outcome::not_finite) // efforts of stuck rows
       return reduce_step(loop, outcome, attempt, until);
+    if (outcome == Outcome::reached && crossing.found && run.contacts)
+      outcome = shorten_to_event(loop, attempt, crossing);
     if (outcome == Outcome::reached && run.events)
       outcome = run.events->noisy >= 0 ? Outcome::event : log_recorded_events(loop, attempt);
     if (outcome != Outcome::reached)

@@ -17,6 +17,7 @@ __all__ = ["FRICTION_QUANTITIES", "friction_output"]
 
 
 FRICTION_QUANTITIES = ("friction", "stuck", "stop")
+STILL = 1e-10  # rad/s or m/s: slower joints stick, in contact by steps, which has velocities of stuck joints to 1e-11
 AT_STOP_TOL = 1e-8  # rad or m: a locked coordinate this close to a stop is on it
 
 
@@ -35,6 +36,9 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
         for part, speed in enumerate(speeds):
             if speed in model.compiled.elements.friction_slots:
                 effort[:, part] += m.part("forces")[:, model.compiled.elements.friction_slots[speed].measure]
+        for rows, conditions in [] if m.conditions is None or cut else m.conditions(m.t):
+            if conditions.sampled_loads is not None:  # of contact by steps
+                effort[rows] += conditions.sampled_loads.efforts_at(m.t[rows])[:, places]
         return effort
 
     def held(conditions: Conditions) -> Array:
@@ -44,6 +48,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
         value = np.zeros((len(m), element.nv))
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             sticks = held(conditions)
+            if conditions.sampled_loads is not None:
+                own = [speed in model.compiled.elements.friction_slots for speed in speeds]
+                value[rows] = np.maximum(sticks, own & (np.abs(m.v[np.ix_(rows, places)]) < STILL))
+                continue
             dry = [model.compiled.elements.friction_slots.get(speed) for speed in speeds]
             modes = np.array([SIGN_MODE if place is None else conditions.parameters[place.mode] for place in dry])
             still = modes == 0.0
@@ -60,7 +68,10 @@ def friction_output(model: Model, joint: str, element: Joint, quantity: str, nam
         for rows, conditions in [] if m.conditions is None else m.conditions(m.t):
             for limit, side in ((element.lower, -1.0), (element.upper, 1.0)):
                 if limit is not None:
-                    value[rows] += side * held(conditions) * (np.abs(position[rows] - limit) < AT_STOP_TOL)
+                    on = held(conditions)
+                    if conditions.sampled_loads is not None:
+                        on = np.maximum(on, np.abs(m.v[np.ix_(rows, places)]) < STILL)
+                    value[rows] += side * on * (np.abs(position[rows] - limit) < AT_STOP_TOL)
         return value
 
     values = {"friction": friction, "stuck": stuck, "stop": stop}

@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ...arrays import Array
 from ...compile.contacts import ContactTables
-from ...errors import DalembertError, IntegrationError, ModelError
+from ...errors import DalembertError, IntegrationError
 from ...model import Conditions, Model, State
 from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
@@ -191,7 +191,7 @@ class ContactEvents:
         cls, conditions: Conditions, choice: ContactChoice, options: Options, step_options: Options, *, goes_on: bool
     ) -> ContactEvents:
         """Return the contacts of a run that has not started."""
-        steps = ContactSteps.of(conditions, choice, stops=False, friction=False)
+        steps = ContactSteps.of(conditions, choice, friction="off", stops="off")
         return cls(conditions.model, options, steps, goes_on, step_options)
 
     def fresh(self, model: Model) -> ContactEvents:
@@ -253,14 +253,19 @@ class ContactEvents:
     def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
         """Return what a resumed run needs, as numbers and bytes."""
         self.take(integrator)
-        return {"changes": [asdict(change) for change in self.changes], "modes": integrator.contact_modes()}
+        return {"changes": self.changes_to_plain(), "modes": integrator.contact_modes()}
+
+    def changes_to_plain(self) -> list[dict[str, Any]]:
+        """Return the changes as plain data."""
+        return [asdict(change) for change in self.changes]
+
+    def restore_changes(self, plain: list[dict[str, Any]]) -> None:
+        """Set the changes of a run that is resumed."""
+        self.changes = [ContactChange(**change) for change in plain]
 
     def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
         """Continue a run from `to_plain`."""
-        if "changes" not in plain:
-            remedy = "it had gone on in steps: use contact='steps' for all of it"
-            raise ModelError("simulate", "resume", "a run with contact by events", remedy)
-        self.changes = [ContactChange(**change) for change in plain["changes"]]
+        self.restore_changes(plain["changes"])
         self.attach(integrator, plain["modes"])
 
     def failure(self, integrator: _core.Integrator) -> DalembertError:

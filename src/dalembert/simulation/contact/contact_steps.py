@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...result import Result
     from ..trajectory import Segment
 
-__all__ = ["ContactLog", "ContactSteps", "StepContacts", "joints_by_steps"]
+__all__ = ["ContactLog", "ContactSteps", "StepContacts"]
 
 OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
 CONE_TOL = 1e-12  # m/s: residual of cone problems
@@ -90,6 +90,31 @@ class ContactLog:
             np.concatenate([part.loads for part in parts]),
             np.concatenate([part.efforts for part in parts]),
         )
+
+    def before(self, t: float) -> ContactLog:
+        """Return the log of the steps that begin before a time, s."""
+        count = int(np.searchsorted(self.times, t, side="left"))
+        points = len(self.names) if count == len(self.times) else int(self.first[count])
+        return self._part(slice(0, count), slice(0, points))
+
+    def last(self) -> ContactLog:
+        """Return the log of the last step."""
+        return self._part(slice(len(self.times) - 1, None), slice(int(self.first[-1]), None))
+
+    def _part(self, steps: slice, points: slice) -> ContactLog:
+        first = self.first[steps] - (points.start or 0)
+        return ContactLog(
+            self.times[steps],
+            first,
+            self.names[points],
+            self.numbers[points],
+            self.loads[steps],
+            self.efforts[steps],
+        )
+
+    def sampled_loads(self) -> SampledLoads | None:
+        """Return the loads of the contacts on bodies and joints; None without steps."""
+        return SampledLoads(self.times, self.loads, self.efforts) if len(self.times) else None
 
     def counts(self) -> IndexArray:
         """Return the number of points of each step, (k,)."""
@@ -199,6 +224,8 @@ class ContactSteps:
     scene : ContactScene of the core
     left_out : (k, 3) int
         Contact and numbers of bodies of pairs that overlap at the start and do not touch.
+    keeps_past : bool
+        Whether the log has all steps; else the last one.
     """
 
     model: Model
@@ -208,21 +235,33 @@ class ContactSteps:
     scene: _core.ContactScene
     notes: list[str] = field(default_factory=list)
     left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    keeps_past: bool = True
     _parts: list[ContactLog] = field(default_factory=list)
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, conditions: Conditions, choice: ContactChoice, *, stops: bool, friction: bool) -> ContactSteps:
-        """Return the contacts of a run that has not started, with stops and dry friction of joints if they act."""
+    def of(cls, conditions: Conditions, choice: ContactChoice, *, friction: str, stops: str) -> ContactSteps:
+        """Return the contacts of a run that has not started, with rigid stops and dry friction of joints if they act."""
         model = conditions.model
-        limits = _stop_rows(model) if stops else np.zeros((0, 5))
-        dry = _friction_rows(conditions) if friction else np.zeros((0, 3))
+        limits = _stop_rows(model) if stops == "rigid" else np.zeros((0, 5))
+        dry = _friction_rows(conditions) if friction == "events" else np.zeros((0, 3))
         return cls(model, choice, limits, dry, _scene(model, choice))
+
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Take friction and stops of joints from other conditions, from the next integrator on."""
+        model = conditions.model
+        if len(self.stops):
+            self.stops = _stop_rows(model)
+        if len(self.friction):
+            self.friction = _friction_rows(conditions)
+        if model is not self.model:
+            self.model = model
 
     def fresh(self, model: Model) -> ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
         scene = self.scene if model is self.model else _scene(model, self.choice)
-        return ContactSteps(model, self.choice, self.stops, self.friction, scene, list(self.notes))
+        notes, past = list(self.notes), self.keeps_past
+        return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past)
 
     @property
     def tables(self) -> ContactTables:
@@ -271,8 +310,9 @@ class ContactSteps:
             {
                 "scene": self.scene,
                 "stops": np.ascontiguousarray(self.stops.ravel()),
-                "friction": np.ascontiguousarray(self.friction.ravel()),
+                "friction": np.ascontiguousarray(self.friction[self.friction[:, 2] > 0.0].ravel()),
                 "logs": True,
+                "logs_last_only": not self.keeps_past,
                 "tolerance": CONE_TOL,
                 "sweep_tolerance": SWEEP_TOL,
             }
@@ -283,8 +323,28 @@ class ContactSteps:
     def take(self, integrator: _core.Integrator) -> None:
         """Take the log of the steps made."""
         log = integrator.take_contact_log()
-        if log is not None and len(log["times"]):
-            self._parts.append(ContactLog.of_core(log))
+        if log is None or not len(log["times"]):
+            return
+        if not self.keeps_past:
+            self._parts.clear()
+        self._parts.append(ContactLog.of_core(log))
+
+    def drop_from(self, t: float) -> None:
+        """Drop the log of steps that begin at a time, s, or later."""
+        while self._parts and self._parts[-1].times[-1] >= t:
+            kept = self._parts.pop().before(t)
+            if len(kept.times):
+                self._parts.append(kept)
+
+    def recent_log(self) -> ContactLog:
+        """Return the log of the steps taken last, as `take` found them; more where parts have been joined."""
+        return self._parts[-1] if self._parts else self.log()
+
+    def last_log(self, integrator: _core.Integrator) -> ContactLog:
+        """Return the log of the last step; empty before the first."""
+        self.take(integrator)
+        log = self.recent_log()
+        return log.last() if len(log.times) else log
 
     def collect(self, integrator: _core.Integrator) -> None:
         """Take log and statistics of an integrator before another one takes its place."""
@@ -310,6 +370,17 @@ class ContactSteps:
         self._parts = [ContactLog.joined(self._parts)]
         return self._parts[0]
 
+    def hand_over(self, integrator: _core.Integrator) -> ContactLog:
+        """Return the log of the steps since the last call, which is not kept."""
+        self.take(integrator)
+        log = self.log()
+        self._parts.clear()
+        return log
+
+    def take_back(self, parts: Iterable[ContactLog]) -> None:
+        """Set the log of the whole run, from parts in order of time."""
+        self._parts = list(parts)
+
     def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
         """Return what a run needs to resume, as plain data."""
         log = self.log()
@@ -329,8 +400,7 @@ class ContactSteps:
 
     def all_conditions(self, segments: Sequence[Segment]) -> list[Conditions]:
         """Return the conditions of segments with the loads of the contacts on the bodies, for outputs."""
-        log = self.log()
-        loads = SampledLoads(log.times, log.loads, log.efforts) if len(log.times) else None
+        loads = self.log().sampled_loads()
         return [segment.conditions.changed(sampled_loads=loads) for segment in segments]
 
     def all_notes(self, integrator: _core.Integrator) -> list[str]:
@@ -363,14 +433,6 @@ class ContactSteps:
             return []
         shown = ", ".join(names[:MAX_NAMED]) + f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
         return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
-
-
-def joints_by_steps(
-    conditions: Conditions, choice: ContactChoice, friction: str, stops: str
-) -> tuple[ContactSteps, str, str]:
-    """Return the contacts of a run by steps, and the friction and stops of joints that are left to others."""
-    steps = ContactSteps.of(conditions, choice, stops=stops == "rigid", friction=friction == "events")
-    return steps, "off" if friction == "events" else friction, "off" if stops == "rigid" else stops
 
 
 def _length_text(length: float) -> str:

@@ -17,7 +17,7 @@ __all__ = ["make_friction_state"]
 
 
 def make_friction_state(
-    conditions: Conditions, friction: str, stops: str, options: Options, *, span: float
+    conditions: Conditions, friction: str, stops: str, options: Options, *, span: float, by_steps: bool = False
 ) -> tuple[Conditions, FrictionState | None]:
     """Return conditions with the chosen friction, and the friction state of the run if any row has stick or stops.
 
@@ -32,6 +32,8 @@ def make_friction_state(
         With the tolerance of positions and velocities.
     span : float, s
         Length of the run.
+    by_steps : bool
+        Whether friction ``"events"`` and stops are rows of contact by steps: laws of friction have no effort.
     """
     model = conditions.model
     rows = friction_rows(model)
@@ -47,9 +49,12 @@ def make_friction_state(
     elif kind == "off":
         parameters[rows.friction[rows.has_friction]] = 0.0
         parameters[rows.coefficient[rows.has_friction]] = 0.0
+    elif by_steps:
+        parameters[rows.mode[rows.has_friction]] = 0.0
     any_friction = bool(rows.has_friction.any())
-    rows = _chosen(rows, friction=kind == "events", stops=stops == "rigid")
-    conditions = conditions.changed(parameters=parameters) if kind != "events" and any_friction else conditions
+    rows = _chosen(rows, friction=kind == "events" and not by_steps, stops=stops == "rigid" and not by_steps)
+    changed = any_friction and (kind != "events" or by_steps)
+    conditions = conditions.changed(parameters=parameters) if changed else conditions
     return conditions, FrictionState(rows, options.smallest_atol, span) if len(rows) else None
 
 
