@@ -180,7 +180,7 @@ def test_damaged_contact_points_of_a_stream_are_refused(tmp_path: Path) -> None:
     blob = bytearray((folder / "contacts.bin").read_bytes())
     blob[len(blob) // 2] ^= 1
     (folder / "contacts.bin").write_bytes(blob)
-    with pytest.raises(da.FileError, match="contacts.bin"):
+    with pytest.raises(da.FileError, match=r"contacts\.bin"):
         da.simulate(bouncing_ball(), 0.6, contact="steps", stream=folder, resume=True)
 
 

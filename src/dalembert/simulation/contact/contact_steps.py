@@ -241,7 +241,7 @@ class ContactSteps:
 
     @classmethod
     def of(cls, conditions: Conditions, choice: ContactChoice, *, friction: str, stops: str) -> ContactSteps:
-        """Return the contacts of a run that has not started, with rigid stops and dry friction of joints if they act."""
+        """Return the contacts of a run that has not started, with rigid stops and dry friction of joints that act."""
         model = conditions.model
         limits = _stop_rows(model) if stops == "rigid" else np.zeros((0, 5))
         dry = _friction_rows(conditions) if friction == "events" else np.zeros((0, 3))
