@@ -88,8 +88,8 @@ struct ContactSteps {
   int max_sweeps = 50;
 
   // of the last step
-  std::vector<ContactRow> rows;      // in the order of their islands
-  std::vector<ContactMemory> memory; // in order
+  std::vector<ContactRow> rows;       // in the order of their islands
+  std::vector<ContactMemory> memory;  // in order
   std::vector<ContactMemory> earlier; // before the last step, in a run with events
   ContactLog log;
   // of the run

@@ -9,9 +9,10 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr int max_takes = 100;
-constexpr double same_length = 1e-13;    // of the step: closer lengths are one
-constexpr double just_before = 1e-6;     // of the step: where the sign before a crossing is taken
-constexpr double first_addition = 1e-12; // of the step: to a length that ends before the crossing, grown from try to try
+constexpr double same_length = 1e-13; // of the step: closer lengths are one
+constexpr double just_before = 1e-6;  // of the step: where the sign before a crossing is taken
+constexpr double first_addition =
+    1e-12; // of the step: to a length that ends before the crossing, grown from try to try
 
 class StepToEvent {
 public:
