@@ -155,7 +155,7 @@ void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSte
 
 void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
   fill_scene_and_joints(m, given, c);
-  c.logs = nb::cast<bool>(given["logs"]);
+  c.logs = nb::cast<bool>(given["logs"]), c.logs_last_only = nb::cast<bool>(given["logs_last_only"]);
   c.tolerance = nb::cast<double>(given["tolerance"]);
   c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
 }

@@ -17,7 +17,7 @@ from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .contact.contact_events import ContactEvents
-from .contact.contact_steps import ContactSteps, joints_by_steps, joints_left
+from .contact.contact_steps import ContactSteps
 from .contact.error_estimate import execute_to_error
 from .contact.options import choose_contact, event_options, step_options
 from .contact.soft_contacts import without_soft_contacts
@@ -256,10 +256,7 @@ def simulate(
         span=t_end - t_start,
     )
     if choice.rigid == "steps":
-        if stream is not None:
-            remedy = "contact by steps keeps its contact points in memory: leave stream= out"
-            raise ModelError("simulate", "stream", stream, remedy)
-        options, choice = step_options(options, choice, method, fixed_step, event_functions.events)
+        options, choice = step_options(options, choice, method, fixed_step)
     if control is not None or control_period is not None or control_delay:
         control = as_control(control, control_period, control_delay, item="simulate")
     given = None if count is not None else parameters
@@ -268,26 +265,17 @@ def simulate(
     if state is not None and count is None:
         notes += equilibrium_differences(state, conditions)
     contacts: ContactEvents | ContactSteps | None = None
-    given_friction, stops_by_events = friction, stops
     if choice.rigid == "steps":
-        contacts, friction, stops_by_events = joints_by_steps(conditions, choice, friction, stops)
+        contacts = ContactSteps.of(conditions, choice, friction=friction, stops=stops)
     elif choice.rigid == "events":
         if external:
             raise ModelError("simulate", "method", method, "rigid contact needs a method of our own: leave it out")
         options, by_steps = event_options(options, choice, method)
-        goes_on = contact == "auto" and not event_functions.events
         contacts = ContactEvents.of(
-            conditions,
-            choice,
-            options,
-            by_steps,
-            stops=stops == "rigid",
-            friction=friction == "events",
-            goes_on=goes_on,
+            conditions, choice, options, by_steps, friction=friction, stops=stops, goes_on=contact == "auto"
         )
-        friction, stops_by_events = joints_left(friction, stops)
     conditions, friction_state = make_friction_state(
-        conditions, friction, stops_by_events, options, span=t_end - t_start
+        conditions, friction, stops, options, span=t_end - t_start, beside_contact=bool(choice.rigid)
     )
     if external:
         _check_external_model(method, conditions, friction_state)
@@ -311,7 +299,7 @@ def simulate(
         resume=resume,
         settings={
             "t_start": t_start,
-            "friction": given_friction,
+            "friction": friction,
             "stops": stops,
             "contact": contact,
             "impacts": impacts,

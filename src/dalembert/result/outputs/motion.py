@@ -229,8 +229,18 @@ class Motion:
     @cached_property
     def joint_efforts(self) -> Array:
         """Efforts of stops and dry friction of joints that act with rigid contact, (n, nv)."""
-        none = np.zeros((len(self), self.model.nv))
-        return sum((source.efforts(self.t, self.q, self.v, self.x) for source in self.contact_sources), none)
+        efforts = np.zeros((len(self), self.model.nv))
+        for source in self.contact_sources:
+            efforts += source.efforts(self.t, self.q, self.v, self.x)
+        for rows, conditions in [] if self.conditions is None else self.conditions(self.t):
+            if conditions.sampled_loads is not None:  # of contact by steps
+                efforts[rows] += conditions.sampled_loads.efforts_at(self.t[rows])
+        return efforts
+
+    @property
+    def has_joint_rows(self) -> bool:
+        """Whether stops and friction of joints are rows of rigid contact by events."""
+        return any(source.has_state_loads for source in self.contact_sources)
 
     def joint_sticks(self) -> BoolArray:
         """Return the velocities that stops and friction hold at zero beside rigid contact, (n, nv)."""

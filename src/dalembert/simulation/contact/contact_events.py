@@ -11,7 +11,7 @@ import numpy as np
 from ... import _core
 from ...arrays import Array, BoolArray
 from ...compile.contacts import ContactTables
-from ...errors import DalembertError, IntegrationError, ModelError
+from ...errors import DalembertError, IntegrationError
 from ...model import Conditions, Model, State
 from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
@@ -226,12 +226,12 @@ class ContactEvents:
         options: Options,
         step_options: Options,
         *,
-        stops: bool,
-        friction: bool,
+        friction: str,
+        stops: str,
         goes_on: bool,
     ) -> ContactEvents:
         """Return the contacts of a run that has not started, with stops and dry friction of joints if they act."""
-        steps = ContactSteps.of(conditions, choice, stops=stops, friction=friction)
+        steps = ContactSteps.of(conditions, choice, friction=friction, stops=stops)
         return cls(conditions.model, options, steps, goes_on, step_options)
 
     def fresh(self, model: Model) -> ContactEvents:
@@ -289,6 +289,10 @@ class ContactEvents:
         self.changes += [ContactChange(**change) for change in integrator.take_contact_changes()]
         self.redundant = self.redundant or bool(integrator.contact_failure()["redundant"])
 
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Take friction and stops of joints from other conditions, from the next integrator on."""
+        self.steps.set_conditions(conditions)
+
     def drop_after(self, t: float) -> None:
         """Drop the changes after a time, s, at which the run is restarted."""
         self.changes = [change for change in self.changes if change.t <= t]
@@ -300,14 +304,19 @@ class ContactEvents:
     def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
         """Return what a resumed run needs, as numbers and bytes."""
         self.take(integrator)
-        return {"changes": [asdict(change) for change in self.changes], "modes": integrator.contact_modes()}
+        return {"changes": self.changes_to_plain(), "modes": integrator.contact_modes()}
+
+    def changes_to_plain(self) -> list[dict[str, Any]]:
+        """Return the changes as plain data."""
+        return [asdict(change) for change in self.changes]
+
+    def restore_changes(self, plain: list[dict[str, Any]]) -> None:
+        """Set the changes of a run that is resumed."""
+        self.changes = [ContactChange(**change) for change in plain]
 
     def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
         """Continue a run from `to_plain`."""
-        if "changes" not in plain:
-            remedy = "it had gone on in steps: use contact='steps' for all of it"
-            raise ModelError("simulate", "resume", "a run with contact by events", remedy)
-        self.changes = [ContactChange(**change) for change in plain["changes"]]
+        self.restore_changes(plain["changes"])
         self.attach(integrator, plain["modes"])
 
     def failure(self, integrator: _core.Integrator) -> DalembertError:
@@ -489,7 +498,7 @@ def _restored(
 ) -> ContactEvents:
     """Return contacts of a run that was stored."""
     made = ContactEvents.of(
-        model.conditions(), choice, options, step_options, stops=False, friction=False, goes_on=False
+        model.conditions(), choice, options, step_options, friction="off", stops="off", goes_on=False
     )
     made.steps.stops, made.steps.friction = joints
     made.changes = changes

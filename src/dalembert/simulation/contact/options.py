@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from ...checks import finite_number, one_of
 from ...errors import ModelError
 from ...model import Model
-from ..events.events import Event
 from ..options import Options
 
 __all__ = ["IMPACT_LAWS", "ContactChoice", "choose_contact", "event_options", "step_options"]
@@ -114,15 +112,12 @@ def step_options(
     choice: ContactChoice,
     method: str,
     fixed_step: float | None,
-    events: Sequence[Event],
+    *,
+    item: str = "simulate",
 ) -> tuple[Options, ContactChoice]:
     """Return the options and the choice of a run by steps; refuse arguments that do not suit it."""
-    item = "simulate"
     if method != "auto":
         raise ModelError(item, "method", method, "rigid contact by steps has a method of its own: leave it out")
-    if events:
-        remedy = "events do not work with contact by steps: search its result, or use contact='events'"
-        raise ModelError(item, "events", [event.name for event in events], remedy)
     step = choice.step
     if fixed_step is not None:
         step = finite_number(fixed_step, item=item, field="fixed_step")
