@@ -131,8 +131,10 @@ template <class F> nb::object of_points(const ContactLog &log, npy_intp width, F
 
 } // namespace
 
-void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
+void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSteps &c) {
   c.scene = nb::cast<const ContactScene *>(given["scene"]);
+  c.search = std::make_unique<ContactSearch>(*c.scene);
+  c.impact_search = std::make_unique<ContactSearch>(*c.scene);
   const Doubles stops = nb::cast<Doubles>(given["stops"]);
   const Doubles friction = nb::cast<Doubles>(given["friction"]);
   for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
@@ -142,11 +144,6 @@ void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
       throw nb::value_error("friction belongs to no velocity of the trees");
     c.friction.push_back({dof, row[1], row[2], -1});
   }
-  c.logs = nb::cast<bool>(given["logs"]);
-  c.tolerance = nb::cast<double>(given["tolerance"]);
-  c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
-  c.search = std::make_unique<ContactSearch>(*c.scene);
-  c.impact_search = std::make_unique<ContactSearch>(*c.scene);
   for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
     const double *stop = stops.data() + k;
     const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
@@ -154,6 +151,13 @@ void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
       throw nb::value_error("a stop belongs to no coordinate of the trees");
     c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
   }
+}
+
+void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
+  fill_scene_and_joints(m, given, c);
+  c.logs = nb::cast<bool>(given["logs"]), c.logs_last_only = nb::cast<bool>(given["logs_last_only"]);
+  c.tolerance = nb::cast<double>(given["tolerance"]);
+  c.sweep_tolerance = nb::cast<double>(given["sweep_tolerance"]);
 }
 
 nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {

@@ -9,7 +9,9 @@ namespace dalembert::bind {
 
 void add_contact(nanobind::module_ &module);
 
-// Contact by steps from a dict of Python: scene, stops, logs, tolerances. The scene stays alive with `given`.
+// Scene, stops and dry friction of joints from a dict of Python. The scene stays alive with `given`.
+void fill_scene_and_joints(const ModelData &m, const nanobind::dict &given, ContactSteps &c);
+// Contact by steps: the same, with logs and tolerances.
 void fill_contacts(const ModelData &m, const nanobind::dict &given, ContactSteps &c);
 // What was logged since the last call: arrays by name.
 nanobind::dict take_contact_log(const ModelData &m, ContactSteps &c);

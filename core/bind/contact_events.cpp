@@ -1,5 +1,6 @@
 #include "bind/contact_events.hpp"
 #include "bind/arrays.hpp"
+#include "bind/contact.hpp"
 #include "bind/records.hpp"
 #include <cmath>
 #include <cstring>
@@ -13,31 +14,22 @@ namespace {
 nb::object points_of(const std::vector<ClosedPoint> &closed) {
   std::vector<double> rows;
   for (const ClosedPoint &p : closed)
-    for (const double each : {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop),
-                              double(std::int32_t(p.mode)), double(p.features[0]), double(p.features[1])})
+    for (const double each :
+         {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop), double(std::int32_t(p.mode)),
+          double(p.features[0]), double(p.features[1]), double(p.joint), p.joint >= 0 ? p.direction[0] : 0.0})
       rows.push_back(each);
-  return doubles(rows.data(), {npy_intp(closed.size()), 7});
+  return doubles(rows.data(), {npy_intp(closed.size()), 9});
 }
 
 } // namespace
 
 void fill_contact_events(const ModelData &m, const nb::dict &given, ContactEvents &e) {
   const auto number = [&](const char *name) { return nb::cast<double>(given[name]); };
-  ContactSteps &c = e.rows;
-  c.scene = nb::cast<const ContactScene *>(given["scene"]);
-  c.search = std::make_unique<ContactSearch>(*c.scene);
-  c.impact_search = std::make_unique<ContactSearch>(*c.scene);
-  const Doubles stops = nb::cast<Doubles>(given["stops"]);
-  for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
-    const double *stop = stops.data() + k;
-    const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
-    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
-      throw nb::value_error("a stop belongs to no coordinate of the trees");
-    c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
-  }
+  fill_scene_and_joints(m, given, e.rows);
   e.closed_gap = number("closed_gap"), e.overlap = number("overlap"), e.hop_height = number("hop_height");
   e.rest_tol = number("rest_tol"), e.relative_rest_tol = number("relative_rest_tol");
   e.max_points = nb::cast<int>(given["max_points"]), e.max_rate = number("max_rate");
+  e.impact_law = ImpactLaw(nb::cast<int>(given["impact_law"]));
 }
 
 nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) {
@@ -94,11 +86,18 @@ nb::dict contact_failure(const ContactEvents &e) {
   return found;
 }
 
-void ContactForces::add(const ContactEvents &e, std::size_t state) {
+void ContactForces::add(const ModelData &m, const ContactEvents &e, std::size_t state) {
+  efforts.resize((state + 1) * std::size_t(m.nv), 0.0);
+  nv = m.nv;
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     const ClosedPoint &p = e.closed[k];
-    if (p.stop >= 0)
+    if (!p.touches()) {
+      const bool stops = p.stop >= 0;
+      const JointStop *stop = stops ? &e.rows.stops[std::size_t(p.stop)] : nullptr;
+      const std::int32_t dof = stops ? stop->dof : e.rows.friction[std::size_t(p.joint)].dof;
+      efforts[state * std::size_t(m.nv) + std::size_t(dof)] += stops ? stop->sign * e.lam[3 * k + 2] : e.lam[3 * k];
       continue;
+    }
     const ScenePoint &at = e.points[k];
     const double *lam = e.lam.data() + 3 * k, *axes = e.rows.rows[k].axes, *u = e.u.data() + 3 * k;
     for (const double each :
@@ -115,7 +114,8 @@ void ContactForces::add(const ContactEvents &e, std::size_t state) {
 
 nb::tuple ContactForces::arrays() const {
   const npy_intp n = npy_intp(names.size() / 5);
-  return nb::make_tuple(doubles(names.data(), {n, 5}), doubles(numbers.data(), {n, 11}));
+  return nb::make_tuple(doubles(names.data(), {n, 5}), doubles(numbers.data(), {n, 11}),
+                        doubles(efforts.data(), {nv ? npy_intp(efforts.size()) / nv : 0, nv}));
 }
 
 } // namespace dalembert::bind

@@ -19,18 +19,19 @@ void set_contact_modes(ContactEvents &e, const nanobind::bytes &blob);
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nanobind::list &modes);
 
 // Changes since the last call: t, energy, restitution_part, reverses, jams, modes (bytes), impacts (k, 17: contact, two
-// shapes, stop, place, normal, impulse, normal velocities before and after, works of normal force and friction), points (n, 7: contact, two shapes, stop, mode, two
-// features).
+// shapes, stop, place, normal, impulse, normal velocities before and after, works of normal force and friction), points
+// (n, 9: contact, two shapes, stop, mode, two features, joint with dry friction, sign of its sliding).
 nanobind::list take_contact_changes(ContactEvents &e);
 
 // kind ("none", "undecided", "crowded", "frequent", "stagnated"), time, points as above; flags of shares
 nanobind::dict contact_failure(const ContactEvents &e);
 
 // Points that carry load at many states: names (n, 5: number of the state, contact, two shapes, mode), numbers (n, 11:
-// place, normal, force on the second shape, gap, slip velocity).
+// place, normal, force on the second shape, gap, slip velocity), efforts of stops and dry friction of joints (states, nv).
 struct ContactForces {
-  std::vector<double> names, numbers;
-  void add(const ContactEvents &e, std::size_t state);
+  std::vector<double> names, numbers, efforts;
+  int nv = 0;
+  void add(const ModelData &m, const ContactEvents &e, std::size_t state);
   nanobind::tuple arrays() const;
 };
 

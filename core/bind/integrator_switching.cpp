@@ -90,7 +90,7 @@ nb::tuple Integrator::contact_forces(const Doubles &t, const Doubles &q, const D
     run.interval = interval;
     if (!done)
       throw nb::python_error();
-    forces.add(contacts, k);
+    forces.add(m, contacts, k);
   }
   return forces.arrays();
 }

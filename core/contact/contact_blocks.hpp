@@ -17,6 +17,11 @@ namespace dalembert::DALEMBERT_ISA {
 // blocks of the model, once for a run
 void find_blocks(const ModelData &m, ContactSteps &c);
 
+// whether a drive or a lock prescribes a velocity
+inline bool is_prescribed(const RunContext &i, int dof) {
+  return i.run.conditions.velocity_prescribed && i.run.conditions.velocity_prescribed[dof];
+}
+
 // frames in the world and their motion at q, v; motions of the bodies in `c.motions`
 void move_bodies(const RunContext &i, ContactSteps &c, const double *q, const double *v);
 

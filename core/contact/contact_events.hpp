@@ -10,27 +10,35 @@ namespace dalembert {
 
 enum class ContactMode : std::int32_t { open, sticks, slides };
 
-// A contact point that is closed, or a stop of a joint (without friction).
+// A contact point that is closed, a stop of a joint (without friction), or dry friction of a joint, which is always here:
+// its slip is its velocity, along the first row, and the bound of its effort does not depend on a load.
 struct ClosedPoint {
   std::int32_t contact, material, shapes[2], places[2], features[2]; // as ScenePoint
-  std::int32_t stop = -1;                                            // -1: a contact point
+  std::int32_t stop = -1, joint = -1; // stop; dry friction of a joint; both -1: a contact point
   SceneFeature first, second;
-  double start[2]; // angles near the points of rims, rad
-  double axis[3];  // the first tangent is across it, world axes
-  double friction, static_friction, restitution;
+  double start[2];                               // angles near the points of rims, rad
+  double axis[3];                                // the first tangent is across it, world axes
+  double friction, static_friction, restitution; // of a joint: bounds of the effort, N m or N
   ContactMode mode;
-  bool carries;        // its force is an unknown; false: others carry its load
-  double direction[3]; // slip where a step begins, unit, world axes
+  bool carries;        // its force is an unknown; false: others carry its load, or drive the joint
+  double direction[3]; // slip where a step begins, unit, world axes; of a joint: its sign, 0, 0
   double slow_slip;    // slip velocity where the last step ended, if it was one of rest; 0: it was not, m/s
   double fastest;      // largest slip velocity since it has last stuck, m/s
 
+  bool touches() const { return stop < 0 && joint < 0; }
+  bool slides_with_friction() const { return mode == ContactMode::slides && friction > 0.0 && stop < 0; }
+  // rows that its mode holds: [first_held, last_held)
+  int first_held() const { return joint < 0 && mode != ContactMode::sticks ? 2 : 0; }
+  int last_held() const { return joint < 0 ? 3 : mode == ContactMode::sticks ? 1 : 0; }
+
   bool is(const ScenePoint &p) const {
-    return stop < 0 && shapes[0] == p.shapes[0] && shapes[1] == p.shapes[1] && features[0] == p.features[0] &&
+    return touches() && shapes[0] == p.shapes[0] && shapes[1] == p.shapes[1] && features[0] == p.features[0] &&
            features[1] == p.features[1];
   }
   bool is(const ClosedPoint &p) const {
-    return stop == p.stop && (stop >= 0 || (shapes[0] == p.shapes[0] && shapes[1] == p.shapes[1] &&
-                                            features[0] == p.features[0] && features[1] == p.features[1]));
+    return stop == p.stop && joint == p.joint &&
+           (!touches() || (shapes[0] == p.shapes[0] && shapes[1] == p.shapes[1] && features[0] == p.features[0] &&
+                           features[1] == p.features[1]));
   }
 };
 
@@ -65,6 +73,9 @@ struct WatchedGap {
   }
 };
 
+// Newton's restitution of all points at once, of one pair of shapes after the other, or Poisson's restitution at once.
+enum class ImpactLaw : std::int32_t { at_once, in_turn, poisson };
+
 struct ContactEvents {
   ContactSteps rows; // scene, stops, searches; rows of the points in `closed` at a state, and their responses
   int max_points = 16;
@@ -73,6 +84,7 @@ struct ContactEvents {
   double overlap = 1e-10;                           // m: a gap that falls below minus this closes
   double rest_tol = 1e-9, relative_rest_tol = 1e-9; // velocity at rest: m/s, and of the largest slip velocity
   double hop_height = 1e-9;                         // m: rebounds lower than this are none
+  ImpactLaw impact_law = ImpactLaw::at_once;
 
   std::vector<ClosedPoint> closed;
   // of a run that is repeated: modes from each time on, in place of those that are determined
@@ -104,7 +116,8 @@ struct ContactEvents {
   std::vector<ScenePoint> points;  // of `closed` at a state
   std::vector<double> point_rates; // 27 each: rates of the axes, of both points and of the velocity without forces
   std::vector<double> D, b, lam, u, w, right, unknowns;
-  std::vector<int> columns; // unknowns: 3 point + row
+  std::vector<double> known, right_of_known; // efforts of joints that slide; accelerations with them
+  std::vector<int> columns;                  // unknowns: 3 point + row
   dense::PivotedQr outer, inner;
   int rank = 0;
   double force_scale = 0.0, rate_scale = 0.0;

@@ -321,10 +321,23 @@ static void add_load(const ModelData &m, const Workspace<double> &ws, int place,
 void begin_log(const ModelData &m, ContactSteps &c, double t) {
   if (!c.logs)
     return;
+  if (c.logs_last_only)
+    c.log.clear();
   c.log.times.push_back(t);
   c.log.begin.push_back(std::int64_t(c.log.points.size()));
   c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
   c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv), 0.0);
+}
+
+void undo_step(const ModelData &m, ContactSteps &c) {
+  c.memory = c.earlier;
+  ContactLog &log = c.log;
+  if (log.times.empty())
+    return;
+  log.points.resize(std::size_t(log.begin.back()));
+  log.loads.resize(log.loads.size() - 6 * std::size_t(m.users));
+  log.efforts.resize(log.efforts.size() - std::size_t(m.nv));
+  log.times.pop_back(), log.begin.pop_back();
 }
 
 // of a stop or dry friction of a joint

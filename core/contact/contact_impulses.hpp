@@ -31,6 +31,9 @@ void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, doubl
 // Log of the impulses at a time as forces over a whole step, which may have several parts; begin_log comes first.
 // impact_speed: faster approaches are impacts.
 void begin_log(const ModelData &m, ContactSteps &c, double t);
+
+// Memory and log as they were before the last step, of a run with events.
+void undo_step(const ModelData &m, ContactSteps &c);
 void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<ScenePoint> &points, double whole_step,
                   double t, double impact_speed);
 

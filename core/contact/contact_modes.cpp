@@ -10,8 +10,13 @@ constexpr double cone_tol = 1e-13;            // residual of cone problems, of t
 constexpr double solved_tol = 1e-8;           // a larger one is no solution
 constexpr double zero_tol = 1e-10;            // accelerations and forces, of the largest: smaller ones are zero
 constexpr double slip_tol = 1e-11;            // tangential accelerations, of the largest: smaller ones are zero
+constexpr double bound_tol = 1e-7;            // of bounds of friction: points below do not slide
 constexpr double least_acceleration = 1e-9;   // m/s^2: scale where nothing accelerates
+constexpr double no_bound = -1e-300;          // a row of fixed bound without any effort
 constexpr double slip_scale = 1e6;            // of the accelerations: velocities of sliding points in (2)
+constexpr int max_turns = 10000;              // impacts in turn at one time
+constexpr int max_sweeps = 200000;            // of the second phase of Poisson's impacts
+constexpr double sweep_tol = 1e-14;           // of the largest velocity: smaller changes end them
 constexpr int max_rounds = 8;                 // of points that come to rest as others do
 constexpr int restitution_rounds = 40;        // of the largest restitution that does not increase the energy
 constexpr std::size_t frequent_changes = 500; // at the highest rate of changes
@@ -44,6 +49,9 @@ struct ModeDecision {
   ContactChange change{};
   std::vector<unsigned char> rests, slid; // points at rest; points that slid before
   std::vector<double> mu, shifted;
+  std::vector<std::size_t> acting; // points of an impact
+  std::vector<double> acting_D, found, restored, least;
+  bool joint_reverses = false;
 
   ModeDecision(const RunContext &i, ContactEvents &e)
       : i(i), e(e), m(i.m), t(i.run.t), q(i.work.q), v(i.work.v), x(i.work.x), before(e.closed) {
@@ -84,10 +92,15 @@ struct ModeDecision {
         found.push_back(closed_point(p));
     for (std::size_t k = 0; k < c.stops.size(); ++k) {
       const JointStop &stop = c.stops[k];
-      if (!(stop.sign * (q[stop.coordinate] - stop.limit) < e.closed_gap))
+      if (!(stop.sign * (q[stop.coordinate] - stop.limit) < e.closed_gap) || is_prescribed(i, stop.dof))
         continue;
       ClosedPoint &p = found.emplace_back();
       p.stop = std::int32_t(k), p.restitution = stop.restitution, p.contact = -1;
+    }
+    for (std::size_t k = 0; k < c.friction.size(); ++k) {
+      ClosedPoint &p = found.emplace_back();
+      p.joint = std::int32_t(k), p.contact = -1;
+      p.friction = c.friction[k].sliding, p.static_friction = c.friction[k].at_rest;
     }
     for (ClosedPoint &p : found)
       for (const ClosedPoint &old : e.closed)
@@ -143,25 +156,93 @@ struct ModeDecision {
     return std::max(rest_tol(e.closed[k]), std::sqrt(2.0 * fall(k) * e.hop_height));
   }
 
-  // (1) with restitution lowered by a factor: e.lam. Returns the change of energy; NaN: no solution.
+  // restitution of a point, lowered by a factor; 0 where the rebound is none
+  double restitution_of(std::size_t k, double part) const {
+    const double factor = part * e.closed[k].restitution;
+    return factor * e.u[3 * k + 2] < -low_speed(k) ? factor : 0.0;
+  }
+
+  // (1) or (4) of the points `acting`, with restitution lowered by a factor: e.lam. Returns the change of energy; NaN: no
+  // solution.
   double impulses(double part) {
-    const std::size_t n = e.closed.size();
-    shifted = e.u;
-    mu.resize(n);
+    const std::size_t n = acting.size(), size = e.u.size();
+    const bool poisson = e.impact_law == ImpactLaw::poisson;
+    shifted.resize(3 * n), mu.resize(n), acting_D.resize(9 * n * n);
     for (std::size_t k = 0; k < n; ++k) {
-      const double rebound = part * e.closed[k].restitution * e.u[3 * k + 2];
-      if (rebound < -low_speed(k))
-        shifted[3 * k + 2] += rebound;
-      mu[k] = e.closed[k].friction;
+      const std::size_t point = acting[k];
+      for (std::size_t f = 0; f < 3; ++f)
+        shifted[3 * k + f] = e.u[3 * point + f];
+      if (!poisson)
+        shifted[3 * k + 2] += restitution_of(point, part) * e.u[3 * point + 2];
+      mu[k] = e.closed[point].joint >= 0 ? no_bound : e.closed[point].friction; // finite efforts have no impulse
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t f = 0; f < 9; ++f)
+          acting_D[(3 * k + f / 3) * 3 * n + 3 * j + f % 3] = e.D[(3 * point + f / 3) * size + 3 * acting[j] + f % 3];
     }
     ConeSolver &solver = e.rows.solver;
     solver.reserve(int(n));
     const double scale = largest(e.u);
-    solver.solve({int(n), e.D.data(), shifted.data(), mu.data()}, cone_tol * scale, false);
+    solver.solve({int(n), acting_D.data(), shifted.data(), mu.data()}, cone_tol * scale, false);
     if (!(solver.missed <= solved_tol * scale))
       return std::nan("");
-    e.lam.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(3 * n));
+    found.assign(solver.lam.begin(), solver.lam.begin() + std::ptrdiff_t(3 * n));
+    if (poisson && !restore(part, scale))
+      return std::nan("");
+    e.lam.assign(size, 0.0);
+    for (std::size_t k = 0; k < n; ++k)
+      std::copy_n(found.data() + 3 * k, 3, e.lam.data() + 3 * acting[k]);
     return energy_of_impulses();
+  }
+
+  // (4) after the compression `found`, by sweeps; `found` become the impulses of both phases
+  bool restore(double part, double scale) {
+    const std::size_t n = acting.size(), size = 3 * n;
+    least.assign(n, 0.0), restored.assign(size, 0.0);
+    bool any = false;
+    for (std::size_t k = 0; k < n; ++k) {
+      least[k] = std::max(restitution_of(acting[k], part) * found[3 * k + 2], 0.0);
+      restored[3 * k + 2] = least[k], any = any || least[k] > 0.0;
+    }
+    if (!any)
+      return true;
+    for (std::size_t k = 0; k < size; ++k) // velocities after compression
+      for (std::size_t j = 0; j < size; ++j)
+        shifted[k] += acting_D[k * size + j] * found[j];
+    const auto velocity = [&](std::size_t row) {
+      double sum = shifted[row];
+      for (std::size_t j = 0; j < size; ++j)
+        sum += acting_D[row * size + j] * restored[j];
+      return sum;
+    };
+    for (int sweep = 0; sweep < max_sweeps; ++sweep) {
+      double change = 0.0;
+      for (std::size_t k = 0; k < n; ++k) {
+        if (mu[k] < 0.0)
+          continue;
+        double *lam = restored.data() + 3 * k;
+        const double *D = acting_D.data() + 3 * k * size + 3 * k, own = D[2 * size + 2];
+        const double normal = own > 0.0 ? std::max(least[k], lam[2] - velocity(3 * k + 2) / own) : least[k];
+        change = std::max(change, own * std::fabs(normal - lam[2]));
+        lam[2] = normal;
+        const double across = D[0] + D[size + 1];
+        if (!(mu[k] > 0.0) || !(across > 0.0))
+          continue;
+        const double u[2] = {velocity(3 * k), velocity(3 * k + 1)};
+        double t[2] = {lam[0] - u[0] / across, lam[1] - u[1] / across};
+        const double length = std::hypot(t[0], t[1]), bound = mu[k] * lam[2];
+        for (int f = 0; f < 2; ++f) {
+          t[f] = length > bound ? t[f] * bound / length : t[f];
+          change = std::max(change, across * std::fabs(t[f] - lam[f]));
+          lam[f] = t[f];
+        }
+      }
+      if (change <= sweep_tol * scale) {
+        for (std::size_t k = 0; k < size; ++k)
+          found[k] += restored[k];
+        return true;
+      }
+    }
+    return false;
   }
   double energy_of_impulses() {
     const std::size_t size = e.u.size();
@@ -212,7 +293,36 @@ struct ModeDecision {
     return false;
   }
 
+  // points that act in the next impact: all of them, or, in turn, those of the pair that approaches fastest
+  void choose_acting() {
+    acting.clear();
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (e.u[3 * k + 2] < e.u[3 * first + 2])
+        first = k;
+    const ClosedPoint &chosen = e.closed[first];
+    for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      const ClosedPoint &p = e.closed[k];
+      const bool same = k == first || (p.touches() && chosen.touches() && p.shapes[0] == chosen.shapes[0] &&
+                                       p.shapes[1] == chosen.shapes[1]);
+      if (e.impact_law != ImpactLaw::in_turn || same)
+        acting.push_back(k);
+    }
+  }
+
   bool collide() {
+    if (e.impact_law != ImpactLaw::in_turn)
+      return collide_once();
+    for (int round = 0; round < max_turns && approaches(); ++round) {
+      if (!collide_once())
+        return false;
+      closed_velocities(e, v);
+    }
+    return !approaches();
+  }
+
+  bool collide_once() {
+    choose_acting();
     double energy = impulses(1.0);
     if (std::isnan(energy))
       return false;
@@ -223,7 +333,7 @@ struct ModeDecision {
         (found > 1e-12 * energy_scale() ? high : low) = middle;
       }
       energy = impulses(low);
-      change.restitution_part = low;
+      change.restitution_part = std::min(change.restitution_part, low);
       if (std::isnan(energy))
         return false;
     }
@@ -240,16 +350,22 @@ struct ModeDecision {
       double *u = e.u.data() + 3 * k;
       const double slip = std::hypot(u[0], u[1]), *axes = e.rows.rows[k].axes;
       p.fastest = std::max(p.fastest, slip);
-      p.carries = true;
+      p.carries = !is_driven(p);
+      if (!p.carries) {
+        mu[k] = no_bound, p.mode = ContactMode::slides, p.direction[0] = 1.0, p.direction[1] = p.direction[2] = 0.0;
+        continue;
+      }
       if (p.stop >= 0 || !(p.friction > 0.0)) {
         p.mode = ContactMode::slides;
         std::copy_n(axes, 3, p.direction);
         continue;
       }
       rests[k] = slip <= rest_tol(p);
-      mu[k] = rests[k] ? p.static_friction : p.friction;
+      mu[k] = (p.joint >= 0 ? -1.0 : 1.0) * (rests[k] ? p.static_friction : p.friction);
       p.mode = rests[k] ? ContactMode::sticks : ContactMode::slides;
-      for (int x = 0; x < 3 && !rests[k]; ++x)
+      if (p.joint >= 0 && !rests[k])
+        p.direction[0] = u[0] > 0.0 ? 1.0 : -1.0, p.direction[1] = p.direction[2] = 0.0;
+      for (int x = 0; x < 3 && !rests[k] && p.joint < 0; ++x)
         p.direction[x] = (axes[x] * u[0] + axes[3 + x] * u[1]) / slip;
       if (rests[k])
         u[0] = u[1] = 0.0;
@@ -260,6 +376,10 @@ struct ModeDecision {
     ClosedPoint &p = e.closed[k];
     const double size = std::hypot(lam[0], lam[1]), *axes = e.rows.rows[k].axes;
     p.mode = ContactMode::slides;
+    if (p.joint >= 0) {
+      p.direction[0] = lam[0] > 0.0 ? -1.0 : 1.0, p.direction[1] = p.direction[2] = 0.0;
+      return;
+    }
     for (int x = 0; x < 3; ++x)
       p.direction[x] = size > 0.0 ? -(axes[x] * lam[0] + axes[3 + x] * lam[1]) / size : axes[x];
   }
@@ -274,13 +394,13 @@ struct ModeDecision {
     solver.reserve(int(n));
     solver.lam.assign(size, 0.0);
     const bool mixed = std::any_of(e.closed.begin(), e.closed.end(), [&](const ClosedPoint &p) {
-      return p.friction > 0.0 && !rests[std::size_t(&p - e.closed.data())];
+      return p.carries && p.friction > 0.0 && !rests[std::size_t(&p - e.closed.data())];
     });
     bool solved = true;
     for (int round = 0; round < (mixed ? 3 : 1) && solved; ++round) {
       shifted = e.b;
       for (std::size_t k = 0; k < n; ++k) {
-        if (rests[k] || !(e.closed[k].friction > 0.0))
+        if (rests[k] || !(e.closed[k].friction > 0.0) || !e.closed[k].carries)
           continue;
         const double *u = e.u.data() + 3 * k, slip = std::hypot(u[0], u[1]);
         for (std::size_t f = 0; f < 2; ++f) {
@@ -310,14 +430,16 @@ struct ModeDecision {
       const double *lam = e.lam.data() + 3 * k, *w = e.w.data() + 3 * k;
       ClosedPoint &p = e.closed[k];
       const double own = e.D[(3 * k + 2) * size + 3 * k + 2];
+      if (!p.carries)
+        continue;
       if (lam[2] * own <= zero_tol * scale && w[2] > zero_tol * scale) {
         p.mode = ContactMode::open;
       } else if (rests[k]) {
         p.mode = ContactMode::sticks;
-        if (std::hypot(w[0], w[1]) > slip_tol * scale) {
+        const double bound = mu[k] < 0.0 ? -mu[k] : mu[k] * lam[2];
+        if (std::hypot(w[0], w[1]) > slip_tol * scale && std::hypot(lam[0], lam[1]) >= (1.0 - bound_tol) * bound) {
           slide(k, lam);
-          if (mu[k] > p.friction)
-            mu[k] = p.friction, released = true;
+          released = lower_bound(k) || released;
         }
       } else {
         p.mode = ContactMode::slides;
@@ -329,7 +451,7 @@ struct ModeDecision {
   // (2) of contact_motion.hpp for the modes; of dependent rows, points whose share would pull carry nothing
   void solve_shares() {
     for (ClosedPoint &p : e.closed)
-      p.carries = p.mode != ContactMode::open;
+      p.carries = p.mode != ContactMode::open && !is_driven(p);
     solve_modes(e);
     const double scale = rate_scale();
     for (std::size_t round = 0; round < e.closed.size() && e.rank < int(e.columns.size()); ++round) {
@@ -355,8 +477,8 @@ struct ModeDecision {
     double most = 0.0;
     for (std::size_t k = 0; k < e.closed.size(); ++k)
       if (e.closed[k].mode != ContactMode::open)
-        for (std::size_t f = e.closed[k].mode == ContactMode::sticks ? 0 : 2; f < 3; ++f)
-          most = std::max(most, std::fabs(e.w[3 * k + f]));
+        for (int f = e.closed[k].first_held(); f < e.closed[k].last_held(); ++f)
+          most = std::max(most, std::fabs(e.w[3 * k + std::size_t(f)]));
     return most;
   }
 
@@ -375,7 +497,15 @@ struct ModeDecision {
     };
     for (std::size_t k = 0; k < e.closed.size(); ++k) {
       const ClosedPoint &p = e.closed[k];
-      const double own = e.D[(3 * k + 2) * size + 3 * k + 2], *lam = e.lam.data() + 3 * k, *w = e.w.data() + 3 * k;
+      const std::size_t row = 3 * k + (p.joint >= 0 ? 0 : 2);
+      const double own = e.D[row * size + row], *lam = e.lam.data() + 3 * k, *w = e.w.data() + 3 * k;
+      if (p.joint >= 0) {
+        if (p.mode == ContactMode::sticks)
+          note(k, (std::fabs(lam[0]) + mu[k]) * own / scale, 3);
+        else if (rests[k])
+          note(k, -w[0] * p.direction[0] / scale, 4);
+        continue;
+      }
       if (p.mode == ContactMode::open) {
         note(k, -w[2] / scale, 1);
         continue;
@@ -401,13 +531,23 @@ struct ModeDecision {
       p.mode = ContactMode::open;
       break;
     case 3:
-      mu[worst] = p.friction;
+      lower_bound(worst);
       slide(worst, lam);
       break;
     default:
       p.mode = ContactMode::sticks;
     }
     return 1;
+  }
+  // A point that slides loses its static friction. Returns whether it had more than that of sliding.
+  bool lower_bound(std::size_t k) {
+    const ClosedPoint &p = e.closed[k];
+    const bool more = std::fabs(mu[k]) > p.friction;
+    mu[k] = std::copysign(p.friction, mu[k]);
+    return more;
+  }
+  bool is_driven(const ClosedPoint &p) const {
+    return p.joint >= 0 && is_prescribed(i, e.rows.friction[std::size_t(p.joint)].dof);
   }
   double slip_component(std::size_t k, int f) const {
     const double *axis = e.rows.rows[k].axes + 3 * f, *d = e.closed[k].direction;
@@ -447,6 +587,8 @@ struct ModeDecision {
     e.columns.clear(), e.shift.assign(e.u.size(), 0.0);
     bool any = false;
     for (std::size_t k = 0; k < e.closed.size(); ++k) {
+      if (e.closed[k].joint >= 0)
+        continue;
       any = any || (!rests[k] && e.closed[k].friction > 0.0);
       for (int f = e.closed[k].friction > 0.0 && e.closed[k].stop < 0 ? 0 : 2; f < 3; ++f)
         e.columns.push_back(3 * int(k) + f);
@@ -457,6 +599,8 @@ struct ModeDecision {
     const double energy = energy_of_impulses();
     for (std::size_t k = 0; k < e.closed.size(); ++k) {
       const double *lam = e.lam.data() + 3 * k, slack = 1e-9 * largest(e.lam);
+      if (e.closed[k].joint >= 0)
+        continue;
       if (lam[2] < -slack || std::hypot(lam[0], lam[1]) > e.closed[k].friction * lam[2] + slack)
         return false;
     }
@@ -481,13 +625,9 @@ struct ModeDecision {
         for (std::size_t k = 0; k < e.closed.size(); ++k) {
           const ClosedPoint &p = e.closed[k];
           if (p.mode != ContactMode::open)
-            slid.push_back(!rests[k] && p.friction > 0.0);
-          if (p.mode == ContactMode::slides && rests[k])
-            change.reverses = change.reverses || std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
-                                const double *d = b.direction, *now = p.direction;
-                                return b.is(p) && b.mode == ContactMode::slides &&
-                                       d[0] * now[0] + d[1] * now[1] + d[2] * now[2] < 0.0;
-                              });
+            slid.push_back(!rests[k] && p.friction > 0.0 && p.carries);
+          if (p.mode == ContactMode::slides && (rests[k] || p.joint >= 0) && has_turned(p))
+            (p.joint >= 0 ? joint_reverses : change.reverses) = true;
         }
         keep_points([&](std::size_t k) { return e.closed[k].mode != ContactMode::open; });
         project_onto_contacts(i, e, t, q, v);
@@ -503,6 +643,12 @@ struct ModeDecision {
     }
     return fail(ContactFailure::undecided);
   }
+  bool has_turned(const ClosedPoint &p) const {
+    return std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
+      const double *d = b.direction, *now = p.direction;
+      return b.is(p) && b.mode == ContactMode::slides && d[0] * now[0] + d[1] * now[1] + d[2] * now[2] < 0.0;
+    });
+  }
   // whether sliding points are at rest now that others stick
   bool comes_to_rest() const {
     for (std::size_t k = 0; k < e.closed.size(); ++k) {
@@ -515,7 +661,7 @@ struct ModeDecision {
   }
 
   bool has_changed() const {
-    if (change.jams || change.reverses || !change.impacts.empty() || before.size() != e.closed.size())
+    if (change.jams || change.reverses || joint_reverses || !change.impacts.empty() || before.size() != e.closed.size())
       return true;
     for (const ClosedPoint &p : e.closed)
       if (!std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) { return b.is(p) && b.mode == p.mode; }))
@@ -545,7 +691,8 @@ struct ModeDecision {
 
   Outcome run() {
     collect();
-    if (int(e.closed.size()) > e.max_points)
+    if (int(std::count_if(e.closed.begin(), e.closed.end(), [](const ClosedPoint &p) { return p.touches(); })) >
+        e.max_points)
       return fail(ContactFailure::crowded);
     if (!e.closed.empty()) {
       if (!evaluate())
@@ -597,6 +744,7 @@ static bool holds(ContactEvents &e, ModeDecision &d) {
     const ClosedPoint &p = e.closed[k];
     d.rests[k] = p.mode == ContactMode::sticks;
     d.mu[k] = p.stop >= 0 ? 0.0 : d.rests[k] ? p.static_friction * (1.0 + 1e-9) : p.friction;
+    d.mu[k] = p.joint >= 0 ? -d.mu[k] : d.mu[k];
   }
   return d.solve_cones() && d.held_residual() <= 1e-9 * d.rate_scale();
 }
@@ -616,6 +764,8 @@ void put_forces_into_cones(const RunContext &i, ContactEvents &e) {
     most = std::max(most, std::fabs(each));
   const auto leaves = [&](const ClosedPoint &p) {
     const double *lam = e.lam.data() + 3 * (&p - e.closed.data());
+    if (p.joint >= 0)
+      return p.mode == ContactMode::sticks && std::fabs(lam[0]) > p.static_friction * (1.0 + 1e-9);
     return lam[2] < -1e-9 * most ||
            (p.mode == ContactMode::sticks && std::hypot(lam[0], lam[1]) > p.static_friction * lam[2] + 1e-9 * most);
   };

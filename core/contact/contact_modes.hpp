@@ -5,6 +5,11 @@
 //
 //     u+ = u + D Lam,     Lam in K,     u+ + (0, 0, e u_n + friction |u_t+|) in its dual, orthogonal to Lam        (1)
 //
+// In turn, (1) holds for the points of one pair of shapes, or for a stop, the fastest first, until none approaches.
+// Poisson's restitution has two phases: compression is (1) with e = 0 and impulses C, then
+//
+//     u+ = u + D C + D R,     R_n >= e C_n,  0 <= u+_n,  one of them equal,     |R_t| <= friction R_n, against u+_t   (4)
+//
 // A rebound that would rise by less than a tolerance is none. If (1) would increase the energy, all e are lowered by one
 // factor, the largest that does not (Kane and Levinson 1985). Then accelerations, of the points that do not part:
 //

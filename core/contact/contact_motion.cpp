@@ -91,12 +91,17 @@ void place_closed(const RunContext &i, ContactEvents &e, const double *q, const 
     ScenePoint &p = e.points[k];
     ContactRow &row = c.rows[k];
     row = {};
-    row.point = std::int32_t(k), row.stop = closed.stop, row.friction = -1;
+    row.point = std::int32_t(k), row.stop = closed.stop, row.friction = closed.joint;
     if (closed.stop >= 0) {
       const JointStop &stop = c.stops[std::size_t(closed.stop)];
       row.blocks[0] = stop.block, row.blocks[1] = -1, row.point = -1;
       p = {};
       p.gap = stop.sign * (q[stop.coordinate] - stop.limit);
+      continue;
+    }
+    if (closed.joint >= 0) {
+      row.blocks[0] = c.friction[std::size_t(closed.joint)].block, row.blocks[1] = -1, row.point = -1;
+      p = {};
       continue;
     }
     p.contact = closed.contact, p.material = closed.material;
@@ -135,6 +140,10 @@ void closed_accelerations(const RunContext &i, ContactEvents &e, const double *,
     if (closed.stop >= 0) {
       const JointStop &stop = c.stops[std::size_t(closed.stop)];
       b[2] = stop.sign * a[stop.dof];
+      continue;
+    }
+    if (closed.joint >= 0) {
+      b[0] = a[c.friction[std::size_t(closed.joint)].dof];
       continue;
     }
     const ScenePoint &p = e.points[k];
@@ -200,7 +209,7 @@ static void set_slip_forces(ContactEvents &e) {
   e.shift.assign(3 * e.closed.size(), 0.0);
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     const ClosedPoint &closed = e.closed[k];
-    if (closed.mode != ContactMode::slides || !(closed.friction > 0.0) || closed.stop >= 0)
+    if (!closed.slides_with_friction() || closed.joint >= 0)
       continue;
     const double *axes = e.rows.rows[k].axes, *u = e.u.data() + 3 * k;
     const Vec3<double> d = read(closed.direction);
@@ -219,15 +228,27 @@ static void set_slip_forces(ContactEvents &e) {
 bool solve_modes(ContactEvents &e) {
   set_slip_forces(e);
   e.columns.clear();
+  const std::size_t size = e.b.size();
+  e.known.assign(size, 0.0);
+  bool any = false;
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     const ClosedPoint &closed = e.closed[k];
+    if (closed.joint >= 0 && closed.slides_with_friction()) {
+      const double sign = closed.carries ? closed.direction[0] : double(e.u[3 * k] > 0.0) - double(e.u[3 * k] < 0.0);
+      e.known[3 * k] = -closed.friction * sign, any = true;
+    }
     if (!closed.carries || closed.mode == ContactMode::open)
       continue;
-    for (int r = closed.mode == ContactMode::sticks ? 0 : 2; r < 3; ++r)
+    for (int r = closed.first_held(); r < closed.last_held(); ++r)
       e.columns.push_back(3 * int(k) + r);
   }
-  solve_rows(e, e.b.data());
-  const std::size_t size = e.b.size();
+  e.right_of_known = e.b;
+  for (std::size_t k = 0; any && k < size; ++k)
+    for (std::size_t j = 0; j < size; ++j)
+      e.right_of_known[k] += e.D[k * size + j] * e.known[j];
+  solve_rows(e, e.right_of_known.data());
+  for (std::size_t k = 0; any && k < size; ++k)
+    e.lam[k] += e.known[k];
   e.w = e.b;
   for (std::size_t k = 0; k < size; ++k)
     for (std::size_t j = 0; j < size; ++j)
@@ -258,7 +279,7 @@ void project_onto_contacts(const RunContext &i, ContactEvents &e, double t, doub
   const auto hold = [&](bool normals_only) {
     e.columns.clear();
     for (std::size_t k = 0; k < n; ++k)
-      for (int r = !normals_only && e.closed[k].mode == ContactMode::sticks ? 0 : 2; r < 3; ++r)
+      for (int r = normals_only ? 2 : e.closed[k].first_held(); r < e.closed[k].last_held(); ++r)
         e.columns.push_back(3 * int(k) + r);
     e.shift.assign(3 * n, 0.0);
   };

@@ -72,6 +72,8 @@ struct ContactLog {
   std::vector<ContactLogPoint> points;
   std::vector<double> loads;   // of each step users x 6: [moment; force] on the bodies at their origins, world axes
   std::vector<double> efforts; // of each step nv: of stops and dry friction of joints
+
+  void clear() { times.clear(), begin.clear(), points.clear(), loads.clear(), efforts.clear(); }
 };
 
 // A block that is one free body: its response needs no recursion.
@@ -88,14 +90,16 @@ struct ContactSteps {
   std::vector<JointStop> stops;
   std::vector<JointFriction> friction;
   bool logs = true;
+  bool logs_last_only = false;   // the log has the last step only
   double tolerance = 1e-10;      // residual of the cone problems, m/s
   double sweep_tolerance = 1e-6; // of large islands
   int dense_points = 64;         // islands with more points are solved by sweeps
   int max_sweeps = 50;
 
   // of the last step
-  std::vector<ContactRow> rows;      // in the order of their islands
-  std::vector<ContactMemory> memory; // in order
+  std::vector<ContactRow> rows;       // in the order of their islands
+  std::vector<ContactMemory> memory;  // in order
+  std::vector<ContactMemory> earlier; // before the last step, in a run with events
   ContactLog log;
   // of the run
   double missed = 0.0, missed_time = 0.0; // largest residual of a cone problem, m/s, and when

@@ -74,6 +74,8 @@ struct ContactWatch {
     if (!e.closed.empty())
       return true;
     for (const JointStop &stop : e.rows.stops) {
+      if (is_prescribed(i, stop.dof))
+        continue;
       const double a = stop.sign * (i.work.q[stop.coordinate] - stop.limit),
                    b = stop.sign * (i.work.q1[stop.coordinate] - stop.limit),
                    way = h * std::max(std::fabs(i.work.v[stop.dof]), std::fabs(i.work.v1[stop.dof]));
@@ -108,9 +110,11 @@ struct ContactWatch {
       const JointStop &stop = e.rows.stops[k];
       if (is_closed_stop(k))
         ++seen;
-      else
+      else if (!is_prescribed(i, stop.dof))
         least = std::min(least, stop.sign * (q[stop.coordinate] - stop.limit) + e.overlap);
     }
+    for (const ClosedPoint &p : e.closed)
+      seen += p.joint >= 0;
     if (seen < e.closed.size()) // features of a closed point are no longer nearest
       least = std::min(least, -e.overlap);
     return least;
@@ -131,14 +135,17 @@ struct ContactWatch {
     bool leaves_cone = false;
     for (std::size_t k = 0; k < e.closed.size(); ++k) {
       const ClosedPoint &p = e.closed[k];
-      const double *lam = e.lam.data() + 3 * k, own = e.D[(3 * k + 2) * size + 3 * k + 2] / scale;
-      if (p.carries)
+      const std::size_t row = 3 * k + (p.joint >= 0 ? 0 : 2);
+      const double *lam = e.lam.data() + 3 * k, own = e.D[row * size + row] / scale;
+      if (p.joint >= 0 && !p.carries)
+        continue;
+      if (p.carries && p.joint < 0)
         least = std::min(least, lam[2] * own + margin_tol), load = std::min(load, lam[2] * own);
-      if (p.mode == ContactMode::slides && p.friction > 0.0 && p.stop < 0)
+      if (p.slides_with_friction())
         least = std::min(least, slip_along(k, v) + reversal);
       if (p.mode == ContactMode::sticks) {
-        const double inside =
-            (p.static_friction * lam[2] * (1.0 + margin_tol) - std::hypot(lam[0], lam[1])) * own + margin_tol;
+        const double bound = p.static_friction * (p.joint >= 0 ? 1.0 : lam[2]);
+        const double inside = (bound * (1.0 + margin_tol) - std::hypot(lam[0], lam[1])) * own + margin_tol;
         load = std::min(load, inside);
         if (inside < 0.0 && e.rank < int(e.columns.size()))
           leaves_cone = true;
@@ -152,6 +159,8 @@ struct ContactWatch {
   }
   double slip_along(std::size_t k, const double *) const {
     const double *axes = e.rows.rows[k].axes, *u = e.u.data() + 3 * k, *d = e.closed[k].direction;
+    if (e.closed[k].joint >= 0)
+      return d[0] * u[0];
     double sum = 0.0;
     for (int x = 0; x < 3; ++x)
       sum += d[x] * (axes[x] * u[0] + axes[3 + x] * u[1]);
@@ -328,20 +337,23 @@ double longest_contact_step(const RunContext &i, ContactEvents &e) {
 }
 
 bool set_slip_directions(const RunContext &i, ContactEvents &e, const double *q, const double *v) {
-  if (std::none_of(e.closed.begin(), e.closed.end(),
-                   [](const ClosedPoint &p) { return p.mode == ContactMode::slides && p.friction > 0.0; }))
+  if (std::none_of(e.closed.begin(), e.closed.end(), [](const ClosedPoint &p) { return p.slides_with_friction(); }))
     return false;
   bool rests = false;
   place_closed(i, e, q, v);
   for (std::size_t k = 0; k < e.closed.size(); ++k) {
     ClosedPoint &p = e.closed[k];
-    if (p.mode != ContactMode::slides || !(p.friction > 0.0) || p.stop >= 0)
+    if (!p.slides_with_friction() || !p.carries)
       continue;
-    Vec3<double> u;
-    relative_motion(i, e, e.points[k], u, nullptr);
-    const double *n = e.points[k].normal;
-    const Vec3<double> normal{n[0], n[1], n[2]};
-    u = u - scale(dot(u, normal), normal);
+    Vec3<double> u = zero3<double>();
+    if (p.joint >= 0) {
+      u.x = v[e.rows.friction[std::size_t(p.joint)].dof];
+    } else {
+      relative_motion(i, e, e.points[k], u, nullptr);
+      const double *n = e.points[k].normal;
+      const Vec3<double> normal{n[0], n[1], n[2]};
+      u = u - scale(dot(u, normal), normal);
+    }
     const double slip = std::sqrt(dot(u, u));
     p.fastest = std::max(p.fastest, slip);
     const bool slow = !(slip > e.rest_tol + e.relative_rest_tol * p.fastest);

@@ -6,6 +6,7 @@
 #include "friction/mode_change.hpp"
 #include "friction/switching_values.hpp"
 #include "steppers/switching/monitor.hpp"
+#include "steppers/switching/step_to_event.hpp"
 #include "steppers/switching/switch_location.hpp"
 #include "steppers/time_loop/samples.hpp"
 #include "steppers/time_loop/step_attempt.hpp"
@@ -339,6 +340,19 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
   if (!record_at_change(loop, true, samples, recorder))
     return Outcome::stopped;
   return friction.pauses ? Outcome::paused : Outcome::reached;
+}
+
+Outcome shorten_to_event(TimeLoop &loop, Attempt &attempt, Crossing &crossing) {
+  if (!(crossing.fraction < 1.0))
+    return Outcome::reached;
+  const double whole = attempt.h;
+  Outcome outcome = end_step_at_event(loop.stepper, loop.at, attempt.h, crossing);
+  if (outcome != Outcome::reached || !crossing.found)
+    return outcome;
+  attempt.last = false;
+  for (RecordedCrossing &each : loop.at.run.events->recorded)
+    each.fraction = std::min(1.0, each.fraction * whole / attempt.h);
+  return loop.stepper.prepare(loop.at, attempt.h);
 }
 
 Outcome watch_contacts(TimeLoop &loop, Attempt &attempt) {

@@ -41,6 +41,9 @@ Outcome pass_crossing(TimeLoop &loop, const Attempt &attempt, const Crossing &cr
 // Where a mode of a contact ends in the step just made, it has to end there.
 Outcome watch_contacts(TimeLoop &loop, Attempt &attempt);
 
+// By contacts in steps: the step is taken again, so that it ends at the event found in it.
+Outcome shorten_to_event(TimeLoop &loop, Attempt &attempt, Crossing &crossing);
+
 // After a step at whose end modes of contacts change: the state and its rates after it.
 Outcome pass_contact_change(TimeLoop &loop, Samples &samples, const Recorder &recorder);
 

@@ -167,6 +167,8 @@ Outcome try_step(TimeLoop &loop, double until, std::int64_t &taken, Samples &sam
     outcome = find_crossing(loop.stepper, loop.at, attempt.h, crossing);
     if (outcome == Outcome::not_finite) // efforts of stuck rows
       return reduce_step(loop, outcome, attempt, until);
+    if (outcome == Outcome::reached && crossing.found && run.contacts)
+      outcome = shorten_to_event(loop, attempt, crossing);
     if (outcome == Outcome::reached && run.events)
       outcome = run.events->noisy >= 0 ? Outcome::event : log_recorded_events(loop, attempt);
     if (outcome != Outcome::reached)

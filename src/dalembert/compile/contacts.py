@@ -105,6 +105,7 @@ class ContactTables:
     notes: tuple[str, ...] = ()
     _sides: BoolArray = field(init=False, repr=False)
     _excluded: tuple[frozenset[tuple[int, int]], ...] = field(init=False, repr=False)
+    _on_both_sides: tuple[frozenset[int], ...] = field(init=False, repr=False)  # bodies
 
     def __post_init__(self) -> None:
         sides = np.zeros((len(self.names), 2, len(self.shapes)), dtype=bool)
@@ -112,6 +113,9 @@ class ContactTables:
             for side, members in enumerate(pair):
                 sides[c, side, members] = True
         object.__setattr__(self, "_sides", sides)
+        bodies = self.bodies
+        both = [np.intersect1d(bodies[one], bodies[two]).tolist() for one, two in self.memberships]
+        object.__setattr__(self, "_on_both_sides", tuple(map(frozenset, both)))
         rows = [self.excluded[self.excluded[:, 0] == c, 1:].tolist() for c in range(len(self.names))]
         object.__setattr__(self, "_excluded", tuple(frozenset((i, j) for i, j in pairs) for pairs in rows))
 
@@ -150,7 +154,12 @@ class ContactTables:
         return self.materials[int(self.material_index[contact, self.shapes[i].surface, self.shapes[j].surface])]
 
     def pair_name(self, contact: int, i: int, j: int) -> str:
-        """Return the name of a contact between bodies number `i` and `j`: ``"floor/crate"``, ``"grip/left/part"``."""
+        """Return the name of a contact between bodies number `i` and `j`: ``"floor/crate"``, ``"grip/left/part"``.
+
+        Where both bodies are on both sides, the one that was added first comes first.
+        """
+        if i > j and {i, j} <= self._on_both_sides[contact]:
+            i, j = j, i
         return "/".join([self.names[contact], *(self.body_names[k - 1] for k in (i, j) if k)])
 
 

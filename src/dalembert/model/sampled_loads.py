@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..arrays import Array
 
@@ -26,6 +28,11 @@ class SampledLoads(_core.SampledLoads):
     def __init__(self, times: Array, loads: Array, efforts: Array) -> None:
         super().__init__(times, loads, efforts)
         self.times, self.loads, self.efforts = times, loads, efforts
+
+    def efforts_at(self, t: Array) -> Array:
+        """Return the joint forces at times (k,) s, (k, nv)."""
+        step = np.searchsorted(self.times, t, side="right") - 1
+        return np.where((step >= 0)[:, None], self.efforts[np.maximum(step, 0)], 0.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SampledLoads, (self.times, self.loads, self.efforts)

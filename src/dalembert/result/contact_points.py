@@ -207,5 +207,14 @@ class ContactSource(Protocol):
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points that carry load at times t (k,) s and states q (k, nq), v (k, nv), x (k, nx)."""
 
+    def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return the efforts of stops and dry friction of joints that act with them, (k, nv) N m or N.
+
+        Those in the conditions of the run are not counted.
+        """
+
+    def stuck(self, t: Array, v: Array) -> BoolArray:
+        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv)."""
+
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of the whole run."""

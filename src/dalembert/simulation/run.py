@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..arrays import Array
+from ..arrays import Array, IndexArray
 from ..model import Conditions, Model, SampledControl, State
+from ..result.contact_points import ContactSource
 from .branch_log import BranchLog
 from .contact.contact_events import ContactEvents
-from .contact.contact_steps import ContactSteps
+from .contact.contact_steps import ContactSteps, StepContacts
 from .delay_history import record_change, record_step
 from .diagnostics.compound_branches import CompoundBranches
 from .diagnostics.snap_through import compound_nodes
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 Rows = tuple[Array, ...]  # t, q, v, x and more of steps
+# checkpoint of the integrator, values of event functions and of friction, memory of contacts
+PointOfReturn = tuple[bytes, Array, Array | None, bytes | None]
 
 REACHED, PAUSED, STOPPED, UNDECIDED, EVENT = (
     _core.outcomes[name] for name in ("reached", "paused", "stopped", "undecided", "event")
@@ -132,6 +135,7 @@ class Run:
         if isinstance(self.contact, ContactEvents):
             self.trajectory.contacts = self.contact
         self.records, self.segments = self.trajectory.records, self.trajectory.segments
+        self._before_search: PointOfReturn | None = None
         self._branches: list[tuple[float, frozenset[int], Array]] = []  # read, but not recorded in segments
 
     @property
@@ -190,6 +194,11 @@ class Run:
     def searches_events(self) -> bool:
         """True if events are located in Python."""
         return self.event_handler.functions.given_count > 0 and not self.event_handler.in_core
+
+    @property
+    def has_contact_steps(self) -> bool:
+        """True while rigid contact is by steps."""
+        return isinstance(self.contact, ContactSteps)
 
     def append_segment(self, begin: float) -> None:
         """Begin a segment of the trajectory with the present conditions at a time, s."""
@@ -288,7 +297,9 @@ class Run:
         self._branches.clear()
 
     def drop_branches_after(self, t: float) -> None:
-        """Drop branches of laws and sliding modes later than a time, s."""
+        """Drop branches of laws, sliding modes and changes of contacts later than a time, s."""
+        if isinstance(self.contact, ContactEvents):
+            self.contact.drop_after(t)
         if self.model.switching_functions:
             self._branches = [found for found in self._branches if found[0] <= t]
             self.take_branch_changes()
@@ -317,6 +328,8 @@ class Run:
         self.conditions = conditions
         if self.friction is not None:
             self.friction.set_model(self.model)
+        if moved and self.contact is not None:
+            self.contact.set_conditions(conditions)
         if moved and discontinuity_sources(self.model).uses:
             self.update_discontinuity_times(self.segments[0].begin)
 
@@ -349,7 +362,7 @@ class Run:
             until = self.pause_time()
             began = time.perf_counter()
             can_roll_back = self.searches_events and self.history is None
-            before = self._point_of_return() if can_roll_back else None
+            before = self._before_search = self._point_of_return() if can_roll_back else None
             outcome, failed = self._take_steps(until, steps) if taken is None else (taken, None)
             taken = None
             stepped = time.perf_counter()
@@ -460,19 +473,56 @@ class Run:
             self.record_step(changes=changes)
         return rows, changes, shorter
 
-    def _point_of_return(self) -> tuple[bytes, Array, Array | None]:
+    def _point_of_return(self) -> PointOfReturn:
         """Return the data of the present state for `_roll_back`."""
-        return self.integrator.checkpoint(), self.event_handler.g, self.integrator.friction_values
+        integrator = self.integrator
+        return (
+            integrator.checkpoint(),
+            self.event_handler.g,
+            integrator.friction_values,
+            integrator.contact_modes() if isinstance(self.contact, ContactEvents) else integrator.contact_memory(),
+        )
 
-    def _roll_back(self, checkpoint: bytes, g: Array, friction_values: Array | None) -> None:
+    def _roll_back(
+        self, checkpoint: bytes, g: Array, friction_values: Array | None, contact_memory: bytes | None
+    ) -> None:
         """Return to the state before steps whose events were not located."""
         self.integrator = self.current_options.integrator(self.conditions, self.discontinuity_times)
         self.integrator.restore(checkpoint)
         if friction_values is not None and self.friction_changes is not None:
             self.friction_changes.set_core(self)
             self.integrator.friction_values = friction_values
+        if isinstance(self.contact, ContactSteps):
+            self.contact.drop_from(self.integrator.t)
+        if self.contact is not None:
+            self.contact.attach(self.integrator, contact_memory)
         self.event_handler.g = g
         self.drop_branches_after(self.integrator.t)
+
+    def conditions_at(self, t: Array) -> list[tuple[IndexArray, Conditions]]:
+        """Return the conditions at times in order (n,) s of the steps taken last, with loads of contacts by steps."""
+        found = self.trajectory.conditions(t)
+        if not isinstance(self.contact, ContactSteps):
+            return found
+        loads = self.contact.recent_log().sampled_loads()
+        return [(rows, conditions.changed(sampled_loads=loads)) for rows, conditions in found]
+
+    def contact_sources(self) -> tuple[ContactSource, ...]:
+        """Return the contacts by steps of the steps taken last, for outputs."""
+        if not isinstance(self.contact, ContactSteps):
+            return ()
+        return (StepContacts(self.contact.recent_log(), self.integrator.t),)
+
+    def take_steps_again(self, until: float) -> State:
+        """Take the steps since the last search for events again, up to a time, s; return the state there.
+
+        Of contact by steps: velocities jump within steps, so a state within one is the end of a shorter one.
+        """
+        assert self._before_search is not None
+        self._roll_back(*self._before_search)
+        self.integrator.advance(until, np.iinfo(np.int64).max, None, self.interrupt.flag)
+        self._take_rows()
+        return self.state
 
     def pause_time(self) -> float:
         """Sample the control if due; return the time up to which the core may go: the end, or the next sample."""

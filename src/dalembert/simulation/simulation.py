@@ -17,7 +17,7 @@ from ..result import Result
 from ..system import System
 from .absolute_tolerances import DEFAULT_ATOL, Tolerance
 from .contact.contact_events import ContactEvents
-from .contact.contact_steps import ContactSteps, joints_by_steps
+from .contact.contact_steps import ContactSteps
 from .contact.error_estimate import execute_to_error
 from .contact.options import choose_contact, event_options, step_options
 from .contact.soft_contacts import without_soft_contacts
@@ -56,6 +56,7 @@ class _Keywords(TypedDict, total=False):
     friction: str
     stops: str
     contact: str
+    impacts: str
     error: float | None
     stabilization: str | tuple[float, float]
     spectral_radius: float
@@ -107,6 +108,7 @@ def simulate(
     friction: str = "events",
     stops: str = "rigid",
     contact: str = "auto",
+    impacts: str = "at once",
     error: float | None = None,
     stabilization: str | tuple[float, float] = "projection",
     spectral_radius: float = 0.8,
@@ -171,6 +173,9 @@ def simulate(
         Contacts (`System.contact`): ``"auto"``, compliant where stiffness is given, else rigid; ``"events"``, rigid,
         with changes located; ``"steps"`` or ``"steps:1e-3"``, rigid, by steps of given length, s, for many contacts;
         ``"soft"``, compliant; ``"off"``.
+    impacts : str
+        Of contact by events: ``"at once"``, Newton's restitution of all pairs that collide at one time; ``"in turn"``,
+        of one pair after the other, the fastest first; ``"poisson"``, Poisson's restitution at once.
     error : float, rad or m
         Of contact by steps: largest accepted error of positions, estimated by runs with other steps; steps become
         shorter until it is met. ``result.stats.error`` is the estimate.
@@ -231,7 +236,7 @@ def simulate(
     event_functions = EventFunctions(model, events)
     count = run_count(model, state, parameters) if state is not None or parameters else None
     external = is_external_method(method)
-    choice = choose_contact(model, contact, error)
+    choice = choose_contact(model, contact, error, impacts=impacts)
     notes += choice.notes
     if choice.soft and model.contacts is not None:
         notes += model.contacts.notes
@@ -251,10 +256,7 @@ def simulate(
         span=t_end - t_start,
     )
     if choice.rigid == "steps":
-        if stream is not None:
-            remedy = "contact by steps keeps its contact points in memory: leave stream= out"
-            raise ModelError("simulate", "stream", stream, remedy)
-        options, choice = step_options(options, choice, method, fixed_step, event_functions.events)
+        options, choice = step_options(options, choice, method, fixed_step)
     if control is not None or control_period is not None or control_delay:
         control = as_control(control, control_period, control_delay, item="simulate")
     given = None if count is not None else parameters
@@ -263,17 +265,17 @@ def simulate(
     if state is not None and count is None:
         notes += equilibrium_differences(state, conditions)
     contacts: ContactEvents | ContactSteps | None = None
-    given_friction, stops_by_events = friction, stops
     if choice.rigid == "steps":
-        contacts, friction, stops_by_events = joints_by_steps(conditions, choice, friction, stops)
+        contacts = ContactSteps.of(conditions, choice, friction=friction, stops=stops)
     elif choice.rigid == "events":
         if external:
             raise ModelError("simulate", "method", method, "rigid contact needs a method of our own: leave it out")
-        options, by_steps = event_options(options, choice, method, friction, stops, model)
-        goes_on = contact == "auto" and not event_functions.events
-        contacts, stops_by_events = ContactEvents.of(conditions, choice, options, by_steps, goes_on=goes_on), "off"
+        options, by_steps = event_options(options, choice, method)
+        contacts = ContactEvents.of(
+            conditions, choice, options, by_steps, friction=friction, stops=stops, goes_on=contact == "auto"
+        )
     conditions, friction_state = make_friction_state(
-        conditions, friction, stops_by_events, options, span=t_end - t_start
+        conditions, friction, stops, options, span=t_end - t_start, beside_contact=bool(choice.rigid)
     )
     if external:
         _check_external_model(method, conditions, friction_state)
@@ -295,7 +297,13 @@ def simulate(
         on_error=on_error,
         stream=stream,
         resume=resume,
-        settings={"t_start": t_start, "friction": given_friction, "stops": stops, "contact": contact},
+        settings={
+            "t_start": t_start,
+            "friction": friction,
+            "stops": stops,
+            "contact": contact,
+            "impacts": impacts,
+        },
     )
     if external:
         return run_external_solver(method, request)

@@ -29,10 +29,8 @@ def falling_box(**numbers: float) -> da.System:
         ({"contact": 3}, "use 'auto'"),
         ({"contact": "soft"}, "stiffness"),
         ({"contact": "steps", "method": "radau"}, "a method of its own"),
-        ({"contact": "steps", "events": da.Event("low", "body.position.z")}, "contact by steps"),
         ({"contact": "steps", "error": -1.0}, "largest accepted error"),
         ({"contact": "off", "error": 1.0}, "contact='steps'"),
-        ({"contact": "steps", "stream": "run"}, "in memory"),
     ],
 )
 def test_unsuitable_arguments_are_refused(options: dict[str, object], part: str) -> None:
@@ -55,8 +53,6 @@ def test_other_analyses_state_that_contacts_are_left_out() -> None:
     s.contact("floor", da.plane(), bob)
     assert any("contacts were left out" in note for note in da.equilibrium(s).notes)
     assert any("contacts were left out" in note for note in da.linearize(s).notes)
-    with pytest.raises(da.ModelError, match="Live"):
-        da.Live(s)
 
 
 def test_an_overlap_at_the_start_is_an_error() -> None:

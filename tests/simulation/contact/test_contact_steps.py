@@ -239,3 +239,19 @@ def test_shares_of_redundant_points_are_of_least_norm() -> None:
     result = da.simulate(one_body(da.box(0.2, 0.4, 0.2, mass=1.0), (0, 0, 0.1), friction=0.4), 0.1, contact="steps")
     assert [row.normal_force for row in result.touching(0.1)] == pytest.approx([G / 4] * 4, rel=1e-9)
     assert any("not unique at the end: floor/body" in note for note in result.notes)
+
+
+def test_a_pair_of_bodies_that_are_on_both_sides_has_one_name() -> None:
+    """The body added first comes first, whatever the order of the lists; forces act on the other."""
+    s = da.System("stack")
+    boxes = [s.body(f"b{k}", da.box(0.2, 0.2, 0.2, mass=1.0 + k)) for k in range(3)]
+    for k, box in enumerate(boxes):
+        s.place(box, position=(0, 0, 0.1 + 0.2 * k))
+    s.contact("floor", da.plane(), boxes[::-1], friction=0.5)
+    s.contact("boxes", boxes[::-1], boxes, friction=0.5)
+    result = da.simulate(s, 0.05, contact="steps")
+    assert result["boxes/b0/b1.force.z"] == pytest.approx(5 * G, abs=1e-6)
+    assert result["boxes/b1/b2.force.z"] == pytest.approx(3 * G, abs=1e-6)
+    assert result["boxes/b1/b2.impulse.z"][-1] == pytest.approx(3 * G * 0.05, abs=1e-9)
+    with pytest.raises(da.ModelError, match="did you mean"):
+        _ = result["boxes/b1/b0.force"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,8 +35,6 @@ CONTACT_QUANTITIES = (
     "lost",
 )
 
-Chosen = Callable[[IndexArray, IndexArray], BoolArray]  # from contacts (n,) and shapes (n, 2) to a mask
-
 
 def contact_names(model: Model) -> list[str]:
     """Return the contacts of a model, and the pairs of bodies of those with several."""
@@ -48,10 +47,11 @@ def contact_output(model: Model, owner: str, quantity: str, name: str) -> Output
     if tables is None or quantity not in CONTACT_QUANTITIES:
         return None
     if owner in tables.names:
-        chosen = _of_contact(tables.names.index(owner))
+        chosen = Chosen(tables.names.index(owner))
         what = f"contact {owner!r}"
     elif owner in pair_names(model):
-        chosen = _of_pair(model, *pair_names(model)[owner])
+        contact, first, second = pair_names(model)[owner]
+        chosen = Chosen(contact, tables.bodies, first, second)
         what = f"contact {owner!r}"
     else:
         return None
@@ -75,7 +75,7 @@ def _accumulated(what: str, quantity: str, name: str, chosen: Chosen) -> Output:
         parts = [source.exchanges(result) for source in result.contact_sources]
         picked = [part.select(chosen(part.contact, part.shapes)) for part in parts]
         if quantity == "impulse":
-            return _total(result, picked, lambda part: part.impulse, (3,))
+            return _total(result, picked, lambda part: chosen.sides(part.shapes)[:, None] * part.impulse, (3,))
         return _total(result, picked, lambda part: part.friction + part.impacts, ())
 
     if quantity == "impulse":
@@ -105,26 +105,36 @@ def contact_losses(result: Result, *, uncounted: bool = False) -> tuple[Array, A
 # ---- points of a contact or of a pair
 
 
-def _of_contact(contact: int) -> Chosen:
-    return lambda contacts, shapes: np.asarray(contacts == contact)
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Points of a contact, or of a pair of its bodies, whose second side is `second`."""
 
+    contact: int
+    bodies: IndexArray | None = None  # of all shapes
+    first: int = 0
+    second: int = 0
 
-def _of_pair(model: Model, contact: int, first: int, second: int) -> Chosen:
-    tables = model.contacts
-    assert tables is not None
-    bodies = tables.bodies
+    def __call__(self, contacts: IndexArray, shapes: IndexArray) -> BoolArray:
+        """Return which of n points, with contacts (n,) and shapes (n, 2), are chosen, (n,)."""
+        mine = np.asarray(contacts == self.contact)
+        if self.bodies is None:
+            return mine
+        ends = self.bodies[shapes]
+        same = (ends == [self.first, self.second]).all(axis=1) | (ends == [self.second, self.first]).all(axis=1)
+        return np.asarray(mine & same)
 
-    def chosen(contacts: IndexArray, shapes: IndexArray) -> BoolArray:
-        ends = bodies[shapes]
-        same = (ends == [first, second]).all(axis=1) | (ends == [second, first]).all(axis=1)
-        return np.asarray((contacts == contact) & same)
-
-    return chosen
+    def sides(self, shapes: IndexArray) -> Array:
+        """Return 1 for points whose second shape (n, 2) is on the second side, and -1 for the others, (n,)."""
+        if self.bodies is None:
+            return np.ones(len(shapes))
+        return np.where(self.bodies[shapes[:, 1]] == self.second, 1.0, -1.0)
 
 
 def _points(motion: Motion, chosen: Chosen) -> ContactPoints:
     found = motion.contact_points
-    return found.select(chosen(found.contact, found.shapes))
+    found = found.select(chosen(found.contact, found.shapes))
+    side = chosen.sides(found.shapes)[:, None]
+    return found if (side > 0.0).all() else replace(found, normal=side * found.normal, force=side * found.force)
 
 
 def _summed(motion: Motion, points: ContactPoints, values: Array) -> Array:

@@ -44,11 +44,11 @@ def work_and_loss(result: Result) -> tuple[Array, Array]:
     work, loss = sums[:, 0], sums[:, 1]
     for part in contact_losses(result, uncounted=True):
         loss += part
-    for event in (event for event in result.events if not event.is_exchange):
+    for event in result.events:
         after = int(np.searchsorted(result.t, event.t, side="right"))
         there = after > 0 and result.t[after - 1] == event.t  # the last state at that time is after the event
         work[after - there :] += event.energy + event.dissipated
-        loss[after - there :] += event.dissipated
+        loss[after - there :] += 0.0 if event.is_exchange else event.dissipated
     return work, loss
 
 

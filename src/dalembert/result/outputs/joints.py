@@ -208,6 +208,8 @@ def _effort(model: Model, joint: JointOutputs, name: str, unit: str) -> Output:
 
     def value(m: Motion) -> Array:
         effort = joint.applied(m)
+        if not joint.cut:
+            effort = effort + m.joint_efforts[:, model.v_slice(joint.name)]
         for drive in drives:
             effort[:, list(drive.dofs)] = m.effort(drive).reshape(len(effort), -1)
         return effort

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...arrays import Array, IndexArray
+from ...arrays import Array, BoolArray, IndexArray
 from ...bodies.markers import Marker
 from ...connections.constraints.geometric import AxisAngle
 from ...connections.drives import Drive, PoseDrive
@@ -186,28 +186,33 @@ class Motion:
         return joined
 
     def _reported_with_contacts(self, parts: list[str]) -> dict[str, Array]:
-        """Return parts of the core's report with the forces of contacts as loads; two states at a time one by one."""
-        loads = self._contact_loads()
+        """Return parts of the core's report with the forces of contacts as loads; states at one time one by one."""
+        loads, efforts = self._contact_loads()
         joined: dict[str, Array] = {}
-        first = np.append(self.t[:-1] == self.t[1:], False)
         periods = (
             [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
         )
         for rows, conditions in periods:
-            for some in (rows[~first[rows]], rows[first[rows]]):
-                if not len(some):
-                    continue
+            ordered = np.asarray(rows)[np.argsort(self.t[rows], kind="stable")]
+            times = self.t[ordered]
+            place = np.arange(len(times)) - np.searchsorted(times, times)  # among states at one time
+            for number in range(int(place.max(initial=-1)) + 1):
+                some = ordered[place == number]
                 t, q, v, x = (np.ascontiguousarray(column[some]) for column in (self.t, self.q, self.v, self.x))
-                none = np.zeros((len(t), self.model.nv))
-                held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some]), none))
+                held = conditions.changed(sampled_loads=SampledLoads(t, loads[some], efforts[some]))
                 for name, values in self.model.report(parts, t, q, v, x, conditions=held).items():
                     joined.setdefault(name, np.empty((len(self), *values.shape[1:])))[some] = values
         return joined
 
-    def _contact_loads(self) -> Array:
-        """Return [moment; force] of contacts on the bodies at their origins, world axes, (n, bodies, 6)."""
-        points, tables = self.contact_points, self.model.contacts
+    def _contact_loads(self) -> tuple[Array, Array]:
+        """Return [moment; force] of contacts on the bodies at their origins, world axes, (n, bodies, 6).
+
+        And the efforts of stops and dry friction of joints that act with them, (n, nv).
+        """
+        states, tables = (self.t, self.q, self.v, self.x), self.model.contacts
         assert tables is not None
+        rigid = [source for source in self.contact_sources if source.adds_loss]  # others are elements of the model
+        points = ContactPoints.joined([source.points(*states) for source in rigid])
         loads = np.zeros((len(self), len(self.model.body_names) + 1, 6))
         origins = self.model.poses(self.q)[1]
         for side, sign in ((0, -1.0), (1, 1.0)):
@@ -217,9 +222,32 @@ class Motion:
             force = sign * points.force[moved]
             load = np.concatenate([np.cross(arm, force), force], axis=1)
             np.add.at(loads, (points.time[moved], body[moved]), load)
-        return loads[:, 1:]
+        return np.ascontiguousarray(loads[:, 1:]), np.ascontiguousarray(self.joint_efforts)
 
     # ---- contacts
+
+    @cached_property
+    def joint_efforts(self) -> Array:
+        """Efforts of stops and dry friction of joints that act with rigid contact, (n, nv)."""
+        efforts = np.zeros((len(self), self.model.nv))
+        for source in self.contact_sources:
+            efforts += source.efforts(self.t, self.q, self.v, self.x)
+        for rows, conditions in [] if self.conditions is None else self.conditions(self.t):
+            if conditions.sampled_loads is not None:  # of contact by steps
+                efforts[rows] += conditions.sampled_loads.efforts_at(self.t[rows])
+        return efforts
+
+    @property
+    def has_joint_rows(self) -> bool:
+        """Whether stops and friction of joints are rows of rigid contact by events."""
+        return any(source.has_state_loads for source in self.contact_sources)
+
+    def joint_sticks(self) -> BoolArray:
+        """Return the velocities that stops and friction hold at zero beside rigid contact, (n, nv)."""
+        held = np.zeros((len(self), self.model.nv), dtype=bool)
+        for source in self.contact_sources:
+            held |= source.stuck(self.t, self.v)
+        return held
 
     @cached_property
     def contact_points(self) -> ContactPoints:
@@ -281,7 +309,7 @@ class Motion:
         element, model = drive.connection.element, self.layout
         if isinstance(element, Joint):
             places = driven_dof(model, drive)
-            effort: Array = self.part("tau")[:, places] - self.part("applied")[:, places]
+            effort: Array = (self.part("tau") - self.part("applied") - self.joint_efforts)[:, places]
             return effort if isinstance(drive, PoseDrive) else effort[:, 0]
         effort = self.part("lam")[:, driven_row(model, drive)].copy()
         if isinstance(element, AxisAngle):  # the multiplier belongs to the residual, which is a cosine

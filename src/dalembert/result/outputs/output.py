@@ -168,7 +168,7 @@ class Output:
 
     def component(self, index: int, name: str, *, unit: str | None = None) -> Output:
         """Return one component of a vector as a separate output."""
-        value, unique = self.value, self.determined
+        value, unique, history = self.value, self.determined, self.history
         return Output(
             name,
             self.unit if unit is None else unit,
@@ -176,6 +176,9 @@ class Output:
             f"{self.meaning} ({self.labels[index]})",
             lambda m: value(m).reshape(len(m), -1)[:, index].copy(),
             needs=self.needs,
+            history=None
+            if history is None
+            else lambda result: history(result).reshape(len(result), -1)[:, index].copy(),
             whole=self,
             index=index,
             determined=None if unique is None else lambda m: unique(m).reshape(len(m), -1)[:, index],
@@ -207,7 +210,7 @@ class Output:
 
     def norm(self, name: str) -> Output:
         """Return the norm of a vector as a separate output."""
-        value, unique = self.value, self.determined
+        value, unique, history = self.value, self.determined, self.history
         return replace(
             self,
             name=name,
@@ -215,6 +218,7 @@ class Output:
             meaning=f"{self.meaning} (length)",
             value=lambda m: np.linalg.norm(value(m), axis=1),
             labels=(),
+            history=None if history is None else lambda result: np.linalg.norm(history(result), axis=1),
             determined=None if unique is None else lambda m: np.asarray(unique(m).all(axis=1)),
             source=None if self.source is None else replace(self.source, combined="norm"),
         )

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import _core
-from ...arrays import Array
+from ...arrays import Array, BoolArray
 from ...compile.contacts import ContactTables
-from ...errors import DalembertError, IntegrationError, ModelError
+from ...errors import DalembertError, IntegrationError
 from ...model import Conditions, Model, State
 from ...result.contact_points import ContactExchanges, ContactPoints
 from ...result.records import EventRecord
 from ..options import Options
 from .contact_steps import ContactSteps
-from .options import ContactChoice
+from .options import IMPACT_LAWS, ContactChoice
 
 if TYPE_CHECKING:
     from ...result import Result
@@ -33,6 +33,11 @@ REST_SPEEDS = 10.0  # of atol: slower slip is at rest
 RELATIVE_REST_SPEED = 10.0  # of rtol and the largest slip velocity
 GAUSS = np.polynomial.legendre.leggauss(4)  # nodes in a step for impulses and friction losses
 MAX_NAMED = 4  # pairs in one note
+LAW_TEXTS = {
+    "at once": "Newton's restitution for all at once",
+    "in turn": "Newton's restitution for one pair after the other, the fastest first",
+    "poisson": "Poisson's restitution for all at once",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +58,9 @@ class ContactChange:
     impacts : (k, 17)
         Contact, two shapes, stop, position, normal, impulse, normal velocities before and after, work of the normal
         impulse and of friction.
-    points : (n, 7)
-        Closed points after it: contact, two shapes, stop, mode (1 sticks, 2 slides), two features.
+    points : (n, 9)
+        Closed points after it: contact, two shapes, stop, mode (1 sticks, 2 slides), two features, joint, and the sign
+        of its sliding. Stops and dry friction of joints have contact -1, and are numbered as in `ContactSteps`.
     modes : bytes
         The same for the core.
     """
@@ -71,7 +77,7 @@ class ContactChange:
     def pair_modes(self) -> dict[tuple[int, int, int], int]:
         """Return the mode of each closed pair of shapes: 1 if one of its points sticks, else 2."""
         found: dict[tuple[int, int, int], int] = {}
-        for contact, one, two, _, mode in self.points[:, :5].astype(int).tolist():
+        for contact, one, two, _, mode in self.points[self.points[:, 0] >= 0, :5].astype(int).tolist():
             key = (contact, one, two)
             found[key] = min(found.get(key, mode), mode)
         return found
@@ -98,7 +104,30 @@ class EventContacts:
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points that carry load at times t (k,) s and states."""
-        found = []
+        return self._forces(t, q, v, x)[0]
+
+    def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return the efforts of stops and dry friction of joints, (k, nv) N m or N."""
+        if not self.contacts.steps.has_joints:
+            return np.zeros((len(t), self.contacts.model.nv))
+        return self._forces(t, q, v, x)[1]
+
+    def stuck(self, t: Array, v: Array) -> BoolArray:
+        """Return the velocities that dry friction or a stop of a joint holds at zero, (k, nv)."""
+        steps, changes = self.contacts.steps, self.contacts.changes
+        held = np.zeros((len(changes) + 1, v.shape[1]), dtype=bool)
+        for k, change in enumerate(changes):
+            stops, joints = (change.points[:, column].astype(int) for column in (3, 7))
+            held[k + 1, steps.stops[stops[stops >= 0], 1].astype(int)] = True
+            sticks = joints[(joints >= 0) & (change.points[:, 4] == 1)]
+            held[k + 1, steps.friction[sticks, 0].astype(int)] = True
+        times = self._sides(t)
+        rows = np.searchsorted([change.t for change in changes], times, side="right")
+        return np.asarray(held[rows] & (times < self.end)[:, None])
+
+    def _forces(self, t: Array, q: Array, v: Array, x: Array) -> tuple[ContactPoints, Array]:
+        """Return the points that carry load, and the efforts on joints."""
+        found, efforts = [], np.zeros((len(t), self.contacts.model.nv))
         times = self._sides(t)
         segments = self.trajectory.segments
         begins = np.array([segment.begin for segment in segments])
@@ -107,7 +136,7 @@ class EventContacts:
             rows = np.flatnonzero((owner == k) & (times < self.end))
             with segments[k].stepper(contacts=self.contacts) as stepper:
                 states = (np.ascontiguousarray(part[rows]) for part in (times, q, v, x))
-                names, numbers = stepper.contact_forces(*states)
+                names, numbers, efforts[rows] = stepper.contact_forces(*states)
             whole = names.astype(np.int64)
             found.append(
                 ContactPoints(
@@ -122,7 +151,7 @@ class EventContacts:
                     whole[:, 4],
                 )
             )
-        return ContactPoints.joined(found)
+        return ContactPoints.joined(found), efforts
 
     def _sides(self, t: Array) -> Array:
         """Return times that belong to the modes of states: the first of two states at a change is before it."""
@@ -134,28 +163,31 @@ class EventContacts:
         return self.contacts.records(t, states)
 
     def exchanges(self, result: Result) -> ContactExchanges:
-        """Return impulses and losses of impacts, and of friction and pressure in each step."""
+        """Return impulses and losses of impacts, and of friction and pressure in each step, divided at output times."""
         impacts = self.contacts.impact_rows()
         t = self.trajectory.records.arrays()[0]
+        t = np.union1d(t, result.t[(result.t >= t[0]) & (result.t <= t[-1])])
         t = t[t <= self.end]
         begin, end = t[:-1], t[1:]
-        long = end > begin
-        begin, end = begin[long], end[long]
         length = end - begin
         nodes = (begin[:, None] + 0.5 * (1.0 + GAUSS[0]) * length[:, None]).ravel()
-        points = self.points(nodes, *self.trajectory.dense(nodes)) if len(nodes) else ContactPoints.none()
+        states = self.trajectory.dense(nodes)
+        points, efforts = self._forces(nodes, *states)
         step = points.time // len(GAUSS[0])
         weight = 0.5 * GAUSS[1][points.time % len(GAUSS[0])] * length[step]
         normal = (points.force * points.normal).sum(axis=1)
         tangential = np.linalg.norm(points.force - normal[:, None] * points.normal, axis=1)
+        # of joints: one row for each step
+        lost = -(efforts * states[1]).sum(axis=1).reshape(-1, len(GAUSS[0])) @ (0.5 * GAUSS[1]) * length
+        none = np.full(len(length), -1)
         return ContactExchanges(
-            np.concatenate([impacts[:, 0], begin[step]]),
-            np.concatenate([impacts[:, 0], end[step]]),
-            np.concatenate([impacts[:, 1].astype(np.int64), points.contact]),
-            np.concatenate([impacts[:, 2:4].astype(np.int64), points.shapes]),
-            np.concatenate([impacts[:, 4:7], weight[:, None] * points.force]),
-            np.concatenate([-impacts[:, 8], weight * tangential * points.slip]),
-            np.concatenate([-impacts[:, 7], np.zeros(len(points))]),
+            np.concatenate([impacts[:, 0], begin[step], begin]),
+            np.concatenate([impacts[:, 0], end[step], end]),
+            np.concatenate([impacts[:, 1].astype(np.int64), points.contact, none]),
+            np.concatenate([impacts[:, 2:4].astype(np.int64), points.shapes, np.column_stack([none, none])]),
+            np.concatenate([impacts[:, 4:7], weight[:, None] * points.force, np.zeros((len(none), 3))]),
+            np.concatenate([-impacts[:, 8], weight * tangential * points.slip, lost]),
+            np.concatenate([-impacts[:, 7], np.zeros(len(points) + len(none))]),
         )
 
 
@@ -188,10 +220,18 @@ class ContactEvents:
 
     @classmethod
     def of(
-        cls, conditions: Conditions, choice: ContactChoice, options: Options, step_options: Options, *, goes_on: bool
+        cls,
+        conditions: Conditions,
+        choice: ContactChoice,
+        options: Options,
+        step_options: Options,
+        *,
+        friction: str,
+        stops: str,
+        goes_on: bool,
     ) -> ContactEvents:
-        """Return the contacts of a run that has not started."""
-        steps = ContactSteps.of(conditions, choice, stops=False, friction=False)
+        """Return the contacts of a run that has not started, with stops and dry friction of joints if they act."""
+        steps = ContactSteps.of(conditions, choice, friction=friction, stops=stops)
         return cls(conditions.model, options, steps, goes_on, step_options)
 
     def fresh(self, model: Model) -> ContactEvents:
@@ -201,7 +241,8 @@ class ContactEvents:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.model, self.options, self.steps.choice, self.step_options, self.changes)
+        joints = self.steps.stops, self.steps.friction
+        return _restored, (self.model, self.options, self.steps.choice, self.step_options, joints, self.changes)
 
     @property
     def tables(self) -> ContactTables:
@@ -221,7 +262,8 @@ class ContactEvents:
         integrator.set_contact_events(
             {
                 "scene": self.steps.scene,
-                "stops": np.zeros(0),
+                "stops": np.ascontiguousarray(self.steps.stops.ravel()),
+                "friction": np.ascontiguousarray(self.steps.friction.ravel()),
                 "closed_gap": REST_POSITIONS * position,
                 "overlap": position,
                 "hop_height": REST_POSITIONS * position,
@@ -229,6 +271,7 @@ class ContactEvents:
                 "relative_rest_tol": RELATIVE_REST_SPEED * self.options.rtol,
                 "max_points": MAX_POINTS,
                 "max_rate": MAX_RATE,
+                "impact_law": IMPACT_LAWS.index(self.steps.choice.impacts),
             }
         )
         if memory:
@@ -246,6 +289,14 @@ class ContactEvents:
         self.changes += [ContactChange(**change) for change in integrator.take_contact_changes()]
         self.redundant = self.redundant or bool(integrator.contact_failure()["redundant"])
 
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Take friction and stops of joints from other conditions, from the next integrator on."""
+        self.steps.set_conditions(conditions)
+
+    def drop_after(self, t: float) -> None:
+        """Drop the changes after a time, s, at which the run is restarted."""
+        self.changes = [change for change in self.changes if change.t <= t]
+
     def collect(self, integrator: _core.Integrator) -> None:
         """Take the changes of an integrator before another one takes its place."""
         self.take(integrator)
@@ -253,14 +304,19 @@ class ContactEvents:
     def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
         """Return what a resumed run needs, as numbers and bytes."""
         self.take(integrator)
-        return {"changes": [asdict(change) for change in self.changes], "modes": integrator.contact_modes()}
+        return {"changes": self.changes_to_plain(), "modes": integrator.contact_modes()}
+
+    def changes_to_plain(self) -> list[dict[str, Any]]:
+        """Return the changes as plain data."""
+        return [asdict(change) for change in self.changes]
+
+    def restore_changes(self, plain: list[dict[str, Any]]) -> None:
+        """Set the changes of a run that is resumed."""
+        self.changes = [ContactChange(**change) for change in plain]
 
     def restore(self, integrator: _core.Integrator, plain: dict[str, Any]) -> None:
         """Continue a run from `to_plain`."""
-        if "changes" not in plain:
-            remedy = "it had gone on in steps: use contact='steps' for all of it"
-            raise ModelError("simulate", "resume", "a run with contact by events", remedy)
-        self.changes = [ContactChange(**change) for change in plain["changes"]]
+        self.restore_changes(plain["changes"])
         self.attach(integrator, plain["modes"])
 
     def failure(self, integrator: _core.Integrator) -> DalembertError:
@@ -286,8 +342,15 @@ class ContactEvents:
         return f"{where} forces and impulses of the contacts of {names} cannot be determined"
 
     def _names(self, points: Array) -> str:
-        rows = dict.fromkeys(map(tuple, points[:, :3].astype(int).tolist()))
-        names = list(dict.fromkeys(self._pair_name(*row) for row in rows))
+        names = []
+        for row in points.astype(int).tolist():
+            contact, one, two, stop = row[:4]
+            joint = row[7] if len(row) == 9 else -1  # points of impacts have none
+            if contact >= 0:
+                names.append(self._pair_name(contact, one, two))
+            else:
+                names.append(self.steps.stop_name(stop) if stop >= 0 else self.steps.friction_name(joint))
+        names = list(dict.fromkeys(names))
         return ", ".join(map(repr, names[:MAX_NAMED])) + (
             f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
         )
@@ -317,7 +380,6 @@ class ContactEvents:
             [change.t, *row[:3], *row[10:13], row[15], row[16]]
             for change in self.changes
             for row in change.impacts.tolist()
-            if row[0] >= 0
         ]
         return np.array(rows, dtype=float).reshape(-1, 9)
 
@@ -329,14 +391,48 @@ class ContactEvents:
         """Return impacts and changes of modes as events, with states of times t (n,)."""
         events: list[EventRecord] = []
         before: dict[tuple[int, int, int], int] = {}
+        joints = np.zeros((0, 9))
         for change in self.changes:
             after = change.pair_modes()
             row = max(int(np.searchsorted(t, change.t, side="right")) - 1, 0)
             q, v, x = (part[row].copy() for part in states)
-            for name, message, lost in self._what_changed(change, before, after):
-                events.append(EventRecord(name, change.t, q, v, x, -lost, message, lost, is_exchange=True))
-            before = after
+            what = [*self._what_changed(change, before, after), *self._joint_changes(change, joints)]
+            work = self._work_of_drives(change, row, t, states)
+            for name, message, lost in what:
+                events.append(EventRecord(name, change.t, q, v, x, work - lost, message, lost, is_exchange=True))
+                work = 0.0
+            before, joints = after, change.points
         return events
+
+    def _work_of_drives(self, change: ContactChange, row: int, t: Array, states: tuple[Array, Array, Array]) -> float:
+        """Return the work of drives in the impacts of a change, J; `row` is the state after it."""
+        if not len(change.impacts) or not self.model.drives or row < 1 or t[row - 1] != t[row]:
+            return 0.0
+        energy = self.model.energy(states[0][[row, row - 1]], states[1][[row, row - 1]], bare=True).kinetic
+        return float(energy[0] - energy[1] - change.energy)
+
+    def _joint_changes(self, change: ContactChange, before: Array) -> list[tuple[str, str, float]]:
+        """Return texts, messages and energies lost, J, of stops and dry friction of joints in one change."""
+        found = []
+        for row in change.impacts[change.impacts[:, 3] >= 0].tolist():
+            lost, stop = -(row[15] + row[16]), int(row[3])
+            dof, limit, sign = self.steps.stops[stop, 1:4].tolist()
+            unit = self.model.compiled.names.speed_units[int(dof)]
+            which = "lower" if sign > 0 else "upper"
+            text = f"{self.steps.stop_name(stop)} reaches its {which} limit {limit:.6g} {unit} with "
+            found.append((f"{text}{-row[13]:.6g} {unit}/s", f"{lost:.6g} J lost", lost))
+        for column, name, held, free in (
+            (3, self.steps.stop_name, "rests on its stop", "leaves its stop"),
+            (7, self.steps.friction_name, "sticks", "slips"),
+        ):
+            was, now = (  # 0: held; 1 or -1: slides
+                {int(row[column]): 0.0 if row[4] == 1 else row[8] for row in points.tolist() if row[column] >= 0}
+                for points in (before, change.points)
+            )
+            found += [(f"{name(k)} {held}", "", 0.0) for k in now if now[k] == 0.0 and was.get(k) != 0.0]
+            found += [(f"{name(k)} reverses", "", 0.0) for k in now if was.get(k, 0.0) * now[k] < 0.0]
+            found += [(f"{name(k)} {free}", "", 0.0) for k in was if was[k] == 0.0 and now.get(k) != 0.0]
+        return found
 
     def _what_changed(
         self, change: ContactChange, before: dict[tuple[int, int, int], int], after: dict[tuple[int, int, int], int]
@@ -353,7 +449,7 @@ class ContactEvents:
             if change.jams:
                 found[f"{pair}: jams"] = (f"sliding stopped by an impulse, {lost:.6g} J lost", lost)
             else:
-                found[f"{pair}: impact"] = (f"approach at {fastest:.6g} m/s, {lost:.6g} J lost", lost)
+                found[f"{pair}: impact"] = (f"approach at {max(fastest, 0.0):.6g} m/s, {lost:.6g} J lost", lost)
         for words, keys in (
             ("opens", [key for key in before if key not in after]),
             ("sticks", [key for key in after if after[key] == 1 and before.get(key) != 1]),
@@ -373,12 +469,12 @@ class ContactEvents:
 
     def _all_notes(self) -> list[str]:
         notes = [*self.notes, *self.steps.notes]
-        together = [c for c in self.changes if len(np.unique(c.impacts[:, :3], axis=0)) > 1 and not c.jams]
+        together = [c for c in self.changes if len(np.unique(c.impacts[:, :4], axis=0)) > 1 and not c.jams]
         if together:
             first = together[0]
             notes.append(
                 f"{len(together)} times several pairs collided at once, first {self._names(first.impacts)} at t = "
-                f"{first.t:.6g} s: Newton's restitution for all at once; other laws give other velocities"
+                f"{first.t:.6g} s: {LAW_TEXTS[self.steps.choice.impacts]}; other laws give other velocities"
             )
         for change in self.changes:
             if change.restitution_part < 1.0:
@@ -397,9 +493,17 @@ class ContactEvents:
 
 
 def _restored(
-    model: Model, options: Options, choice: ContactChoice, step_options: Options, changes: list[ContactChange]
+    model: Model,
+    options: Options,
+    choice: ContactChoice,
+    step_options: Options,
+    joints: tuple[Array, Array],
+    changes: list[ContactChange],
 ) -> ContactEvents:
     """Return contacts of a run that was stored."""
-    made = ContactEvents.of(model.conditions(), choice, options, step_options, goes_on=False)
+    made = ContactEvents.of(
+        model.conditions(), choice, options, step_options, friction="off", stops="off", goes_on=False
+    )
+    made.steps.stops, made.steps.friction = joints
     made.changes = changes
     return made

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ... import _core
-from ...arrays import Array, IndexArray
+from ...arrays import Array, BoolArray, IndexArray
 from ...compile.contacts import ContactTables
 from ...errors import ModelError
 from ...model import Conditions, Model, State
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...result import Result
     from ..trajectory import Segment
 
-__all__ = ["ContactLog", "ContactSteps", "StepContacts", "joints_by_steps"]
+__all__ = ["ContactLog", "ContactSteps", "StepContacts"]
 
 OVERLAP_TOL = 1e-7  # of the largest finite reach of a shape: deeper overlaps at the start are errors
 CONE_TOL = 1e-12  # m/s: residual of cone problems
@@ -91,6 +91,31 @@ class ContactLog:
             np.concatenate([part.efforts for part in parts]),
         )
 
+    def before(self, t: float) -> ContactLog:
+        """Return the log of the steps that begin before a time, s."""
+        count = int(np.searchsorted(self.times, t, side="left"))
+        points = len(self.names) if count == len(self.times) else int(self.first[count])
+        return self._part(slice(0, count), slice(0, points))
+
+    def last(self) -> ContactLog:
+        """Return the log of the last step."""
+        return self._part(slice(len(self.times) - 1, None), slice(int(self.first[-1]), None))
+
+    def _part(self, steps: slice, points: slice) -> ContactLog:
+        first = self.first[steps] - (points.start or 0)
+        return ContactLog(
+            self.times[steps],
+            first,
+            self.names[points],
+            self.numbers[points],
+            self.loads[steps],
+            self.efforts[steps],
+        )
+
+    def sampled_loads(self) -> SampledLoads | None:
+        """Return the loads of the contacts on bodies and joints; None without steps."""
+        return SampledLoads(self.times, self.loads, self.efforts) if len(self.times) else None
+
     def counts(self) -> IndexArray:
         """Return the number of points of each step, (k,)."""
         return np.diff(np.append(self.first, len(self.names)))
@@ -119,9 +144,7 @@ class StepContacts:
         log = self.log
         if not len(log.times) or not len(t):
             return ContactPoints.none()
-        step = np.clip(np.searchsorted(log.times, t, side="right") - 1, 0, None)
-        jump = np.append(t[:-1] == t[1:], False) & (log.times[step] == t) & (step > 0)
-        step = step - jump  # the first of two states at a time belongs to the step before it
+        step = self._steps(t)
         counts = np.where(t < self.begin, 0, log.counts()[step])
         time = np.repeat(np.arange(len(t)), counts)
         rows = np.repeat(log.first[step], counts) + np.arange(len(time)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -139,6 +162,21 @@ class StepContacts:
             numbers[:, 10],
             names[:, 3],
         )
+
+    def _steps(self, t: Array) -> IndexArray:
+        """Return the steps that times t (k,) s belong to: the first of two states at a time is of the step before."""
+        times = self.log.times
+        step = np.clip(np.searchsorted(times, t, side="right") - 1, 0, None)
+        jump = np.append(t[:-1] == t[1:], False) & (times[step] == t) & (step > 0)
+        return np.asarray(step - jump)
+
+    def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return zeros (k, nv): efforts of stops and dry friction of joints are in the conditions of the run."""
+        return np.zeros_like(v)
+
+    def stuck(self, t: Array, v: Array) -> BoolArray:
+        """Return nothing: outputs find it from the motion."""
+        return np.zeros(v.shape, dtype=bool)
 
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of all steps."""
@@ -199,6 +237,8 @@ class ContactSteps:
     scene : ContactScene of the core
     left_out : (k, 3) int
         Contact and numbers of bodies of pairs that overlap at the start and do not touch.
+    keeps_past : bool
+        Whether the log has all steps; else the last one.
     """
 
     model: Model
@@ -208,21 +248,46 @@ class ContactSteps:
     scene: _core.ContactScene
     notes: list[str] = field(default_factory=list)
     left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
+    keeps_past: bool = True
     _parts: list[ContactLog] = field(default_factory=list)
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, conditions: Conditions, choice: ContactChoice, *, stops: bool, friction: bool) -> ContactSteps:
-        """Return the contacts of a run that has not started, with stops and dry friction of joints if they act."""
+    def of(cls, conditions: Conditions, choice: ContactChoice, *, friction: str, stops: str) -> ContactSteps:
+        """Return the contacts of a run that has not started, with rigid stops and dry friction of joints that act."""
         model = conditions.model
-        limits = _stop_rows(model) if stops else np.zeros((0, 5))
-        dry = _friction_rows(conditions) if friction else np.zeros((0, 3))
+        limits = _stop_rows(model) if stops == "rigid" else np.zeros((0, 5))
+        dry = _friction_rows(conditions) if friction == "events" else np.zeros((0, 3))
         return cls(model, choice, limits, dry, _scene(model, choice))
+
+    def set_conditions(self, conditions: Conditions) -> None:
+        """Take friction and stops of joints from other conditions, from the next integrator on."""
+        model = conditions.model
+        if len(self.stops):
+            self.stops = _stop_rows(model)
+        if len(self.friction):
+            self.friction = _friction_rows(conditions)
+        if model is not self.model:
+            self.model = model
 
     def fresh(self, model: Model) -> ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
         scene = self.scene if model is self.model else _scene(model, self.choice)
-        return ContactSteps(model, self.choice, self.stops, self.friction, scene, list(self.notes))
+        notes, past = list(self.notes), self.keeps_past
+        return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past)
+
+    @property
+    def has_joints(self) -> bool:
+        """Whether there are stops or dry friction of joints."""
+        return bool(len(self.stops) or len(self.friction))
+
+    def stop_name(self, stop: int) -> str:
+        """Return the name of the velocity that a stop limits."""
+        return self.model.speed_names[int(self.stops[stop, 1])]
+
+    def friction_name(self, joint: int) -> str:
+        """Return the name of a velocity with dry friction."""
+        return self.model.speed_names[int(self.friction[joint, 0])]
 
     @property
     def tables(self) -> ContactTables:
@@ -271,8 +336,9 @@ class ContactSteps:
             {
                 "scene": self.scene,
                 "stops": np.ascontiguousarray(self.stops.ravel()),
-                "friction": np.ascontiguousarray(self.friction.ravel()),
+                "friction": np.ascontiguousarray(self.friction[self.friction[:, 2] > 0.0].ravel()),
                 "logs": True,
+                "logs_last_only": not self.keeps_past,
                 "tolerance": CONE_TOL,
                 "sweep_tolerance": SWEEP_TOL,
             }
@@ -283,8 +349,28 @@ class ContactSteps:
     def take(self, integrator: _core.Integrator) -> None:
         """Take the log of the steps made."""
         log = integrator.take_contact_log()
-        if log is not None and len(log["times"]):
-            self._parts.append(ContactLog.of_core(log))
+        if log is None or not len(log["times"]):
+            return
+        if not self.keeps_past:
+            self._parts.clear()
+        self._parts.append(ContactLog.of_core(log))
+
+    def drop_from(self, t: float) -> None:
+        """Drop the log of steps that begin at a time, s, or later."""
+        while self._parts and self._parts[-1].times[-1] >= t:
+            kept = self._parts.pop().before(t)
+            if len(kept.times):
+                self._parts.append(kept)
+
+    def recent_log(self) -> ContactLog:
+        """Return the log of the steps taken last, as `take` found them; more where parts have been joined."""
+        return self._parts[-1] if self._parts else self.log()
+
+    def last_log(self, integrator: _core.Integrator) -> ContactLog:
+        """Return the log of the last step; empty before the first."""
+        self.take(integrator)
+        log = self.recent_log()
+        return log.last() if len(log.times) else log
 
     def collect(self, integrator: _core.Integrator) -> None:
         """Take log and statistics of an integrator before another one takes its place."""
@@ -310,6 +396,17 @@ class ContactSteps:
         self._parts = [ContactLog.joined(self._parts)]
         return self._parts[0]
 
+    def hand_over(self, integrator: _core.Integrator) -> ContactLog:
+        """Return the log of the steps since the last call, which is not kept."""
+        self.take(integrator)
+        log = self.log()
+        self._parts.clear()
+        return log
+
+    def take_back(self, parts: Iterable[ContactLog]) -> None:
+        """Set the log of the whole run, from parts in order of time."""
+        self._parts = list(parts)
+
     def to_plain(self, integrator: _core.Integrator) -> dict[str, Any]:
         """Return what a run needs to resume, as plain data."""
         log = self.log()
@@ -329,8 +426,7 @@ class ContactSteps:
 
     def all_conditions(self, segments: Sequence[Segment]) -> list[Conditions]:
         """Return the conditions of segments with the loads of the contacts on the bodies, for outputs."""
-        log = self.log()
-        loads = SampledLoads(log.times, log.loads, log.efforts) if len(log.times) else None
+        loads = self.log().sampled_loads()
         return [segment.conditions.changed(sampled_loads=loads) for segment in segments]
 
     def notes_finder(self, integrator: _core.Integrator) -> Callable[[], list[str]]:
@@ -365,14 +461,6 @@ class ContactSteps:
         return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
 
 
-def joints_by_steps(
-    conditions: Conditions, choice: ContactChoice, friction: str, stops: str
-) -> tuple[ContactSteps, str, str]:
-    """Return the contacts of a run by steps, and the friction and stops of joints that are left to others."""
-    steps = ContactSteps.of(conditions, choice, stops=stops == "rigid", friction=friction == "events")
-    return steps, "off" if friction == "events" else friction, "off" if stops == "rigid" else stops
-
-
 def _length_text(length: float) -> str:
     return f"{1e3 * length:.3g} mm" if length < 1.0 else f"{length:.3g} m"
 
@@ -386,7 +474,7 @@ def _stop_rows(model: Model) -> Array:
             if not np.isfinite(limit):
                 continue
             if rows.indices[k] >= model.nv or not 0 <= rows.coordinates[k] < model.nq:
-                remedy = "stops of cut joints and of ropes do not work with contact by steps: use stops='soft' or 'off'"
+                remedy = "stops of cut joints and of ropes do not work with rigid contact: use stops='soft' or 'off'"
                 raise ModelError("simulate", "stops", name, remedy)
             found.append([rows.coordinates[k], rows.indices[k], limit, sign, rows.restitution[k]])
     return np.array(found, dtype=float).reshape(-1, 5)
@@ -407,7 +495,7 @@ def _friction_rows(conditions: Conditions) -> Array:
         elif rows.indices[k] >= model.nv:
             what = "friction of a cut joint"
         if what:
-            remedy = f"{what} does not work with contact by steps: use friction='smooth' or contact='events'"
+            remedy = f"{what} does not work with rigid contact: use friction='smooth'"
             raise ModelError("simulate", "friction", rows.names[k], remedy)
     sliding, static = rows.friction_limits(conditions, np.zeros(len(rows)))
     return np.column_stack([rows.indices[kept], sliding[kept], static[kept]]).astype(float).reshape(-1, 3)

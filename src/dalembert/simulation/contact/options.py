@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ...checks import finite_number
+from ...checks import finite_number, one_of
 from ...errors import ModelError
 from ...model import Model
-from ..events.events import Event
-from ..friction.rows import friction_rows
 from ..options import Options
 
-__all__ = ["ContactChoice", "choose_contact", "event_options", "step_options"]
+__all__ = ["IMPACT_LAWS", "ContactChoice", "choose_contact", "event_options", "step_options"]
 
 MODELS = ("auto", "events", "steps", "soft", "off")
 AVAILABLE = ("events", "steps", "soft")  # contact models of this version
 DEFAULT_STEP = 1e-3  # s
+IMPACT_LAWS = ("at once", "in turn", "poisson")  # in the order of the core
 EXPLICIT_METHODS = ("dop853", "dopri5", "rk4")  # that contact by events works with
 WAYS = "use 'auto', 'events', 'steps', 'steps:<length>' such as 'steps:1e-3', 'soft' or 'off'"
 
@@ -39,6 +37,8 @@ class ContactChoice:
     error : float or None
         Largest error of a run by steps that is accepted, rad or m.
     notes : tuple of str
+    impacts : str
+        One of `IMPACT_LAWS`, of contact by events.
     """
 
     rigid: str = ""
@@ -46,10 +46,17 @@ class ContactChoice:
     step: float = DEFAULT_STEP
     error: float | None = None
     notes: tuple[str, ...] = ()
+    impacts: str = IMPACT_LAWS[0]
 
 
 def choose_contact(
-    model: Model, contact: Any, error: Any = None, *, item: str = "simulate", by_events: bool = True
+    model: Model,
+    contact: Any,
+    error: Any = None,
+    *,
+    item: str = "simulate",
+    by_events: bool = True,
+    impacts: str = IMPACT_LAWS[0],
 ) -> ContactChoice:
     """Return the contact models for the arguments `contact` and `error` of an analysis.
 
@@ -62,6 +69,7 @@ def choose_contact(
         For an unknown text, and for models that do not exist or do not suit the contacts.
     """
     kind, step = _parse(contact, item)
+    one_of(item, "impacts", impacts, IMPACT_LAWS)
     if error is not None:
         error = finite_number(error, item=item, field="error")
         if not error > 0.0:
@@ -85,7 +93,10 @@ def choose_contact(
     if kind == "soft" and rigid:
         remedy = "give it stiffness=, young= or depth=, or use contact='auto'"
         raise ModelError(f"contact {rigid[0]!r}", "stiffness", None, remedy)
-    way = "" if not rigid else kind if kind in ("events", "steps") else _automatic(model, by_events and error is None)
+    automatic = "events" if by_events and error is None else "steps"
+    way = "" if not rigid else kind if kind in ("events", "steps") else automatic
+    if impacts != IMPACT_LAWS[0] and way == "steps":
+        raise ModelError(item, "impacts", impacts, "contact by steps has impacts 'at once': use contact='events'")
     if error is not None and way != "steps":
         raise ModelError(item, "error", error, "it belongs to rigid contact by steps: use contact='steps'")
     for name, used in ((way, bool(rigid)), ("soft", bool(soft))):
@@ -93,7 +104,7 @@ def choose_contact(
             which = _listed(soft if name == "soft" else rigid)
             known = " or ".join(f"contact={one!r}" for one in (*AVAILABLE, "off"))
             raise ModelError(item, "contact", name, f"this model is not there yet, for {which}: use {known}")
-    return ContactChoice(way, bool(soft), DEFAULT_STEP if step is None else step, error, notes)
+    return ContactChoice(way, bool(soft), DEFAULT_STEP if step is None else step, error, notes, impacts)
 
 
 def step_options(
@@ -101,15 +112,12 @@ def step_options(
     choice: ContactChoice,
     method: str,
     fixed_step: float | None,
-    events: Sequence[Event],
+    *,
+    item: str = "simulate",
 ) -> tuple[Options, ContactChoice]:
     """Return the options and the choice of a run by steps; refuse arguments that do not suit it."""
-    item = "simulate"
     if method != "auto":
         raise ModelError(item, "method", method, "rigid contact by steps has a method of its own: leave it out")
-    if events:
-        remedy = "events do not work with contact by steps: search its result, or use contact='events'"
-        raise ModelError(item, "events", [event.name for event in events], remedy)
     step = choice.step
     if fixed_step is not None:
         step = finite_number(fixed_step, item=item, field="fixed_step")
@@ -120,38 +128,15 @@ def step_options(
     return changed, replace(choice, step=step)
 
 
-def event_options(
-    options: Options, choice: ContactChoice, method: str, friction: str, stops: str, model: Model
-) -> tuple[Options, Options]:
+def event_options(options: Options, choice: ContactChoice, method: str) -> tuple[Options, Options]:
     """Return the options of a run by events, and those with which it may go on in steps; refuse what does not suit."""
     item = "simulate"
     if options.method not in EXPLICIT_METHODS:
         remedy = "rigid contact by events needs an explicit method: leave it out, or use 'dop853' or 'dopri5'"
         raise ModelError(item, "method", method, remedy)
-    rows = friction_rows(model)
-    if friction == "events" and rows.has_friction.any():
-        name = rows.names[int(np.flatnonzero(rows.has_friction)[0])]
-        remedy = "dry friction of joints does not work with contact by events: use contact='steps' or friction='smooth'"
-        raise ModelError(item, "friction", name, remedy)
-    if stops == "rigid" and (stopped := _stopped(model)):
-        remedy = "rigid stops of joints do not work with contact by events: use contact='steps', or stops='soft'"
-        raise ModelError(item, "stops", stopped, remedy)
     step = min(choice.step, options.max_step)
     by_steps = replace(options, method="moreau", step=step, max_step=np.inf, detect_stiffness=False, project=True)
     return replace(options, detect_stiffness=False), by_steps
-
-
-def _stopped(model: Model) -> str:
-    """Return the name of a joint with stops; empty if there is none."""
-    rows = friction_rows(model)
-    stopped = np.flatnonzero(np.isfinite(rows.lower) | np.isfinite(rows.upper))
-    return rows.names[int(stopped[0])] if len(stopped) else ""
-
-
-def _automatic(model: Model, by_events: bool) -> str:
-    """Return the model of rigid contacts that is chosen by default."""
-    dry = bool(friction_rows(model).has_friction.any())
-    return "events" if by_events and not dry and not _stopped(model) else "steps"
 
 
 def _parse(contact: Any, item: str) -> tuple[str, float | None]:

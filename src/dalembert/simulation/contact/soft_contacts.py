@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ... import _core
-from ...arrays import Array, IndexArray
+from ...arrays import Array, BoolArray, IndexArray
 from ...compile.contact_elements import CONTACT_PARAMETERS, SoftPair
 from ...model import Model
 from ...result.contact_points import SLIDES, ContactExchanges, ContactPoints
@@ -74,6 +74,14 @@ class SoftContacts:
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points that carry load at times t (k,) s and states q (k, nq), v (k, nv), x (k, nx)."""
         return self._evaluate(q, v, x)[0]
+
+    def efforts(self, t: Array, q: Array, v: Array, x: Array) -> Array:
+        """Return zeros (k, nv): stops and friction of joints are not part of compliant contact."""
+        return np.zeros_like(v)
+
+    def stuck(self, t: Array, v: Array) -> BoolArray:
+        """Return nothing: stops and friction of joints are not part of compliant contact."""
+        return np.zeros(v.shape, dtype=bool)
 
     def exchanges(self, result: Result) -> ContactExchanges:
         """Return impulses and losses of every step, by Gauss's quadrature."""

@@ -6,6 +6,7 @@ parts of a report, and formulas of these. `find_crossings` locates the others.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,9 @@ CHANNELS = (
 )
 
 
-def core_event_table(functions: EventFunctions, model: Model, *, ends: bool = False) -> dict[str, Any] | None:
+def core_event_table(
+    functions: EventFunctions, model: Model, *, ends: bool = False, kept: Collection[int] = ()
+) -> dict[str, Any] | None:
     """Return the given events for `Integrator.set_events`; None if the core cannot evaluate the output of one of them.
 
     Parameters
@@ -58,11 +61,13 @@ def core_event_table(functions: EventFunctions, model: Model, *, ends: bool = Fa
         With the parameters of the run.
     ends : bool
         Whether the core ends the run at terminal events, as in batches.
+    kept : collection of int
+        Indices of parameters that the core does not set.
     """
     given = list(zip(functions.events, functions.outputs, functions.actions, strict=False))[: functions.given_count]
     if not all(_is_in_core(output) for _, output, _ in given):
         return None
-    table = _EventTable(model, ends)
+    table = _EventTable(model, ends, kept)
     for event, output, actions in given:
         table.add(event, output, actions)
     return table.arrays()
@@ -115,8 +120,8 @@ def _is_in_core(output: Output) -> bool:
 class _EventTable:
     """Channels, programs and event functions of a run."""
 
-    def __init__(self, model: Model, ends: bool) -> None:
-        self.model, self.ends_runs = model, ends
+    def __init__(self, model: Model, ends: bool, kept: Collection[int]) -> None:
+        self.model, self.ends_runs, self.kept = model, ends, kept
         self.ends: list[bool] = []
         self.channels: dict[tuple[int, int, int], int] = {}
         self.points: dict[Any, int] = {}
@@ -173,7 +178,7 @@ class _EventTable:
         if isinstance(action, Set):
             place = parameter_place(model, action.parameter, "set")
             own = place < model.n_element_parameters and action.parameter not in model.family.compiled.numbers.named
-            if own and place not in discontinuity_sources(model).uses:
+            if own and place not in discontinuity_sources(model).uses and place not in self.kept:
                 value = checked_parameter(model, action.parameter, action.value, "set")
                 return (ACTIONS.index("set"), place, 0), (value, *none)
         return None

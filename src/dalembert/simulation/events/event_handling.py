@@ -13,6 +13,7 @@ from ...model import Conditions, Model, State
 from ...result import EventRecord
 from ..delay_history import record_jump
 from ..diagnostics.stagnation import ZENO_TIME, ZenoMonitor
+from ..friction.rows import friction_rows
 from ..interrupts import Abandoned
 from .core_events import action_text, after_action, core_event_table
 from .drive_velocity_jumps import jump_events
@@ -86,10 +87,13 @@ class EventHandler:
         """Let the integrator locate the given events if it can."""
         self.in_core = False
         needs_python = run.history is not None or run.compound_branches is not None
+        if run.has_contact_steps:  # forces of contacts by steps are known in Python
+            needs_python |= any(output.needs == "dynamics" for output in self.functions.outputs)
         if not self.functions.given_count or needs_python:
             return
         if self._core_table is None or self._core_table[0] is not run.model:
-            self._core_table = run.model, core_event_table(self.functions, run.model)
+            own = {"kept": friction_rows(run.model).friction.tolist()} if run.has_contact_steps else {}
+            self._core_table = run.model, core_event_table(self.functions, run.model, **own)
         table = self._core_table[1]
         if table is not None:
             run.integrator.set_events({**table, "soon": ZENO_TIME * (run.t_end - run.request.t_start)})
@@ -157,12 +161,14 @@ class EventHandler:
         """Evaluate the event functions at the time reached."""
         if run.searches_events:
             self.g = self.values(run, np.array([state.t]), state.q[None], state.v[None], state.x[None])[:, 0]
+            if run.has_contact_steps:  # forces are those of the next step: its signs count
+                self.g[[k for k, output in enumerate(self.functions.outputs) if output.needs == "dynamics"]] = 0.0
 
     def values(self, run: Run, t: Array, q: Array, v: Array, x: Array) -> Array:
         """Return the outputs of events less their values, at rows of states, (events, n)."""
         if self.searching and run.interrupt.late and run.history is None:
             raise Abandoned
-        values = self.functions.values(run.trajectory.conditions, t, q, v, x)
+        values = self.functions.values(run.conditions_at, t, q, v, x, run.contact_sources())
         values[list(self.ignored)] = 1.0
         return values
 
@@ -232,6 +238,8 @@ class EventHandler:
             self.steps_between_events, self.steps_since_event = self.steps_since_event, 0
         run.counts[0] -= max(0, len(t) - kept - 1)  # steps beyond the event
         run.records.extend(t[:kept], q[:kept], v[:kept], x[:kept])
+        if active and run.has_contact_steps:
+            active = [replace(c, state=run.take_steps_again(active[0].moment)) for c in active[:1]] + active[1:]
         if active:  # a change of friction at or after the event is determined again
             return self._apply(run, active, [c.event for c in passed if c.moment >= active[0].moment])
         self._record_core_changes(run, changes, rows)

@@ -14,6 +14,7 @@ from ...checks import checked, finite_array, finite_number
 from ...errors import DalembertError, ModelError, UserFunctionError
 from ...model import Conditions, Model, State
 from ...result import ConditionsByTime, Motion, Output
+from ...result.contact_points import ContactSource
 from ...result.outputs.formula_output import formula_output, is_formula
 from ...result.outputs.output import value_of
 from .actions import Action, as_actions, unit_row
@@ -250,9 +251,18 @@ class EventFunctions:
     def __reduce__(self) -> tuple[Any, ...]:
         return EventFunctions, (self.model, self.events)
 
-    def values(self, conditions: ConditionsByTime, t: Array, q: Array, v: Array, x: Array) -> Array:
+    def values(
+        self,
+        conditions: ConditionsByTime,
+        t: Array,
+        q: Array,
+        v: Array,
+        x: Array,
+        contact_sources: tuple[ContactSource, ...] = (),
+    ) -> Array:
         """Return the output of each given event less the value of the event, (given_count, n)."""
         motion = Motion(self.model, t, q, v, x, conditions=conditions)
+        motion.contact_sources = contact_sources
         values = np.empty((self.given_count, len(t)))
         for k, (event, output) in enumerate(zip(self.events, self.outputs, strict=False)):
             row = np.asarray(value_of(output, motion), dtype=float)

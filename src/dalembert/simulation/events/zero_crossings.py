@@ -320,7 +320,8 @@ def _inner(model: Model, steps: Steps, fractions: Array) -> tuple[Array, Array]:
     by_velocities = h * (v0 + v1) / 2
     move = np.where(np.abs(move - by_velocities) <= rounding, by_velocities, move)
     xi = weights[0] * move + h * (weights[1] * v0 + weights[2] * v1)
-    slope = weights[3] * (move / h) + weights[4] * v0 + weights[5] * v1
+    mean = np.divide(move, h, out=(v0 + v1) / 2, where=h > 0.0)  # an impact takes no time
+    slope = weights[3] * mean + weights[4] * v0 + weights[5] * v1
     rows = np.repeat(steps.q[:-1, None, :], len(fractions), axis=1).reshape(-1, model.nq)
     return model.integrate(rows, xi.reshape(-1, model.nv)).reshape(*xi.shape[:2], model.nq), slope
 

@@ -17,7 +17,7 @@ __all__ = ["make_friction_state"]
 
 
 def make_friction_state(
-    conditions: Conditions, friction: str, stops: str, options: Options, *, span: float
+    conditions: Conditions, friction: str, stops: str, options: Options, *, span: float, beside_contact: bool = False
 ) -> tuple[Conditions, FrictionState | None]:
     """Return conditions with the chosen friction, and the friction state of the run if any row has stick or stops.
 
@@ -32,6 +32,8 @@ def make_friction_state(
         With the tolerance of positions and velocities.
     span : float, s
         Length of the run.
+    beside_contact : bool
+        Whether friction ``"events"`` and stops are rows of rigid contact: laws of friction have no effort.
     """
     model = conditions.model
     rows = friction_rows(model)
@@ -47,9 +49,13 @@ def make_friction_state(
     elif kind == "off":
         parameters[rows.friction[rows.has_friction]] = 0.0
         parameters[rows.coefficient[rows.has_friction]] = 0.0
+    elif beside_contact:
+        parameters[rows.mode[rows.has_friction]] = 0.0
     any_friction = bool(rows.has_friction.any())
-    rows = _chosen(rows, friction=kind == "events", stops=stops == "rigid")
-    conditions = conditions.changed(parameters=parameters) if kind != "events" and any_friction else conditions
+    by_events = not beside_contact
+    rows = _chosen(rows, friction=kind == "events" and by_events, stops=stops == "rigid" and by_events)
+    changed = any_friction and (kind != "events" or beside_contact)
+    conditions = conditions.changed(parameters=parameters) if changed else conditions
     return conditions, FrictionState(rows, options.smallest_atol, span) if len(rows) else None
 
 

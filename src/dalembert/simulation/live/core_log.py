@@ -23,6 +23,8 @@ def take_log(run: Run) -> None:
     """Take over all records of the core: states, and in order of time events, conditions and segments."""
     integrator, friction = run.integrator, run.friction_changes
     take_steps(run)
+    if run.contact is not None:
+        run.contact.take(integrator)
     changes = None if friction is None or friction.core is None else integrator.take_changes()
     moments, values = integrator.take_parameter_changes()
     taken, begins = 0, np.searchsorted(values[:, 0], np.arange(len(moments) + 1))

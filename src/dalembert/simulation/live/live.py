@@ -16,6 +16,9 @@ from ...model import Model, SampledControl, State, as_model
 from ...result import Output, Result
 from ...system import System
 from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
+from ..contact.contact_steps import ContactSteps
+from ..contact.options import choose_contact, step_options
+from ..contact.soft_contacts import without_soft_contacts
 from ..events.events import Event, EventFunctions
 from ..friction.options import make_friction_state
 from ..friction.soft_stops import with_soft_stops
@@ -50,6 +53,8 @@ class Live:
         As in `simulate`.
     method, rtol, atol, max_step, fixed_step, friction, stops
         As in `simulate`.
+    contact : str
+        As in `simulate`; rigid contact is by steps. Forces of contacts are those of the last step.
     record : bool
         Whether the motion is kept for `result`. If False memory stays bounded, and `result` has the present state.
 
@@ -98,22 +103,36 @@ class Live:
         fixed_step: float | None = None,
         friction: str = "events",
         stops: str = "rigid",
+        contact: str = "auto",
         record: bool = True,
     ) -> None:
         model = as_model(system)
-        if model.contacts is not None and model.contacts.rigid_names:
-            remedy = "a Live run has no rigid contacts yet: give stiffness=, or use da.simulate with control_period="
-            raise ModelError("Live", "contacts", ", ".join(model.contacts.rigid_names), remedy)
         begin, notes = start_time(state, t_start, item="Live")
         if stops == "soft":
             model = with_soft_stops(model, state, begin)
-        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=fixed_step)
+        choice = choose_contact(model, contact, item="Live", by_events=False)
+        notes += choice.notes
+        if choice.soft and model.contacts is not None:
+            notes += model.contacts.notes
+        if not choice.soft:
+            model = without_soft_contacts(model)
+        by_steps = choice.rigid == "steps"
+        step = None if by_steps else fixed_step
+        options = make_options(model, method=method, rtol=rtol, atol=atol, max_step=max_step, step=step)
+        if by_steps:
+            options, choice = step_options(options, choice, method, fixed_step, item="Live")
         conditions = start_conditions(
             model, parameters, as_control(control, control_period, control_delay, item="Live")
         )
         model = conditions.model  # with the given parameters
         notes += equilibrium_differences(state, conditions)
-        conditions, friction_state = make_friction_state(conditions, friction, stops, options, span=1.0)
+        contacts = None
+        if by_steps:
+            contacts = ContactSteps.of(conditions, choice, friction=friction, stops=stops)
+            contacts.keeps_past = record
+        conditions, friction_state = make_friction_state(
+            conditions, friction, stops, options, span=1.0, beside_contact=by_steps
+        )
         start = start_state(model, state, begin, limits=stops != "off")
         if start.q.ndim > 1:
             raise ModelError("Live", "state", f"{len(start.q)} states", "give one; da.simulate makes many runs")
@@ -125,6 +144,7 @@ class Live:
             t_end=begin,
             events=EventFunctions(model, events),
             friction=friction_state,
+            contact=contacts,
             discontinuity_times=check_discontinuity_times(discontinuity_times, item="Live"),
         )
         run = Run(request, Interrupt())

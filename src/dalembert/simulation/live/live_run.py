@@ -20,9 +20,12 @@ from ...errors import ModelError
 from ...model import Conditions, State
 from ...model.conditions import checked_parameter, least_value, parameter_place
 from ...result import Motion, single_period
+from ..contact.contact_steps import ContactSteps, StepContacts
+from ..contact.soft_contacts import SoftContacts
 from ..events.discontinuity_times import discontinuity_sources
 from ..events.drive_velocity_jumps import check_no_jumps
 from ..events.velocity_jumps import with_changed_parameter
+from ..friction.rows import friction_rows
 from ..run import Run
 from ..start import check_time_laws
 from .core_log import set_parameters, take_log, take_steps, with_parameters_at
@@ -237,7 +240,14 @@ class LiveRun:
         conditions = self.conditions()
         if conditions is self.run.conditions:
             conditions = self.run.segments[-1].conditions  # a law may be in a sliding mode
-        return Motion(conditions.model, [t], q[None], v[None], x[None], conditions=single_period(conditions))
+        contact, sources = self.run.contact, ()
+        if isinstance(contact, ContactSteps):
+            log = contact.last_log(self.run.integrator)
+            sources = (StepContacts(log, t),)
+            conditions = conditions.changed(sampled_loads=log.sampled_loads())
+        motion = Motion(conditions.model, [t], q[None], v[None], x[None], conditions=single_period(conditions))
+        motion.contact_sources = (*sources, *SoftContacts.sources(conditions.model))
+        return motion
 
     @property
     def state(self) -> State:
@@ -260,6 +270,8 @@ class LiveRun:
         if place in model.family.compiled.numbers.follows or place in discontinuity_sources(model).uses:
             return -1
         rows = None if run.friction is None else run.friction.rows
+        if run.has_contact_steps:  # which has friction and stops of joints
+            rows = friction_rows(model)
         used = [] if rows is None else np.concatenate([rows.friction, rows.mode, rows.coefficient]).tolist()
         return -1 if place in used else place
 

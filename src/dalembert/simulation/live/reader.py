@@ -67,7 +67,12 @@ class Reader:
         run, at = live.run, live.motion()
         may_lock = run.friction is not None or bool(run.conditions.locked) or run.event_handler.functions.given_count
         controlled = run.conditions.control is not None
-        found = [linear_terms(each, at, locks=bool(may_lock), control=controlled) for each in self._outputs]
+        found = [
+            None
+            if run.has_contact_steps and each.needs == "dynamics"  # forces of contacts are known in Python
+            else linear_terms(each, at, locks=bool(may_lock), control=controlled)
+            for each in self._outputs
+        ]
         self._in_python = [k for k, terms in enumerate(found) if terms is None]
         self.evaluated_in_python = tuple(self.names[k] for k in self._in_python)
         placed = [(self.slices[n].start, f) for n, f in zip(self.names, found, strict=True) if f is not None]

@@ -17,7 +17,7 @@ from ...model import Model, State, as_model
 from ...result import Stats
 from ...system import System
 from ..absolute_tolerances import DEFAULT_ATOL, Tolerance
-from ..contact.contact_steps import joints_by_steps
+from ..contact.contact_steps import ContactSteps
 from ..contact.options import choose_contact, step_options
 from ..ensemble.ensemble import run_messages, run_status
 from ..ensemble.event_logs import EventLogs, batch_event_table
@@ -154,14 +154,13 @@ def rollout(
     )
     if choice.rigid == "steps":
         used = "auto" if method == "rk4" else method
-        options, choice = step_options(options, choice, used, None, ())
+        options, choice = step_options(options, choice, used, None)
     count, single = _run_count(model, state, parameters, channels)
     conditions = start_conditions(model, None, None).changed(sequence=channels.sequence(model, times))
-    steps, stops_by_events = None, stops
-    if choice.rigid == "steps":
-        steps, friction, stops_by_events = joints_by_steps(conditions, choice, friction, stops)
+    by_steps = choice.rigid == "steps"
+    steps = ContactSteps.of(conditions, choice, friction=friction, stops=stops) if by_steps else None
     conditions, friction_state = make_friction_state(
-        conditions, friction, stops_by_events, options, span=float(times[-1] - begin)
+        conditions, friction, stops, options, span=float(times[-1] - begin), beside_contact=by_steps
     )
     jumps = check_time_laws(model, begin, float(times[-1]))
     check_no_jumps(jumps, "a rollout does not support velocity jumps")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...model.fingerprint import fingerprint
+from ..contact.contact_events import ContactEvents
 from ..events.discontinuity_times import discontinuity_sources
 from ..events.event_log import EventLog
 from ..trajectory import Segment
@@ -42,6 +43,8 @@ def snapshot(run: Run) -> dict[str, Any]:
         "sampled_forces": _sampled_forces(run),
         "branches": run.trajectory.branch_log.arrays(),
         "contact": None if run.contact is None else run.contact.to_plain(run.integrator),
+        "earlier_contact": None if run.earlier_contacts is None else run.earlier_contacts.changes_to_plain(),
+        "contact_bytes": 0 if run.stream is None else run.stream.contact_bytes,
         "history": () if run.history is None else run.history.arrays(),
     }
 
@@ -56,7 +59,13 @@ def restore(run: Run, point: dict[str, Any]) -> None:
     run.resumed_request = point["request"]
     if point["t_end"] != run.t_end:
         run.notes.append(f"resumed to another end than {point['t_end']:.6g} s: the last steps before it may differ")
+    if point["earlier_contact"] is not None:
+        assert isinstance(run.contact, ContactEvents)
+        run.earlier_contacts, run.contact = run.contact, run.contact.steps
+        run.earlier_contacts.restore_changes(point["earlier_contact"])
     for begin, method, plain in point["segments"]:
+        if run.earlier_contacts is not None and method == "moreau":
+            run.options = run.earlier_contacts.step_options
         run.options = replace(
             run.options, method=method, detect_stiffness=run.options.detect_stiffness and method == "dop853"
         )

@@ -1,8 +1,9 @@
 """Records of a run on disk, with checkpoints: memory stays bounded.
 
 A directory holds ``rows.bin``, rows of float64 [t, q, v, x]; ``seals.bin``, for every block of rows the number of rows
-up to its end (uint64) and its checksum (8 bytes); ``run.json`` with sizes and names; ``checkpoint.bin``, from which a
-run resumes with the same bits; and ``lock``, held by the writing process.
+up to its end (uint64) and its checksum (8 bytes); ``run.json`` with sizes and names; ``contacts.bin`` with the contact
+points of contact by steps; ``checkpoint.bin``, from which a run resumes with the same bits; and ``lock``, held by the
+writing process.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from ...errors import FileError, IntegrationError, ModelError
 from ...files.checksums import block_checksum, check_checksum, with_checksum
 from ...files.file_locks import FileLock
 from ...files.safe_files import replacing
+from ..contact.contact_steps import ContactSteps
 from .checkpoint import snapshot
 from .checkpoint_format import deserialize_checkpoint, serialize_checkpoint
+from .contact_blocks import read_contact_blocks, sync_contact_blocks, truncate_contact_blocks, write_contact_block
 
 if TYPE_CHECKING:
     from ...model import Model
@@ -60,7 +63,7 @@ class Stream:
     def __init__(self, path: str | os.PathLike[str], model: Model, t_start: float, resume: bool) -> None:
         self.path = Path(path)
         self.row_bytes = 8 * (1 + model.nq + model.nv + model.nx)
-        self.written = 0
+        self.written = self.contact_bytes = 0
         self.failed = False
         self.saved = time.perf_counter()
         try:
@@ -109,6 +112,8 @@ class Stream:
         """Return the last snapshot and drop rows written after it; None if there is none yet."""
         point = _checkpoint(self.path)
         self.written = 0 if point is None else int(point["written"])
+        self.contact_bytes = 0 if point is None else int(point["contact_bytes"])
+        truncate_contact_blocks(self.path, self.contact_bytes)
         _undamaged_rows(self.path, self.row_bytes, self.written)
         ends = _seals(self.path)["end"]
         self.file.truncate(self.written * self.row_bytes)
@@ -136,12 +141,18 @@ class Stream:
                 self.seals.write(np.array([(end, block_checksum(block, self.written))], dtype=_SEAL).tobytes())
             self.written = end
         run.records.keep_last()
+        if isinstance(run.contact, ContactSteps):
+            log = run.contact.hand_over(run.integrator)
+            if len(log.times):
+                with self._writing():
+                    self.contact_bytes = write_contact_block(self.path, log)
 
     def _write_checkpoint(self, run: Run) -> None:
         with self._writing():
             for file in (self.file, self.seals):
                 file.flush()
                 os.fsync(file.fileno())
+            sync_contact_blocks(self.path)
             _write(self.path / "checkpoint.bin", serialize_checkpoint(snapshot(run)))
         self.saved = time.perf_counter()
 
@@ -153,6 +164,8 @@ class Stream:
         rows = read_stream(self.path, run.model)
         if len(rows[0]):
             run.records.parts = [rows]
+        if isinstance(run.contact, ContactSteps):
+            run.contact.take_back(read_contact_blocks(self.path))
         self.release()
 
     def release(self) -> None:
