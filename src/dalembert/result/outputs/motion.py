@@ -186,17 +186,14 @@ class Motion:
         return joined
 
     def _reported_with_contacts(self, parts: list[str]) -> dict[str, Array]:
-        """Return parts of the core's report with the forces of contacts as loads; two states at a time one by one."""
+        """Return parts of the core's report with forces of contacts as loads; states at the same time one by one."""
         loads = self._contact_loads()
         joined: dict[str, Array] = {}
-        first = np.append(self.t[:-1] == self.t[1:], False)
         periods = (
             [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
         )
         for rows, conditions in periods:
-            for some in (rows[~first[rows]], rows[first[rows]]):
-                if not len(some):
-                    continue
+            for some in _at_different_times(self.t, rows):
                 t, q, v, x = (np.ascontiguousarray(column[some]) for column in (self.t, self.q, self.v, self.x))
                 none = np.zeros((len(t), self.model.nv))
                 held = conditions.changed(sampled_loads=SampledLoads(t, np.ascontiguousarray(loads[some]), none))
@@ -206,8 +203,10 @@ class Motion:
 
     def _contact_loads(self) -> Array:
         """Return [moment; force] of contacts on the bodies at their origins, world axes, (n, bodies, 6)."""
-        points, tables = self.contact_points, self.model.contacts
+        tables = self.model.contacts
         assert tables is not None
+        sources = [source for source in self.contact_sources if source.has_state_loads]  # others are in the report
+        points = ContactPoints.joined([source.points(self.t, self.q, self.v, self.x) for source in sources])
         loads = np.zeros((len(self), len(self.model.body_names) + 1, 6))
         origins = self.model.poses(self.q)[1]
         for side, sign in ((0, -1.0), (1, 1.0)):
@@ -321,3 +320,12 @@ class Motion:
         """Return angular acceleration and acceleration of a marker, (n, 3) each, world axes."""
         A = self.model.acceleration(marker, self.q, self.v, self.part("a"))
         return A[:, :3], A[:, 3:]
+
+
+def _at_different_times(t: Array, rows: IndexArray) -> list[IndexArray]:
+    """Return rows of states at times (n,) s in groups without equal times, each in order of time."""
+    rows = rows[np.argsort(t[rows], kind="stable")]
+    place = np.arange(len(rows))
+    fresh = np.append(True, np.diff(t[rows]) > 0.0)[: len(rows)]
+    repeat = place - np.maximum.accumulate(np.where(fresh, place, 0))
+    return [rows[repeat == k] for k in np.unique(repeat)]
