@@ -19,9 +19,10 @@
 // bristle stores the work of its elastic force with the limit L = mu_s k d^n: k_t |z|^2 / 2, beyond the limit
 // L (|z| - L / (2 k_t)). It is carried with the normal: + (n x n') x z. Static friction,
 // mu = mu_k + (mu_s - mu_k) / (1 + |u_t|^2 / v_s^2), v_s = 1 cm/s.                                                   (5)
-// As a contact opens, a bristle beyond its elastic limit L shrinks with it, so that it has no energy left in the end:
+// As a contact opens, a bristle beyond its elastic limit L shrinks with it, so that it has no energy left in the end;
+// its length follows L / k_t, where y = 1/2, with a rate that stays bounded while L vanishes:
 //
-//     z' += y(k_t |z| / L) (L' / L)- z,     y = 0 below 1, 1 above 1.2                                              (6)
+//     z' += 2 y(k_t |z| / L) (L')- z / (k_t |z|),     y = 0 below 1, 1 above 1.2                                    (6)
 //
 // Points of one bristle (contact/pair_points.hpp) share it in proportion to their normal forces.
 #pragma once
@@ -173,23 +174,23 @@ private:
       elastic_rate = elastic_rate - numbers.exponent * bearing[i].elastic / larger(T(nothing), -bearing[i].gap) * along;
       weighted += scale(bearing[i].push, bearing[i].velocity);
     }
-    if (first < 0 || !less(T(0.0), numbers.static_friction) || !less(T(0.0), elastic))
+    if (first < 0 || !less(T(0.0), numbers.static_friction) || !less(T(nothing), elastic))
       return;
     const Vec3<T> &n = bearing[first].normal;
     const Vec3<T> given = pair.planar ? Vec3<T>{z[0], z[1], T(0.0)} : Vec3<T>{z[0], z[1], z[2]};
     const Direction<T> bristle(given - scale(dot(given, n), n));
     const T tangential = pair.tangential * k, load = tangential * bristle.length;
     const T bound = numbers.static_friction * elastic, least = least_deflection * tangential;
+    const T bound_rate = numbers.static_friction * elastic_rate;
     T shrinking(0.0); // (6)
     if (less(elastic_rate, T(0.0)))
-      shrinking = rising_part(load / (bound + least), bounded_from, bounded_to) * elastic_rate / elastic;
-    const Vec3<T> shrunk = scale(shrinking, given);
+      shrinking = 2.0 * rising_part(load / (bound + least), bounded_from, bounded_to) * bound_rate / tangential;
+    const Vec3<T> shrunk = scale(shrinking, bristle.unit);
     dz[0] = shrunk.x, dz[1] = shrunk.y;
     if (!pair.planar)
       dz[2] = shrunk.z;
-    const T bound_rate = numbers.static_friction * elastic_rate;
-    if (!less(T(0.0), push)) // it separates faster than its damping admits
-      return store(bound, bound_rate, tangential, load, shrinking * bristle.length, sum);
+    if (!less(T(nothing), push)) // it separates faster than its damping admits
+      return store(bound, bound_rate, tangential, load, shrinking, sum);
     const Vec3<T> u = scale(1.0 / push, weighted);
     const T slip = dot(u, u) * (1.0 / (static_speed * static_speed));
     const T mu = numbers.friction + (numbers.static_friction - numbers.friction) / (1.0 + slip); // (5)
@@ -219,7 +220,7 @@ private:
         bearing[i].force += scale(bearing[i].push / push, force);
         bearing[i].sticks = less(r, T(1.0));
       }
-    store(bound, bound_rate, tangential, load, dot(bristle.unit, rate) + shrinking * bristle.length, sum);
+    store(bound, bound_rate, tangential, load, dot(bristle.unit, rate) + shrinking, sum);
   }
 
   // energy of a bristle whose elastic force is at most `bound`, and its rate; growth: rate of its length

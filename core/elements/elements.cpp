@@ -382,6 +382,23 @@ void release_bristles(const ModelData &m, Workspace<double> &ws, const double *q
   }
 }
 
+int find_acting_states(const ModelData &m, const Workspace<double> &ws, std::int32_t *places) {
+  int count = 0, next = 0;
+  const auto add_until = [&](int end) {
+    for (; next < end; ++next)
+      places[count++] = next;
+  };
+  for (int k = 0; m.contact_pair_count && k < m.element_count; ++k) {
+    const ElementData &e = m.elements[k];
+    if (e.form != LawForm::contact || !e.states || !(ball_gap(ws, m.ports[e.port], m.contact_pairs[e.law], 0) > 0.0))
+      continue;
+    add_until(e.state);
+    next = std::max(next, e.state + e.states); // states stand in the order of their elements
+  }
+  add_until(m.nx);
+  return count;
+}
+
 template <class T> void evaluate_element(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,
                                          int element, const T *q, const T *v, Load<T> *ends) {
   const ElementData &e = m.elements[element];

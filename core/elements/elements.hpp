@@ -41,6 +41,10 @@ void record_elements(const ModelData &m, Workspace<double> &ws, const Evaluation
 // Sets the deflections of bristles to zero where their points of contact are open, among the states x (nx) at q, v.
 void release_bristles(const ModelData &m, Workspace<double> &ws, const double *q, const double *v, double *x);
 
+// Places (at most nx) of the states that act, or move: all but bristles of contacts that are idle, whose rates and forces
+// are zero. Bodies stand in the world. Returns how many.
+int find_acting_states(const ModelData &m, const Workspace<double> &ws, std::int32_t *places);
+
 // What the laws of monitored elements take (ModelData::monitored), one element after the other, of those that are
 // active (null: all); signals are found on the way.
 template <class T> void gather_watched(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at,

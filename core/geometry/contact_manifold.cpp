@@ -5,6 +5,7 @@
 #include "geometry/round_contacts.hpp"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace dalembert::DALEMBERT_ISA {
 namespace {
@@ -315,6 +316,10 @@ ContactPoint exchanged(const ContactPoint &c) {
 Manifold find_contacts(const ConvexSolid &A, const Frame &X, const ConvexSolid &B, const Frame &Y, double margin,
                        std::int32_t reference, int most) {
   Manifold out;
+  if (!is_finite(X) || !is_finite(Y)) { // of a trial state that a stepper rejects
+    out.gap = std::numeric_limits<double>::quiet_NaN();
+    return out;
+  }
   if (A.shape > B.shape) {
     out = find_contacts(B, Y, A, X, margin, reference, most);
     for (int k = 0; k < out.count; ++k)

@@ -34,7 +34,7 @@ struct Manifold {
 // Contact points closer than a margin, m. reference: of the last manifold of the pair; two boxes keep that axis while it
 // separates them almost as well as the best, so that features do not alternate. Of more points than `most`: the deepest,
 // the one farthest from it, the one that makes the largest triangle, the one that adds most to it, then those farthest
-// from all others.
+// from all others. Frames that are not finite: none, and a gap that is not a number.
 Manifold find_contacts(const ConvexSolid &first, const Frame &X, const ConvexSolid &second, const Frame &Y,
                        double margin, std::int32_t reference = no_reference, int most = max_contact_points);
 

@@ -510,6 +510,10 @@ private:
 } // namespace
 
 Separation separation(const ConvexSolid &A, const Frame &X, const ConvexSolid &B, const Frame &Y) {
+  if (!is_finite(X) || !is_finite(Y)) {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    return {0, 0, {unknown, unknown, unknown}, unknown, {0.0, 0.0}, {}, {}};
+  }
   Separation found = SeparationSearch(A, X, B, Y).run();
   found.normal = mul(X.R, found.normal);
   if (found.gap > apart * (A.reach + B.reach)) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "geometry/convex_distance.hpp"
+#include <cmath>
 
 namespace dalembert::DALEMBERT_ISA {
 
@@ -21,7 +22,13 @@ struct Separation {
   Point on_first, on_second;
 };
 
-// neither is a half space
+// whether all numbers of a frame are finite
+inline bool is_finite(const Frame &F) {
+  const Mat3<double> &R = F.R;
+  return std::isfinite(F.p.x + F.p.y + F.p.z + R.xx + R.xy + R.xz + R.yx + R.yy + R.yz + R.zx + R.zy + R.zz);
+}
+
+// Neither is a half space. Of frames that are not finite: a gap that is not a number.
 Separation separation(const ConvexSolid &first, const Frame &X, const ConvexSolid &second, const Frame &Y);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -107,6 +107,10 @@ struct FrontTables {
   std::int64_t column_count;
   // fronts cost less than a dense matrix that is kept for many steps; that is made for each
   std::int32_t pays_kept, pays_fresh;
+  double cost; // of fronts, in multiplications
 };
+
+// What a dense factorisation that is kept for many steps costs, in the multiplications of FrontTables::cost.
+double cost_of_dense(double unknowns);
 
 } // namespace dalembert

@@ -283,6 +283,13 @@ def test_broad_phase_finds_every_overlap(count, size):
     assert len(expected) > 20
 
 
+@pytest.mark.parametrize("solid", [BOX, SLIM, CAPSULE, solid_of_points(corners(0.5, 0.4, 0.3), 0.0)])
+def test_frames_that_are_not_finite_have_no_distance(solid):
+    """Steppers try such states, and reject them."""
+    for p in ((np.nan, 0, 0), (0, np.inf, 0)):
+        assert np.isnan(_core.distances(solid, pose((0, 0, 0), np.eye(3)), BOX, pose(p, np.eye(3)))[0][0])
+
+
 def test_faces_that_are_not_closed_are_refused():
     with pytest.raises(ValueError, match="not closed"):
         _core.Solid(corners(1, 1, 1), np.zeros(3), [0, 1, 3, 2], [4])

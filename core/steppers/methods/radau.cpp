@@ -1,4 +1,5 @@
 #include "steppers/methods/radau.hpp"
+#include "elements/elements.hpp"
 #include "scalar/dense_lu.hpp"
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/hermite.hpp"
@@ -6,6 +7,7 @@
 #include "steppers/switching/switch_location.hpp"
 #include "system/newton/newton.hpp"
 #include "tree/chart.hpp"
+#include "tree/kinematics.hpp"
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -39,6 +41,7 @@ struct RadauWorkspace {
   Complex *r, *scratch;  // n, nv + nx
   double *e, *real_work; // n, nv + nx
   double *turning;       // nv: velocities that B was taken at
+  std::int32_t *acting;  // nx: places of the states in (2); others are idle
   // the same by fronts (system/newton/newton.hpp)
   NewtonWorkspace newton;
   NewtonFactors<double> real_fronts;
@@ -52,6 +55,7 @@ struct RadauWorkspace {
     double old_error;
     double rate;
     std::int32_t rounds, jacobian_old, jacobian_known;
+    std::int32_t acting;             // how many states stand in (2)
     std::int32_t use_frontal_solver; // what is known of the Jacobian is in `newton`
   } *kept;
 };
@@ -78,6 +82,7 @@ static std::size_t lay_out(const ModelData &m, std::byte *base, RadauWorkspace &
   work.e = arena.take<double>(n);
   work.real_work = arena.take<double>(size);
   work.turning = arena.take<double>(nv);
+  work.acting = arena.take<std::int32_t>(nx);
   work.kept = arena.take<RadauWorkspace::Kept>(1);
   arena.skip(lay_out(m, arena.here(), work.newton));
   arena.skip(lay_out(m, arena.here(), work.real_fronts));
@@ -98,27 +103,28 @@ template <class F> static inline void for_chart_slopes(const ModelData &m, const
 template <class T>
 static bool factor_step(const ModelData &m, const RadauWorkspace &work, T mu, T *matrix, std::int32_t *exchange) {
   const RadauWorkspace &J = work;
-  const std::ptrdiff_t nv = m.nv, nx = m.nx, size = nv + nx;
+  const std::ptrdiff_t nv = m.nv, nx = m.nx, acting = J.kept->acting, size = nv + acting;
   for (std::ptrdiff_t i = 0; i < nv; ++i) {
     for (std::ptrdiff_t j = 0; j < nv; ++j)
       matrix[i * size + j] = -(mu * J.A_v[i * nv + j]) - J.A_q[i * nv + j];
-    for (std::ptrdiff_t j = 0; j < nx; ++j)
-      matrix[i * size + nv + j] = T(-J.A_x[i * nx + j]);
+    for (std::ptrdiff_t j = 0; j < acting; ++j)
+      matrix[i * size + nv + j] = T(-J.A_x[i * nx + J.acting[j]]);
     matrix[i * (size + 1)] += mu * mu;
   }
-  for (std::ptrdiff_t i = 0; i < nx; ++i) {
+  for (std::ptrdiff_t i = 0; i < acting; ++i) {
+    const std::ptrdiff_t x = J.acting[i];
     for (std::ptrdiff_t j = 0; j < nv; ++j)
-      matrix[(nv + i) * size + j] = -(mu * J.X_v[i * nv + j]) - J.X_q[i * nv + j];
-    for (std::ptrdiff_t j = 0; j < nx; ++j)
-      matrix[(nv + i) * size + nv + j] = T(-J.X_x[i * nx + j]);
+      matrix[(nv + i) * size + j] = -(mu * J.X_v[x * nv + j]) - J.X_q[x * nv + j];
+    for (std::ptrdiff_t j = 0; j < acting; ++j)
+      matrix[(nv + i) * size + nv + j] = T(-J.X_x[x * nx + J.acting[j]]);
     matrix[(nv + i) * (size + 1)] += mu;
   }
   for_chart_slopes(m, work.turning, [&](int row, int column, double entry) {
     for (std::ptrdiff_t i = 0; i < nv; ++i)
       matrix[i * size + column] += J.A_v[i * nv + row] * entry;
     matrix[row * size + column] -= mu * entry;
-    for (std::ptrdiff_t i = 0; i < nx; ++i)
-      matrix[(nv + i) * size + column] += J.X_v[i * nv + row] * entry;
+    for (std::ptrdiff_t i = 0; i < acting; ++i)
+      matrix[(nv + i) * size + column] += J.X_v[J.acting[i] * nv + row] * entry;
   });
   return factor_lu(matrix, exchange, int(size));
 }
@@ -127,26 +133,28 @@ static bool factor_step(const ModelData &m, const RadauWorkspace &work, T mu, T 
 template <class T> static void solve_step(const ModelData &m, const RadauWorkspace &work, T mu, const T *matrix,
                                           const std::int32_t *exchange, T *r, T *w) {
   const RadauWorkspace &J = work;
-  const int nv = m.nv, nx = m.nx;
+  const int nv = m.nv, acting = J.kept->acting;
   T *r1 = r, *r2 = r + nv, *r3 = r + 2 * nv;
   for (int i = 0; i < nv; ++i) {
     w[i] = r2[i] + mu * r1[i];
     for (int j = 0; j < nv; ++j)
       w[i] -= J.A_v[std::ptrdiff_t(i) * nv + j] * r1[j];
   }
-  for (int i = 0; i < nx; ++i) {
-    w[nv + i] = r3[i];
+  for (int i = 0; i < acting; ++i) {
+    w[nv + i] = r3[J.acting[i]];
     for (int j = 0; j < nv; ++j)
-      w[nv + i] -= J.X_v[std::ptrdiff_t(i) * nv + j] * r1[j];
+      w[nv + i] -= J.X_v[std::ptrdiff_t(J.acting[i]) * nv + j] * r1[j];
   }
-  solve_lu(matrix, exchange, nv + nx, w);
+  solve_lu(matrix, exchange, nv + acting, w);
   for (int i = 0; i < nv; ++i) {
     r2[i] = mu * w[i] - r1[i];
     r1[i] = w[i];
   }
   for_chart_slopes(m, work.turning, [&](int row, int column, double entry) { r2[row] -= entry * w[column]; });
-  for (int i = 0; i < nx; ++i)
-    r3[i] = w[nv + i];
+  for (int k = 0; acting < m.nx && k < m.nx; ++k)
+    r3[k] /= mu; // where it is idle
+  for (int i = 0; i < acting; ++i)
+    r3[J.acting[i]] = w[nv + i];
 }
 
 template <class T> static StepRates<T> rates_of(const RadauWorkspace &work, T mu) {
@@ -342,6 +350,18 @@ static SystemState<double> state_ahead(const RunContext &i, double t, double h) 
   return {t, work.q1, work.v1, work.x1};
 }
 
+// Whether fronts cost less than a dense matrix without the states that are idle.
+static bool choose_fronts(const RunContext &i, RadauWorkspace &mine) {
+  const ModelData &m = i.m;
+  if (!use_frontal_solver(m, i.run.conditions, true))
+    return false;
+  if (!m.contact_pair_count)
+    return true;
+  Workspace<double> &ws = i.work.motion.system.loops.ws;
+  place_and_move(m, ws, i.work.q, i.work.v);
+  return m.fronts.cost < cost_of_dense(m.nv + find_acting_states(m, ws, mine.acting) + 0.4 * m.nc);
+}
+
 // Derivatives at the beginning of the step, or at its middle for friction of several measures: of accelerations and rates of element states, or of what they follow from.
 // Where a law has no slope there: those of the branch that the state is on, if the law is held on another, which does
 // not exist there (the power of a depth below zero, as a contact opens); else, as of a root at zero, those ahead by the
@@ -359,9 +379,14 @@ static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use
   blocks.of[int(Direction::velocity)] = {mine.A_v, mine.X_v};
   blocks.of[int(Direction::state)] = {mine.A_x, mine.X_x};
   double *a = i.work.a1; // that of the beginning is known, and stays, though a law that is held may not exist there
+  const auto find_dense = [&](const SystemState<double> &state) {
+    const bool done = derivatives(m, c, i.work.motion, mine.derivatives, state, a, blocks);
+    mine.kept->acting = find_acting_states(m, i.work.motion.system.loops.ws, mine.acting);
+    return done;
+  };
   const auto find = [&] {
     if (!use_frontal_solver)
-      return derivatives(m, c, i.work.motion, mine.derivatives, s, a, blocks);
+      return find_dense(s);
     if (!dynamics(m, c, i.work.motion, s, a, i.work.motion.system.unused))
       return false;
     linearize(m, c, i.work.motion, mine.derivatives, mine.newton, s, a, i.work.motion.system.lambda,
@@ -387,7 +412,7 @@ static bool find_derivatives(const RunContext &i, RadauWorkspace &mine, bool use
     return find_derivatives(i, mine, false, h);
   const SystemState<double> end = state_ahead(i, t, h);
   copy(i.work.a, m.nv, i.work.a1);
-  return derivatives(m, c, i.work.motion, mine.derivatives, end, i.work.a1, blocks);
+  return find_dense(end);
 }
 
 // factors of both systems for steps of length h; false if one is singular
@@ -408,7 +433,7 @@ static Outcome prepare_newton(const RunContext &i, RadauWorkspace &mine, double 
   auto &kept = *mine.kept;
   if (!kept.jacobian_known || (kept.factored_for != h && has_vector_friction(m))) {
     ++run.counts.jacobians;
-    if (!find_derivatives(i, mine, use_frontal_solver(m, run.conditions, true), h))
+    if (!find_derivatives(i, mine, choose_fronts(i, mine), h))
       return Outcome::callback_failed;
     kept.jacobian_known = 1;
     kept.jacobian_old = 0;

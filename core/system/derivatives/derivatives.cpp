@@ -78,6 +78,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, DerivativesWorkspace &w
   work.z_dx = arena.take<double>(nz * nx);
   work.z_matrix = arena.take<double>(nz * nz);
   work.exchange = arena.take<std::int32_t>(nz);
+  work.acting = arena.take<std::int32_t>(nx);
   work.shifted = arena.take<double>(nq + 2 * nv + nx + inputs + std::size_t(m.parameter_count));
   work.above = arena.take<double>(2 * nv + nx + nc);
   work.below = arena.take<double>(2 * nv + nx + nc);
@@ -112,6 +113,8 @@ bool derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motio
       tree_columns(m, c, motion, work, s, direction, out.of[kind]);
     else if (direction == Direction::position && can_vary_together(m, c, out))
       motion_columns(m, c, motion, work, s, factored, out);
+    else if (direction == Direction::state && m.contact_pair_count && !m.feedback_count)
+      state_columns(m, c, motion, work, s, factored, out.of[kind]);
     else if (direction != Direction::velocity || !can_vary_together(m, c, out))
       exact_columns(m, c, motion, work, s, factored, direction, out.of[kind]);
   }

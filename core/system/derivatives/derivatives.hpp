@@ -77,6 +77,7 @@ struct DerivativesWorkspace {
   double *z_a, *z_lambda, *z_dx;   // columns by z: nv, nc, nx each
   double *z_matrix;                // 1 - dT/dz, factored
   std::int32_t *exchange;
+  std::int32_t *acting; // nx: places of states
   double *shifted, *above, *below;  // what is evaluated beside the state
   DerivativeWorkspace<double> tree; // where recursions serve
   double *by_q, *by_v, *inverse;    // dR by positions and velocities, M^-1: nv x nv each

@@ -380,6 +380,33 @@ void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &mot
   }
 }
 
+// Columns by states: idle ones have none.
+void state_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                   const SystemState<double> &s, const Factored &factored, const DerivativeBlock &block) {
+  const int n = find_acting_states(m, motion.system.loops.ws, work.acting);
+  const auto clear = [&](double *to, int rows) {
+    if (to)
+      std::fill_n(to, std::ptrdiff_t(rows) * m.nx, 0.0);
+  };
+  clear(block.a, m.nv), clear(block.dx, m.nx), clear(block.lambda, m.nc);
+  for (int first = 0; first < n; first += W) {
+    const int count = n - first < W ? n - first : W;
+    const std::int32_t *states = work.acting + first;
+    const auto mark = [&](bool on) {
+      for (int l = 0; l < count; ++l)
+        work.x[states[l]].slope.set(l, on ? 1.0 : 0.0);
+    };
+    mark(true);
+    vary_seeded(m, c, motion, work, s, Direction::state, first, count);
+    for (int l = 0; host_varies(c, Direction::state) && l < count; ++l)
+      vary_host(m, c, motion, work, s, Direction::state, states[l], l);
+    mark(false);
+    solve_columns(m, c, motion, work, factored, count);
+    for (int l = 0; l < count; ++l)
+      put_columns(m, work, block, m.nx, states[l], 1, l);
+  }
+}
+
 // whether positions and velocities have lanes enough to be varied together
 bool can_vary_together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out) {
   return 2 * m.nv <= W && !m.feedback_count && !host_varies(c, Direction::position) &&

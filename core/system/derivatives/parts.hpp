@@ -32,6 +32,9 @@ bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &
 void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
                    const SystemState<double> &s, const Factored &factored, Direction direction,
                    const DerivativeBlock &block);
+// those by states, of which contacts that are idle have none
+void state_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                   const SystemState<double> &s, const Factored &factored, const DerivativeBlock &block);
 // whether positions and velocities have lanes enough to be varied together
 bool can_vary_together(const ModelData &m, const Conditions &c, const DerivativeBlocks &out);
 // columns by all positions, then by all velocities, at once

@@ -146,7 +146,6 @@ def test_no_step_passes_over_an_impact(method, t_end):
     assert da.simulate(s, t_end, method=method)["b.velocity.x"][-1] == pytest.approx(2.0, abs=1e-6)
 
 
-@pytest.mark.xfail(reason="steps of radau alone stagnate where a corner opens, in 2 of 8 starts", strict=True)
 def test_boxes_that_land_on_a_corner_come_to_rest_in_implicit_steps():
     for k in range(8):
         s = _landing()
@@ -182,6 +181,22 @@ def test_pairs_of_moving_bodies_keep_momentum_and_rest(pair):
     assert result["floor.normal"][-1] == pytest.approx(3 * G, rel=1e-3)
     assert result["pair.force"][-1, 2] == pytest.approx(G, rel=1e-3)  # on the second; a ball rolls slowly
     assert abs(result["energy.balance"]).max() < 1e-6
+
+
+@pytest.mark.parametrize(("exponent", "stiffness"), [(1.0, 1e5), (1.5, 1e7)])
+def test_boxes_that_tumble_onto_each_other_in_implicit_and_explicit_steps(exponent, stiffness):
+    """Corners open and close, faces meet edges: Newton's method finds every step, by fronts and dense."""
+    s = da.System("tumbling", gravity=(0, 0, -G))
+    low, high = s.body("low", da.box(0.2, 0.2, 0.1, mass=2.0)), s.body("high", da.box(0.15, 0.15, 0.1, mass=1.0))
+    numbers = {"stiffness": stiffness, "exponent": exponent, "restitution": 0.3, "friction": 0.4}
+    s.contact("floor", da.plane(), [low, high], **numbers)
+    s.contact("pair", low, high, **numbers)
+    s.place("low", position=(0, 0, 0.2), rotation=da.bryant(0.3, 0.2, 0.1))
+    s.place("high", position=(0.02, 0.01, 0.45), rotation=da.bryant(0.0, 0.5, 0.4))
+    explicit, implicit = (da.simulate(s, 0.4, method=method) for method in ("dop853", "radau"))
+    for name in ("low", "high"):
+        np.testing.assert_allclose(implicit[f"{name}.position"][-1], explicit[f"{name}.position"][-1], atol=1e-5)
+    assert implicit["pair.impulse"][-1, 2] > 0.5  # they met
 
 
 def _states(model: da.Model, q: np.ndarray, v: np.ndarray, x: np.ndarray, step: float) -> list[np.ndarray]:
@@ -230,8 +245,9 @@ def test_lanes_are_single_states():
     batch = model.dynamics(t, result.q, result.v, result.x)
     for k in range(0, len(t), 7):
         single = model.dynamics(t[k], result.q[k], result.v[k], result.x[k])
-        for many, one in zip(batch, single, strict=True):
-            np.testing.assert_allclose(many[k], one, rtol=1e-9, atol=1e-9)
+        for many, one, atol in zip(batch, single, (1e-9, 1e-6, 1e-6, 1e-6), strict=True):
+            # bristles flow within 1e-9 m of depth as a corner opens: rounding of depths, 1e-16 m, is 1e-7 there
+            np.testing.assert_allclose(many[k], one, rtol=1e-9, atol=atol)
 
 
 def test_ensemble_over_the_stiffness_is_single_runs():
