@@ -125,10 +125,10 @@ static int leave_by_roots(FrontWorkspace<double> &f, const LoopPlan &plan, const
   return rank;
 }
 
-int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace<double> &f, const LoopPlan &plan,
-                    const double *values, const double *leverage, double least, const unsigned char *given,
-                    double &min_pivot) {
-  start_factors(m, ws, f, plan, given);
+int factor_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace<double> &f, const LoopPlan &plan,
+                 const double *values, const double *leverage, double least, const unsigned char *given,
+                 const FrontMetric &metric, double &min_pivot) {
+  start_factors(m, ws, f, plan, given, metric);
   std::vector<RootPiece> roots(std::size_t(m.nb) + 1);
   int rank = 0;
   for (int k = 0; k < plan.step_count; ++k) {
@@ -152,14 +152,17 @@ int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorksp
       break;
     }
     case LoopStepKind::joint:
-      eliminate_front_joint(m, ws, f, plan, step, values, given, [&](const double *p, double inverse) {
-        if (!(inverse > 0.0) || !step.width)
-          return;
-        const double scale = std::sqrt(inverse);
-        for (int s = 0; s < step.width; ++s)
-          root.R.push_back(scale * p[s]);
-        ++root.count;
-      });
+      eliminate_front_joint(m, ws, f, plan, step, values, given, metric,
+                            [&](const double *p, const Pivot<double> *pivot) {
+                              for (int k = 0; k < m.bodies[step.body].nv && step.width; ++k, p += step.width) {
+                                if (!(pivot[k].inverse > 0.0))
+                                  continue;
+                                const double scale = std::sqrt(pivot[k].inverse);
+                                for (int s = 0; s < step.width; ++s)
+                                  root.R.push_back(scale * p[s]);
+                                ++root.count;
+                              }
+                            });
       root.compress();
       break;
     case LoopStepKind::leave:
@@ -169,4 +172,10 @@ int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorksp
   }
   return rank;
 }
+int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace<double> &f, const LoopPlan &plan,
+                    const double *values, const double *leverage, double least, const unsigned char *given,
+                    double &min_pivot) {
+  return factor_roots(m, ws, f, plan, values, leverage, least, given, {}, min_pivot);
+}
+
 } // namespace dalembert::DALEMBERT_ISA

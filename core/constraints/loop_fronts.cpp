@@ -5,7 +5,7 @@
 namespace dalembert::DALEMBERT_ISA {
 
 // a pivot below this part of what its lever arms could make of it is doubtful, and below this one round-off
-constexpr double doubtful_pivot = 1e-10, rounded_pivot = 1e-13;
+constexpr double doubtful_pivot = 1e-11, rounded_pivot = 1e-13;
 // a leverage below this multiple of what counts as none is doubtful
 constexpr double uncertain_leverage = 300.0;
 
@@ -45,44 +45,67 @@ template <class T> static void open_matrix(FrontWorkspace<T> &f, const LoopPlan 
     std::fill_n(f.E + piece.matrix + std::ptrdiff_t(s) * piece.width, s + 1, T(0.0));
 }
 
-// (4): E
-template <class T> static void merge_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
-  const LoopPieceData &piece = plan.pieces[step.body], &child = plan.pieces[step.child];
-  const std::int32_t *place = plan.indices + step.index, *from = place + step.width;
-  const std::ptrdiff_t ld = piece.width, ld_child = child.width;
-  T *E = f.E + piece.matrix;
-  if (step.left) {
-    for (int s = step.after - 1, old = step.width - 1; s >= 0; --s) {
-      T *row = E + s * ld;
-      if (old < 0 || place[old] != s) {
-        std::fill_n(row, s + 1, T(0.0));
-        continue;
-      }
-      const T *source = E + old * ld;
-      int q = old--;
-      for (int t = s; t >= 0; --t)
-        row[t] = q >= 0 && place[q] == t ? source[q--] : T(0.0);
+// rows and columns of a piece's E go to their places among those of the merged piece, the last ones first
+template <class T> static void spread_matrix(const LoopPlan &plan, const LoopStepData &step, T *E, std::ptrdiff_t ld) {
+  const std::int32_t *place = plan.indices + step.index, *runs = place + step.width + step.count;
+  for (int s = step.after - 1, old = step.width - 1; s >= 0; --s) {
+    T *row = E + s * ld;
+    if (old < 0 || place[old] != s) {
+      std::fill_n(row, s + 1, T(0.0));
+      continue;
     }
-  } else {
-    for (int s = step.width; s < step.after; ++s)
-      std::fill_n(E + s * ld, s + 1, T(0.0));
-  }
-  const T *Ec = f.E + child.matrix;
-  for (int s = 0; s < step.count; ++s) {
-    T *row = E + from[s] * ld;
-    const T *source = Ec + s * ld_child;
-    for (int q = 0; q <= s; ++q)
-      row[from[q]] = row[from[q]] + source[q];
+    const T *source = E + old * ld;
+    int end = s + 1; // columns from here on are done
+    for (int k = runs[0] - 1; k >= 0; --k) {
+      const std::int32_t *run = runs + 1 + 3 * k;
+      if (run[0] > old)
+        continue;
+      const int count = std::min(run[2], old - run[0] + 1);
+      std::fill(row + run[1] + count, row + end, T(0.0));
+      std::copy_backward(source + run[0], source + run[0] + count, row + run[1] + count);
+      end = run[1];
+    }
+    std::fill(row, row + end, T(0.0));
+    --old;
   }
 }
 
-template <class T>
-static DALEMBERT_INLINE void add_square(const T *p, const T &inverse, int width, T *E, std::ptrdiff_t ld) {
+// (4): E
+template <class T> static void merge_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
+  const LoopPieceData &piece = plan.pieces[step.body], &child = plan.pieces[step.child];
+  const std::int32_t *from = plan.indices + step.index + step.width, *runs = from + step.count;
+  const std::ptrdiff_t ld = piece.width, ld_child = child.width;
+  T *E = f.E + piece.matrix;
+  if (step.left)
+    spread_matrix(plan, step, E, ld);
+  else
+    for (int s = step.width; s < step.after; ++s)
+      std::fill_n(E + s * ld, s + 1, T(0.0));
+  runs += 1 + 3 * runs[0]; // those of the child
+  const T *Ec = f.E + child.matrix;
+  for (int s = 0; s < step.count; ++s)
+    for (const std::int32_t *run = runs + 1, *end = run + 3 * runs[0]; run < end && run[0] <= s; run += 3) {
+      const int count = std::min(run[2], s - run[0] + 1);
+      T *row = E + from[s] * ld + run[1];
+      const T *source = Ec + s * ld_child + run[0];
+      for (int q = 0; q < count; ++q)
+        row[q] = row[q] + source[q];
+    }
+}
+
+// what N degrees of freedom add to E, in one pass over it
+template <int N, class T>
+static DALEMBERT_INLINE void add_squares(const T *p, const Pivot<T> *pivot, int width, T *E, std::ptrdiff_t ld) {
   for (int s = 0; s < width; ++s) {
-    const T scaled = inverse * p[s];
-    T *row = E + s * ld;
-    for (int q = 0; q <= s; ++q)
-      row[q] = row[q] + scaled * p[q];
+    T scaled[N], *row = E + s * ld;
+    for (int k = 0; k < N; ++k)
+      scaled[k] = pivot[k].inverse * p[k * width + s];
+    for (int q = 0; q <= s; ++q) {
+      T sum = scaled[0] * p[q];
+      for (int k = 1; k < N; ++k)
+        sum = sum + scaled[k] * p[k * width + q];
+      row[q] = row[q] + sum;
+    }
   }
 }
 
@@ -123,9 +146,20 @@ static void subtract_left(const FrontWorkspace<T> &f, const LoopStepData &step, 
   }
 }
 
+// the compliance of rows that are about to leave
+template <class T>
+static void give_way(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step, const double *compliance) {
+  const LoopPieceData &piece = plan.pieces[step.body];
+  for (int s = step.after; s < step.width; ++s) {
+    T &d = f.E[piece.matrix + std::ptrdiff_t(s) * piece.width + s];
+    d = d + compliance[plan.indices[step.index + s]];
+  }
+}
+
 // (5); returns the lanes in which a row is doubtful
 template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step,
-                                              const T *leverage, const T &least, T &min_pivot) {
+                                              const T *leverage, const T &least, const double *compliance,
+                                              T &min_pivot) {
   const LoopPieceData &piece = plan.pieces[step.body];
   const std::int32_t *rows = plan.indices + step.index;
   const std::ptrdiff_t ld = piece.width;
@@ -136,14 +170,15 @@ template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPl
   unsigned doubts = 0;
   for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
     const T *row = E + s * ld;
-    const T d = row[s], size = f.size[rows[s]], lever = leverage[rows[s]];
+    const T d = compliance ? larger(row[s], T(compliance[rows[s]])) : row[s];
+    const T size = f.size[rows[s]], lever = leverage[rows[s]];
     const auto moves = less(least, lever);
     doubts |=
         bits(both(moves, either(opposite(less(doubtful_pivot * size, d)), less(lever, uncertain_leverage * least))));
     const auto sound = less(nothing, d);
     const T part = select(sound, d / select(sound, size, one), nothing);
     min_pivot = select(both(moves, less(part, min_pivot)), part, min_pivot);
-    const auto kept = both(moves, less(rounded_pivot * size, d));
+    const auto kept = both(moves, less(compliance ? nothing : rounded_pivot * size, d));
     const T inverse = select(kept, one / select(kept, d, one), nothing);
     f.left_row[number] = rows[s];
     f.left_inverse[number] = inverse;
@@ -168,10 +203,10 @@ template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPl
   return doubts;
 }
 
-template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                          const LoopPlan &plan, const T *values, const T *leverage, const T &least,
-                                          const unsigned char *given, T &min_pivot) {
-  start_factors(m, ws, f, plan, given);
+template <class T> unsigned factor_matrices(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                            const LoopPlan &plan, const T *values, const T *leverage, const T &least,
+                                            const unsigned char *given, const FrontMetric &metric, T &min_pivot) {
+  start_factors(m, ws, f, plan, given, metric);
   unsigned doubts = 0;
   for (int k = 0; k < plan.step_count; ++k) {
     const LoopStepData &step = plan.steps[k];
@@ -186,18 +221,31 @@ template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T>
       merge_matrix(f, plan, step);
       break;
     case LoopStepKind::joint:
-      eliminate_front_joint(m, ws, f, plan, step, values, given, [&](const T *p, const T &inverse) {
-        add_square(p, inverse, step.width, f.E + piece.matrix, std::ptrdiff_t(piece.width));
+      eliminate_front_joint(m, ws, f, plan, step, values, given, metric, [&](const T *p, const Pivot<T> *pivot) {
+        visit_columns(m.bodies[step.body].nv, [&](auto n) {
+          add_squares<decltype(n)::count>(p, pivot, step.width, f.E + piece.matrix, std::ptrdiff_t(piece.width));
+        });
       });
       break;
     case LoopStepKind::leave:
-      doubts |= leave_rows(f, plan, step, leverage, least, min_pivot);
+      if (metric.compliance)
+        give_way(f, plan, step, metric.compliance);
+      doubts |= leave_rows(f, plan, step, leverage, least, metric.compliance, min_pivot);
       break;
     }
   }
   return doubts;
 }
 
+template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                          const LoopPlan &plan, const T *values, const T *leverage, const T &least,
+                                          const unsigned char *given, T &min_pivot) {
+  return factor_matrices<T>(m, ws, f, plan, values, leverage, least, given, {}, min_pivot);
+}
+
+template unsigned factor_matrices(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &,
+                                  const LoopPlan &, const double *, const double *, const double &,
+                                  const unsigned char *, const FrontMetric &, double &);
 template void lay_out_fronts(const ModelData &, Arena &, FrontWorkspace<double> &);
 template unsigned factor_fronts(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &,
                                 const LoopPlan &, const double *, const double *, const double &, const unsigned char *,
