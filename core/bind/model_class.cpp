@@ -134,6 +134,7 @@ void add_model(nb::module_ &module) {
                      return m.data.independent_rows.count ? m.data.independent_rows.start[m.data.independent_rows.count]
                                                           : 0;
                    })
+      .def_prop_ro("_eliminates_loops", [](const BoundModel &m) { return m.data.loop_plan.step_count > 0; })
       .def_prop_ro("nb", [](const BoundModel &m) { return m.data.users; })
       .def_prop_ro("nq", [](const BoundModel &m) { return m.data.nq; })
       .def_prop_ro("nv", [](const BoundModel &m) { return m.data.nv; })

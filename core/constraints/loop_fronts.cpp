@@ -1,13 +1,11 @@
 #include "constraints/loop_fronts.hpp"
-#include "tree/joint_pivots.hpp"
+#include "constraints/front_steps.hpp"
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 namespace dalembert::DALEMBERT_ISA {
 
 // a pivot below this part of what its lever arms could make of it is doubtful, and below this one round-off
-constexpr double doubtful_pivot = 1e-10, rounded_pivot = 1e-13;
+constexpr double doubtful_pivot = 1e-11, rounded_pivot = 1e-13;
 // a leverage below this multiple of what counts as none is doubtful
 constexpr double uncertain_leverage = 300.0;
 
@@ -41,167 +39,73 @@ template <class T> void lay_out_fronts(const ModelData &m, Arena &arena, FrontWo
   f.A = arena.take<Motion<T>>(count(bodies));
 }
 
-// ---- factors
-
-// bodies by themselves, in axes of the world; columns of their joints
-template <class T>
-static void place_bodies(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f, const unsigned char *given) {
-  const T zero(0.0);
-  for (int i = 1; i <= m.nb; ++i) {
-    const BodyData &b = m.bodies[i];
-    const Pose<T> &X = ws.X_W[i];
-    f.arm[i] = b.parent ? X.p - ws.X_W[b.parent].p : zero3<T>();
-    table_entry<T>(m, b, [&](const auto &numbers) {
-      const Vec3<T> h = mul(X.R, lift<T>(as_vec(numbers.h)));
-      const T mass(numbers.mass);
-      f.own[i].J = rotate(X.R, lift<T>(as_sym(numbers.J)));
-      f.own[i].H = {zero, -h.z, h.y, h.z, zero, -h.x, -h.y, h.x, zero};
-      f.own[i].M = {mass, zero, zero, mass, zero, mass};
-    });
-    f.G[i] = f.own[i];
-    for (int k = 0; k < b.nv; ++k) {
-      const Motion<T> S = column(b, ws.H + b.H, k);
-      f.S[b.v + k] =
-          given && given[b.v + k] ? Motion<T>{zero3<T>(), zero3<T>()} : Motion<T>{mul(X.R, S.w), mul(X.R, S.v)};
-    }
-  }
-}
-
-template <class T> static DALEMBERT_INLINE T square(const Vec3<T> &a) { return dot(a, a); }
-
-template <class T> static void open_piece(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                          const LoopPlan &plan, const LoopStepData &step) {
-  const LoopPieceData &piece = plan.pieces[step.body];
-  const std::int32_t *index = plan.indices + step.index;
-  Load<T> *B = f.B + piece.slots;
-  for (int s = 0; s < step.after; ++s) {
-    const int row = index[2 * s], sign = index[2 * s + 1];
-    if (!sign || !step.body) {
-      B[s] = {zero3<T>(), zero3<T>()};
-    } else {
-      const Load<T> &load = f.row_load[row];
-      const Vec3<T> r = f.row_point[m.constraint_of_row[row]] - ws.X_W[step.body].p;
-      const Vec3<T> n = load.n + cross(r, load.f);
-      B[s] = {scale(double(sign), n), scale(double(sign), load.f)};
-    }
-  }
-}
 template <class T> static void open_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
   const LoopPieceData &piece = plan.pieces[step.body];
   for (int s = 0; s < step.after; ++s)
     std::fill_n(f.E + piece.matrix + std::ptrdiff_t(s) * piece.width, s + 1, T(0.0));
 }
 
-// (4): loads and inertia
-template <class T> static void merge_loads(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
-  const std::int32_t *place = plan.indices + step.index, *from = place + step.width;
-  Load<T> *B = f.B + plan.pieces[step.body].slots;
-  const Load<T> *Bc = f.B + plan.pieces[step.child].slots, none{zero3<T>(), zero3<T>()};
-  if (step.left) { // rows of the piece make room for those of the child
-    for (int s = step.after - 1, old = step.width - 1; s >= 0; --s)
-      B[s] = old >= 0 && place[old] == s ? B[old--] : none;
-  } else {
-    std::fill(B + step.width, B + step.after, none);
+// rows and columns of a piece's E go to their places among those of the merged piece, the last ones first
+template <class T> static void spread_matrix(const LoopPlan &plan, const LoopStepData &step, T *E, std::ptrdiff_t ld) {
+  const std::int32_t *place = plan.indices + step.index, *runs = place + step.width + step.count;
+  for (int s = step.after - 1, old = step.width - 1; s >= 0; --s) {
+    T *row = E + s * ld;
+    if (old < 0 || place[old] != s) {
+      std::fill_n(row, s + 1, T(0.0));
+      continue;
+    }
+    const T *source = E + old * ld;
+    int end = s + 1; // columns from here on are done
+    for (int k = runs[0] - 1; k >= 0; --k) {
+      const std::int32_t *run = runs + 1 + 3 * k;
+      if (run[0] > old)
+        continue;
+      const int count = std::min(run[2], old - run[0] + 1);
+      std::fill(row + run[1] + count, row + end, T(0.0));
+      std::copy_backward(source + run[0], source + run[0] + count, row + run[1] + count);
+      end = run[1];
+    }
+    std::fill(row, row + end, T(0.0));
+    --old;
   }
-  if (!step.body)
-    return;
-  const Vec3<T> &r = f.arm[step.child];
-  for (int s = 0; s < step.count; ++s) {
-    B[from[s]].n += Bc[s].n + cross(r, Bc[s].f);
-    B[from[s]].f += Bc[s].f;
-  }
-  translate_add(r, f.G[step.child].J, f.G[step.child].H, f.G[step.child].M, f.G[step.body]);
 }
 
 // (4): E
 template <class T> static void merge_matrix(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step) {
   const LoopPieceData &piece = plan.pieces[step.body], &child = plan.pieces[step.child];
-  const std::int32_t *place = plan.indices + step.index, *from = place + step.width;
+  const std::int32_t *from = plan.indices + step.index + step.width, *runs = from + step.count;
   const std::ptrdiff_t ld = piece.width, ld_child = child.width;
   T *E = f.E + piece.matrix;
-  if (step.left) {
-    for (int s = step.after - 1, old = step.width - 1; s >= 0; --s) {
-      T *row = E + s * ld;
-      if (old < 0 || place[old] != s) {
-        std::fill_n(row, s + 1, T(0.0));
-        continue;
-      }
-      const T *source = E + old * ld;
-      int q = old--;
-      for (int t = s; t >= 0; --t)
-        row[t] = q >= 0 && place[q] == t ? source[q--] : T(0.0);
-    }
-  } else {
+  if (step.left)
+    spread_matrix(plan, step, E, ld);
+  else
     for (int s = step.width; s < step.after; ++s)
       std::fill_n(E + s * ld, s + 1, T(0.0));
-  }
+  runs += 1 + 3 * runs[0]; // those of the child
   const T *Ec = f.E + child.matrix;
-  for (int s = 0; s < step.count; ++s) {
-    T *row = E + from[s] * ld;
-    const T *source = Ec + s * ld_child;
-    for (int q = 0; q <= s; ++q)
-      row[from[q]] = row[from[q]] + source[q];
-  }
-}
-
-// (2), (3); add(p, 1 / d) takes what each degree of freedom adds to E
-template <class T, class Add> static void eliminate_front_joint(const ModelData &m, const Workspace<T> &ws,
-                                                                FrontWorkspace<T> &f, const LoopPlan &plan,
-                                                                const LoopStepData &step, const T *values,
-                                                                const unsigned char *given, Add &&add) {
-  const int i = step.body, width = step.width;
-  const BodyData &b = m.bodies[i];
-  const LoopPieceData &piece = plan.pieces[i];
-  const std::int32_t *rows = plan.indices + step.index, *terms = rows + width;
-  const unsigned char *mine = given ? given + b.v : nullptr;
-  const double *extra = m.regularizing_inertia && b.is_regularized ? m.regularizing_inertia + b.v : nullptr;
-  const Motion<T> *S = f.S + b.v;
-  Pivot<T> *pivot = f.pivot + b.v;
-  T *L = f.L + 15 * i, *p = f.p + step.numbers;
-  Load<T> *B = f.B + piece.slots;
-  visit_columns(b.nv, [&](auto n) { factor_block<decltype(n)::count>(m, b, S, f.G[i], extra, mine, pivot, L); });
-  for (int k = 0; mine && k < b.nv; ++k)
-    if (mine[k])
-      pivot[k].inverse = T(0.0);
-  for (int k = 0; k < b.nv; ++k)
-    for (int s = 0; s < width; ++s)
-      p[k * width + s] = dot(S[k].w, B[s].n) + dot(S[k].v, B[s].f);
-  for (int t = 0; t < step.count; ++t, terms += 4)
-    if (!mine || !mine[terms[0]])
-      p[terms[0] * width + terms[1]] =
-          p[terms[0] * width + terms[1]] + values[m.loop_constraints[terms[2]].values + terms[3]];
-  for (int k = 0; k < b.nv; ++k) {
-    T *pk = p + k * width;
-    for (int j = 0; j < k; ++j)
-      for (int s = 0; s < width; ++s)
-        pk[s] = pk[s] - L[k * (k - 1) / 2 + j] * p[j * width + s];
-    const T inverse = pivot[k].inverse;
-    const Load<T> z{scale(inverse, pivot[k].z.n), scale(inverse, pivot[k].z.f)};
-    const T turn = inverse * square(S[k].w), slide = inverse * square(S[k].v);
-    const Vec3<T> &origin = ws.X_W[i].p;
-    for (int s = 0; s < width; ++s) {
-      B[s].n -= scale(pk[s], z.n);
-      B[s].f -= scale(pk[s], z.f);
-      const int r = rows[s];
-      const T far = square(f.row_point[m.constraint_of_row[r]] - origin); // (7)
-      f.size[r] = f.size[r] + turn * (f.turn[r] + f.slide[r] * far) + slide * f.slide[r];
+  for (int s = 0; s < step.count; ++s)
+    for (const std::int32_t *run = runs + 1, *end = run + 3 * runs[0]; run < end && run[0] <= s; run += 3) {
+      const int count = std::min(run[2], s - run[0] + 1);
+      T *row = E + from[s] * ld + run[1];
+      const T *source = Ec + s * ld_child + run[0];
+      for (int q = 0; q < count; ++q)
+        row[q] = row[q] + source[q];
     }
-    add(pk, inverse);
-    subtract_dyad(f.G[i], inverse, pivot[k].z.n, pivot[k].z.f);
-  }
-  terms = rows + width;
-  for (int t = 0; t < step.count; ++t, terms += 4)
-    f.size[rows[terms[1]]] = f.size[rows[terms[1]]] +
-                             p[terms[0] * width + terms[1]] * p[terms[0] * width + terms[1]] * pivot[terms[0]].inverse;
 }
 
-template <class T>
-static DALEMBERT_INLINE void add_square(const T *p, const T &inverse, int width, T *E, std::ptrdiff_t ld) {
+// what N degrees of freedom add to E, in one pass over it
+template <int N, class T>
+static DALEMBERT_INLINE void add_squares(const T *p, const Pivot<T> *pivot, int width, T *E, std::ptrdiff_t ld) {
   for (int s = 0; s < width; ++s) {
-    const T scaled = inverse * p[s];
-    T *row = E + s * ld;
-    for (int q = 0; q <= s; ++q)
-      row[q] = row[q] + scaled * p[q];
+    T scaled[N], *row = E + s * ld;
+    for (int k = 0; k < N; ++k)
+      scaled[k] = pivot[k].inverse * p[k * width + s];
+    for (int q = 0; q <= s; ++q) {
+      T sum = scaled[0] * p[q];
+      for (int k = 1; k < N; ++k)
+        sum = sum + scaled[k] * p[k * width + q];
+      row[q] = row[q] + sum;
+    }
   }
 }
 
@@ -242,9 +146,20 @@ static void subtract_left(const FrontWorkspace<T> &f, const LoopStepData &step, 
   }
 }
 
+// the compliance of rows that are about to leave
+template <class T>
+static void give_way(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step, const double *compliance) {
+  const LoopPieceData &piece = plan.pieces[step.body];
+  for (int s = step.after; s < step.width; ++s) {
+    T &d = f.E[piece.matrix + std::ptrdiff_t(s) * piece.width + s];
+    d = d + compliance[plan.indices[step.index + s]];
+  }
+}
+
 // (5); returns the lanes in which a row is doubtful
 template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPlan &plan, const LoopStepData &step,
-                                              const T *leverage, const T &least, T &min_pivot) {
+                                              const T *leverage, const T &least, const double *compliance,
+                                              T &min_pivot) {
   const LoopPieceData &piece = plan.pieces[step.body];
   const std::int32_t *rows = plan.indices + step.index;
   const std::ptrdiff_t ld = piece.width;
@@ -255,14 +170,15 @@ template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPl
   unsigned doubts = 0;
   for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
     const T *row = E + s * ld;
-    const T d = row[s], size = f.size[rows[s]], lever = leverage[rows[s]];
+    const T d = compliance ? larger(row[s], T(compliance[rows[s]])) : row[s];
+    const T size = f.size[rows[s]], lever = leverage[rows[s]];
     const auto moves = less(least, lever);
     doubts |=
         bits(both(moves, either(opposite(less(doubtful_pivot * size, d)), less(lever, uncertain_leverage * least))));
     const auto sound = less(nothing, d);
     const T part = select(sound, d / select(sound, size, one), nothing);
     min_pivot = select(both(moves, less(part, min_pivot)), part, min_pivot);
-    const auto kept = both(moves, less(rounded_pivot * size, d));
+    const auto kept = both(moves, less(compliance ? nothing : rounded_pivot * size, d));
     const T inverse = select(kept, one / select(kept, d, one), nothing);
     f.left_row[number] = rows[s];
     f.left_inverse[number] = inverse;
@@ -287,21 +203,10 @@ template <class T> static unsigned leave_rows(FrontWorkspace<T> &f, const LoopPl
   return doubts;
 }
 
-template <class T> static void start_factors(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                             const LoopPlan &plan, const unsigned char *given) {
-  f.plan = &plan;
-  place_bodies(m, ws, f, given);
-  for (int r = 0; r < m.nc; ++r) {
-    f.turn[r] = square(f.row_load[r].n);
-    f.slide[r] = square(f.row_load[r].f);
-    f.size[r] = T(0.0);
-  }
-}
-
-template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                          const LoopPlan &plan, const T *values, const T *leverage, const T &least,
-                                          const unsigned char *given, T &min_pivot) {
-  start_factors(m, ws, f, plan, given);
+template <class T> unsigned factor_matrices(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                            const LoopPlan &plan, const T *values, const T *leverage, const T &least,
+                                            const unsigned char *given, const FrontMetric &metric, T &min_pivot) {
+  start_factors(m, ws, f, plan, given, metric);
   unsigned doubts = 0;
   for (int k = 0; k < plan.step_count; ++k) {
     const LoopStepData &step = plan.steps[k];
@@ -316,387 +221,36 @@ template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T>
       merge_matrix(f, plan, step);
       break;
     case LoopStepKind::joint:
-      eliminate_front_joint(m, ws, f, plan, step, values, given, [&](const T *p, const T &inverse) {
-        add_square(p, inverse, step.width, f.E + piece.matrix, std::ptrdiff_t(piece.width));
+      eliminate_front_joint(m, ws, f, plan, step, values, given, metric, [&](const T *p, const Pivot<T> *pivot) {
+        visit_columns(m.bodies[step.body].nv, [&](auto n) {
+          add_squares<decltype(n)::count>(p, pivot, step.width, f.E + piece.matrix, std::ptrdiff_t(piece.width));
+        });
       });
       break;
     case LoopStepKind::leave:
-      doubts |= leave_rows(f, plan, step, leverage, least, min_pivot);
+      if (metric.compliance)
+        give_way(f, plan, step, metric.compliance);
+      doubts |= leave_rows(f, plan, step, leverage, least, metric.compliance, min_pivot);
       break;
     }
   }
   return doubts;
 }
 
-// ---- factors by roots
-
-namespace {
-
-// R of a piece, by rows of `width` numbers
-struct RootPiece {
-  std::vector<double> R;
-  int width = 0, count = 0;
-  double *row(int k) { return R.data() + std::ptrdiff_t(k) * width; }
-
-  // columns get other places, among `columns`
-  void spread(const std::int32_t *place, int columns) {
-    std::vector<double> moved(std::size_t(columns) * std::size_t(count), 0.0);
-    for (int k = 0; k < count; ++k)
-      for (int s = 0; s < width; ++s)
-        moved[std::size_t(k) * std::size_t(columns) + std::size_t(place[s])] = row(k)[s];
-    R.swap(moved);
-    width = columns;
-  }
-  // without its first rows, and without its last columns
-  void shrink(int rows, int columns) {
-    std::vector<double> left(std::size_t(columns) * std::size_t(count - rows));
-    for (int k = rows; k < count; ++k)
-      std::copy_n(row(k), columns, left.data() + std::ptrdiff_t(k - rows) * columns);
-    R.swap(left);
-    count -= rows;
-    width = columns;
-  }
-
-  // Householder's reflection that leaves column c nothing below row k; of columns [0, last) and c
-  void reflect(int k, int c, int last) {
-    double norm = 0.0;
-    for (int i = k; i < count; ++i)
-      norm += row(i)[c] * row(i)[c];
-    norm = std::sqrt(norm);
-    if (norm == 0.0)
-      return;
-    const double alpha = row(k)[c] > 0.0 ? -norm : norm, first = row(k)[c] - alpha;
-    const double scale = 1.0 / (norm * (norm + std::fabs(row(k)[c]))); // 2 / |w|^2
-    for (int t = 0; t < last; ++t) {
-      double sum = first * row(k)[t];
-      for (int i = k + 1; i < count; ++i)
-        sum += row(i)[c] * row(i)[t];
-      sum *= scale;
-      row(k)[t] -= sum * first;
-      for (int i = k + 1; i < count; ++i)
-        row(i)[t] -= sum * row(i)[c];
-    }
-    row(k)[c] = alpha;
-    for (int i = k + 1; i < count; ++i)
-      row(i)[c] = 0.0;
-  }
-
-  // no more rows than columns
-  void compress() {
-    if (count <= 2 * width)
-      return;
-    for (int k = 0; k < width; ++k)
-      reflect(k, width - 1 - k, width - 1 - k);
-    R.resize(std::size_t(width) * std::size_t(width));
-    count = width;
-  }
-};
-
-} // namespace
-
-// (8): rows leave, the one with the largest part left first. Returns how many are independent.
-static int leave_by_roots(FrontWorkspace<double> &f, const LoopPlan &plan, const LoopStepData &step, RootPiece &root,
-                          const double *leverage, double least, double &min_pivot) {
-  const std::int32_t *rows = plan.indices + step.index;
-  Load<double> *B = f.B + plan.pieces[step.body].slots;
-  double *e = f.e + step.numbers;
-  std::vector<std::int32_t> label(rows + step.after, rows + step.width);
-  int rank = 0;
-  for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
-    int best = -1;
-    double most = least;
-    for (int t = step.after; t <= s; ++t) {
-      const int r = label[std::size_t(t - step.after)];
-      if (!(leverage[r] > least) || !(f.size[r] > 0.0))
-        continue;
-      double sum = 0.0;
-      for (int k = rank; k < root.count; ++k)
-        sum += root.row(k)[t] * root.row(k)[t];
-      const double part = std::sqrt(sum / f.size[r]);
-      if (part > most)
-        most = part, best = t;
-    }
-    if (best >= 0) {
-      std::swap(label[std::size_t(best - step.after)], label[std::size_t(s - step.after)]);
-      std::swap(B[best], B[s]);
-      for (int k = 0; k < root.count; ++k)
-        std::swap(root.row(k)[best], root.row(k)[s]);
-      double *before = f.e + step.numbers; // of rows that have left already
-      for (int k = step.width - 1; k > s; before += k, --k)
-        std::swap(before[best], before[s]);
-    }
-    f.left_row[number] = label[std::size_t(s - step.after)];
-    f.left_B[number] = B[s];
-    f.left_inverse[number] = 0.0;
-    std::fill_n(e, s, 0.0);
-    if (best >= 0) {
-      root.reflect(rank, s, s);
-      const double *row = root.row(rank), d = row[s] * row[s], inverse = 1.0 / d;
-      f.left_inverse[number] = inverse;
-      min_pivot = std::min(min_pivot, most * most);
-      for (int t = 0; t < s; ++t) {
-        e[t] = row[s] * row[t];
-        const double l = inverse * e[t];
-        B[t].n -= scale(l, B[s].n);
-        B[t].f -= scale(l, B[s].f);
-      }
-      if (step.body)
-        subtract_dyad(f.G[step.body], -inverse, B[s].n, B[s].f);
-      ++rank;
-    }
-    e += s;
-  }
-  root.shrink(rank, step.after);
-  return rank;
+template <class T> unsigned factor_fronts(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
+                                          const LoopPlan &plan, const T *values, const T *leverage, const T &least,
+                                          const unsigned char *given, T &min_pivot) {
+  return factor_matrices<T>(m, ws, f, plan, values, leverage, least, given, {}, min_pivot);
 }
 
-int factor_by_roots(const ModelData &m, const Workspace<double> &ws, FrontWorkspace<double> &f, const LoopPlan &plan,
-                    const double *values, const double *leverage, double least, const unsigned char *given,
-                    double &min_pivot) {
-  start_factors(m, ws, f, plan, given);
-  std::vector<RootPiece> roots(std::size_t(m.nb) + 1);
-  int rank = 0;
-  for (int k = 0; k < plan.step_count; ++k) {
-    const LoopStepData &step = plan.steps[k];
-    RootPiece &root = roots[std::size_t(step.body)];
-    switch (step.kind) {
-    case LoopStepKind::open:
-      open_piece(m, ws, f, plan, step);
-      root.width = step.after;
-      break;
-    case LoopStepKind::merge: {
-      merge_loads(f, plan, step);
-      RootPiece &child = roots[std::size_t(step.child)];
-      const std::int32_t *place = plan.indices + step.index;
-      root.spread(place, step.after);
-      child.spread(place + step.width, step.after);
-      root.R.insert(root.R.end(), child.R.begin(), child.R.end());
-      root.count += child.count;
-      child = RootPiece{};
-      root.compress();
-      break;
-    }
-    case LoopStepKind::joint:
-      eliminate_front_joint(m, ws, f, plan, step, values, given, [&](const double *p, double inverse) {
-        if (!(inverse > 0.0) || !step.width)
-          return;
-        const double scale = std::sqrt(inverse);
-        for (int s = 0; s < step.width; ++s)
-          root.R.push_back(scale * p[s]);
-        ++root.count;
-      });
-      root.compress();
-      break;
-    case LoopStepKind::leave:
-      rank += leave_by_roots(f, plan, step, root, leverage, least, min_pivot);
-      break;
-    }
-  }
-  return rank;
-}
-
-// ---- solution
-
-template <class T>
-static void reduce_joint(const ModelData &m, FrontWorkspace<T> &f, const LoopStepData &step, const T *tau) {
-  const BodyData &b = m.bodies[step.body];
-  const std::int32_t *rows = f.plan->indices + step.index;
-  const T *L = f.L + 15 * step.body, *p = f.p + step.numbers;
-  Load<T> &g = f.g[step.body];
-  T scaled[6];
-  for (int k = 0; k < b.nv; ++k) {
-    const Motion<T> &S = f.S[b.v + k];
-    T y = (tau ? tau[b.v + k] : T(0.0)) - (dot(S.w, g.n) + dot(S.v, g.f));
-    for (int j = 0; j < k; ++j)
-      y = y - L[k * (k - 1) / 2 + j] * f.y[b.v + j];
-    f.y[b.v + k] = y;
-  }
-  for (int k = 0; k < b.nv; ++k) {
-    const Pivot<T> &pivot = f.pivot[b.v + k];
-    scaled[k] = pivot.inverse * f.y[b.v + k];
-    g.n += scale(scaled[k], pivot.z.n);
-    g.f += scale(scaled[k], pivot.z.f);
-    for (int s = 0; s < step.width; ++s)
-      f.rho[rows[s]] = f.rho[rows[s]] + p[k * step.width + s] * scaled[k];
-  }
-}
-
-// the row that stood in a place from which it left
-template <class T>
-static DALEMBERT_INLINE int row_in_place(const FrontWorkspace<T> &f, const LoopStepData &step, int t) {
-  return f.left_row[step.left + step.width - 1 - t];
-}
-
-template <class T> static void reduce_rows(FrontWorkspace<T> &f, const LoopStepData &step) {
-  const std::int32_t *rows = f.plan->indices + step.index;
-  const T *e = f.e + step.numbers;
-  Load<T> &g = f.g[step.body];
-  for (int s = step.width - 1, number = step.left; s >= step.after; --s, ++number) {
-    const T scaled = f.left_inverse[number] * f.rho[f.left_row[number]];
-    f.left_rho[number] = scaled;
-    for (int t = 0; t < step.after; ++t)
-      f.rho[rows[t]] = f.rho[rows[t]] - e[t] * scaled;
-    for (int t = step.after; t < s; ++t) {
-      T &rho = f.rho[row_in_place(f, step, t)];
-      rho = rho - e[t] * scaled;
-    }
-    if (step.body) {
-      g.n += scale(scaled, f.left_B[number].n);
-      g.f += scale(scaled, f.left_B[number].f);
-    }
-    e += s;
-  }
-}
-
-template <class T> static void find_multipliers(FrontWorkspace<T> &f, const LoopStepData &step) {
-  const std::int32_t *rows = f.plan->indices + step.index;
-  const T *e = f.e + step.numbers;
-  for (int s = step.after; s < step.width; ++s) // those that left last come first
-    e += s;
-  const Motion<T> &A = f.A[step.body];
-  for (int s = step.after, number = step.left + step.count - 1; s < step.width; ++s, --number) {
-    e -= s;
-    T sum = dot(f.left_B[number].n, A.w) + dot(f.left_B[number].f, A.v);
-    for (int t = 0; t < step.after; ++t)
-      sum = sum + e[t] * f.lambda[rows[t]];
-    for (int t = step.after; t < s; ++t)
-      sum = sum + e[t] * f.lambda[row_in_place(f, step, t)];
-    f.lambda[f.left_row[number]] = -(f.left_rho[number] + f.left_inverse[number] * sum);
-  }
-}
-
-template <class T> static DALEMBERT_INLINE Motion<T> moved(const Vec3<T> &r, const Motion<T> &A) {
-  return {A.w, A.v + cross(A.w, r)};
-}
-
-template <class T>
-static void accelerate_joint(const ModelData &m, FrontWorkspace<T> &f, const LoopStepData &step, T *a) {
-  const int i = step.body;
-  const BodyData &b = m.bodies[i];
-  const std::int32_t *rows = f.plan->indices + step.index;
-  const T *L = f.L + 15 * i, *p = f.p + step.numbers;
-  Motion<T> A = moved(f.arm[i], f.A[b.parent]);
-  T solved[6];
-  for (int s = 0; s < step.width; ++s)
-    f.gathered[s] = f.lambda[rows[s]];
-  for (int k = b.nv - 1; k >= 0; --k) {
-    const Pivot<T> &pivot = f.pivot[b.v + k];
-    T sum = f.y[b.v + k] - (dot(pivot.z.n, A.w) + dot(pivot.z.f, A.v));
-    for (int s = 0; s < step.width; ++s)
-      sum = sum + p[k * step.width + s] * f.gathered[s];
-    sum = pivot.inverse * sum;
-    for (int j = k + 1; j < b.nv; ++j)
-      sum = sum - L[j * (j - 1) / 2 + k] * solved[j];
-    solved[k] = sum;
-  }
-  for (int k = 0; k < b.nv; ++k) {
-    A.w += scale(solved[k], f.S[b.v + k].w);
-    A.v += scale(solved[k], f.S[b.v + k].v);
-    a[b.v + k] = a[b.v + k] + solved[k];
-  }
-  f.A[i] = A;
-}
-
-template <class T>
-void solve_fronts(const ModelData &m, FrontWorkspace<T> &f, const T *tau, const T *rhs, T *a, T *lambda) {
-  const LoopPlan &plan = *f.plan;
-  for (int i = 0; i <= m.nb; ++i)
-    f.g[i] = {zero3<T>(), zero3<T>()};
-  for (int r = 0; r < m.nc; ++r) {
-    f.rho[r] = -rhs[r];
-    f.lambda[r] = T(0.0);
-  }
-  for (int k = 0; k < plan.step_count; ++k) {
-    const LoopStepData &step = plan.steps[k];
-    if (step.kind == LoopStepKind::joint) {
-      reduce_joint(m, f, step, tau);
-    } else if (step.kind == LoopStepKind::leave) {
-      reduce_rows(f, step);
-    } else if (step.kind == LoopStepKind::merge && step.body) {
-      const Load<T> &g = f.g[step.child];
-      f.g[step.body].n += g.n + cross(f.arm[step.child], g.f);
-      f.g[step.body].f += g.f;
-    }
-  }
-  f.A[0] = {zero3<T>(), zero3<T>()};
-  for (int k = plan.step_count - 1; k >= 0; --k) {
-    const LoopStepData &step = plan.steps[k];
-    if (step.kind == LoopStepKind::joint)
-      accelerate_joint(m, f, step, a);
-    else if (step.kind == LoopStepKind::leave)
-      find_multipliers(f, step);
-  }
-  for (int r = 0; r < m.nc; ++r)
-    lambda[r] = lambda[r] + f.lambda[r];
-}
-
-template <class T> void force_residual(const ModelData &m, const Workspace<T> &ws, FrontWorkspace<T> &f,
-                                       const T *values, const T *a, const T *lambda, T *tau) {
-  f.A[0] = {zero3<T>(), zero3<T>()};
-  f.g[0] = {zero3<T>(), zero3<T>()};
-  for (int i = 1; i <= m.nb; ++i) {
-    const BodyData &b = m.bodies[i];
-    Motion<T> A = moved(f.arm[i], f.A[b.parent]);
-    for (int k = b.v; k < b.v + b.nv; ++k) {
-      const T own = a[k];
-      A.w += scale(own, f.S[k].w);
-      A.v += scale(own, f.S[k].v);
-      tau[k] = b.armature ? -(armature_of<T>(m, k) * own) : T(0.0);
-      if (m.regularizing_inertia && b.is_regularized)
-        tau[k] = tau[k] - m.regularizing_inertia[k] * own;
-    }
-    f.A[i] = A;
-    f.g[i] = mul(f.own[i], A.w, A.v);
-  }
-  for (int c = 0; c < m.loop_constraint_count; ++c) {
-    const LoopConstraintData &constraint = m.loop_constraints[c];
-    if (constraint.form == LoopConstraintForm::coupling) {
-      for (int s = 0; s < constraint.supports; ++s) {
-        const int k = m.support[constraint.support + s];
-        tau[k] = tau[k] + values[constraint.values + s] * lambda[constraint.row];
-      }
-      continue;
-    }
-    Load<T> F{zero3<T>(), zero3<T>()};
-    for (int r = constraint.row; r < constraint.row + constraint.rows; ++r) {
-      F.n += scale(lambda[r], f.row_load[r].n);
-      F.f += scale(lambda[r], f.row_load[r].f);
-    }
-    const auto add = [&](int body, double sign) {
-      const Vec3<T> arm = f.row_point[c] - ws.X_W[body].p;
-      f.g[body].n += scale(-sign, F.n + cross(arm, F.f));
-      f.g[body].f += scale(-sign, F.f);
-    };
-    if (constraint.body_a)
-      add(constraint.body_a, -1.0);
-    if (constraint.body_b)
-      add(constraint.body_b, 1.0);
-  }
-  for (int i = m.nb; i > 0; --i) {
-    const BodyData &b = m.bodies[i];
-    const Load<T> &F = f.g[i];
-    for (int k = b.v; k < b.v + b.nv; ++k)
-      tau[k] = tau[k] - (dot(f.S[k].w, F.n) + dot(f.S[k].v, F.f));
-    if (b.parent) {
-      f.g[b.parent].n += F.n + cross(f.arm[i], F.f);
-      f.g[b.parent].f += F.f;
-    }
-  }
-}
-
+template unsigned factor_matrices(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &,
+                                  const LoopPlan &, const double *, const double *, const double &,
+                                  const unsigned char *, const FrontMetric &, double &);
 template void lay_out_fronts(const ModelData &, Arena &, FrontWorkspace<double> &);
 template unsigned factor_fronts(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &,
                                 const LoopPlan &, const double *, const double *, const double &, const unsigned char *,
                                 double &);
-template void solve_fronts(const ModelData &, FrontWorkspace<double> &, const double *, const double *, double *,
-                           double *);
-template void force_residual(const ModelData &, const Workspace<double> &, FrontWorkspace<double> &, const double *,
-                             const double *, const double *, double *);
 template void lay_out_fronts(const ModelData &, Arena &, FrontWorkspace<Pack> &);
 template unsigned factor_fronts(const ModelData &, const Workspace<Pack> &, FrontWorkspace<Pack> &, const LoopPlan &,
                                 const Pack *, const Pack *, const Pack &, const unsigned char *, Pack &);
-template void solve_fronts(const ModelData &, FrontWorkspace<Pack> &, const Pack *, const Pack *, Pack *, Pack *);
-template void force_residual(const ModelData &, const Workspace<Pack> &, FrontWorkspace<Pack> &, const Pack *,
-                             const Pack *, const Pack *, Pack *);
-
 } // namespace dalembert::DALEMBERT_ISA

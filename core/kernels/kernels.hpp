@@ -43,6 +43,11 @@ enum class Kernel {
   constraint_drift,    // q [t] -> rates of the rows while nothing moves
   cut_motion,          // q v a -> coordinates, velocities and accelerations of joints that close loops
   row_pivots,          // q -> pivot of each row as a part of its diagonal, constraint by constraint
+  // r (lambda), compliance (other), inertia (a) -> dq, P dq, P^T (r / compliance), sizes (constraints/closure_fronts.hpp)
+  closure_step,
+  independent_parts, // wanted (lambda), inertia (a), least (other) -> what is left of each row
+  // v, rates (lambda), held (a) -> dv of least kinetic energy with P (v + dv) = rates, P v - rates, its terms
+  velocity_change,
   // the system as described, under conditions; t, x, tau, loads and inputs may be left out
   motion,            // q v -> a
   dynamics,          // q v -> a, tau (those of drives too), lambda (of least norm), x'

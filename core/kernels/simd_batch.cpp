@@ -112,7 +112,7 @@ void put_lanes(const Output &output, std::ptrdiff_t state, int count, const Pack
 bool has_lanes(const ModelData &m, const Call &call) {
   const Family family = family_of(call.kernel);
   if (family == Family::closure)
-    return call.kernel != Kernel::cut_motion && call.kernel != Kernel::row_pivots;
+    return call.kernel < Kernel::cut_motion;
   if (family != Family::system)
     return family == Family::tree;
   if (m.feedback_count || call.conditions->callbacks || call.conditions->sampled_forces ||

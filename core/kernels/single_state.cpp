@@ -1,4 +1,5 @@
 // A kernel at one state, or at one state after another.
+#include "constraints/closure_fronts.hpp"
 #include "constraints/loop_dynamics.hpp"
 #include "kernels/evaluate.hpp"
 #include "system/inverse_dynamics.hpp"
@@ -91,9 +92,18 @@ void constraints_of_one(const ModelData &m, std::byte *memory, const Call &call,
     work.ws.t = at[ArgumentKind::t] ? *at[ArgumentKind::t] : 0.0;
     return row_pivots(m, work, at[ArgumentKind::q], at.out[0]);
   }
-  if (call.kernel != Kernel::cut_motion)
+  if (call.kernel < Kernel::cut_motion)
     return evaluate_constraints<double>(m, work.ws, work.values, call, at);
   work.ws.t = at[ArgumentKind::t] ? *at[ArgumentKind::t] : 0.0;
+  if (call.kernel == Kernel::closure_step)
+    return closure_step(m, work, at[ArgumentKind::q], at[ArgumentKind::lambda], at[ArgumentKind::other],
+                        at[ArgumentKind::a], at.out[0], at.out[1], at.out[2], at.out[3]);
+  if (call.kernel == Kernel::independent_parts)
+    return independent_parts(m, work, at[ArgumentKind::q], at[ArgumentKind::lambda], at[ArgumentKind::a],
+                             *at[ArgumentKind::other], at.out[0]);
+  if (call.kernel == Kernel::velocity_change)
+    return velocity_change(m, work, at[ArgumentKind::q], at[ArgumentKind::v], at[ArgumentKind::lambda],
+                           at[ArgumentKind::a], at.out[0], at.out[1], at.out[2]);
   place_and_move(m, work.ws, at[ArgumentKind::q], at[ArgumentKind::v]);
   compute_accelerations(m, work.ws, at[ArgumentKind::a]);
   cut_joints(m, work.ws, at.out[0], at.out[1], at.out[2]);

@@ -181,6 +181,21 @@ struct Planner {
     }
   }
 
+  // places that follow each other: how many such runs, and of each where it begins, its first place and its length
+  void put_runs(Int first, Int size) {
+    const std::size_t number = out.indices.size();
+    out.indices.push_back(0);
+    for (Int s = 0; s < size; ++s) {
+      const Int to = out.indices[at(first + s)];
+      if (out.indices[number] && to == out.indices[out.indices.size() - 2] + out.indices.back()) {
+        ++out.indices.back();
+      } else {
+        out.indices.insert(out.indices.end(), {s, to, 1});
+        ++out.indices[number];
+      }
+    }
+  }
+
   void put_merge(Int i, Int c, std::vector<Int> &piece, const std::vector<Int> &child) {
     std::vector<Int> both;
     std::set_union(piece.begin(), piece.end(), child.begin(), child.end(), std::back_inserter(both));
@@ -197,6 +212,8 @@ struct Planner {
     put(piece);
     const Int moved = moves;
     put(child);
+    put_runs(start, count_of(piece.size()));
+    put_runs(start + count_of(piece.size()), count_of(child.size()));
     out.steps.push_back({LoopStepKind::merge, i, c, count_of(piece.size()), count_of(child.size()),
                          count_of(both.size()), start, moved, 0});
     piece.swap(both);

@@ -28,7 +28,8 @@ struct LoopStepData {
   std::int32_t count;       // merge: rows of the child; leave: rows that leave; joint: terms of couplings
   std::int32_t after;       // open rows after the step
   std::int32_t index;       // LoopPlan::indices; open: pairs of row and sign of the load (0: of a coupling);
-                            // merge: place of each row of the piece, then of the child, among those after the step;
+                            // merge: place of each row of the piece, then of the child, among those after the step,
+                            // then the runs of both: their number, and of each where it begins, its place, its length;
                             // leave, joint: rows of the piece; joint: then (degree of freedom of the joint, place,
                             // loop constraint, support) of each term of a coupling
   std::int32_t left;        // leave: number of rows that have left before; merge: 1 if rows of the piece move

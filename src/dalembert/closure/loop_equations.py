@@ -20,8 +20,9 @@ from ..compile.loop_constraints import characteristic_lengths
 from ..model import Model
 from ..model.cache import cached_per_model
 from ..model.drive_targets import constraint_targets, row_gaps
+from ..numerics.rank import CLOSED_RANK_TOL, null_space, numerical_rank, singular_values
 
-__all__ = ["LoopEquations"]
+__all__ = ["LoopEquations", "LoopLinearization"]
 
 
 MAX_ROUNDOFF_GAP = 1e-6  # largest gap attributed to rounding; markers far enough away for more are invalid
@@ -108,6 +109,46 @@ class LoopEquations:
         c: Array = self.targets[2] - self.model.constraint_bias(q, v, t=self.t)
         return c
 
+    def rank(self, q: Array, free: BoolArray, tolerance: float = CLOSED_RANK_TOL) -> int:
+        """Return the rank of J over the free velocities (nv,), at q (nq,)."""
+        if not LoopLinearization.is_available(self.model):
+            return numerical_rank(singular_values(self.jacobian(q)[:, free]), tolerance)
+        return int((self.independent_parts(q, free, tolerance) > 0.0).sum())
+
+    def independent_parts(self, q: Array, free: BoolArray, tolerance: float = CLOSED_RANK_TOL) -> Array:
+        """Return what is left of each row beside those before it, as a part of its lever arms; 0 if it is redundant.
+
+        By orthogonal factors within the trees, for models with many coupled loops (`LoopLinearization`). (nc,)
+        """
+        inertia = np.where(free, self.column_scales**-2.0, 0.0)
+        wanted = (self.row_scales > 0.0).astype(float)
+        return self.model._independent_parts(q, wanted, inertia, tolerance, t=self.t)
+
+    def null_space(self, q: Array, free: BoolArray) -> Array:
+        """Return an orthonormal basis (nv, k) of the scaled velocities x with J x = 0, at q (nq,); only free ones move.
+
+        For many coupled loops random velocities are projected, as many as there are motions and some more: their number
+        confirms the rank.
+        """
+        if LoopLinearization.is_available(self.model):
+            random, count = np.random.default_rng(0), int(free.sum()) - self.rank(q, free)
+            if not count:
+                return np.zeros((self.nv, 0))
+            found = np.array([self._projected(q, free, random.normal(size=self.nv)) for _ in range(count + 4)])
+            _, s, Vt = np.linalg.svd(found, full_matrices=False)
+            if s[count - 1] > 1e-4 * s[0] and s[count:].max(initial=0.0) < 1e-8 * s[0]:
+                return np.ascontiguousarray(Vt[:count].T)
+        return null_space(self.jacobian(q), free=free)
+
+    def _projected(self, q: Array, free: BoolArray, x: Array) -> Array:
+        """Return the scaled velocities with J x = 0 that are nearest to x (nv,)."""
+        x = np.where(free, x, 0.0)
+        rates = self.model._velocity_change(
+            q, self.column_scales * x, np.zeros(len(self.row_scales)), np.ones(self.nv), t=self.t
+        )[1]
+        x[free] += LoopLinearization(self, q, self.row_scales * rates, free, np.ones(int(free.sum()))).shortest()[0]
+        return x
+
     # ---- manifold
 
     def retract(self, q: Array, x: Array) -> Array:
@@ -119,6 +160,66 @@ class LoopEquations:
         """Return the scaled steps (..., nv) from q0 to q1."""
         steps: Array = self.model.difference(q0, q1) / self.column_scales
         return steps
+
+
+class LoopLinearization:
+    """Equations (1) linearized at q, solved within the trees by the core; the Jacobian is never formed.
+
+    For models with many coupled loops (`is_available`). x are scaled velocities of the free degrees of freedom, with
+    weights W: v = D W x.
+
+    Parameters
+    ----------
+    loops : LoopEquations
+    q : (nq,) rad or m
+    r : (nc,)
+        Scaled residual.
+    free : (nv,) bool
+    weights : (free,)
+
+    Attributes
+    ----------
+    size : float
+        Estimate of the norm of J W.
+    gradient : float
+        Norm of (J W)^T r.
+    """
+
+    LEAST_SHIFT = 1e-13  # of the square of the norm of J: takes the place of the truncation of redundant rows
+
+    def __init__(self, loops: LoopEquations, q: Array, r: Array, free: BoolArray, weights: Array) -> None:
+        self._loops, self._q, self._free = loops, q, free
+        self._units = loops.column_scales.copy()
+        self._units[free] *= weights
+        self._inertia = np.where(free, self._units**-2.0, 0.0)
+        used = loops.row_scales > 0.0
+        self._row_units = np.divide(1.0, loops.row_scales, out=np.zeros(len(used)), where=used)
+        self._gap = self._row_units * r
+        pull, sums = self._solve(self._gap, 1.0)[2:]
+        self.size = float(np.sqrt(sums.prod()))
+        self.gradient = float(np.linalg.norm((self._units * pull)[free]))
+
+    @staticmethod
+    def is_available(model: Model) -> bool:
+        """Return True if the core eliminates the loops of a model within the trees."""
+        return bool(model._eliminates_loops)
+
+    def _solve(self, gap: Array, shift: float) -> tuple[Array, Array, Array, Array]:
+        compliance = shift * self._row_units**2
+        return self._loops.model._closure_step(self._q, gap, compliance, self._inertia, t=self._loops.t)
+
+    def step(self, mu: float) -> tuple[Array, Array]:
+        """Return x (free,) that makes |x|^2 + |J W x + r|^2 / mu least, and J W x (nc,)."""
+        v, rates, *_ = self._solve(self._gap, max(mu, self.LEAST_SHIFT * self.size**2))
+        return (v / self._units)[self._free], self._loops.row_scales * rates
+
+    def shortest(self, rounds: int = 3) -> tuple[Array, Array]:
+        """Return the shortest x (free,) for which |J W x + r| is least, and what is left of r, (nc,)."""
+        shift, gap, v = self.LEAST_SHIFT * self.size**2, self._gap, np.zeros(len(self._units))
+        for _ in range(rounds):  # each takes out what the compliance of the last has left
+            change, rates, *_ = self._solve(gap, shift)
+            v, gap = v + change, gap + rates
+        return (v / self._units)[self._free], self._loops.row_scales * gap
 
 
 def _targets(model: Model, t: float | Array) -> Array:

@@ -22,11 +22,11 @@ from ..errors import ModelError
 from ..model import Model
 from ..model.argument_errors import checked_configuration
 from ..model.cache import cached_per_model
-from ..numerics.least_squares import Descent, descend
+from ..numerics.least_squares import Descent, Linearization, MatrixLinearization, descend
 from ..numerics.rank import STEP_RANK_TOL, null_space
 from .equivalent_configurations import periodic_angles, reversed_axes
 from .limit_rows import HeldLimits
-from .loop_equations import LoopEquations
+from .loop_equations import LoopEquations, LoopLinearization
 from .named_velocities import named_velocities
 from .projection import CLOSED_TOL
 from .relative_pose import relative
@@ -165,6 +165,12 @@ class LoopSolver:
         length = self.loops.length
         held_rows = (held.scales(length)[:, None] * held.jacobian(self.model, q) for held in self.extra)
         return np.concatenate([J, *held_rows], -2) * self.loops.column_scales
+
+    def linearize(self, q: Array, r: Array, free: BoolArray, weights: Array) -> Linearization:
+        """Return the linearization at q (nq,): within the trees for many coupled loops, else with a Jacobian."""
+        if LoopLinearization.is_available(self.model) and not self.extra and not _chains(self.model):
+            return LoopLinearization(self.loops, q, r, free, weights)
+        return MatrixLinearization(self.jacobian(q)[:, free] * weights, r)
 
     def retract(self, q: Array, x: Array) -> Array:
         """Return the configuration after scaled steps x (..., nv)."""

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..answer import Answer, count_text
-from ..arrays import Array
+from ..arrays import Array, BoolArray
 from ..checks import checked
 from ..model import Model, as_model
 from ..model.argument_errors import checked_configuration
 from ..model.drive_targets import drive_targets
 from ..model.state import StateLike
-from ..numerics.rank import null_space, numerical_rank, singular_values, split_rows
+from ..numerics.rank import null_space, singular_values, split_rows
 from ..system import System
 from .assembly import assemble, given_coordinates, given_time
 from .driven.driven_state import driven_positions
@@ -71,8 +72,6 @@ class Mobility(Answer):
     shared : dict of str to tuple of str
         The connections among which the redundancy of a connection is shared, itself included: their reactions are
         not unique.
-    singular_values : (min(nc, nv),)
-        Of the closure Jacobian, rows and columns made dimensionless; largest first.
     rank : int
     motions : list of dict of str to float
         A basis of the instantaneous motions: velocities by name, rad/s or m/s, the leading one 1; others are zero.
@@ -99,7 +98,6 @@ class Mobility(Answer):
     redundant: dict[str, int]
     redundant_rows: dict[str, tuple[str, ...]]
     shared: dict[str, tuple[str, ...]]
-    singular_values: Array
     rank: int
     motions: list[dict[str, float]]
     permanent: bool
@@ -127,6 +125,14 @@ class Mobility(Answer):
             [N[chosen.columns], chosen.cut_scales[:, None] * (chosen.cut_rows(self.q) * loops.column_scales) @ N]
         )
         return bool(np.linalg.svd(moved, compute_uv=False).min(initial=1.0) > NEARLY_TOL)
+
+    @cached_property
+    def singular_values(self) -> Array:
+        """Singular values of the dimensionless closure Jacobian, largest first, (min(nc, nv),)."""
+        prescribed = Prescribed.of(self.model)
+        let_go = prescribed.rows | ~self.model.compiled.names.closing
+        loops = LoopEquations.of(self.model, t=self.t).without(let_go)
+        return singular_values(loops.jacobian(self.q)[:, ~prescribed.clocks])
 
     @property
     def verdict(self) -> str:
@@ -262,13 +268,11 @@ def mobility(system: System | Model, state: StateLike | None = None, *, t: float
     everything = LoopEquations.of(model, t=time)
     let_go = prescribed.rows | ~model.compiled.names.closing
     loops, free = everything.without(let_go), ~prescribed.clocks
-    J = loops.jacobian(at)
-    s = singular_values(J[:, free])
-    rank = numerical_rank(s)
+    rank = loops.rank(at, free)
     here = int(free.sum()) - rank
-    bound = numerical_rank(singular_values(loops.of_positions().jacobian(at)[:, free]))
+    bound = loops.of_positions().rank(at, free) if not np.all(model.holonomic) else rank
     general = general_mobility(loops, at, here, free=free) if model.nc else here
-    redundant, rows, shared = _redundancy(model, at, loops, J[:, free], rank)
+    redundant, rows, shared = _redundancy(model, at, loops, free, rank)
     left, idle = prescribed.leave(everything.jacobian(at))
     return Mobility(
         mobility=here,
@@ -280,9 +284,8 @@ def mobility(system: System | Model, state: StateLike | None = None, *, t: float
         redundant=redundant,
         redundant_rows=rows,
         shared=shared,
-        singular_values=s,
         rank=rank,
-        motions=_motions(model, loops, null_space(J, free=free)),
+        motions=_motions(model, loops, loops.null_space(at, free)),
         permanent=general == here,
         general=general,
         loops=loop_connections(model),
@@ -325,10 +328,10 @@ def _motions(model: Model, loops: LoopEquations, N: Array) -> list[dict[str, flo
 
 
 def _redundancy(
-    model: Model, q: Array, loops: LoopEquations, J: Array, rank: int
+    model: Model, q: Array, loops: LoopEquations, free: BoolArray, rank: int
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return number and names of redundant rows, and the connections that share them, by connection."""
-    _, dropped, y = split_rows(J, rank)
+    _, dropped, y = split_rows(loops.jacobian(q)[:, free], rank)
     rows: dict[str, tuple[str, ...]] = {}
     shared: dict[str, set[str]] = {}
     counts = [k for k, row in enumerate(dropped) if loops.row_scales[row]]  # the others are released

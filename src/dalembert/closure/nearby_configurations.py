@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..arrays import Array, BoolArray
-from ..numerics.rank import null_space, numerical_rank, singular_values
 from .loop_equations import LoopEquations
 from .loop_solver import LoopSolver
 
@@ -24,7 +23,7 @@ def closed_neighbours(loops: LoopEquations, q: Array, free: BoolArray) -> Iterat
     yields none.
     """
     closure = LoopSolver(loops.of_positions(), max_iterations=60)
-    N, random = null_space(loops.jacobian(q), free=free), np.random.default_rng(0)
+    N, random = loops.null_space(q, free), np.random.default_rng(0)
     for _ in range(N_NEIGHBOURS if N.shape[1] else 0):
         direction = N @ random.normal(size=N.shape[1])
         direction /= np.abs(direction).max()
@@ -42,8 +41,5 @@ def general_mobility(loops: LoopEquations, q: Array, here: int, *, free: BoolArr
     0 without any.
     """
     moving = np.ones(loops.nv, dtype=bool) if free is None else free
-    found = [
-        int(moving.sum()) - numerical_rank(singular_values(loops.jacobian(near)[:, moving]))
-        for near in closed_neighbours(loops, q, moving)
-    ]
+    found = [int(moving.sum()) - loops.rank(near, moving) for near in closed_neighbours(loops, q, moving)]
     return min(here, *found) if found else 0

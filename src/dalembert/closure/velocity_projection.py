@@ -22,7 +22,7 @@ from ..numerics.rank import (
 )
 from ..system import System
 from ..system.initial_values import BodyPlacement
-from .loop_equations import LoopEquations
+from .loop_equations import LoopEquations, LoopLinearization
 from .named_velocities import NamedVelocities, as_name_list, named_velocities
 from .nearby_configurations import general_mobility
 from .starts.chain_targets import ChainRateTarget
@@ -68,6 +68,10 @@ def consistent_velocities(
     if not model.nc and not held.cut:
         return v
     free = ~held.mask
+    if LoopLinearization.is_available(model) and not held.cut:
+        found = _change_within_trees(loops, q, v, held.mask)
+        if found is not None:
+            return found
     x = v / loops.column_scales
     J = np.vstack([loops.jacobian(q), held.cut_scales[:, None] * held.cut_rows(q) * loops.column_scales])
     rates = np.concatenate([loops.row_scales * loops.velocity_terms(q), held.cut_scales * target])
@@ -92,6 +96,18 @@ def consistent_velocities(
     result: Array = x * loops.column_scales
     result[~free] = v[~free]
     return result
+
+
+def _change_within_trees(loops: LoopEquations, q: Array, v: Array, held: BoolArray) -> Array | None:
+    """Return the velocities of `consistent_velocities` for many coupled loops, None if rows are not met."""
+    rates, marks = loops.velocity_terms(q), held.astype(float)
+    change, missed, terms = loops.model._velocity_change(q, v, rates, marks, t=loops.t)
+    used = loops.row_scales > 0.0
+    if (np.abs(missed) <= np.finfo(float).eps * terms)[used].all():
+        return v
+    after = v + change
+    left = loops.row_scales * loops.model._velocity_change(q, after, rates, marks, t=loops.t)[1]
+    return after if np.abs(left).max() <= 1e-12 * float((loops.row_scales * terms).max()) else None
 
 
 def preferred_velocities(
@@ -203,7 +219,12 @@ def consistent_accelerations(
     if not model.nc and not held.cut:
         return a
     free = ~held.mask
-    P, wanted = model.constraint_jacobian(q, t=t), loops.acceleration_terms(q, v)
+    wanted = loops.acceleration_terms(q, v)
+    if LoopLinearization.is_available(model) and not held.cut:
+        shortest = _shortest_change(loops, q, a, wanted, free)
+        if shortest is not None:
+            return shortest
+    P = model.constraint_jacobian(q, t=t)
     C = held.cut_rows(q)
     beyond = held.cut_accelerations(q, v, a) - target if held.cut else np.zeros(0)
     rows = np.concatenate([loops.row_scales, held.cut_scales])
@@ -222,6 +243,20 @@ def consistent_accelerations(
         )
     a[free] += loops.column_scales[free] * step
     return a
+
+
+def _shortest_change(loops: LoopEquations, q: Array, a: Array, wanted: Array, free: BoolArray) -> Array | None:
+    """Return the accelerations of `consistent_accelerations` for many coupled loops, None if rows are not met."""
+    _, missed, terms = loops.model._velocity_change(q, a, wanted, np.ones(loops.nv), t=loops.t)
+    gap, used = loops.row_scales * missed, loops.row_scales > 0.0
+    if (np.abs(missed) <= np.finfo(float).eps * terms)[used].all():
+        return a
+    step, left = LoopLinearization(loops, q, gap, free, np.ones(int(free.sum()))).shortest()
+    if np.abs(left).max() > 1e-12 * float((loops.row_scales * terms).max()):
+        return None
+    found = a.copy()
+    found[free] += loops.column_scales[free] * step
+    return found
 
 
 def _with_values(held: NamedVelocities, fixed: Fixed, speeds: Array, cut: Array, item: str) -> Array:

@@ -9,16 +9,16 @@ unknowns as you like. Its step is the shortest one in a weighted metric,
 
     minimise |x|^2 + |J W x + r|^2 / mu,     step W x                                                              (2)
 
-by singular values, or sparse for large problems: mu = 0 is the Gauss-Newton step of minimum norm. Convergence is
-quadratic also with redundant rows, because they are consistent where r vanishes. `descend_together` takes these steps
-for many starts at once, while mu = 0 suffices.
+by singular values, sparse for large problems, or as the problem itself solves for it (`LinearizedProblem`). mu = 0 is
+the Gauss-Newton step of minimum norm. Convergence is quadratic also with redundant rows, because they are consistent
+where r vanishes. `descend_together` takes these steps for many starts at once, while mu = 0 suffices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,9 @@ __all__ = [
     "CommonDescent",
     "Descent",
     "LeastSquaresProblem",
+    "Linearization",
+    "LinearizedProblem",
+    "MatrixLinearization",
     "VectorProblem",
     "descend",
     "descend_together",
@@ -61,6 +64,47 @@ class LeastSquaresProblem(Protocol):
     def retract(self, q: Array, x: Array) -> Array:
         """Return the points (B, nq) after scaled steps x (B, nv) from q."""
         ...
+
+
+class Linearization(Protocol):
+    """Linearized residual r + J W x at a point, over the free unknowns, with the steps of (2).
+
+    Attributes
+    ----------
+    size : float
+        Norm of J W, or an estimate.
+    gradient : float
+        Norm of (J W)^T r.
+    """
+
+    size: float
+    gradient: float
+
+    def step(self, mu: float) -> tuple[Array, Array]:
+        """Return x (n,) of (2), and J W x (rows,)."""
+        ...
+
+
+@runtime_checkable
+class LinearizedProblem(LeastSquaresProblem, Protocol):
+    """A problem that solves for its steps itself, without a matrix J."""
+
+    def linearize(self, q: Array, r: Array, free: BoolArray, weights: Array) -> Linearization:
+        """Return the linearization at q (nq,), where the residual is r; weights: W of (2) at the free unknowns."""
+        ...
+
+
+class MatrixLinearization:
+    """Linearization with the matrix J W: by singular values, or sparse for large problems."""
+
+    def __init__(self, J: Array, r: Array) -> None:
+        self._J = J
+        self._step, self.size, self.gradient = shortest_step(J, r)
+
+    def step(self, mu: float) -> tuple[Array, Array]:
+        """Return x (n,) of (2), and J W x (rows,)."""
+        x = self._step(mu)
+        return x, self._J @ x
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,20 +282,25 @@ def descend(
         if last and history[-1] <= floor:
             break
         norm = float(np.linalg.norm(r))
-        J = problem.jacobian(q)[:, free] * weights
-        solve, size, gradient = shortest_step(J, r)
-        if gradient <= 1e-9 * size * norm and not last:
+        linear: Linearization
+        if isinstance(problem, LinearizedProblem):
+            linear = problem.linearize(q, r, free, weights)
+        else:
+            linear = MatrixLinearization(problem.jacobian(q)[:, free] * weights, r)
+        size = linear.size
+        if linear.gradient <= 1e-9 * size * norm and not last:
             stationary = True
             break
         for _ in range(30):
-            x = solve(mu)
-            x /= max(1.0, float(np.abs(x * weights).max(initial=0.0)))
+            x, change = linear.step(mu)
+            part = 1.0 / max(1.0, float(np.abs(x * weights).max(initial=0.0)))
+            x, change = part * x, part * change
             step = np.zeros(problem.nv)
             step[free] = weights * x
             trial = problem.retract(q, step)
             r_trial = problem.residual(trial)
             gained = norm - float(np.linalg.norm(r_trial))
-            hoped = norm - float(np.linalg.norm(r + J @ x))
+            hoped = norm - float(np.linalg.norm(r + change))
             if gained > 1e-3 * hoped or last:
                 break
             mu = max(4.0 * mu, 1e-4 * size * size)

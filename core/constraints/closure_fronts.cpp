@@ -1,0 +1,111 @@
+#include "constraints/closure_fronts.hpp"
+#include "constraints/front_steps.hpp"
+#include "constraints/loop_dynamics.hpp"
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace dalembert::DALEMBERT_ISA {
+
+// calls f(row, degree of freedom, entry) for the entries of P
+template <class F> static void visit_entries(const ModelData &m, const double *values, F &&f) {
+  for (int k = 0; k < m.loop_constraint_count; ++k) {
+    const LoopConstraintData &c = m.loop_constraints[k];
+    for (int j = 0; j < c.rows; ++j)
+      for (int s = 0; s < c.supports; ++s)
+        f(c.row + j, m.support[c.support + s], values[c.values + j * c.supports + s]);
+  }
+}
+
+static void evaluate_rows(const ModelData &m, LoopWorkspace<double> &work, const double *q) {
+  evaluate_loop_constraints<double>(m, work.ws, q, nullptr,
+                                    {.values = work.values, .leverage = work.leverage, .opening = &work.opening});
+}
+
+static std::vector<unsigned char> still_marks(const ModelData &m, const double *inertia) {
+  std::vector<unsigned char> marks(std::size_t(m.nv));
+  for (int f = 0; f < m.nv; ++f)
+    marks[std::size_t(f)] = !(inertia[f] > 0.0);
+  return marks;
+}
+
+void closure_step(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *r,
+                  const double *compliance, const double *inertia, double *dq, double *rates, double *pull,
+                  double *sizes) {
+  evaluate_rows(m, work, q);
+  const std::vector<unsigned char> still = still_marks(m, inertia);
+  for (int i = 0; i < m.nc; ++i) {
+    const bool wanted = compliance[i] > 0.0;
+    work.leverage[i] = wanted ? 1.0 : 0.0;
+    work.rhs[i] = wanted ? -r[i] : 0.0;
+    rates[i] = work.y[i] = 0.0;
+  }
+  std::fill_n(pull, m.nv, 0.0);
+  std::fill_n(dq, m.nv, 0.0);
+  double pivot = 1.0;
+  factor_matrices<double>(m, work.ws, work.fronts, m.all_loop_plan, work.values, work.leverage, 0.0, still.data(),
+                          {inertia, compliance}, pivot);
+  solve_fronts<double>(m, work.fronts, nullptr, work.rhs, dq, work.y);
+  std::vector<double> by_row(std::size_t(m.nc)), by_column(std::size_t(m.nv));
+  visit_entries(m, work.values, [&](int i, int f, double entry) {
+    if (!(compliance[i] > 0.0))
+      return;
+    rates[i] += entry * dq[f];
+    if (still[std::size_t(f)])
+      return;
+    pull[f] += entry * r[i] / compliance[i];
+    const double size = std::fabs(entry) / std::sqrt(compliance[i] * inertia[f]);
+    by_row[std::size_t(i)] += size;
+    by_column[std::size_t(f)] += size;
+  });
+  const auto largest = [](const std::vector<double> &sums) {
+    return sums.empty() ? 0.0 : *std::max_element(sums.begin(), sums.end());
+  };
+  sizes[0] = largest(by_row);
+  sizes[1] = largest(by_column);
+}
+
+void independent_parts(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *wanted,
+                       const double *inertia, double least, double *parts) {
+  evaluate_rows(m, work, q);
+  const std::vector<unsigned char> still = still_marks(m, inertia);
+  for (int i = 0; i < m.nc; ++i) {
+    parts[i] = 0.0;
+    if (wanted[i] == 0.0)
+      work.leverage[i] = 0.0;
+  }
+  FrontWorkspace<double> &f = work.fronts;
+  double pivot = 1.0;
+  factor_roots(m, work.ws, f, m.all_loop_plan, work.values, work.leverage, least, still.data(), {inertia, nullptr},
+               pivot);
+  for (int k = 0; k < m.all_loop_plan.row_count; ++k)
+    if (f.left_inverse[k] > 0.0)
+      parts[f.left_row[k]] = std::sqrt(1.0 / (f.left_inverse[k] * f.size[f.left_row[k]]));
+}
+
+void velocity_change(const ModelData &m, LoopWorkspace<double> &work, const double *q, const double *v,
+                     const double *rates, const double *held, double *dv, double *missed, double *terms) {
+  evaluate_rows(m, work, q);
+  for (int i = 0; i < m.nc; ++i) {
+    missed[i] = -rates[i];
+    terms[i] = std::fabs(rates[i]);
+  }
+  visit_entries(m, work.values, [&](int i, int f, double entry) {
+    missed[i] += entry * v[f];
+    terms[i] += std::fabs(entry * v[f]);
+  });
+  std::vector<unsigned char> still(std::size_t(m.nv));
+  for (int f = 0; f < m.nv; ++f)
+    still[std::size_t(f)] = held[f] != 0.0;
+  const Factored factored = factor_loops<double>(m, work, q, still.data());
+  std::fill_n(dv, m.nv, 0.0);
+  std::fill_n(work.y, m.nc, 0.0);
+  for (int round = 0; round < 2; ++round) { // the second takes out the rounding of the first
+    for (int i = 0; i < m.nc; ++i)
+      work.rhs[i] = -missed[i];
+    visit_entries(m, work.values, [&](int i, int f, double entry) { work.rhs[i] -= entry * dv[f]; });
+    solve_rows(m, work, factored, dv, work.y);
+  }
+}
+
+} // namespace dalembert::DALEMBERT_ISA
