@@ -28,10 +28,11 @@ pytestmark = [
 def limited_start(system: da.System, rng: np.random.Generator, on_stops: bool) -> dict[str, float]:
     """Return positions by name: on either stop, or near the middle between them; joints of couplings are left out."""
     coupled = {end.name for coupling in system.couplings.values() for end in (coupling.first, coupling.second)}
+    coupled |= system.mimics.keys() | {mimic.joint for mimic in system.mimics.values()}
     start = {}
     for name, connection in system.connections.items():
         joint = connection.element
-        if not isinstance(joint, Joint) or joint.nv != 1 or name in coupled | system.mimics.keys():
+        if not isinstance(joint, Joint) or joint.nv != 1 or name in coupled:
             continue
         if joint.lower is None or joint.upper is None:
             continue

@@ -26,8 +26,8 @@ OPEN = {
     278: "friction of a ball joint, 1e6 times the loads, turns within 1e-13 s: a stuck row is not released",
 }
 BENT = 202  # a flexible body deforms by more than half of its size, until its inertia is lost
-# friction of ball joints that drives or other friction keep close to rest: explicit steps stagnate
-STIFF = (8, 228, 278, 298)
+# friction of ball joints that drives or other friction keep close to rest, or stiff modes: explicit steps stagnate
+STIFF = (8, 228, 278, 298, 364)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
 MOVED_ALONG = (55, 133, 170, 272, 326, 433, 445, 463)
 SHARED = (127, 140, 197, 224)  # stops, rows of balls, or laws that jump hold joints together with their friction
