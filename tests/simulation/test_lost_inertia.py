@@ -73,3 +73,34 @@ def test_an_ensemble_into_gimbal_lock_ends() -> None:
     runs = da.simulate(gimbals(da.Ramp(0, 2.0, 1)), 1.0, state={"S.a": [0.0, 0.1]}, times=np.linspace(0, 1, 5))
     assert set(runs.status) == {"failed"}
     assert "'S.a' +1 with 'S.c' -1 has lost its inertia" in runs[0].message
+
+
+def neck(offset: float, moment: float = 0.0) -> da.System:
+    """Return a head on two crossed axes, whose centre of mass is at a distance from their plane, m.
+
+    With w = (roll rate, yaw rate, 0) along its centre of mass c, w x c is the offset times the rate: without moments
+    of inertia, kg m2, the motion has the inertia of that alone.
+    """
+    s = da.System("neck")
+    cross = s.body("cross")
+    head = s.body("head", mass=1.0, inertia=(moment, moment, moment), com=(0.1, 0.05, offset))
+    s.connect("roll", da.Revolute("x"), s.ground, cross)
+    s.connect("yaw", da.Revolute("y"), cross, head)
+    return s
+
+
+def test_a_motion_without_inertia_at_the_start_is_refused() -> None:
+    with pytest.raises(da.SingularityError, match="nothing resists along 'roll'"):
+        da.simulate(neck(0.0), 1e-6)
+
+
+@pytest.mark.parametrize("offset", [1e-7, 1e-6])
+def test_a_motion_with_hardly_any_inertia_is_noted_at_the_start(offset: float) -> None:
+    """As the neck of the iCub: a head without moments, whose mass nearly meets the axis of both turns together."""
+    note = [note for note in da.simulate(neck(offset), 1e-6).notes if "hardly any inertia" in note]
+    assert len(note) == 1 and "'roll' and 'yaw' together" in note[0] and "'head' has mass but no moments" in note[0]
+
+
+@pytest.mark.parametrize(("offset", "moment"), [(1e-3, 0.0), (1e-7, 1e-4)])
+def test_heads_with_inertia_are_not_noted(offset: float, moment: float) -> None:
+    assert not any("hardly any inertia" in note for note in da.simulate(neck(offset, moment), 1e-3).notes)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import _core
 from ..answer import ArrayAnswer, count_text, list_text
 from ..arrays import Array, BoolArray, IndexArray
 from ..checks import checked, finite_array, finite_number
@@ -53,6 +54,7 @@ __all__ = [
 
 
 MAX_NOTES = 20  # on start values of an ensemble
+FAINT_INERTIA = 1e-9  # of the inertia of a DOF with all others locked: accelerations lose as many digits
 QUATERNION_TOL = 1e-3  # of the length of a quaternion: larger differences than rounded digits are noted
 SURE_INERTIA, KEPT_INERTIA = 1e-9, 1e-3  # least scaled eigenvalue of M that is not zero; part of that of the first run
 ROUNDING_TOL, NOTE_TOL = 1e-12, 1e-9  # m, rad or per s: rounding; corrections above are noted
@@ -293,7 +295,7 @@ def find_start(
         if moved > NOTE_TOL:
             notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
         q, v = motion.q, motion.v
-    check_inertia(model, q, t)
+    notes += check_inertia(model, q, t)
     notes += nearly_conflicting_constraints(model, q, t=t) if model.nc else []
     return State(q=q, v=v, t=t, x=x), notes + shared_drives(model, q, t)
 
@@ -362,7 +364,7 @@ def _from_starts(model: Model, starts: StartValues, t: float, limits: bool) -> t
     motion = driven_state_from(
         model, t, None, lambda at, paced: _start_velocities(model, at, paced, t, starts), starts, limits=limits
     )
-    check_inertia(model, motion.q, t)
+    faint = check_inertia(model, motion.q, t)
     placed = model.initial_state(starts.initials).q
     stays = {name for name, p, q in zip(model.coordinate_names, placed, motion.q, strict=True) if p == q}
     notes = [word for name, word in moved.items() if name in stays]
@@ -371,7 +373,7 @@ def _from_starts(model: Model, starts: StartValues, t: float, limits: bool) -> t
         + unmet_start_values(model, motion.q, motion.v, starts)
         + nearly_conflicting_constraints(model, motion.q, t=t)
     )
-    notes += shared_drives(model, motion.q, t)
+    notes += faint + shared_drives(model, motion.q, t)
     return State(q=motion.q, v=motion.v, t=t, x=starts.x), notes
 
 
@@ -388,8 +390,8 @@ def shared_drives(model: Model, q: Array, t: float) -> list[str]:
     ]
 
 
-def check_inertia(model: Model, q: Array, t: float) -> None:
-    """Refuse a start at q (nq,) with a singular mass matrix."""
+def check_inertia(model: Model, q: Array, t: float) -> list[str]:
+    """Refuse a start at q (nq,) with a singular mass matrix; return a note on motions that are close to it."""
     weak = model.massless_dof(q, t=t)
     if weak:
         owners = zip(model.body_names, model.joint_names, strict=True)
@@ -400,6 +402,40 @@ def check_inertia(model: Model, q: Array, t: float) -> None:
             "moving any inertia. Give them some (about the axis, for a spin), drive these DOF, or connect the "
             "bodies so that they cannot move that way" + "".join(f". Note: {note}" for note in ungrounded)
         )
+    return faint_inertia(model, q)
+
+
+def faint_inertia(model: Model, q: Array) -> list[str]:
+    """Return a note on a motion of a tree at q (nq,) whose inertia is nearly lost between bodies without moments."""
+    points = list(_point_masses(model))
+    if not points or model.nc:
+        return []
+    free = ~model.conditions().acceleration_prescribed
+    own = model.composite_inertias(q)
+    pivots = _core.MassMatrixFactor(model, q).pivots()
+    if not ((pivots < FAINT_INERTIA * own) & free).any():
+        return []
+    some = np.flatnonzero(free & (own > 0.0))
+    unit = 1.0 / np.sqrt(own[some])
+    motion = np.linalg.eigh(model.mass_matrix(q)[np.ix_(some, some)] * unit * unit[:, None])[1][:, 0]
+    names = [model.speed_names[k] for k in some[np.abs(motion) > 0.1 * np.abs(motion).max()]]
+    left = float((pivots[some] / own[some]).min())
+    owners = zip(model.body_names, model.joint_names, strict=True)
+    moved = {body for body, joint in owners if set(model.speed_names[model.v_slice(joint)]) & set(names)}
+    points = [name for name in points if name in moved] or points
+    return [
+        f"{listed(names)} together have hardly any inertia at the start, {left:.1g} of what each has alone: forces and "
+        f"rounding turn them very fast. {listed(points)} {'has' if len(points) == 1 else 'have'} mass but no moments "
+        "of inertia: give inertia= to them, armature= to these joints, or drive one of these"
+    ]
+
+
+@cached_per_model
+def _point_masses(model: Model) -> tuple[str, ...]:
+    """Return the names of the rigid bodies with mass and a principal moment of zero."""
+    bodies = [body for body in model.system.bodies.values() if body.name in model.body_names]
+    rigid = [body for body in bodies if body.flexible is None and body.mass > 0.0]
+    return tuple(body.name for body in rigid if np.linalg.eigvalsh(body.inertia)[0] <= 0.0)
 
 
 def _start_velocities(model: Model, q: Array, paced: dict[str, float], t: float, starts: StartValues) -> Array:
