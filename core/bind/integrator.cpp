@@ -267,6 +267,7 @@ int Integrator::visit(visitproc visit, void *arg) {
   Py_VISIT(owner.ptr());
   Py_VISIT(chosen.ptr());
   Py_VISIT(errors.ptr());
+  Py_VISIT(contact_scene.ptr());
   return 0;
 }
 

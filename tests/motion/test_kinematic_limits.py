@@ -81,7 +81,9 @@ def test_an_interrupt_ends_a_long_motion(form: str) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # where runners ignore it, or tests replaced it
     ended, presses = threading.Event(), []
 
-    def press() -> None:  # again, where the first interrupt comes while Python discards exceptions
+    # again: Python discards an interrupt that comes during a collection of garbage and is raised in a callback of it,
+    # as Hypothesis has one
+    def press() -> None:
         while not ended.wait(2.0 if presses else 0.3) and len(presses) < 10:
             presses.append(0)
             os.kill(os.getpid(), signal.SIGINT)

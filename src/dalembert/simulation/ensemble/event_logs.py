@@ -10,13 +10,14 @@ import numpy as np
 
 from ...arrays import Array, IndexArray
 from ...model import Conditions
-from ...result import EventRecord, Periods, Result, single_period
+from ...result import EventRecord, Periods, Result
 from ..diagnostics.stagnation import ZENO_TIME
 from ..events.actions import Action, Bounce, Stop
 from ..events.core_events import action_text, after_action, core_event_table, is_applied_in_core
 from ..events.events import EventFunctions
 from ..request import SimulationRequest
 from .groups import GEOMETRY_GROUPS, EnsembleGroups
+from .run_logs import RunLogs
 
 __all__ = ["EventLogs", "batch_event_table"]
 
@@ -37,7 +38,7 @@ def batch_event_table(request: SimulationRequest, runs: EnsembleGroups) -> dict[
 
 
 @dataclass(eq=False)
-class EventLogs:
+class EventLogs(RunLogs):
     """Events of the runs of a batch.
 
     Attributes
@@ -115,7 +116,7 @@ class EventLogs:
     def periods(self, base: Conditions, run: int) -> Periods:
         """Return the conditions of a run by time, from those at its start."""
         if run in self.repeated:
-            return self.repeated[run].conditions or single_period(base)
+            return self.periods_of_repeated(run, base)
         begins, conditions = [-np.inf], [base]
         for t, number, acted in zip(self.times[run], self.numbers[run], self.acted[run], strict=True):
             key = conditions[-1], int(number), int(acted)
@@ -141,8 +142,7 @@ class EventLogs:
             In order within a run.
         """
         groups: dict[Conditions, list[IndexArray]] = {}
-        numbers, begins = np.unique(run, return_index=True)
-        for k, first, last in zip(numbers.tolist(), begins, [*begins[1:], len(run)], strict=True):
+        for k, first, last in self.spans(run):
             for rows, at in self.periods(runs[k], k)(t[first:last]):
                 groups.setdefault(at, []).append(first + rows)
         return [(np.sort(np.concatenate(rows)), at) for at, rows in groups.items()]

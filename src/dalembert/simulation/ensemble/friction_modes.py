@@ -24,6 +24,7 @@ from ..friction.messages import StopImpactLog, unloaded_stops
 from ..friction.modes import Modes
 from ..options import Options
 from .groups import BatchGroup, EnsembleGroups
+from .run_logs import RunLogs
 
 __all__ = ["FrictionModes", "check_friction_starts", "friction_rows_of_runs", "friction_table"]
 
@@ -75,7 +76,7 @@ def check_friction_starts(
 
 
 @dataclass(eq=False)
-class FrictionModes:
+class FrictionModes(RunLogs):
     """Modes of friction and stops of the runs of a batch, from each change on.
 
     Attributes
@@ -145,8 +146,7 @@ class FrictionModes:
         groups: dict[tuple[int, bytes], list[IndexArray]] = {}
         modes: dict[tuple[int, bytes], tuple[int, int]] = {}
         found: list[tuple[IndexArray, Conditions]] = []
-        numbers, begins = np.unique(run, return_index=True)
-        for k, first, last in zip(numbers.tolist(), begins, [*begins[1:], len(run)], strict=True):
+        for k, first, last in self.spans(run):
             if k in self.repeated or not len(self.times[k]):
                 found += [(first + rows, at) for rows, at in self.periods(runs, k)(t[first:last])]
                 continue
@@ -175,7 +175,7 @@ class FrictionModes:
     def periods(self, runs: EnsembleGroups, run: int) -> Periods:
         """Return the conditions of a run by time."""
         if run in self.repeated:
-            return self.repeated[run].conditions or single_period(runs[run])
+            return self.periods_of_repeated(run, runs[run])
         if not len(self.times[run]):
             return single_period(runs[run])
         conditions = [self._conditions(runs, run, k) for k in range(len(self.times[run]))]
