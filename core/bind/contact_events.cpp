@@ -1,8 +1,8 @@
 #include "bind/contact_events.hpp"
 #include "bind/arrays.hpp"
+#include "bind/contact.hpp"
 #include "bind/records.hpp"
 #include <cmath>
-#include <cstring>
 
 namespace dalembert::bind {
 
@@ -23,32 +23,16 @@ nb::object points_of(const std::vector<ClosedPoint> &closed) {
 
 void fill_contact_events(const ModelData &m, const nb::dict &given, ContactEvents &e) {
   const auto number = [&](const char *name) { return nb::cast<double>(given[name]); };
-  ContactSteps &c = e.rows;
-  c.scene = nb::cast<const ContactScene *>(given["scene"]);
-  c.search = std::make_unique<ContactSearch>(*c.scene);
-  c.impact_search = std::make_unique<ContactSearch>(*c.scene);
-  const Doubles stops = nb::cast<Doubles>(given["stops"]);
-  for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
-    const double *stop = stops.data() + k;
-    const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
-    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
-      throw nb::value_error("a stop belongs to no coordinate of the trees");
-    c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
-  }
+  fill_scene(m, given, e.rows);
   e.closed_gap = number("closed_gap"), e.overlap = number("overlap"), e.hop_height = number("hop_height");
   e.rest_tol = number("rest_tol"), e.relative_rest_tol = number("relative_rest_tol");
   e.max_points = nb::cast<int>(given["max_points"]), e.max_rate = number("max_rate");
 }
 
-nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) {
-  return nb::bytes(reinterpret_cast<const char *>(closed.data()), closed.size() * sizeof(ClosedPoint));
-}
+nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) { return bytes_of(closed); }
 
 void set_contact_modes(ContactEvents &e, const nb::bytes &blob) {
-  if (blob.size() % sizeof(ClosedPoint))
-    throw nb::value_error("the modes of contacts do not fit");
-  e.closed.resize(blob.size() / sizeof(ClosedPoint));
-  std::memcpy(static_cast<void *>(e.closed.data()), blob.c_str(), blob.size());
+  set_from_bytes(blob, "the modes of contacts", e.closed);
 }
 
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nb::list &modes) {
