@@ -1,8 +1,8 @@
 """Rigid contact by steps beside MuJoCo: processor time per second of motion at equal steps, and what each gets wrong.
 
 `python bench/contact.py [--step 2e-3] [--seconds 2] [--scenes slope stack ...]`. Programs take turns; minima of rounds
-on one thread, without the first round of each. MuJoCo runs with its defaults (Newton, pyramidal cones) and, for spheres,
-with its conjugate gradients, too; its steps are taken by one call of its own loop.
+on one thread, without the first round of each. MuJoCo runs with its defaults (Newton, pyramidal cones) and, for
+spheres, with its conjugate gradients, too; its steps are taken by one call of its own loop.
 
 Columns: processor time in ms per second of motion, its ratio to the last program of the scene; depth at the end, m;
 creep, the largest velocity at the end, m/s or rad/s; law, how far the law of friction is missed at most, m/s (that of
@@ -148,8 +148,9 @@ def quadruped(swing: float = 0.0, lift: float = 0.0) -> da.System:
         s.connect(f"{leg} knee", knee, thigh.at(0, 0, -down), calf.at(0, 0, down))
         s.connect(f"{leg} ankle", da.Fixed(), calf.at(0, 0, -down), foot)
         turn = f"2*pi*(2.5*t + {phase})"
-        s.connect(f"{leg} hip servo", da.PositionServo(f"{HIP} + {swing}*sin({turn})", 150.0, 4.0), f"{leg} hip")
-        bend = f"{KNEE} - {lift}*max(0, -cos({turn}))"
+        reach: str | float = f"{HIP} + {swing}*sin({turn})" if swing else HIP
+        bend: str | float = f"{KNEE} - {lift}*max(0, -cos({turn}))" if lift else KNEE
+        s.connect(f"{leg} hip servo", da.PositionServo(reach, 150.0, 4.0), f"{leg} hip")
         s.connect(f"{leg} knee servo", da.PositionServo(bend, 150.0, 4.0), f"{leg} knee")
         s.initial(f"{leg} hip", position=HIP)
         s.initial(f"{leg} knee", position=KNEE)
