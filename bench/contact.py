@@ -1,7 +1,12 @@
 """Rigid contact by steps beside MuJoCo: processor time per second of motion at equal steps, and what each gets wrong.
 
-`python bench/contact.py [--step 2e-3] [--seconds 2] [--scenes slope stack ...]`. Minima of rounds on one thread. MuJoCo
-runs with its defaults (Newton, pyramidal cones) and, for spheres, with its conjugate gradients, too.
+`python bench/contact.py [--step 2e-3] [--seconds 2] [--scenes slope stack ...]`. Programs take turns; minima of rounds
+on one thread, without the first round of each. MuJoCo runs with its defaults (Newton, pyramidal cones) and, for
+spheres, with its conjugate gradients, too; its steps are taken by one call of its own loop.
+
+Columns: processor time in ms per second of motion, its ratio to the last program of the scene; depth at the end, m;
+creep, the largest velocity at the end, m/s or rad/s; law, how far the law of friction is missed at most, m/s (that of
+MuJoCo is another one); error: how far the place of the first body moves when the step is halved, m.
 """
 
 from __future__ import annotations
@@ -9,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -18,6 +23,9 @@ import dalembert as da
 
 G = 9.81
 ROUNDS = 3
+
+
+Body = tuple[str, tuple[float, ...], float, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -30,14 +38,31 @@ class Scene:
         That makes it here.
     bodies : list of (shape, size, mass, position)
         Free boxes and spheres in MuJoCo; planes from `planes`.
+    robot : str
+        Bodies and actuators in MuJoCo instead, with `control(t)` (n, inputs) and coordinates at the start.
     """
 
     system: Callable[[], da.System]
-    bodies: list[tuple[str, tuple[float, ...], float, tuple[float, ...]]]
+    bodies: list[Body]
     planes: list[tuple[tuple[float, ...], tuple[float, ...]]]
     friction: float
     gravity: tuple[float, float, float] = (0.0, 0.0, -G)
     solver: str = "Newton"
+    robot: str = ""
+    actuators: str = ""
+    control: Callable[[np.ndarray], np.ndarray] | None = None
+    start: tuple[float, ...] = ()
+
+
+@dataclass
+class Answer:
+    """What one program gives: processor time, s per s of motion; depth, creep, law, and the place of the first body."""
+
+    took: float
+    depth: float
+    creep: float
+    law: float
+    place: np.ndarray
 
 
 def free_bodies(scene: Callable[[], Scene]) -> da.System:
@@ -80,10 +105,10 @@ def stack() -> Scene:
     return Scene(lambda: free_bodies(stack), bodies, [FLOOR], 0.5)
 
 
-def spheres() -> Scene:
+def spheres(layers: int = 4) -> Scene:
     rng = np.random.default_rng(0)
-    bodies = []
-    for k in range(100):
+    bodies: list[Body] = []
+    for k in range(25 * layers):
         layer, (row, column) = k // 25, divmod(k % 25, 5)
         x, y = 0.004 * rng.random(2)
         bodies.append(("sphere", (0.05,), 0.5, (0.11 * column + x, 0.11 * row + y, 0.06 + 0.11 * layer)))
@@ -95,24 +120,126 @@ def spheres() -> Scene:
         ((0, far, 0), (0, -1, 0)),
     ]
     planes = [FLOOR, *[(tuple(map(float, p)), tuple(map(float, n))) for p, n in walls]]
-    return Scene(lambda: free_bodies(spheres), bodies, planes, 0.5, solver="CG")
+    return Scene(lambda: free_bodies(lambda: spheres(layers)), bodies, planes, 0.5, solver="CG")
 
 
-SCENES = {"slope": slope, "stack": stack, "spheres": spheres}
+def many_spheres() -> Scene:
+    return spheres(20)
 
 
-def ours(scene: Scene, step: float, seconds: float) -> tuple[float, str]:
-    """Return the processor time per second of motion, s, and what is wrong at the end."""
-    model = scene.system().compile()
-    da.simulate(model, 2 * step, contact=f"steps:{step}")
-    times = []
-    for _ in range(ROUNDS):
+THIGH, HIP, KNEE = 0.2, 0.8, -1.6  # length, m; angles of the legs, rad
+LEGS = {"FL": (1, 1, 0.0), "FR": (1, -1, 0.5), "RL": (-1, 1, 0.5), "RR": (-1, -1, 0.0)}
+HEIGHT = 2 * THIGH * np.cos(HIP) + 0.02
+
+
+def quadruped(swing: float = 0.0, lift: float = 0.0) -> da.System:
+    """Return a quadruped whose servos let it stand, or trot."""
+    s = da.System("quadruped")
+    trunk = s.body("trunk", da.box(0.5, 0.2, 0.1, mass=9.0))
+    s.connect("base", da.Free(), s.ground, trunk)
+    s.initial("base", position=[1, 0, 0, 0, 0, 0, HEIGHT])
+    feet = []
+    for leg, (x, y, phase) in LEGS.items():
+        thigh = s.body(f"{leg} thigh", da.box(0.03, 0.03, THIGH, mass=0.8))
+        calf = s.body(f"{leg} calf", da.box(0.02, 0.02, THIGH, mass=0.2))
+        foot = s.body(f"{leg} foot", da.sphere(0.02, mass=0.05))
+        hip, knee, down = da.Revolute("y", armature=0.01), da.Revolute("y", armature=0.01), THIGH / 2
+        s.connect(f"{leg} hip", hip, trunk.at(0.2 * x, 0.13 * y, 0), thigh.at(0, 0, down))
+        s.connect(f"{leg} knee", knee, thigh.at(0, 0, -down), calf.at(0, 0, down))
+        s.connect(f"{leg} ankle", da.Fixed(), calf.at(0, 0, -down), foot)
+        turn = f"2*pi*(2.5*t + {phase})"
+        reach: str | float = f"{HIP} + {swing}*sin({turn})" if swing else HIP
+        bend: str | float = f"{KNEE} - {lift}*max(0, -cos({turn}))" if lift else KNEE
+        s.connect(f"{leg} hip servo", da.PositionServo(reach, 150.0, 4.0), f"{leg} hip")
+        s.connect(f"{leg} knee servo", da.PositionServo(bend, 150.0, 4.0), f"{leg} knee")
+        s.initial(f"{leg} hip", position=HIP)
+        s.initial(f"{leg} knee", position=KNEE)
+        feet.append(foot)
+    s.contact("floor", da.plane(), feet, friction=0.8)
+    return s
+
+
+def quadruped_text() -> tuple[str, str]:
+    """Return bodies and actuators of the quadruped for MuJoCo."""
+    touches, none = 'contype="0" conaffinity="1" friction="0.8 0 0"', 'contype="0" conaffinity="0"'
+    legs, actuators = "", ""
+    for leg, (x, y, _) in LEGS.items():
+        foot = f'<geom type="sphere" size="0.02" mass="0.05" pos="0 0 {-THIGH}" {touches}/>'
+        box = f'<geom type="box" size="%s %s {THIGH / 2}" mass="%s" pos="0 0 {-THIGH / 2}" {none}/>'
+        joint = '<joint name="%s" type="hinge" axis="0 1 0" armature="0.01"/>'
+        calf = f'<body pos="0 0 {-THIGH}">{joint % f"{leg} knee"}{box % (0.01, 0.01, 0.2)}{foot}</body>'
+        thigh = f"{joint % f'{leg} hip'}{box % (0.015, 0.015, 0.8)}{calf}"
+        legs += f'<body pos="{0.2 * x} {0.13 * y} 0">{thigh}</body>'
+        for name in ("hip", "knee"):
+            actuators += f'<position joint="{leg} {name}" kp="150" kv="4"/>'
+    trunk = f'<geom type="box" size="0.25 0.1 0.05" mass="9" {none}/>'
+    return f'<body pos="0 0 {HEIGHT}"><freejoint/>{trunk}{legs}</body>', f"<actuator>{actuators}</actuator>"
+
+
+def robot(swing: float, lift: float) -> Scene:
+    def control(t: np.ndarray) -> np.ndarray:
+        columns = []
+        for _, _, phase in LEGS.values():
+            turn = 2 * np.pi * (2.5 * t + phase)
+            columns += [HIP + swing * np.sin(turn), KNEE - lift * np.maximum(0.0, -np.cos(turn))]
+        return np.column_stack(columns)
+
+    text, actuators = quadruped_text()
+    start = (0.0, 0.0, HEIGHT, 1.0, 0.0, 0.0, 0.0, *([HIP, KNEE] * 4))
+    return Scene(
+        lambda: quadruped(swing, lift),
+        [],
+        [FLOOR],
+        0.8,
+        robot=text,
+        actuators=actuators,
+        control=control,
+        start=start,
+    )
+
+
+def stands() -> Scene:
+    return robot(0.0, 0.0)
+
+
+def trots() -> Scene:
+    return robot(0.25, 0.7)
+
+
+SCENES = {
+    "slope": slope,
+    "stack": stack,
+    "spheres": spheres,
+    "stands": stands,
+    "trots": trots,
+    "many spheres": many_spheres,
+}
+
+
+class Ours:
+    """A scene here."""
+
+    def __init__(self, scene: Scene, step: float, seconds: float) -> None:
+        self.model, self.step, self.seconds = scene.system().compile(), step, seconds
+        self.free = not scene.robot
+
+    def __call__(self) -> Answer:
+        """Return the answer of one run."""
         began = process_time()
-        result = da.simulate(model, seconds, contact=f"steps:{step}")
-        times.append((process_time() - began) / seconds)
-    gaps = [result.at([result.t[-1]])[f"{name}.gap"][0] for name in model.contacts.names]
-    speed = np.abs(result.v[-1]).max()
-    return min(times), f"depth {max(0.0, -min(gaps)):.1e} m, largest velocity {speed:.1e} m/s"
+        result = da.simulate(self.model, self.seconds, contact=f"steps:{self.step}")
+        took = (process_time() - began) / self.seconds
+        end = result.at([result.t[-1]])
+        contacts = self.model.contacts
+        assert contacts is not None
+        depth = max(0.0, *(-end[f"{name}.gap"][0] for name in contacts.names))
+        law = max([0.0, *(_missed(note) for note in result.stats.notes)])
+        return Answer(took, depth, float(np.abs(result.v[-1]).max()), law, result.q[-1, 4:7])
+
+
+def _missed(note: str) -> float:
+    """Return by how much the law of friction is missed, m/s, as a note says."""
+    _, _, text = note.partition("the law of friction is missed by ")
+    return float(text.split()[0]) if text else 0.0
 
 
 def mujoco_text(scene: Scene, step: float, solver: str) -> str:
@@ -125,45 +252,100 @@ def mujoco_text(scene: Scene, step: float, solver: str) -> str:
         geom = f'<geom type="{shape}" size="{_text(size)}" mass="{mass}" {friction}/>'
         geoms.append(f'<body pos="{_text(position)}"><freejoint/>{geom}</body>')
     option = f'<option timestep="{step}" gravity="{_text(scene.gravity)}" solver="{solver}"/>'
-    return f"<mujoco>{option}<worldbody>{''.join(geoms)}</worldbody></mujoco>"
+    size = '<size memory="200M"/>'
+    world = "".join(geoms) + scene.robot
+    return f"<mujoco>{option}{size}<worldbody>{world}</worldbody>{scene.actuators}</mujoco>"
 
 
 def _text(numbers: Any) -> str:
     return " ".join(f"{x:.17g}" for x in numbers)
 
 
-def theirs(scene: Scene, step: float, seconds: float, solver: str) -> tuple[float, str]:
-    """Return the same of MuJoCo."""
-    import mujoco
+class Theirs:
+    """A scene in MuJoCo."""
 
-    model = mujoco.MjModel.from_xml_string(mujoco_text(scene, step, solver))
-    times = []
-    for _ in range(ROUNDS):
-        data = mujoco.MjData(model)
+    def __init__(self, scene: Scene, step: float, seconds: float, solver: str) -> None:
+        import mujoco
+        from mujoco import rollout
+
+        self.mujoco, self.rollout = mujoco, rollout
+        self.model = mujoco.MjModel.from_xml_string(mujoco_text(scene, step, solver))
+        self.seconds, self.count = seconds, round(seconds / step)
+        self.control = None if scene.control is None else scene.control(step * np.arange(self.count))[None]
+        self.start = scene.start
+
+    def __call__(self) -> Answer:
+        """Return the answer of one run."""
+        mujoco, data = self.mujoco, self.mujoco.MjData(self.model)
+        if self.start:
+            data.qpos[:] = self.start
+        state = np.empty(mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        mujoco.mj_getState(self.model, data, state, mujoco.mjtState.mjSTATE_FULLPHYSICS)
         began = process_time()
-        for _ in range(round(seconds / step)):
-            mujoco.mj_step(model, data)
-        times.append((process_time() - began) / seconds)
-    depth = max([0.0, *(-contact.dist for contact in data.contact)])
-    return min(times), f"depth {depth:.1e} m, largest velocity {np.abs(data.qvel).max():.1e} m/s"
+        if self.control is None:
+            mujoco.mj_step(self.model, data, self.count)
+        else:
+            self.rollout.rollout(self.model, data, state[None], self.control, nstep=self.count)
+        took = (process_time() - began) / self.seconds
+        depth = max([0.0, *(-contact.dist for contact in data.contact)])
+        return Answer(took, depth, float(np.abs(data.qvel).max()), float("nan"), data.qpos[:3].copy())
+
+
+def batch(step: float, seconds: float, threads: int) -> tuple[float, float]:
+    """Return processor and wall time per run and second of motion, s, of 64 trotting quadrupeds in a rollout."""
+    model = quadruped(0.25, 0.7).compile()
+    periods = round(seconds / 0.02)
+    began, wall = process_time(), perf_counter()
+    da.rollout(model, None, np.zeros((64, periods, 0)), 0.02, inputs=[], contact=f"steps:{step}", threads=threads)
+    return (process_time() - began) / (64 * seconds), (perf_counter() - wall) / (64 * seconds)
+
+
+def compare(name: str, scene: Scene, step: float, seconds: float) -> None:
+    """Print the answers of all programs to a scene."""
+    programs: dict[str, Callable[[float], Callable[[], Answer]]] = {
+        "dalembert": lambda h: Ours(scene, h, seconds),
+    }
+    try:
+        import mujoco  # noqa: F401
+
+        for solver in dict.fromkeys(["Newton", scene.solver]):
+            programs[f"MuJoCo {solver}"] = lambda h, solver=solver: Theirs(scene, h, seconds, solver)
+    except ImportError:
+        print("MuJoCo is not installed")
+    runs = {program: make(step) for program, make in programs.items()}
+    answers: dict[str, list[Answer]] = {program: [] for program in runs}
+    for _ in range(ROUNDS + 1):
+        for program, run in runs.items():
+            answers[program].append(run())
+    best = {program: min(answer.took for answer in found[1:]) for program, found in answers.items()}
+    last = list(best.values())[-1]
+    for program, make in programs.items():
+        answer, half = answers[program][-1], make(step / 2)()
+        error = float(np.linalg.norm(half.place - answer.place))
+        print(
+            f"{name:<12} {program:<14} {1e3 * best[program]:9.2f} ms per s  x{best[program] / last:5.2f}  "
+            f"depth {answer.depth:.1e}  creep {answer.creep:.1e}  law {answer.law:.1e}  error {error:.1e}",
+            flush=True,
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--step", type=float, default=2e-3)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--scenes", nargs="*", default=list(SCENES), choices=list(SCENES))
+    parser.add_argument("--scenes", nargs="*", default=[*SCENES, "batch"], choices=[*SCENES, "batch"])
     given = parser.parse_args()
     for name in given.scenes:
-        scene = SCENES[name]()
-        rows = [("dalembert", *ours(scene, given.step, given.seconds))]
-        try:
-            for solver in dict.fromkeys(["Newton", scene.solver]):
-                rows.append((f"MuJoCo {solver}", *theirs(scene, given.step, given.seconds, solver)))
-        except ImportError:
-            print("MuJoCo is not installed")
-        for program, took, wrong in rows:
-            print(f"{name:<10} {program:<16} {1e3 * took:9.2f} ms per s   {wrong}")
+        if name != "batch":
+            compare(name, SCENES[name](), given.step, given.seconds)
+            continue
+        for threads in (1, 2):
+            processor, wall = batch(given.step, given.seconds, threads)
+            print(
+                f"64 quadrupeds trot on {threads} threads: {1e3 * processor:.2f} ms of processor time per run and s, ",
+                end="",
+            )
+            print(f"{1e3 * wall:.2f} ms of wall time", flush=True)
 
 
 if __name__ == "__main__":

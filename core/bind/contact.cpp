@@ -3,7 +3,6 @@
 #include "bind/bound_model.hpp"
 #include "bind/records.hpp"
 #include "geometry/convex_solid.hpp"
-#include <cstring>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
@@ -136,6 +135,17 @@ void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSte
   c.search = std::make_unique<ContactSearch>(*c.scene);
   c.impact_search = std::make_unique<ContactSearch>(*c.scene);
   const Doubles stops = nb::cast<Doubles>(given["stops"]);
+  for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
+    const double *stop = stops.data() + k;
+    const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
+    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
+      throw nb::value_error("a stop belongs to no coordinate of the trees");
+    c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
+  }
+}
+
+void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
+  fill_scene(m, given, c);
   const Doubles friction = nb::cast<Doubles>(given["friction"]);
   for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
     const double *row = friction.data() + k;
@@ -187,16 +197,9 @@ nb::dict contact_statistics(const ContactSteps &c) {
   return found;
 }
 
-nb::bytes contact_memory(const ContactSteps &c) {
-  return nb::bytes(reinterpret_cast<const char *>(c.memory.data()), c.memory.size() * sizeof(ContactMemory));
-}
+nb::bytes contact_memory(const ContactSteps &c) { return bytes_of(c.memory); }
 
-void set_contact_memory(ContactSteps &c, const nb::bytes &blob) {
-  if (blob.size() % sizeof(ContactMemory))
-    throw nb::value_error("the points of contact do not fit");
-  c.memory.resize(blob.size() / sizeof(ContactMemory));
-  std::memcpy(static_cast<void *>(c.memory.data()), blob.c_str(), blob.size());
-}
+void set_contact_memory(ContactSteps &c, const nb::bytes &blob) { set_from_bytes(blob, "the points of contact", c.memory); }
 
 void add_contact(nb::module_ &module) {
   nb::class_<ContactScene>(module, "ContactScene")

@@ -3,11 +3,25 @@
 
 #include "contact/contact_steps.hpp"
 #include "model/model_data.hpp"
+#include <cstring>
 #include <nanobind/nanobind.h>
+#include <string>
+#include <vector>
 
 namespace dalembert::bind {
 
 void add_contact(nanobind::module_ &module);
+
+// plain records as bytes, and back; `what` names them in the error
+template <class S> nanobind::bytes bytes_of(const std::vector<S> &records) {
+  return nanobind::bytes(reinterpret_cast<const char *>(records.data()), records.size() * sizeof(S));
+}
+template <class S> void set_from_bytes(const nanobind::bytes &blob, const char *what, std::vector<S> &records) {
+  if (blob.size() % sizeof(S))
+    throw nanobind::value_error((std::string(what) + " do not fit").c_str());
+  records.resize(blob.size() / sizeof(S));
+  std::memcpy(static_cast<void *>(records.data()), blob.c_str(), blob.size());
+}
 
 // Scene, stops and dry friction of joints from a dict of Python. The scene stays alive with `given`.
 void fill_scene_and_joints(const ModelData &m, const nanobind::dict &given, ContactSteps &c);

@@ -3,7 +3,6 @@
 #include "bind/contact.hpp"
 #include "bind/records.hpp"
 #include <cmath>
-#include <cstring>
 
 namespace dalembert::bind {
 
@@ -32,15 +31,10 @@ void fill_contact_events(const ModelData &m, const nb::dict &given, ContactEvent
   e.impact_law = ImpactLaw(nb::cast<int>(given["impact_law"]));
 }
 
-nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) {
-  return nb::bytes(reinterpret_cast<const char *>(closed.data()), closed.size() * sizeof(ClosedPoint));
-}
+nb::bytes contact_modes(const std::vector<ClosedPoint> &closed) { return bytes_of(closed); }
 
 void set_contact_modes(ContactEvents &e, const nb::bytes &blob) {
-  if (blob.size() % sizeof(ClosedPoint))
-    throw nb::value_error("the modes of contacts do not fit");
-  e.closed.resize(blob.size() / sizeof(ClosedPoint));
-  std::memcpy(static_cast<void *>(e.closed.data()), blob.c_str(), blob.size());
+  set_from_bytes(blob, "the modes of contacts", e.closed);
 }
 
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nb::list &modes) {

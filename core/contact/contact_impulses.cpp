@@ -8,6 +8,7 @@ namespace dalembert::DALEMBERT_ISA {
 namespace {
 
 constexpr double small_change = 1e-6; // of the normal force in a step
+constexpr double swept_overlap = 10.0; // of the tolerance of sweeps times a step: smaller overlaps stay in large islands
 constexpr int max_slip_rounds = 4; // in which rows lose their static friction; the rest keeps it for this step
 
 std::uint64_t key_of(const std::int32_t pair[2]) {
@@ -245,22 +246,24 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
     row_velocity(c, k, c.free.data(), c.u_after.data() + 3 * k);
 }
 
-bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, double least) {
+bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps,
+                     const ContactTiming &timing) {
   const std::size_t n = c.rows.size();
-  double deepest = 0.0;
-  for (std::size_t k = 0; k < n; ++k)
-    deepest = std::min(deepest, gaps[3 * k + 2]);
-  if (!(deepest < -least))
-    return false;
-  c.displacement.assign(std::size_t(m.nv), 0.0), c.no_friction.assign(n, 0.0), c.lam.assign(3 * n, 0.0);
+  bool found = false;
   for_islands(c, [&](std::size_t begin, std::size_t end) {
+    const bool swept = end - begin > std::size_t(c.dense_points);
+    const double least = std::max(timing.closed, swept ? swept_overlap * c.sweep_tolerance * timing.h : 0.0);
     double worst = 0.0;
     for (std::size_t k = begin; k < end; ++k)
       worst = std::min(worst, gaps[3 * k + 2]);
-    if (worst < -least)
-      solve_island(c, begin, end, gaps.data(), c.no_friction.data(), c.displacement.data(), c.lam.data());
+    if (!(worst < -least))
+      return;
+    if (!found)
+      c.displacement.assign(std::size_t(m.nv), 0.0), c.no_friction.assign(n, 0.0), c.lam.assign(3 * n, 0.0);
+    found = true;
+    solve_island(c, begin, end, gaps.data(), c.no_friction.data(), c.displacement.data(), c.lam.data());
   });
-  return true;
+  return found;
 }
 
 // Force along the axes that the next step begins with. Of a force that hardly changes, half of the change is kept: what

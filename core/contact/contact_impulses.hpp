@@ -21,9 +21,9 @@ void set_rows(ContactSteps &c, const std::vector<ScenePoint> &points, const doub
 // the velocity with the impulses. After respond_to_contacts.
 void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t);
 
-// Displacement (nv) that removes overlaps, of rows that are at `gap` (3 for each row, the third counts); false if there
-// are none deeper than `least`. The displacement is in `c.displacement`.
-bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, double least);
+// Displacement (nv) that removes overlaps, of rows that are at `gap` (3 for each row, the third counts); false if all
+// are closed up to the tolerances. The displacement is in `c.displacement`.
+bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<double> &gaps, const ContactTiming &timing);
 
 // keeps the impulses of a time h for the next step
 void keep_impulses(ContactSteps &c, const std::vector<ScenePoint> &points, double h);

@@ -228,7 +228,7 @@ struct ContactStep {
       if (c.gaps[3 * k + 2] < -c.deepest)
         c.deepest = -c.gaps[3 * k + 2], c.deepest_time = i.run.t;
     }
-    if (!remove_overlaps(m, c, c.gaps, closed()))
+    if (!remove_overlaps(m, c, c.gaps, {h, impact_speed(), closed()}))
       return;
     turn(c.free.data(), -0.5 * h, c.displacement.data());
     integrate<double>(m, q1, c.displacement.data(), qm);

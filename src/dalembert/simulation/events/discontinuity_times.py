@@ -8,7 +8,7 @@ after it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,8 +38,19 @@ class _Formulas:
     switches: list[Switch]
     laws: dict[int, Law]  # time laws of inputs, by number
     parameter_indices: dict[int, int]  # indices of inputs that are parameters
+    last: dict[tuple[float, ...], Array] = field(default_factory=dict)  # times of the last interval and parameters
 
     def discontinuity_times(self, parameters: Array, t_start: float, t_end: float) -> Array:
+        """Return the times at which a formula switches; those of the last search are kept for repeated runs."""
+        if self.laws:  # they may be functions of the user
+            return self._search(parameters, t_start, t_end)
+        key = (t_start, t_end, *(float(parameters[place]) for place in self.parameter_indices.values()))
+        if key not in self.last:
+            self.last.clear()
+            self.last[key] = self._search(parameters, t_start, t_end)
+        return self.last[key]
+
+    def _search(self, parameters: Array, t_start: float, t_end: float) -> Array:
         inputs: dict[int, Any] = {0: lambda t: t}
         inputs |= {number: _values(law) for number, law in self.laws.items()}
         inputs |= {number: float(parameters[place]) for number, place in self.parameter_indices.items()}
