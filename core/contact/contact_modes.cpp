@@ -451,7 +451,7 @@ struct ModeDecision {
   // (2) of contact_motion.hpp for the modes; of dependent rows, points whose share would pull carry nothing
   void solve_shares() {
     for (ClosedPoint &p : e.closed)
-      p.carries = p.mode != ContactMode::open && !is_driven(p);
+      p.carries = p.mode != ContactMode::open && !is_driven(p) && !rests_on_stop(p);
     solve_modes(e);
     const double scale = rate_scale();
     for (std::size_t round = 0; round < e.closed.size() && e.rank < int(e.columns.size()); ++round) {
@@ -548,6 +548,14 @@ struct ModeDecision {
   }
   bool is_driven(const ClosedPoint &p) const {
     return p.joint >= 0 && is_prescribed(i, e.rows.friction[std::size_t(p.joint)].dof);
+  }
+  // a joint at rest on its stop: the stop carries its load
+  bool rests_on_stop(const ClosedPoint &p) const {
+    return p.joint >= 0 && p.mode == ContactMode::sticks &&
+           std::any_of(e.closed.begin(), e.closed.end(), [&](const ClosedPoint &c) {
+             return c.stop >= 0 && c.mode != ContactMode::open &&
+                    e.rows.stops[std::size_t(c.stop)].dof == e.rows.friction[std::size_t(p.joint)].dof;
+           });
   }
   double slip_component(std::size_t k, int f) const {
     const double *axis = e.rows.rows[k].axes + 3 * f, *d = e.closed[k].direction;

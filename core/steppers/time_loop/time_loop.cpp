@@ -49,8 +49,6 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
               const double *x) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
-  if (run.contact_events && run.contact_events->rows.block_start.empty())
-    find_blocks(m, run.contact_events->rows);
   for (int f = 0; f < m.nv; ++f)
     work.change[f] = 0.0;
   integrate<double>(m, q, work.change, work.q);
@@ -232,8 +230,6 @@ bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, c
                     const double *x) {
   TimeLoop loop(m, run, memory);
   ContactEvents &contacts = *run.contact_events;
-  if (contacts.rows.block_start.empty())
-    find_blocks(m, contacts.rows);
   if (contacts.repeats)
     contacts.set_known_modes(t), set_slip_directions(loop.at, contacts, q, v);
   contacts.a.resize(std::size_t(m.nv)), contacts.dx.resize(std::size_t(m.nx));
