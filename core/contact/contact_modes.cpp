@@ -47,7 +47,7 @@ struct ModeDecision {
   double *q, *v, *x;
   std::vector<ClosedPoint> before;
   ContactChange change{};
-  std::vector<unsigned char> rests, slid; // points at rest; points that slid before
+  std::vector<unsigned char> rests, slid, begins; // points at rest; that slid before; that begin to slide
   std::vector<double> mu, shifted;
   std::vector<std::size_t> acting; // points of an impact
   std::vector<double> acting_D, found, restored, least;
@@ -629,16 +629,18 @@ struct ModeDecision {
         found = determine();
         if (!found)
           break;
-        slid.clear();
+        slid.clear(), begins.clear();
         for (std::size_t k = 0; k < e.closed.size(); ++k) {
           const ClosedPoint &p = e.closed[k];
-          if (p.mode != ContactMode::open)
+          if (p.mode != ContactMode::open) {
             slid.push_back(!rests[k] && p.friction > 0.0 && p.carries);
+            begins.push_back(rests[k] && p.slides_with_friction());
+          }
           if (p.mode == ContactMode::slides && (rests[k] || p.joint >= 0) && has_turned(p))
             (p.joint >= 0 ? joint_reverses : change.reverses) = true;
         }
         keep_points([&](std::size_t k) { return e.closed[k].mode != ContactMode::open; });
-        project_onto_contacts(i, e, t, q, v);
+        rest_at_onset();
         if (!comes_to_rest())
           break;
       }
@@ -650,6 +652,16 @@ struct ModeDecision {
         break;
     }
     return fail(ContactFailure::undecided);
+  }
+  // what is held comes to rest, as do points that begin to slide: they do so from rest
+  void rest_at_onset() {
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (begins[k])
+        e.closed[k].mode = ContactMode::sticks;
+    project_onto_contacts(i, e, t, q, v);
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (begins[k])
+        e.closed[k].mode = ContactMode::slides;
   }
   bool has_turned(const ClosedPoint &p) const {
     return std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
