@@ -193,11 +193,7 @@ class Motion:
             [(np.arange(len(self)), self.model.conditions())] if self.conditions is None else self.conditions(self.t)
         )
         for rows, conditions in periods:
-            ordered = np.asarray(rows)[np.argsort(self.t[rows], kind="stable")]
-            times = self.t[ordered]
-            place = np.arange(len(times)) - np.searchsorted(times, times)  # among states at one time
-            for number in range(int(place.max(initial=-1)) + 1):
-                some = ordered[place == number]
+            for some in _at_different_times(self.t, rows):
                 t, q, v, x = (np.ascontiguousarray(column[some]) for column in (self.t, self.q, self.v, self.x))
                 held = conditions.changed(sampled_loads=SampledLoads(t, loads[some], efforts[some]))
                 for name, values in self.model.report(parts, t, q, v, x, conditions=held).items():
@@ -349,3 +345,12 @@ class Motion:
         """Return angular acceleration and acceleration of a marker, (n, 3) each, world axes."""
         A = self.model.acceleration(marker, self.q, self.v, self.part("a"))
         return A[:, :3], A[:, 3:]
+
+
+def _at_different_times(t: Array, rows: IndexArray) -> list[IndexArray]:
+    """Return rows of states at times (n,) s in groups without equal times, each in order of time."""
+    rows = rows[np.argsort(t[rows], kind="stable")]
+    place = np.arange(len(rows))
+    fresh = np.append(True, np.diff(t[rows]) > 0.0)[: len(rows)]
+    repeat = place - np.maximum.accumulate(np.where(fresh, place, 0))
+    return [rows[repeat == k] for k in np.unique(repeat)]

@@ -20,6 +20,7 @@ from ...errors import ModelError
 from ...model import Conditions, State
 from ...model.conditions import checked_parameter, least_value, parameter_place
 from ...result import Motion, single_period
+from ...result.contact_points import ContactSource
 from ..contact.contact_steps import ContactSteps, StepContacts
 from ..contact.soft_contacts import SoftContacts
 from ..events.discontinuity_times import discontinuity_sources
@@ -240,7 +241,8 @@ class LiveRun:
         conditions = self.conditions()
         if conditions is self.run.conditions:
             conditions = self.run.segments[-1].conditions  # a law may be in a sliding mode
-        contact, sources = self.run.contact, ()
+        contact = self.run.contact
+        sources: tuple[ContactSource, ...] = ()
         if isinstance(contact, ContactSteps):
             log = contact.last_log(self.run.integrator)
             sources = (StepContacts(log, t),)

@@ -57,7 +57,7 @@ def serialize_checkpoint(point: dict[str, Any]) -> bytes:
         switch_sides=point["branches"][1],
         rest=np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8),
         **{f"{_HISTORY}{k}": part for k, part in enumerate(point["history"])},
-        **{f"{_ARRAY}{k}": part for k, part in enumerate(arrays)},
+        **{f"{_ARRAY}{k}": part for k, part in enumerate(arrays)},  # type: ignore[arg-type]
     )
     blob = buffer.getvalue()
     return _HEAD + hashlib.sha256(blob).digest() + blob
