@@ -564,6 +564,20 @@ struct ModeDecision {
 
   // (2), (3)
   bool determine() {
+    const bool found = find_modes();
+    for (std::size_t k = 0; found && k < e.closed.size(); ++k)
+      change.two_solutions = change.two_solutions || pulls_itself(k);
+    return found;
+  }
+  // Whether a normal force draws a sliding point towards the other shape by its friction: it may open or be pressed.
+  bool pulls_itself(std::size_t k) const {
+    const ClosedPoint &p = e.closed[k];
+    if (!p.touches() || rests[k] || !(p.friction > 0.0))
+      return false;
+    const double *D = e.D.data() + (3 * k + 2) * e.b.size() + 3 * k;
+    return D[2] - p.friction * (D[0] * slip_component(k, 0) + D[1] * slip_component(k, 1)) <= 0.0;
+  }
+  bool find_modes() {
     set_slip();
     if (e.closed.empty())
       return true;
@@ -681,7 +695,8 @@ struct ModeDecision {
   }
 
   bool has_changed() const {
-    if (change.jams || change.reverses || joint_reverses || !change.impacts.empty() || before.size() != e.closed.size())
+    if (change.jams || change.two_solutions || change.reverses || joint_reverses || !change.impacts.empty() ||
+        before.size() != e.closed.size())
       return true;
     for (const ClosedPoint &p : e.closed)
       if (!std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) { return b.is(p) && b.mode == p.mode; }))
