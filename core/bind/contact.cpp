@@ -142,10 +142,6 @@ void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSte
       throw nb::value_error("a stop belongs to no coordinate of the trees");
     c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
   }
-}
-
-void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
-  fill_scene(m, given, c);
   const Doubles friction = nb::cast<Doubles>(given["friction"]);
   for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
     const double *row = friction.data() + k;
@@ -153,13 +149,6 @@ void fill_contacts(const ModelData &m, const nb::dict &given, ContactSteps &c) {
     if (dof < 0 || dof >= m.nv)
       throw nb::value_error("friction belongs to no velocity of the trees");
     c.friction.push_back({dof, row[1], row[2], -1});
-  }
-  for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
-    const double *stop = stops.data() + k;
-    const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
-    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
-      throw nb::value_error("a stop belongs to no coordinate of the trees");
-    c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
   }
 }
 

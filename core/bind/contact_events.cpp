@@ -54,8 +54,8 @@ nb::list take_contact_changes(ContactEvents &e) {
   for (const ContactChange &change : e.changes) {
     nb::dict one;
     one["t"] = change.t, one["energy"] = change.energy, one["restitution_part"] = change.restitution_part;
-    one["reverses"] = change.reverses, one["jams"] = change.jams, one["modes"] = contact_modes(change.after),
-    one["points"] = points_of(change.after);
+    one["reverses"] = change.reverses, one["jams"] = change.jams, one["two_solutions"] = change.two_solutions,
+    one["modes"] = contact_modes(change.after), one["points"] = points_of(change.after);
     std::vector<double> impacts;
     for (const ImpactPoint &p : change.impacts) {
       for (const double each : {double(p.contact), double(p.shapes[0]), double(p.shapes[1]), double(p.stop)})

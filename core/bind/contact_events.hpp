@@ -18,7 +18,7 @@ void set_contact_modes(ContactEvents &e, const nanobind::bytes &blob);
 // modes from times on, of a run whose steps are repeated
 void set_known_contact_modes(ContactEvents &e, const Doubles &times, const nanobind::list &modes);
 
-// Changes since the last call: t, energy, restitution_part, reverses, jams, modes (bytes), impacts (k, 17: contact, two
+// Changes since the last call: t, energy, restitution_part, reverses, jams, two_solutions, modes (bytes), impacts (k, 17: contact, two
 // shapes, stop, place, normal, impulse, normal velocities before and after, works of normal force and friction), points
 // (n, 9: contact, two shapes, stop, mode, two features, joint with dry friction, sign of its sliding).
 nanobind::list take_contact_changes(ContactEvents &e);

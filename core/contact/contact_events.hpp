@@ -56,6 +56,7 @@ struct ContactChange {
   double energy;           // change of the kinetic energy by the impacts, J
   double restitution_part; // 1; less: restitution was lowered by this factor, lest energy grows
   bool reverses;           // slip of a point has reversed
+  bool two_solutions;      // a sliding point may as well open as be pressed (Painleve)
   bool jams;               // the impulse stopped sliding that no force can go on with
   std::vector<ImpactPoint> impacts;
   std::vector<ClosedPoint> after;

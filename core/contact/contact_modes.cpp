@@ -47,7 +47,7 @@ struct ModeDecision {
   double *q, *v, *x;
   std::vector<ClosedPoint> before;
   ContactChange change{};
-  std::vector<unsigned char> rests, slid; // points at rest; points that slid before
+  std::vector<unsigned char> rests, slid, begins; // points at rest; that slid before; that begin to slide
   std::vector<double> mu, shifted;
   std::vector<std::size_t> acting; // points of an impact
   std::vector<double> acting_D, found, restored, least;
@@ -451,7 +451,7 @@ struct ModeDecision {
   // (2) of contact_motion.hpp for the modes; of dependent rows, points whose share would pull carry nothing
   void solve_shares() {
     for (ClosedPoint &p : e.closed)
-      p.carries = p.mode != ContactMode::open && !is_driven(p);
+      p.carries = p.mode != ContactMode::open && !is_driven(p) && !rests_on_stop(p);
     solve_modes(e);
     const double scale = rate_scale();
     for (std::size_t round = 0; round < e.closed.size() && e.rank < int(e.columns.size()); ++round) {
@@ -549,6 +549,14 @@ struct ModeDecision {
   bool is_driven(const ClosedPoint &p) const {
     return p.joint >= 0 && is_prescribed(i, e.rows.friction[std::size_t(p.joint)].dof);
   }
+  // a joint at rest on its stop: the stop carries its load
+  bool rests_on_stop(const ClosedPoint &p) const {
+    return p.joint >= 0 && p.mode == ContactMode::sticks &&
+           std::any_of(e.closed.begin(), e.closed.end(), [&](const ClosedPoint &c) {
+             return c.stop >= 0 && c.mode != ContactMode::open &&
+                    e.rows.stops[std::size_t(c.stop)].dof == e.rows.friction[std::size_t(p.joint)].dof;
+           });
+  }
   double slip_component(std::size_t k, int f) const {
     const double *axis = e.rows.rows[k].axes + 3 * f, *d = e.closed[k].direction;
     return axis[0] * d[0] + axis[1] * d[1] + axis[2] * d[2];
@@ -556,6 +564,20 @@ struct ModeDecision {
 
   // (2), (3)
   bool determine() {
+    const bool found = find_modes();
+    for (std::size_t k = 0; found && k < e.closed.size(); ++k)
+      change.two_solutions = change.two_solutions || pulls_itself(k);
+    return found;
+  }
+  // Whether a normal force draws a sliding point towards the other shape by its friction: it may open or be pressed.
+  bool pulls_itself(std::size_t k) const {
+    const ClosedPoint &p = e.closed[k];
+    if (!p.touches() || rests[k] || !(p.friction > 0.0))
+      return false;
+    const double *D = e.D.data() + (3 * k + 2) * e.b.size() + 3 * k;
+    return D[2] - p.friction * (D[0] * slip_component(k, 0) + D[1] * slip_component(k, 1)) <= 0.0;
+  }
+  bool find_modes() {
     set_slip();
     if (e.closed.empty())
       return true;
@@ -621,16 +643,18 @@ struct ModeDecision {
         found = determine();
         if (!found)
           break;
-        slid.clear();
+        slid.clear(), begins.clear();
         for (std::size_t k = 0; k < e.closed.size(); ++k) {
           const ClosedPoint &p = e.closed[k];
-          if (p.mode != ContactMode::open)
+          if (p.mode != ContactMode::open) {
             slid.push_back(!rests[k] && p.friction > 0.0 && p.carries);
+            begins.push_back(rests[k] && p.slides_with_friction());
+          }
           if (p.mode == ContactMode::slides && (rests[k] || p.joint >= 0) && has_turned(p))
             (p.joint >= 0 ? joint_reverses : change.reverses) = true;
         }
         keep_points([&](std::size_t k) { return e.closed[k].mode != ContactMode::open; });
-        project_onto_contacts(i, e, t, q, v);
+        rest_at_onset();
         if (!comes_to_rest())
           break;
       }
@@ -642,6 +666,16 @@ struct ModeDecision {
         break;
     }
     return fail(ContactFailure::undecided);
+  }
+  // what is held comes to rest, as do points that begin to slide: they do so from rest
+  void rest_at_onset() {
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (begins[k])
+        e.closed[k].mode = ContactMode::sticks;
+    project_onto_contacts(i, e, t, q, v);
+    for (std::size_t k = 0; k < e.closed.size(); ++k)
+      if (begins[k])
+        e.closed[k].mode = ContactMode::slides;
   }
   bool has_turned(const ClosedPoint &p) const {
     return std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) {
@@ -661,7 +695,8 @@ struct ModeDecision {
   }
 
   bool has_changed() const {
-    if (change.jams || change.reverses || joint_reverses || !change.impacts.empty() || before.size() != e.closed.size())
+    if (change.jams || change.two_solutions || change.reverses || joint_reverses || !change.impacts.empty() ||
+        before.size() != e.closed.size())
       return true;
     for (const ClosedPoint &p : e.closed)
       if (!std::any_of(before.begin(), before.end(), [&](const ClosedPoint &b) { return b.is(p) && b.mode == p.mode; }))

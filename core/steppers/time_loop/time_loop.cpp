@@ -49,8 +49,6 @@ Outcome start(const ModelData &m, Run &run, std::byte *memory, double t, const d
               const double *x) {
   TimeLoop loop(m, run, memory);
   RunWorkspace &work = loop.work;
-  if (run.contact_events && run.contact_events->rows.block_start.empty())
-    find_blocks(m, run.contact_events->rows);
   normalize_attitudes(m, q, work.q);
   copy(v, m.nv, work.v);
   copy(x, m.nx, work.x);
@@ -230,8 +228,6 @@ bool contact_forces(const ModelData &m, Run &run, std::byte *memory, double t, c
                     const double *x) {
   TimeLoop loop(m, run, memory);
   ContactEvents &contacts = *run.contact_events;
-  if (contacts.rows.block_start.empty())
-    find_blocks(m, contacts.rows);
   if (contacts.repeats)
     contacts.set_known_modes(t), set_slip_directions(loop.at, contacts, q, v);
   contacts.a.resize(std::size_t(m.nv)), contacts.dx.resize(std::size_t(m.nx));

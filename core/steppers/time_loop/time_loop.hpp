@@ -1,6 +1,8 @@
 // What the parts of the time loop share: a simulation with its memory in place, and the step that is being tried.
 #pragma once
 
+#include "contact/contact_blocks.hpp"
+#include "contact/contact_events.hpp"
 #include "steppers/methods/registry.hpp"
 
 #include <algorithm>
@@ -18,6 +20,8 @@ struct TimeLoop {
       : stepper(*steppers[run.method]), adaptive(stepper.adaptive && !(run.fixed_step > 0.0)),
         at{m, run, work, memory + lay_out(m, memory, work)} {
     run.conditions.law_branches = m.switching_count && adaptive && stepper.holds_branches ? work.branches : nullptr;
+    if (run.contact_events && run.contact_events->rows.block_start.empty())
+      find_blocks(m, run.contact_events->rows);
   }
   TimeLoop(const TimeLoop &) = delete;
 };

@@ -92,7 +92,7 @@ def test_an_eccentric_impact_with_friction(
     u = J @ np.array([*velocity, 0.0])
     if law == "at once":
         # Newton's restitution shifts the normal velocity; slip is judged after the impact
-        impulse = plane_impulses(D, u + [0.0, e * u[1]], friction)
+        impulse = plane_impulses(D, u + np.array([0.0, e * u[1]]), friction)
     else:
         impulse = plane_impulses(D, u, friction)
         impulse = impulse + plane_impulses(D, u + D @ impulse, friction, least=e * impulse[1])

@@ -29,6 +29,7 @@ __all__ = ["ContactChange", "ContactEvents", "EventContacts"]
 MAX_POINTS = 16  # closed at once; more are a matter of contact by steps
 MAX_RATE = 1000.0  # changes per second
 REST_POSITIONS = 10.0  # of atol: smaller gaps are closed, lower rebounds are none
+LEAST_OVERLAP = 0.01  # of atol: a gap below minus this has closed
 REST_SPEEDS = 10.0  # of atol: slower slip is at rest
 RELATIVE_REST_SPEED = 10.0  # of rtol and the largest slip velocity
 GAUSS = np.polynomial.legendre.leggauss(4)  # nodes in a step for impulses and friction losses
@@ -55,6 +56,8 @@ class ContactChange:
         Whether the slip of a point has reversed.
     jams : bool
         Whether an impulse stopped sliding that no force can go on with.
+    two_solutions : bool
+        Whether a sliding point may as well open as be pressed.
     impacts : (k, 17)
         Contact, two shapes, stop, position, normal, impulse, normal velocities before and after, work of the normal
         impulse and of friction.
@@ -70,6 +73,7 @@ class ContactChange:
     restitution_part: float
     reverses: bool
     jams: bool
+    two_solutions: bool
     impacts: Array
     points: Array
     modes: bytes
@@ -265,7 +269,7 @@ class ContactEvents:
                 "stops": np.ascontiguousarray(self.steps.stops.ravel()),
                 "friction": np.ascontiguousarray(self.steps.friction.ravel()),
                 "closed_gap": REST_POSITIONS * position,
-                "overlap": position,
+                "overlap": LEAST_OVERLAP * position,
                 "hop_height": REST_POSITIONS * position,
                 "rest_tol": REST_SPEEDS * speed,
                 "relative_rest_tol": RELATIVE_REST_SPEED * self.options.rtol,
@@ -481,6 +485,11 @@ class ContactEvents:
                 notes.append(
                     f"restitution of {self._names(change.impacts)} was lowered to {change.restitution_part:.3g} of "
                     f"itself at t = {change.t:.6g} s: more would increase the energy"
+                )
+            if change.two_solutions:
+                notes.append(
+                    f"two solutions at t = {change.t:.6g} s (Painleve): friction pulls sliding points of "
+                    f"{self._names(change.points) or 'contacts that open'} together, which may open or be pressed"
                 )
             if change.jams:
                 notes.append(
