@@ -256,12 +256,12 @@ struct ContactStep {
       x1[k] = c.x[std::size_t(k)] + h * dx[k];
     if (!impose_drives(i, t + h, q1, v1, x1))
       return Outcome::callback_failed;
-    separate(h, q1);
+    separate(h, q1, v1);
     return project_onto_constraints(i, t + h, q1, v1);
   }
 
-  // (6)
-  void separate(double h, double *q1) {
+  // (6); velocities in axes that turn are those of the same motion
+  void separate(double h, double *q1, double *v1) {
     if (c.rows.empty())
       return;
     c.gaps.assign(3 * c.rows.size(), 0.0);
@@ -277,6 +277,7 @@ struct ContactStep {
     turn(c.free.data(), -0.5 * h, c.displacement.data());
     integrate<double>(m, q1, c.displacement.data(), qm);
     copy(qm, m.nq, q1);
+    turn(c.displacement.data(), -1.0, v1);
   }
 
   // From c.q, c.v, c.x at t over a time h in which there is no fast impact, to q1, v1, x1. whole_step: length that logged
