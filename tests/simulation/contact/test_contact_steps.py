@@ -290,3 +290,17 @@ def test_restitution_that_was_lowered_is_noted() -> None:
     smooth.place(ball, position=(0, 0, 0.5), velocity=(2, 0, 0))
     smooth.contact("floor", da.plane(), ball, friction=0.6, restitution=0.9)
     assert not any("lowered" in note for note in da.simulate(smooth, 0.5, contact="steps").notes)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3, 0.785])
+def test_a_cylinder_that_spins_on_its_end_is_braked_evenly(turn: float) -> None:
+    """It bears on its rim: the torque is mu m g r, whatever the angle, and it stays where it is."""
+    s = da.System("cylinder")
+    cylinder = s.body("cylinder", da.cylinder(0.2, 0.1, mass=1.0))
+    s.place(cylinder, position=(0, 0, 0.1), bryant=(0, 0, turn), angular_velocity=(0, 0, 10.0))
+    s.contact("floor", da.plane(), cylinder, friction=0.3)
+    result = da.simulate(s, 0.2, contact="steps")
+    rate = np.diff(result["cylinder.angular_velocity.z"][:100]) / STEP
+    assert rate == pytest.approx(np.full(99, -0.3 * G * 0.1 / (0.5 * 0.1**2)), rel=1e-6)
+    assert np.abs(result["cylinder.position"] - [0, 0, 0.1]).max() < 1e-12
+    assert result["cylinder.angular_velocity.z"][-1] == pytest.approx(0.0, abs=1e-11)

@@ -138,3 +138,15 @@ def test_scenes_of_many_bodies_run_with_the_model_chosen(seed: int) -> None:
         assert result[f"{name}.gap"].min() > -OVERLAP["auto"]
     energy = result["energy.total"]
     assert np.diff(energy).max() < RISE["auto"] * np.abs(energy).max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_scenes_of_many_bodies_run_by_steps(seed: int) -> None:
+    scene = random_contact_scene(seed)
+    result = da.simulate(scene.system, 0.6, contact="steps")
+    assert result.status == "finished"
+    for name in scene.contacts:
+        assert result[f"{name}.gap"].min() > -OVERLAP["auto"]
+    energy = result["energy.total"]
+    assert np.diff(energy).max() < RISE["steps:1e-3"] * np.abs(energy).max()
