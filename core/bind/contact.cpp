@@ -182,6 +182,7 @@ nb::dict contact_statistics(const ContactSteps &c) {
   nb::dict found;
   found["missed"] = c.missed, found["missed_time"] = c.missed_time, found["failures"] = c.failures;
   found["points"] = c.points, found["newton_steps"] = c.newton_steps, found["admm_iterations"] = c.admm_iterations;
+  found["restitution_part"] = c.restitution_part, found["restitution_time"] = c.restitution_time;
   found["sweeps"] = c.sweeps, found["deepest"] = c.deepest, found["deepest_time"] = c.deepest_time;
   return found;
 }

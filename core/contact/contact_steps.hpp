@@ -104,7 +104,8 @@ struct ContactSteps {
   // of the run
   double missed = 0.0, missed_time = 0.0; // largest residual of a cone problem, m/s, and when
   std::int64_t points = 0, newton_steps = 0, admm_iterations = 0, sweeps = 0, failures = 0;
-  double deepest = 0.0, deepest_time = 0.0; // largest overlap at the end of a step, m, and when
+  double restitution_part = 1.0, restitution_time = 0.0; // smallest part of restitution that adds no energy, and when
+  double deepest = 0.0, deepest_time = 0.0;              // largest overlap at the end of a step, m, and when
 
   // space
   std::vector<double> motions;                                           // 6 for each body

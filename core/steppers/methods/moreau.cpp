@@ -1,4 +1,5 @@
 #include "steppers/methods/moreau.hpp"
+#include "contact/contact_blocks.hpp"
 #include "contact/contact_impulses.hpp"
 #include "tree/chart.hpp"
 #include "tree/forward_dynamics.hpp"
@@ -19,6 +20,8 @@ constexpr double closed_gap = 1e-9;     // of the length of the system: gaps bel
 constexpr double slack_length = 1e-5;   // of it: points this close count as near
 constexpr double plastic_speeds = 2.0;  // of g h: slower impacts are plastic
 constexpr double located_speeds = 10.0; // of g h: the time of faster impacts with restitution is located
+constexpr int restitution_rounds = 24;  // of bisection
+constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a larger gain is one
 
 // One step of a run, or a part of it.
 struct ContactStep {
@@ -188,13 +191,68 @@ struct ContactStep {
     return first;
   }
 
+  // Solves for the impulses. With friction, Newton's restitution may add energy (Kane and Levinson 1985): then it is
+  // lowered in the islands where it does, to the largest part that does not.
+  void solve_without_gain(const ContactTiming &timing, double t) {
+    const bool may_gain = std::any_of(c.rows.begin(), c.rows.end(),
+                                      [](const ContactRow &row) { return row.restitution > 0.0 && row.mu > 0.0; });
+    if (!may_gain) {
+      solve_impulses(c, timing, t);
+      return;
+    }
+    const std::vector<ContactRow> rows = c.rows;
+    const std::vector<double> free = c.free;
+    solve_impulses(c, timing, t);
+    std::vector<double> part(c.block_start.size(), 1.0), low(part.size(), 0.0), high(part.size(), 1.0);
+    std::vector<unsigned char> lowered = islands_that_gain();
+    if (std::find(lowered.begin(), lowered.end(), 1) == lowered.end())
+      return;
+    const auto again = [&](const std::vector<double> &parts) {
+      c.rows = rows, c.free = free;
+      for (ContactRow &row : c.rows)
+        if (lowered[std::size_t(row.island)])
+          row.restitution *= parts[std::size_t(row.island)];
+      solve_impulses(c, timing, t);
+    };
+    for (int round = 0; round < restitution_rounds; ++round) {
+      for (std::size_t k = 0; k < part.size(); ++k)
+        part[k] = 0.5 * (low[k] + high[k]);
+      again(part);
+      const std::vector<unsigned char> gains = islands_that_gain();
+      for (std::size_t k = 0; k < part.size(); ++k)
+        (gains[k] ? high : low)[k] = part[k];
+    }
+    again(low);
+    for (std::size_t k = 0; k < part.size(); ++k)
+      if (lowered[k] && low[k] < c.restitution_part)
+        c.restitution_part = low[k], c.restitution_time = t;
+  }
+
+  // marks of the islands, by their first block, whose impulses have done work on their way from c.before to c.free
+  std::vector<unsigned char> islands_that_gain() const {
+    std::vector<double> work(c.block_start.size(), 0.0), size(work.size(), 0.0);
+    for (std::size_t k = 0; k < c.rows.size(); ++k) {
+      double before[3], after[3];
+      row_velocity(c, k, c.before.data(), before), row_velocity(c, k, c.free.data(), after);
+      for (int e = c.rows[k].first(); e < c.rows[k].last(); ++e) {
+        const double lam = c.lam[3 * k + std::size_t(e)];
+        work[std::size_t(c.rows[k].island)] += 0.5 * lam * (before[e] + after[e]);
+        size[std::size_t(c.rows[k].island)] += std::abs(lam * before[e]);
+      }
+    }
+    std::vector<unsigned char> gains(work.size(), 0);
+    for (std::size_t k = 0; k < work.size(); ++k)
+      gains[k] = work[k] > energy_tol * size[k];
+    return gains;
+  }
+
   // contacts of the step of length h that stands in qm and c.free
   void solve(double t, double h) {
     set_rows(c, *points, qm, 2.0 * h * stop_speed() + closed(), skip, true);
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t + 0.5 * h, qm, true);
-    solve_impulses(c, {h, impact_speed(), closed()}, t);
+    solve_without_gain({h, impact_speed(), closed()}, t);
   }
   double stop_speed() const {
     double most = 0.0;
@@ -214,12 +272,12 @@ struct ContactStep {
       x1[k] = c.x[std::size_t(k)] + h * dx[k];
     if (!impose_drives(i, t + h, q1, v1, x1))
       return Outcome::callback_failed;
-    separate(h, q1);
+    separate(h, q1, v1);
     return project_onto_constraints(i, t + h, q1, v1);
   }
 
-  // (6)
-  void separate(double h, double *q1) {
+  // (6); velocities in axes that turn are those of the same motion
+  void separate(double h, double *q1, double *v1) {
     if (c.rows.empty())
       return;
     c.gaps.assign(3 * c.rows.size(), 0.0);
@@ -233,6 +291,7 @@ struct ContactStep {
     turn(c.free.data(), -0.5 * h, c.displacement.data());
     integrate<double>(m, q1, c.displacement.data(), qm);
     copy(qm, m.nq, q1);
+    turn(c.displacement.data(), -1.0, v1);
   }
 
   // From c.q, c.v, c.x at t over a time h in which there is no fast impact, to q1, v1, x1. whole_step: length that logged
@@ -305,7 +364,7 @@ struct ContactStep {
     if (c.rows.empty())
       return;
     respond_to_contacts(i, c, *points, t, c.q.data());
-    solve_impulses(c, {0.0, impact_speed(), closed()}, t);
+    solve_without_gain({0.0, impact_speed(), closed()}, t);
     log_impulses(i, c, *points, whole_step, t, impact_speed());
     c.v = c.free;
   }

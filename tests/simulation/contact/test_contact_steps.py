@@ -255,3 +255,52 @@ def test_a_pair_of_bodies_that_are_on_both_sides_has_one_name() -> None:
     assert result["boxes/b1/b2.impulse.z"][-1] == pytest.approx(3 * G * 0.05, abs=1e-9)
     with pytest.raises(da.ModelError, match="did you mean"):
         _ = result["boxes/b1/b0.force"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_restitution_with_friction_adds_no_energy(seed: int) -> None:
+    """Rods that strike a rough floor obliquely (Kane and Levinson 1985): restitution is lowered, and noted."""
+    rng = np.random.default_rng([seed, 7])
+    s = da.System("rod")
+    rod = s.body("rod", da.capsule(0.03, 0.8, mass=1.0))
+    s.place(
+        rod,
+        position=(0, 0, 0.9),
+        bryant=tuple(rng.uniform(-1.2, 1.2, 3)),
+        velocity=(3.0 * rng.normal(), rng.normal(), -rng.uniform(1, 4)),
+        angular_velocity=tuple(8.0 * rng.normal(size=3)),
+    )
+    s.contact("floor", da.plane(), rod, friction=float(rng.choice([0.3, 0.6, 1.0])), restitution=1.0)
+    result = da.simulate(s, 0.5, contact="steps")
+    energy = result["energy.total"]
+    # a fast spin after an impact is integrated to third order
+    assert np.diff(energy).max() < 1e-4 * np.abs(energy).max()
+
+
+def test_restitution_that_was_lowered_is_noted() -> None:
+    s = da.System("rod")
+    rod = s.body("rod", da.box(1.0, 0.05, 0.05, mass=1.0))
+    s.place(rod, position=(0, 0, 0.5), bryant=(0.0, 0.8, 0.0), velocity=(-1.0, 0.0, -1.0))
+    s.contact("floor", da.plane(), rod, friction=0.6, restitution=1.0)
+    result = da.simulate(s, 0.3, contact="steps")
+    assert any("restitution was lowered" in note for note in result.notes)
+    assert np.diff(result["energy.total"]).max() < 1e-6 * result["energy.kinetic"].max()
+    smooth = da.System("ball")
+    ball = smooth.body("ball", da.sphere(0.1, mass=1.0))
+    smooth.place(ball, position=(0, 0, 0.5), velocity=(2, 0, 0))
+    smooth.contact("floor", da.plane(), ball, friction=0.6, restitution=0.9)
+    assert not any("lowered" in note for note in da.simulate(smooth, 0.5, contact="steps").notes)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3, 0.785])
+def test_a_cylinder_that_spins_on_its_end_is_braked_evenly(turn: float) -> None:
+    """It bears on its rim: the torque is mu m g r, whatever the angle, and it stays where it is."""
+    s = da.System("cylinder")
+    cylinder = s.body("cylinder", da.cylinder(0.2, 0.1, mass=1.0))
+    s.place(cylinder, position=(0, 0, 0.1), bryant=(0, 0, turn), angular_velocity=(0, 0, 10.0))
+    s.contact("floor", da.plane(), cylinder, friction=0.3)
+    result = da.simulate(s, 0.2, contact="steps")
+    rate = np.diff(result["cylinder.angular_velocity.z"][:100]) / STEP
+    assert rate == pytest.approx(np.full(99, -0.3 * G * 0.1 / (0.5 * 0.1**2)), rel=1e-6)
+    assert np.abs(result["cylinder.position"] - [0, 0, 0.1]).max() < 1e-12
+    assert result["cylinder.angular_velocity.z"][-1] == pytest.approx(0.0, abs=1e-11)

@@ -77,6 +77,57 @@ def test_runs_and_ensembles_on_threads_have_the_same_bits(contact: str) -> None:
         assert np.array_equal(many.q[k, -1], once.q[-1]) and np.array_equal(many.v[k, -1], once.v[-1])
 
 
+def momentum_missed(scene: RandomContactScene, contact: str, t_end: float) -> float:
+    """Return the largest difference of momentum and impulses, of the impulse of all weights."""
+    result = da.simulate(scene.system, t_end, contact=contact)
+    momentum = np.array([result.model.momentum(q, v)[3:] for q, v in zip(result.q, result.v, strict=True)])
+    weight = scene.mass * np.array([0.0, 0.0, -9.81]) * result.t[:, None]
+    missed = momentum - momentum[0] - weight - result["planes.impulse"]
+    return float(np.abs(missed).max() / (scene.mass * 9.81 * t_end))
+
+
+@pytest.mark.parametrize("seed", [7, 9, 14, 19])
+def test_free_bodies_by_steps_keep_their_momentum_to_rounding(seed: int) -> None:
+    """Also where overlaps are removed, which turns bodies: their axes are those of the velocities."""
+    assert momentum_missed(random_contact_scene(seed), "steps", 0.6) < 1e-11
+
+
+@pytest.mark.parametrize("seed", [26, 34])
+def test_momentum_of_bodies_off_their_centres_is_of_first_order(seed: int) -> None:
+    """In a step with an impact velocity-dependent forces are those of the velocities before it."""
+    coarse, fine = (momentum_missed(random_contact_scene(seed), contact, 0.6) for contact in ("steps", "steps:2.5e-4"))
+    assert fine < 0.35 * coarse and coarse < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compliant_contact_approaches_events_as_it_becomes_stiffer(seed: int) -> None:
+    """Restitution depends on the velocity there, so it stays another motion."""
+    scene = random_contact_scene(seed, 4)
+    exact = end_of(scene, da.simulate(scene.system, 0.3, contact="events"))
+    by_steps = end_of(scene, da.simulate(scene.system, 0.3, contact="steps:2.5e-4"))
+    assert by_steps == pytest.approx(exact, abs=1e-6)
+    errors = []
+    for stiffness in (1e4, 1e6):
+        soft = random_contact_scene(seed, 4, stiffness)
+        errors.append(np.abs(end_of(soft, da.simulate(soft.system, 0.3)) - exact).max())
+    assert errors[1] < errors[0] < 0.1
+
+
+@pytest.mark.parametrize("seed", [4, 10])
+def test_jointed_bodies_by_steps_have_the_bits_of_ensembles_and_live_runs(seed: int) -> None:
+    scene = random_contact_scene(seed)
+    assert "joint0" in scene.system.connections
+    model = scene.system.compile()
+    start, times = da.start_state(model), np.linspace(0.0, 0.4, 5)
+    once = da.simulate(model, 0.4, contact="steps", state=start, times=times)
+    both = da.State(np.tile(start.q, (3, 1)), np.tile(start.v, (3, 1)))
+    many = da.simulate(model, 0.4, contact="steps", state=both, times=times)
+    live = da.Live(model, state=start)
+    live.advance(0.4)
+    assert all(np.array_equal(run.q, once.q) for run in many)
+    assert np.array_equal(live.result().q, da.simulate(model, 0.4, contact="steps", state=start).q)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(200))
 def test_scenes_of_many_bodies_run_with_the_model_chosen(seed: int) -> None:
@@ -87,3 +138,15 @@ def test_scenes_of_many_bodies_run_with_the_model_chosen(seed: int) -> None:
         assert result[f"{name}.gap"].min() > -OVERLAP["auto"]
     energy = result["energy.total"]
     assert np.diff(energy).max() < RISE["auto"] * np.abs(energy).max()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200))
+def test_scenes_of_many_bodies_run_by_steps(seed: int) -> None:
+    scene = random_contact_scene(seed)
+    result = da.simulate(scene.system, 0.6, contact="steps")
+    assert result.status == "finished"
+    for name in scene.contacts:
+        assert result[f"{name}.gap"].min() > -OVERLAP["auto"]
+    energy = result["energy.total"]
+    assert np.diff(energy).max() < RISE["steps:1e-3"] * np.abs(energy).max()

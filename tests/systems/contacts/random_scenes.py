@@ -41,8 +41,11 @@ class RandomContactScene:
         return sum(body.mass for body in self.system.bodies.values())
 
 
-def random_contact_scene(seed: int, most: int = 12) -> RandomContactScene:
-    """Return the scene of a seed with 2 to `most` bodies; its ground is ``GROUNDS[seed % 3]``."""
+def random_contact_scene(seed: int, most: int = 12, stiffness: float | None = None) -> RandomContactScene:
+    """Return the scene of a seed with 2 to `most` bodies; its ground is ``GROUNDS[seed % 3]``.
+
+    With a stiffness, N/m, contacts are compliant, and edges are rounded by 1e-4 m.
+    """
     rng = np.random.default_rng([seed, 27])
     ground = GROUNDS[seed % len(GROUNDS)]
     s = da.System(f"scene {seed}")
@@ -53,8 +56,12 @@ def random_contact_scene(seed: int, most: int = 12) -> RandomContactScene:
     numbers = {"friction": float(rng.choice([0.0, 0.3, 0.7])), "restitution": float(rng.choice([0.0, 0.2, 0.6]))}
     if numbers["friction"] and coin(rng):
         numbers["static_friction"] = 1.2 * numbers["friction"]
+    friction, restitution = numbers["friction"], numbers["restitution"]
+    if stiffness is not None:
+        numbers |= {"stiffness": stiffness, "exponent": 1.0, "rounding": 1e-4}
     s.contact("planes", _ground(s, rng, ground), bodies, **numbers)
-    s.contact("bodies", bodies, bodies, friction=0.8 * numbers["friction"], restitution=numbers["restitution"])
+    numbers.pop("static_friction", None)
+    s.contact("bodies", bodies, bodies, **numbers | {"friction": 0.8 * friction, "restitution": restitution})
     return RandomContactScene(seed, ground, s, 0.4, ("planes", "bodies"))
 
 

@@ -442,6 +442,12 @@ class ContactSteps:
                 f"{failures} contact problems were not solved to the tolerance: the law of friction is missed by "
                 f"{worst['missed']:.3g} m/s at t = {worst['missed_time']:.6g} s; shorter steps may help"
             )
+        lowest = min(numbers, key=lambda one: one["restitution_part"], default=None)
+        if lowest is not None and lowest["restitution_part"] < 1.0:
+            notes.append(
+                f"restitution was lowered to {lowest['restitution_part']:.3g} of itself at t = "
+                f"{lowest['restitution_time']:.6g} s, elsewhere less: with friction more would increase the energy"
+            )
         log = self.log()
         return lambda: notes + self._shared_note(log)
 
