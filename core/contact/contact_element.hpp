@@ -187,19 +187,18 @@ inline void contact_pose(const ModelData &m, Workspace<T> &ws, const PortData &p
 }
 
 // ball_gap from what is watched
-inline double watched_ball_gap(const ModelData &m, const ContactPairData &pair, const double *y) {
-  const SolidBound a = bound_of_solid(m.contact_solids[pair.first]), b = bound_of_solid(m.contact_solids[pair.second]);
-  const Vec3<double> c = as_vec(y) + mul(as_mat(y + 3), as_vec(b.center));
+inline double watched_ball_gap(const ContactPairData &pair, const double *y) {
+  const Vec3<double> c = as_vec(y) + mul(as_mat(y + 3), as_vec(pair.own_b));
   if (pair.planar)
-    return c.z - b.reach;
-  const Vec3<double> apart = c - as_vec(a.center);
-  return std::sqrt(dot(apart, apart)) - (a.reach + b.reach);
+    return c.z - pair.reach_b;
+  const Vec3<double> apart = c - as_vec(pair.own_a);
+  return std::sqrt(dot(apart, apart)) - (pair.reach_a + pair.reach_b);
 }
 
 // Signed distance of both solids from what is watched; where their balls are apart, that of the balls.
 inline double watched_gap(const ModelData &m, const ElementData &e, const double *y) {
   const ContactPairData &pair = m.contact_pairs[e.law];
-  const double away = watched_ball_gap(m, pair, y);
+  const double away = watched_ball_gap(pair, y);
   if (away > 0.0)
     return away;
   double pose[12];
@@ -218,10 +217,8 @@ inline Interval watched_gap(const ModelData &m, const ElementData &e, const Inte
     if (!pair.planar || k == 2 || k >= 9)
       (k < 3 ? place : turn) += half * half;
   }
-  const SolidBound solid = bound_of_solid(m.contact_solids[pair.second]);
-  const bool ball = solid.is_sphere && solid.extent <= solid.reach * (1.0 + 1e-12); // about the origin of B
-  const double moved = std::sqrt(place) + (ball ? 0.0 : 1.5 * std::sqrt(turn) * solid.extent);
-  if (const double away = watched_ball_gap(m, pair, middle) - moved; away > 0.0 || !std::isfinite(moved))
+  const double moved = std::sqrt(place) + 1.5 * std::sqrt(turn) * pair.extent_b;
+  if (const double away = watched_ball_gap(pair, middle) - moved; away > 0.0 || !std::isfinite(moved))
     return std::isfinite(moved) ? Interval(away, away + 2.0 * moved) : Interval::line();
   // axes at right angles to each other again
   Vec3<double> x{middle[3], middle[6], middle[9]}, z{middle[5], middle[8], middle[11]};
@@ -239,7 +236,7 @@ inline Interval watched_gap(const ModelData &m, const ElementData &e, const Inte
 inline bool keeps_apart(const ModelData &m, const ElementData &e, const double *begin, const double *begin_rate,
                         const double *end, const double *end_rate, double h) {
   const ContactPairData &pair = m.contact_pairs[e.law];
-  const double before = watched_ball_gap(m, pair, begin), after = watched_ball_gap(m, pair, end);
+  const double before = watched_ball_gap(pair, begin), after = watched_ball_gap(pair, end);
   if (!(before > 0.0) || !(after > 0.0))
     return false;
   const auto speed = [](const double *rate) {

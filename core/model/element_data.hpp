@@ -71,7 +71,8 @@ struct ContactPairData {
   // what follows
   std::int32_t slots, planar;                        // bristles; the first is a half space
   double center_a[3], center_b[3], reach_a, reach_b; // balls that contain the solids, in F of their bodies
-  double extent_b;                                   // farthest point of the second from the origin of B
+  double own_a[3], own_b[3];                         // their centers in A and B
+  double extent_b; // farthest point of the second from the origin of B; 0 of a sphere about it, which may turn
 };
 constexpr int contact_parameters = 5;
 constexpr int contact_monitor_inputs = 12; // origin and axes of B in A

@@ -95,7 +95,10 @@ static void complete_contact_pairs(Tables &t, ModelData &m) {
     require(!b.is_half_space, "the second solid of a contact is no half space");
     pair.slots = bristle_count(first, second), pair.planar = a.is_half_space;
     pair.reach_a = a.reach, pair.reach_b = b.reach, pair.extent_b = b.extent;
+    if (b.is_sphere && b.extent <= b.reach * (1.0 + 1e-12))
+      pair.extent_b = 0.0;
     for (int i = 0; i < 3; ++i) {
+      pair.own_a[i] = a.center[i], pair.own_b[i] = b.center[i];
       pair.center_a[i] = port.p_FA[i], pair.center_b[i] = port.p_FB[i];
       for (int j = 0; j < 3; ++j) {
         pair.center_a[i] += port.R_FA[3 * i + j] * a.center[j];

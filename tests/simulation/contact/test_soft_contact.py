@@ -231,6 +231,26 @@ def test_derivatives_are_exact():
         np.testing.assert_allclose(exact, given, atol=1e-4 * scale)  # truncation and rounding of the differences
 
 
+def test_idle_pairs_change_nothing_in_implicit_steps():
+    """Bristles of pairs that are apart stand in no Newton matrix; a ball that lands later enters it then."""
+
+    def landing(far: int) -> da.System:
+        s = _ball(mass=1.0, gravity=G, stiffness=1e5, exponent=1.0, restitution=0.5, friction=0.3)
+        s.place("ball", position=(0, 0, 0.12), velocity=(0.5, 0, 0))
+        others = [s.body(f"far{k}", da.sphere(0.1, mass=1.0)) for k in range(far)]
+        for k, other in enumerate(others):
+            s.place(other, position=(3.0 * (k + 1), 0, 50.0))
+        if others:
+            s.contact("others", da.plane(), others, stiffness=1e5, exponent=1.0, restitution=0.5, friction=0.3)
+        return s
+
+    alone, among = (da.simulate(landing(n), 0.3, method="radau", rtol=1e-9) for n in (0, 12))
+    for name in ("position", "velocity"):
+        np.testing.assert_allclose(among[f"ball.{name}"][-1], alone[f"ball.{name}"][-1], atol=1e-6)
+    found = among.model.d_dynamics(0.0, among.q[-1], among.v[-1], among.x[-1])
+    assert not found.a.x[:, 2:].any() and not found.dx.x[2:].any() and not found.dx.x[:, 2:].any()
+
+
 def test_derivative_by_the_stiffness():
     s = _ball(mass=2.0, gravity=G, stiffness=1e5, exponent=1.0, restitution=0.5)
     model = s.compile()
