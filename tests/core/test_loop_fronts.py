@@ -13,6 +13,7 @@ from dalembert.arrays import Array
 
 # a scissor at 0.6 rad and 0.5 rad/s: second rate of its angle, by Lagrange's equation of the one coordinate
 SCISSORS = {3: -3.759345408379597, 10: -0.7306089725886297, 100: -0.369121503331139, 300: -0.3658346306643406}
+SCISSORS[1000] = -0.3654609370317253  # its pivots come near to round-off
 
 
 def closed_velocities(model: da.Model, q: Array, seed: int = 0) -> Array:
@@ -35,7 +36,7 @@ def dense_accelerations(model: da.Model, q: Array, v: Array) -> tuple[Array, int
     return free + np.linalg.solve(L.T, change), int((s > 1e-9).sum())
 
 
-@pytest.mark.parametrize("n", [10, 100, 300])
+@pytest.mark.parametrize("n", [10, 100, 300, 1000])
 def test_scissor_accelerates_as_its_closed_form(n: int) -> None:
     model = scissor(n).compile()
     q = np.zeros(model.nq)
@@ -45,7 +46,7 @@ def test_scissor_accelerates_as_its_closed_form(n: int) -> None:
     assert np.abs(model.constraint_jacobian(q) @ v).max() < 1e-13 * n
     a = model.forward_dynamics(q, v)
     turn = a[model.v_slice("foot")][0]
-    assert -turn == pytest.approx(SCISSORS[n], rel=1e-11)
+    assert -turn == pytest.approx(SCISSORS[n], rel=1e-11 if n < 1000 else 1e-10)
 
 
 def _scissor_velocities(model: da.Model, n: int, angle: float, rate: float) -> Array:

@@ -40,7 +40,7 @@ class Dense:
         self.a, self.lam = free + a, lam
 
 
-def least_loads(model: da.Model, q: Array, lam: Array, loads: Array, P: Array, rank_tol: float = 1e-9) -> Array:
+def least_loads(model: da.Model, q: Array, loads: Array, P: Array, rank_tol: float = 1e-9) -> Array:
     """Return the loads of least norm (1) of self_stress.hpp, by all states of self-stress."""
     scales = LoopEquations.of(model).row_scales
     J = scales[:, None] * P * LoopEquations.of(model).column_scales
@@ -82,5 +82,5 @@ def test_loads_of_least_norm(number: int) -> None:
     model = random_graph(number).compile()
     dense = Dense(model, number)
     loads = np.array(list(model.connection_loads(dense.q, dense.v).values()))
-    exact = least_loads(model, dense.q, dense.lam, loads, dense.P)
+    exact = least_loads(model, dense.q, loads, dense.P)
     assert np.abs(loads - exact).max() < 1e-6 * np.abs(exact).max()

@@ -198,3 +198,26 @@ def platforms(levels: int, turned: float, angle: float = 0.4) -> da.System:
             _pin(s, f"head{level}_{k}", crank, plate, heads[k])
         below, base = plate, top
     return s
+
+
+def branches(n: int) -> da.System:
+    """A tree of n rods with two branches at each, with a tie of two rods between every other pair of branches."""
+    s = da.System(gravity=(0, 0, -9.81))
+    tips = [np.zeros(3)]
+    rods: list[da.Body] = [s.ground]
+    for k in range(1, n + 1):
+        parent = (k - 1) // 2 if k > 1 else 0
+        level = int(np.log2(k))
+        turn = np.pi * (k - 2**level + 0.5) / 2**level
+        tip = (level + 1) * np.array([np.cos(turn), 0.0, np.sin(turn)])
+        rods.append(rod(s, f"b{k}", tips[parent], tip))
+        tips.append(tip)
+        _pin(s, f"t{k}", rods[parent], rods[k], tips[parent])
+    for k in range(2, n, 4):
+        a, b = tips[k], tips[k + 1]
+        knee = (a + b) / 2 * 1.1 + np.array([0.0, 0.0, 0.3])
+        ties = rod(s, f"c{k}", a, knee), rod(s, f"d{k}", knee, b)
+        _pin(s, f"p{k}", rods[k], ties[0], a)
+        _pin(s, f"k{k}", ties[0], ties[1], knee)
+        _pin(s, f"q{k}", ties[1], rods[k + 1], b)
+    return s
