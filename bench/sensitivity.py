@@ -1,4 +1,5 @@
-"""Cost of derivatives of a run, in simulations: by 8 numbers forwards, by 50 with the output followed back.
+"""Cost of derivatives of a run, in simulations: by 8 numbers forwards, by 50, 400 and 800 with the output
+followed back.
 
     python bench/sensitivity.py [--quick] [--json out.json]
 
@@ -50,6 +51,18 @@ def tree() -> tuple[da.System, dict[str, float], str, float]:
     return s, {f"H{k}": 0.3 for k in range(10)}, "H3.position", 5.0
 
 
+def chain(links: int) -> tuple[da.System, dict[str, float], str, float]:
+    """Return a spatial chain with many numbers."""
+    s = da.System("chain")
+    end = s.ground.origin
+    for k in range(links):
+        link = s.body(f"b{k}", mass=0.5, com=(0.15, 0, 0), inertia=(1e-3, 4e-3, 4e-3))
+        s.connect(f"H{k}", da.Revolute("xyz"[k % 3], damping=0.01), end, link)
+        s.connect(f"k{k}", da.TorsionSpring(stiffness=20.0), f"H{k}")
+        end = link.marker("end", 0.3, 0, 0)
+    return s, {f"H{k}": 0.1 for k in range(links)}, "H3.position", 1.0
+
+
 def loop() -> tuple[da.System, dict[str, float], str, float]:
     """Return a four-bar with a spring."""
     s = da.System("four-bar", gravity=(0, -9.81, 0))
@@ -82,15 +95,18 @@ def flexible() -> tuple[da.System, dict[str, float], str, float]:
 def measure(rounds: int) -> list[Row]:
     """Return all costs."""
     rows = []
-    for title, made in (
-        ("tree, 10 degrees of freedom", tree()),
-        ("four-bar", loop()),
-        ("flexible, 21 degrees of freedom", flexible()),
+    few = ((8, "forward", 3.0), (50, "adjoint", 5.0))
+    for title, made, asked in (
+        ("tree, 10 degrees of freedom", tree(), few),
+        ("four-bar", loop(), few),
+        ("flexible, 21 degrees of freedom", flexible(), few),
+        ("chain of 30", chain(30), ((400, "adjoint", 8.0),)),
+        ("chain of 60", chain(60), ((800, "adjoint", 10.0),)),
     ):
         system, state, output, t_end = made
         model = system.compile()
         names = [name for name in model.parameter_names if name.endswith(KINDS)]
-        for count, way, aim in ((8, "forward", 3.0), (50, "adjoint", 6.0)):
+        for count, way, aim in asked:
             by = names[:: max(1, len(names) // count)][:count]
 
             def run(model: da.Model = model, state: dict[str, float] = state, t_end: float = t_end) -> object:

@@ -46,6 +46,7 @@ enum class Extent {
   v_parameters,
   x_parameters,
   rows_parameters,
+  parameters,
 };
 
 // points: how many, of kernels that look at points; 0: one, without an axis of its own; or how many directions of
@@ -131,6 +132,8 @@ inline Shape shape_of(Extent extent, const ModelData &m, std::ptrdiff_t points =
     return {2, nx, points};
   case Extent::rows_parameters:
     return {2, nc, points};
+  case Extent::parameters:
+    return {1, points, 1};
   }
   return {1, 0, 1};
 }

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "model/model_data.hpp"
-#include "scalar/math.hpp"
+#include "scalar/traced.hpp"
 #include "scalar/vec.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
@@ -36,7 +36,7 @@ template <class T> inline CurvePoint<T> moved(const CurvePoint<double> &at, cons
 template <class T> inline CurvePoint<T> nearest_point(const ModelData &m, const CurveData &curve, const Vec3<T> &p) {
   const Vec3<double> place{value_of(p.x), value_of(p.y), value_of(p.z)};
   const CurvePoint<double> at = nearest_to(m, curve, place);
-  if constexpr (requires { p.x.slope; }) {
+  if constexpr (differentiates<T>) {
     const double slope = dot(at.c1, at.c1) + dot(at.c - place, at.c2);
     const double sure = slope > 1e-12 * dot(at.c1, at.c1) ? slope : 1e-12 * dot(at.c1, at.c1);
     return moved<T>(at, (dot(p, at.c1) - dot(place, at.c1)) / sure);
@@ -47,7 +47,7 @@ template <class T> inline CurvePoint<T> nearest_point(const ModelData &m, const 
 template <class T> inline CurvePoint<T> farthest_point(const ModelData &m, const CurveData &curve, const Vec3<T> &e) {
   const Vec3<double> direction{value_of(e.x), value_of(e.y), value_of(e.z)};
   const CurvePoint<double> at = farthest_along(m, curve, direction);
-  if constexpr (requires { e.x.slope; }) {
+  if constexpr (differentiates<T>) {
     const double bend = dot(direction, at.c2), least = -1e-12 * dot(at.c1, at.c1);
     return moved<T>(at, -((dot(e, at.c1) - dot(direction, at.c1)) / (bend < least ? bend : least)));
   } else {

@@ -186,6 +186,7 @@ static void solve_chain(const ModelData &model, Workspace<double> &ws, const Loo
 // the values of duals
 inline double lowered(double x) { return x; }
 inline double lowered(const Dual &x) { return x.value; }
+inline double lowered(const Traced &x) { return x.value; }
 template <class T> inline Vec3<double> lowered(const Vec3<T> &a) { return {lowered(a.x), lowered(a.y), lowered(a.z)}; }
 template <class T> inline Mat3<double> lowered(const Mat3<T> &a) {
   return {lowered(a.xx), lowered(a.xy), lowered(a.xz), lowered(a.yx), lowered(a.yy),
@@ -300,7 +301,7 @@ template <class T> static void solve(const ModelData &model, Workspace<T> &ws, c
   chain.length = constraint.parameter;
   double numbers[max_inner];
   ChainPoint<double> value;
-  if constexpr (requires(T x) { x.slope; }) {
+  if constexpr (differentiates<T>) {
     Workspace<double> lower{};
     lower.joint_values = reinterpret_cast<double *>(ws.joint_values); // what stands there is not needed
     solve_chain(model, lower, constraint, lowered(m.R), lowered(m.p), numbers, value);
@@ -311,7 +312,7 @@ template <class T> static void solve(const ModelData &model, Workspace<T> &ws, c
   for (int k = 0; k < max_inner; ++k)
     chain.gamma[k] = T(k < chain.inner ? numbers[k] : 0.0);
   chain_point(model, ws, constraint, m.R, m.p, chain.gamma, chain.at);
-  if constexpr (requires(T x) { x.slope; }) {
+  if constexpr (differentiates<T>) {
     T step[6];
     chain.factor();
     chain.along(chain.at.e, step);
@@ -430,11 +431,15 @@ template void rows_chain(const ModelData &, Workspace<Pack> &, const LoopConstra
                          LoopConstraintRows<Pack> &);
 template void rows_chain(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const RelativeMotion<Dual> &,
                          LoopConstraintRows<Dual> &);
+template void rows_chain(const ModelData &, Workspace<Traced> &, const LoopConstraintData &, const RelativeMotion<Traced> &,
+                         LoopConstraintRows<Traced> &);
 template void face_of_custom(const ModelData &, Workspace<double> &, const LoopConstraintData &,
                              const RelativeMotion<double> &, JointMotion<double> &);
 template void face_of_custom(const ModelData &, Workspace<Pack> &, const LoopConstraintData &,
                              const RelativeMotion<Pack> &, JointMotion<Pack> &);
 template void face_of_custom(const ModelData &, Workspace<Dual> &, const LoopConstraintData &,
                              const RelativeMotion<Dual> &, JointMotion<Dual> &);
+template void face_of_custom(const ModelData &, Workspace<Traced> &, const LoopConstraintData &,
+                             const RelativeMotion<Traced> &, JointMotion<Traced> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -353,12 +353,16 @@ template void loop_constraint_rows(const ModelData &, Workspace<Pack> &, const L
                                    const RelativeMotion<Pack> &, LoopConstraintRows<Pack> &);
 template void loop_constraint_rows(const ModelData &, Workspace<Dual> &, const LoopConstraintData &,
                                    const RelativeMotion<Dual> &, LoopConstraintRows<Dual> &);
+template void loop_constraint_rows(const ModelData &, Workspace<Traced> &, const LoopConstraintData &,
+                                   const RelativeMotion<Traced> &, LoopConstraintRows<Traced> &);
 template void loop_joint_motion(const ModelData &, Workspace<double> &, const LoopConstraintData &,
                                 const RelativeMotion<double> &, JointMotion<double> &);
 template void loop_joint_motion(const ModelData &, Workspace<Pack> &, const LoopConstraintData &,
                                 const RelativeMotion<Pack> &, JointMotion<Pack> &);
 template void loop_joint_motion(const ModelData &, Workspace<Dual> &, const LoopConstraintData &,
                                 const RelativeMotion<Dual> &, JointMotion<Dual> &);
+template void loop_joint_motion(const ModelData &, Workspace<Traced> &, const LoopConstraintData &,
+                                const RelativeMotion<Traced> &, JointMotion<Traced> &);
 template void evaluate_loop_constraints(const ModelData &, Workspace<double> &, const double *, const double *,
                                         const LoopConstraintOutputs<double> &);
 template void evaluate_loop_constraints(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *,

@@ -22,7 +22,7 @@ template <class T> std::size_t lay_out(const ModelData &m, std::byte *base, Loop
   Arena arena{base};
   arena.skip(lay_out(m, base, work.ws));
   work.ws.regularizing_inertia = m.regularizing_inertia;
-  if constexpr (std::is_same_v<T, Dual>) // rows are varied, not solved for
+  if constexpr (differentiates<T>) // rows are varied, not solved for
     return arena.used;
   const std::size_t nv = std::size_t(m.nv), nc = std::size_t(m.nc);
   work.side = load_right_hand_side<Pack>(m, arena);
@@ -310,5 +310,6 @@ template Factored factor_loops(const ModelData &, LoopWorkspace<Pack> &, const P
 template std::size_t lay_out(const ModelData &, std::byte *, LoopWorkspace<double> &);
 template std::size_t lay_out(const ModelData &, std::byte *, LoopWorkspace<Pack> &);
 template std::size_t lay_out(const ModelData &, std::byte *, LoopWorkspace<Dual> &);
+template std::size_t lay_out(const ModelData &, std::byte *, LoopWorkspace<Traced> &);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -14,6 +14,7 @@ namespace contact_element {
 
 inline double number_of(double x, int) { return x; }
 inline double number_of(const Dual &x, int) { return x.value; }
+inline double number_of(const Traced &x, int) { return x.value; }
 inline double number_of(const Pack &x, int lane) { return x[lane]; }
 template <class T> inline Vec3<double> number_of(const Vec3<T> &a, int lane) {
   return {number_of(a.x, lane), number_of(a.y, lane), number_of(a.z, lane)};

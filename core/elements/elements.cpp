@@ -84,18 +84,16 @@ static void call_function(const Functions &functions, int number, const Pack *in
       out[k].set(lane, answer[k]);
   }
 }
-static void call_function(const Functions &functions, int number, const Dual *in, int inputs, Dual *out, int outputs) {
+template <class T>
+static void call_function(const Functions &functions, int number, const T *in, int inputs, T *out, int outputs) {
   double at[max_law_inputs] = {}, below[max_law_outputs], above[max_law_outputs], answer[max_law_outputs];
   for (int k = 0; k < inputs; ++k)
     at[k] = in[k].value;
   functions.call[number](functions.self[number], at, answer);
   for (int k = 0; k < outputs; ++k)
-    out[k] = Dual(answer[k]);
+    out[k] = T(answer[k]);
   for (int j = 0; j < inputs; ++j) {
-    bool varies = false;
-    for (int lane = 0; lane < W; ++lane)
-      varies |= in[j].slope[lane] != 0.0;
-    if (!varies)
+    if (!moves(in[j]))
       continue;
     const double h = 1e-6 * (1.0 + std::fabs(at[j])), kept = at[j];
     at[j] = kept + h;
@@ -104,7 +102,7 @@ static void call_function(const Functions &functions, int number, const Dual *in
     functions.call[number](functions.self[number], at, below);
     at[j] = kept;
     for (int k = 0; k < outputs; ++k)
-      out[k].slope = out[k].slope + in[j].slope * ((above[k] - below[k]) / (2.0 * h));
+      out[k] = out[k] + (in[j] - at[j]) * ((above[k] - below[k]) / (2.0 * h)); // the difference has slopes alone
   }
 }
 
@@ -561,6 +559,8 @@ template void apply_elements(const ModelData &, Workspace<Pack> &, const Evaluat
                              const Pack *, Pack *, Pack *);
 template void apply_elements(const ModelData &, Workspace<Dual> &, const EvaluationContext<Dual> &, const Dual *,
                              const Dual *, Dual *, Dual *);
+template void apply_elements(const ModelData &, Workspace<Traced> &, const EvaluationContext<Traced> &, const Traced *,
+                             const Traced *, Traced *, Traced *);
 template void gather_watched(const ModelData &, Workspace<double> &, const EvaluationContext<double> &,
                              const unsigned char *, const double *, const double *, double *);
 template void gather_watched(const ModelData &, Workspace<Pack> &, const EvaluationContext<Pack> &,

@@ -157,7 +157,7 @@ template <class T> void solve_law(const ModelData &m, const ElementData &e, T *i
   NewtonMatrix matrix;
   Equations equations(m, e, n, numbers);
   T *row = values;
-  if constexpr (requires { in[0].slope; }) {
+  if constexpr (differentiates<T>) {
     double one[max_law_inputs];
     for (int k = 0; k < n; ++k)
       one[k] = in[k].value;
@@ -169,14 +169,16 @@ template <class T> void solve_law(const ModelData &m, const ElementData &e, T *i
     T r[max_unknowns];
     for (int k = 0; k < e.unknowns; ++k)
       r[k] = result_of(m.programs, program, row, first_residual(e) + k);
-    for (int direction = 0; solved && direction < W; ++direction) {
-      double rate[max_unknowns], step[max_unknowns];
+    double by[max_unknowns][max_unknowns]; // unknowns by residuals
+    for (int j = 0; solved && j < e.unknowns; ++j) {
+      double unit[max_unknowns] = {}, step[max_unknowns];
+      unit[j] = 1.0;
+      matrix.correct(unit, step);
       for (int k = 0; k < e.unknowns; ++k)
-        rate[k] = r[k].slope[direction];
-      matrix.correct(rate, step);
-      for (int k = 0; k < e.unknowns; ++k)
-        row[n + k].slope.set(direction, step[k]);
+        by[k][j] = step[k];
     }
+    for (int k = 0; solved && k < e.unknowns; ++k)
+      row[n + k] = depending_on(equations.u[k], r, by[k], e.unknowns);
   } else if constexpr (requires { in[0][0]; }) {
     double one[max_law_inputs];
     T found[max_unknowns];
@@ -200,8 +202,7 @@ template <class T> void solve_law(const ModelData &m, const ElementData &e, T *i
     }
     run_parts(m, m.programs, program, ProgramPart::results, last, row);
   }
-  if constexpr (
-      requires { in[0][0]; } || requires { in[0].slope; }) {
+  if constexpr (requires { in[0][0]; } || differentiates<T>) {
     run_parts(m, m.programs, program, ProgramPart::residuals, ProgramPart::residuals, row);
     run_parts(m, m.programs, program, ProgramPart::results, last, row);
   }
@@ -214,5 +215,7 @@ template void solve_law(const ModelData &, const ElementData &, double *, int, d
                         ProgramPart);
 template void solve_law(const ModelData &, const ElementData &, Pack *, int, Pack *, double *, Pack *, ProgramPart);
 template void solve_law(const ModelData &, const ElementData &, Dual *, int, Dual *, double *, Dual *, ProgramPart);
+template void solve_law(const ModelData &, const ElementData &, Traced *, int, Traced *, double *, Traced *,
+                        ProgramPart);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -3,7 +3,7 @@
 
 #include "model/model_data.hpp"
 #include "scalar/interval.hpp"
-#include "scalar/math.hpp"
+#include "scalar/traced.hpp"
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -191,13 +191,11 @@ inline T interpolate_table(const ModelData &m, const TableData &table, const T *
   double at[3], slopes[3];
   if constexpr (std::is_same_v<T, Interval>) {
     return interpolate_table(m, table, static_cast<const Interval *>(x), held);
-  } else if constexpr (requires { x[0].slope; }) {
+  } else if constexpr (differentiates<T>) {
     for (int k = 0; k < 3; ++k)
       at[k] = x[k].value;
-    T result(interpolate_table(m, table, at, held, slopes));
-    for (int k = 0; k < table.variables; ++k)
-      result.slope = result.slope + x[k].slope * slopes[k];
-    return result;
+    const double value = interpolate_table(m, table, at, held, slopes);
+    return depending_on(value, x, slopes, table.variables);
   } else if constexpr (requires { x[0][0]; }) {
     T result;
     for (int lane = 0; lane < T::lanes; ++lane) {

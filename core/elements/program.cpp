@@ -96,6 +96,8 @@ template void run_parts(const ModelData &, const ProgramTable &, const ProgramDa
                         const LawBranches<Pack> &);
 template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Dual *,
                         const LawBranches<Dual> &);
+template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart, Traced *,
+                        const LawBranches<Traced> &);
 template void run_parts(const ModelData &, const ProgramTable &, const ProgramData &, ProgramPart, ProgramPart,
                         Interval *, const LawBranches<Interval> &);
 

@@ -83,7 +83,7 @@ inline Family family_of(Kernel kernel) {
   if (kernel == Kernel::report)
     return Family::report;
   const bool derivative =
-      kernel == Kernel::d_dynamics || kernel == Kernel::d_required_forces || kernel == Kernel::newton_step;
+      kernel == Kernel::d_dynamics || kernel == Kernel::d_required_forces || kernel >= Kernel::d_dynamics_products;
   return derivative ? Family::system_derivative : Family::system;
 }
 
@@ -168,7 +168,6 @@ inline unsigned finding(double zero, unsigned bit) { return zero == 0.0 ? 0u : b
 
 // single_state.cpp
 std::size_t bytes_one(const ModelData &m, const Call &call);
-unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state, bool first);
 unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state);
 unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
                         std::ptrdiff_t end);

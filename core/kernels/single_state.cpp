@@ -2,6 +2,7 @@
 #include "constraints/closure_fronts.hpp"
 #include "constraints/loop_dynamics.hpp"
 #include "kernels/evaluate.hpp"
+#include "system/derivatives/products.hpp"
 #include "system/inverse_dynamics.hpp"
 #include "system/newton/newton.hpp"
 #include "system/report.hpp"
@@ -170,6 +171,7 @@ struct SystemDerivativeMemory {
   MotionWorkspace motion;
   DerivativesWorkspace derivatives;
   double *a;
+  ProductWorkspace products;
   NewtonWorkspace newton;
   NewtonFactors<double> fronts;
   double *given; // 2 nv
@@ -180,6 +182,8 @@ std::size_t lay_out(const ModelData &m, std::byte *base, const Call &call, Syste
   arena.skip(DALEMBERT_ISA::lay_out(m, base, d.motion, m.nc > 0));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.derivatives, call.direction_count));
   d.a = arena.take<double>(std::size_t(m.nv));
+  if (call.kernel == Kernel::d_dynamics_products)
+    arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.products));
   if (call.kernel != Kernel::newton_step)
     return arena.used;
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), d.newton));
@@ -212,9 +216,22 @@ unsigned newton_step_of_one(const ModelData &m, const Conditions &c, SystemDeriv
   return 0;
 }
 
+unsigned products_of_one(const ModelData &m, const Conditions &c, SystemDerivativeMemory &d, ProductTape &recorded,
+                         const Arrays<double> &at) {
+  Products out;
+  const Direction kinds[] = {Direction::position, Direction::velocity, Direction::state,
+                             Direction::force,    Direction::input,    Direction::parameter};
+  for (int k = 0; k < 6; ++k)
+    out.of[int(kinds[k])] = at.out[k];
+  return multiply_derivatives(m, c, d.motion, d.derivatives, d.products, recorded, state_of(at), at[ArgumentKind::other],
+                              at[ArgumentKind::lambda], d.a, out)
+             ? 0u
+             : unsigned(callback_failed);
+}
+
 // first: of states that follow each other in one memory
 unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const Call &call, const Arrays<double> &at,
-                                   std::ptrdiff_t state, bool first) {
+                                   std::ptrdiff_t state, bool first, ProductTape &recorded) {
   SystemDerivativeMemory d;
   lay_out(m, memory, call, d);
   if (call.kernel == Kernel::newton_step)
@@ -226,6 +243,8 @@ unsigned system_derivatives_of_one(const ModelData &m, std::byte *memory, const 
   d.derivatives.along = {call.directions, call.direction_count};
   if (first)
     clear_directions(d.derivatives);
+  if (call.kernel == Kernel::d_dynamics_products)
+    return products_of_one(m, conditions_of(call, state), d, recorded, at);
   DerivativeBlocks blocks;
   for (int k = 0; k < direction_kinds; ++k) {
     double *const *of = at.out + int(DerivativePart::count) * k;
@@ -275,7 +294,9 @@ std::size_t bytes_one(const ModelData &m, const Call &call) {
   return 0;
 }
 
-unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state, bool first) {
+// recorded: by states that follow each other
+static unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state, bool first,
+                      ProductTape &recorded) {
   Arrays<double> at;
   for (int k = 0; k < take_count; ++k)
     at.in[k] = call.in[k].data ? call.in[k].data + state * call.in[k].stride : nullptr;
@@ -291,7 +312,7 @@ unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, s
   case Family::report:
     return report_of_one(m, memory, call, at, state);
   case Family::system_derivative:
-    return system_derivatives_of_one(m, memory, call, at, state, first);
+    return system_derivatives_of_one(m, memory, call, at, state, first, recorded);
   case Family::system:
     if (!is_plain(m, call))
       return system_of_one(m, memory, call, at, state);
@@ -309,18 +330,20 @@ unsigned evaluate_one(const ModelData &m, std::byte *memory, const Call &call, s
 }
 
 unsigned evaluate_state(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t state) {
-  return evaluate_one(m, memory, call, state, true);
+  ProductTape recorded;
+  return evaluate_one(m, memory, call, state, true, recorded);
 }
 
 unsigned evaluate_range(const ModelData &m, std::byte *memory, const Call &call, std::ptrdiff_t begin,
                         std::ptrdiff_t end) {
   double seen_in = 0.0, seen_out = 0.0;
   unsigned found = 0;
+  ProductTape recorded;
   for (std::ptrdiff_t state = begin; state < end && !(found & callback_failed); ++state) {
     for (int k = 0; k < take_count; ++k)
       for (std::ptrdiff_t j = 0; call.in[k].data && k != int(ArgumentKind::inputs) && j < call.in[k].size; ++j)
         seen_in += 0.0 * call.in[k].data[state * call.in[k].stride + j];
-    found |= evaluate_one(m, memory, call, state, state == begin);
+    found |= evaluate_one(m, memory, call, state, state == begin, recorded);
     for (int k = 0; k < call.outputs; ++k)
       for (std::ptrdiff_t j = 0; call.out[k].data && j < call.out[k].size; ++j)
         seen_out += 0.0 * call.out[k].data[state * call.out[k].stride + j];

@@ -7,8 +7,8 @@
 
 #include "model/model_data.hpp"
 #include "scalar/arena.hpp"
-#include "scalar/math.hpp"
 #include "scalar/spatial_inertia.hpp"
+#include "scalar/traced.hpp"
 #include <type_traits>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -64,7 +64,7 @@ template <class S> inline std::size_t lay_out(const ModelData &m, std::byte *bas
 template <class T> inline const ParameterTables<T> *parameters_of(const ModelData &m) {
   return static_cast<const ParameterTables<T> *>(m.varied);
 }
-template <class T> constexpr bool varies = std::is_same_v<T, Dual> || std::is_same_v<T, Pack>;
+template <class T> constexpr bool varies = differentiates<T> || std::is_same_v<T, Pack>;
 
 // calls f with the numbers of a row: those of the tables, or dual numbers, or those of each lane, in their place
 template <class T, class F> DALEMBERT_INLINE decltype(auto) table_entry(const ModelData &m, const BodyData &b, F &&f) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "scalar/dual.hpp"
+#include "scalar/elementary.hpp"
 #include <cmath>
 #include <cstring>
 #if defined(__AVX__)
@@ -212,34 +213,26 @@ DALEMBERT_INLINE Dual arctan2(const Dual &y, const Dual &x) {
 
 // ---- what laws are made of
 
-DALEMBERT_INLINE double exponential(double x) { return std::exp(x); }
-inline Pack exponential(Pack x) {
-  return by_lane(x, [](double a) { return exponential(a); });
-}
+inline double exponential(double x) { return elementary::exponential(x); }
+inline Pack exponential(Pack x) { return elementary::exponential(x); }
 inline Dual exponential(const Dual &a) {
   const double x = a.value, y = exponential(x);
   return {y, a.slope * (y)};
 }
-DALEMBERT_INLINE double logarithm(double x) { return std::log(x); }
-inline Pack logarithm(Pack x) {
-  return by_lane(x, [](double a) { return logarithm(a); });
-}
+inline double logarithm(double x) { return elementary::logarithm(x); }
+inline Pack logarithm(Pack x) { return elementary::logarithm(x); }
 inline Dual logarithm(const Dual &a) {
   const double x = a.value;
   return {logarithm(x), a.slope * (1.0 / x)};
 }
-DALEMBERT_INLINE double hyperbolic_tangent(double x) { return std::tanh(x); }
-inline Pack hyperbolic_tangent(Pack x) {
-  return by_lane(x, [](double a) { return hyperbolic_tangent(a); });
-}
+inline double hyperbolic_tangent(double x) { return elementary::hyperbolic_tangent(x); }
+inline Pack hyperbolic_tangent(Pack x) { return elementary::hyperbolic_tangent(x); }
 inline Dual hyperbolic_tangent(const Dual &a) {
   const double x = a.value, y = hyperbolic_tangent(x);
   return {y, a.slope * (1.0 - y * y)};
 }
-DALEMBERT_INLINE double arctangent(double x) { return std::atan(x); }
-inline Pack arctangent(Pack x) {
-  return by_lane(x, [](double a) { return arctangent(a); });
-}
+inline double arctangent(double x) { return elementary::arctangent(x); }
+inline Pack arctangent(Pack x) { return elementary::arctangent(x); }
 inline Dual arctangent(const Dual &a) {
   const double x = a.value;
   return {arctangent(x), a.slope * (1.0 / (1.0 + x * x))};

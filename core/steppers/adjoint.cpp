@@ -3,7 +3,7 @@
 #include "steppers/methods/explicit_runge_kutta.hpp"
 #include "steppers/methods/runge_kutta.hpp"
 #include "steppers/run_workspace.hpp"
-#include "system/derivatives/derivatives.hpp"
+#include "system/derivatives/products.hpp"
 #include "system/drives.hpp"
 #include "system/projection.hpp"
 #include "tree/chart.hpp"
@@ -82,12 +82,14 @@ void pull_rate(const ModelData &m, const double *xi, const double *v, const doub
 struct AdjointWorkspace {
   RunWorkspace run;
   DerivativesWorkspace derivatives;
+  ProductWorkspace products;
 };
 
 std::size_t lay_out(const ModelData &m, std::byte *base, AdjointWorkspace &work, int directions) {
   Arena arena{base};
   arena.skip(DALEMBERT_ISA::lay_out(m, base, work.run));
   arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), work.derivatives, directions));
+  arena.skip(DALEMBERT_ISA::lay_out(m, arena.here(), work.products));
   return arena.used;
 }
 
@@ -106,12 +108,10 @@ public:
         set_channels.push_back(control->parameter[k]);
     has_forces = control && std::any_of(control->force, control->force + m.nv, [](int k) { return k >= 0; });
     has_inputs = control && std::any_of(control->input, control->input + m.input_count, [](int k) { return k >= 0; });
-    const std::size_t rows = std::size_t(m.nv + m.nx);
-    widths[0] = widths[1] = m.nv, widths[2] = m.nx, widths[3] = has_forces ? m.nv : 0;
-    widths[4] = has_inputs ? m.input_count : 0, widths[5] = 0, widths[6] = directions.count;
-    for (int kind = 0; kind < direction_kinds; ++kind)
-      blocks[kind].resize(rows * std::size_t(widths[kind]));
-    slopes.resize(std::size_t(std::max({m.nv, m.nx, m.input_count, directions.count})));
+    by_force.resize(has_forces ? std::size_t(m.nv) : 0);
+    by_input.resize(has_inputs ? std::size_t(m.input_count) : 0);
+    by_parameter.resize(std::size_t(directions.count));
+    by_x.resize(std::size_t(m.nx));
     for (Vector *each : {&lq, &lv, &accelerations, &by_q, &by_v, &by_xi, &rate_xi, &rate_v, &rounds_d})
       each->resize(std::size_t(m.nv));
     lx.resize(std::size_t(m.nx));
@@ -144,9 +144,8 @@ private:
   AdjointWorkspace work;
   bool has_forces = false, has_inputs = false;
   std::vector<int> set_channels; // channels of the parameters that the sequence sets, in their order
-  int widths[direction_kinds];   // columns of each kind of derivatives
-  Vector blocks[direction_kinds];
-  Vector slopes;
+  ProductTape recorded;
+  Vector by_force, by_input, by_parameter, by_x; // products at a stage; as long as they are wanted
   Vector lq, lv, lx;                       // derivatives of the output by the state
   Vector accelerations, by_q, by_v, by_xi; // nv
   Vector rate_xi, rate_v, rounds_d;        // nv
@@ -275,28 +274,25 @@ private:
         return false;
       q = at.qs, v = at.vs, x = at.xs;
     }
-    DerivativeBlocks out;
-    for (int kind = 0; kind < direction_kinds; ++kind)
-      if (widths[kind]) {
-        out.of[kind].a = blocks[kind].data();
-        out.of[kind].dx = m.nx ? blocks[kind].data() + std::ptrdiff_t(m.nv) * widths[kind] : nullptr;
-      }
+    Products out;
+    const std::pair<Direction, Vector *> wanted[] = {
+        {Direction::position, &by_q},   {Direction::velocity, &by_v}, {Direction::state, &by_x},
+        {Direction::force, &by_force}, {Direction::input, &by_input}, {Direction::parameter, &by_parameter}};
+    for (const auto &[direction, product] : wanted)
+      if (!product->empty())
+        out.of[int(direction)] = product->data();
     const SystemState<double> state{run.interval.clamp(t), q, v, x};
-    if (!derivatives(m, run.conditions, at.motion, along(), state, accelerations.data(), out))
+    if (!multiply_derivatives(m, run.conditions, at.motion, along(), work.products, recorded, state, w.data() + m.nv,
+                              w.data() + 2 * m.nv, accelerations.data(), out))
       return false;
-    pull(Direction::force), add_forces(state.t);
-    pull(Direction::input), add_inputs(state.t);
-    pull(Direction::parameter), add_parameters(state.t);
+    add_forces(state.t);
+    add_inputs(state.t);
+    add_parameters(state.t);
     double *B_i = B.data() + std::ptrdiff_t(stage) * n;
-    pull(Direction::state);
     for (int k = 0; k < m.nx; ++k) {
-      B_i[2 * m.nv + k] = slopes[std::size_t(k)];
-      acc[std::size_t(2 * m.nv + k)] += slopes[std::size_t(k)];
+      B_i[2 * m.nv + k] = by_x[std::size_t(k)];
+      acc[std::size_t(2 * m.nv + k)] += by_x[std::size_t(k)];
     }
-    pull(Direction::velocity);
-    std::copy_n(slopes.data(), m.nv, by_v.data());
-    pull(Direction::position);
-    std::copy_n(slopes.data(), m.nv, by_q.data());
     if (!stage) { // at the state itself: xi' is v
       for (int f = 0; f < m.nv; ++f) {
         acc[std::size_t(f)] += by_q[std::size_t(f)];
@@ -318,16 +314,6 @@ private:
     return true;
   }
 
-  // derivatives of one kind, transposed, times the part of w that belongs to rates: in `slopes`
-  void pull(Direction kind) {
-    const int width = widths[int(kind)];
-    const double *row = blocks[int(kind)].data(), *weight = w.data() + m.nv;
-    std::fill_n(slopes.data(), width, 0.0);
-    for (int r = 0; r < m.nv + m.nx; ++r, row += width)
-      for (int j = 0; j < width; ++j)
-        slopes[std::size_t(j)] += weight[r] * row[j];
-  }
-
   // ---- by the control
 
   void add_to_channel(double t, int channel, double slope) {
@@ -342,22 +328,22 @@ private:
     for (int k = 0; has_forces && k < m.actuator_count; ++k) // what is clipped does not vary
       if (const int f = m.ports[m.actuators[k].port].dof;
           f >= 0 && delivered_fraction(m.actuators[k], here().motion.system.requested_effort[k]) < 1.0)
-        slopes[std::size_t(f)] = 0.0;
+        by_force[std::size_t(f)] = 0.0;
     for (int f = 0; has_forces && f < m.nv; ++f)
       if (const int channel = run.conditions.sequence->force[f]; channel >= 0)
-        add_to_channel(t, channel, slopes[std::size_t(f)]);
+        add_to_channel(t, channel, by_force[std::size_t(f)]);
   }
   void add_inputs(double t) {
     for (int k = 0; has_inputs && k < m.input_count; ++k)
       if (const int channel = run.conditions.sequence->input[k]; channel >= 0)
-        add_to_channel(t, channel, slopes[std::size_t(k)]);
+        add_to_channel(t, channel, by_input[std::size_t(k)]);
   }
   void add_parameters(double t) {
     const int own = int(set_channels.size());
     for (int k = 0; k < own; ++k)
-      add_to_channel(t, set_channels[std::size_t(k)], slopes[std::size_t(k)]);
+      add_to_channel(t, set_channels[std::size_t(k)], by_parameter[std::size_t(k)]);
     for (int k = own; k < directions; ++k)
-      of.parameters[k - own] += slopes[std::size_t(k)];
+      of.parameters[k - own] += by_parameter[std::size_t(k)];
   }
 
   // ---- projection onto the loops
@@ -492,10 +478,10 @@ private:
     subtract_slopes(s, a, lambda, b, Direction::position, m.nv, lq.data());
     if (directions == own)
       return;
-    std::fill_n(slopes.data(), directions, 0.0);
-    subtract_slopes(s, a, lambda, b, Direction::parameter, directions, slopes.data());
+    std::fill_n(by_parameter.data(), directions, 0.0);
+    subtract_slopes(s, a, lambda, b, Direction::parameter, directions, by_parameter.data());
     for (int k = own; k < directions; ++k)
-      of.parameters[k - own] += slopes[std::size_t(k)];
+      of.parameters[k - own] += by_parameter[std::size_t(k)];
   }
 
   // (6), (5): from lq, lv after the projection of q, v to those before it

@@ -286,9 +286,13 @@ template void motion_residuals(const ModelData &, const Conditions &, SystemWork
                                const EvaluationContext<Pack> &, const SystemState<Pack> &, const Pack *, const Pack *,
                                Pack *, bool);
 template std::size_t lay_out(const ModelData &, std::byte *, SystemWorkspace<Dual> &);
+template std::size_t lay_out(const ModelData &, std::byte *, SystemWorkspace<Traced> &);
 template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<Dual> &,
                                const EvaluationContext<Dual> &, const SystemState<Dual> &, const Dual *, const Dual *,
                                Dual *, bool);
+template void motion_residuals(const ModelData &, const Conditions &, SystemWorkspace<Traced> &,
+                               const EvaluationContext<Traced> &, const SystemState<Traced> &, const Traced *, const Traced *,
+                               Traced *, bool);
 template Load<Dual> loop_constraint_load(const ModelData &, Workspace<Dual> &, const LoopConstraintData &, const Dual *,
                                          Dual *);
 template void loop_constraint_loads(const ModelData &, const Conditions &, SystemWorkspace<Dual> &, const Dual *,

@@ -51,9 +51,11 @@ template void start_inverse(const ModelData &, Workspace<double> &, const double
                             double *);
 template void start_inverse(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *, Pack *);
 template void start_inverse(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *, const Dual *, Dual *);
+template void start_inverse(const ModelData &, Workspace<Traced> &, const Traced *, const Traced *, const Traced *, Traced *);
 template void finish_inverse(const ModelData &, Workspace<double> &, const double *, double *);
 template void finish_inverse(const ModelData &, Workspace<Pack> &, const Pack *, Pack *);
 template void finish_inverse(const ModelData &, Workspace<Dual> &, const Dual *, Dual *);
+template void finish_inverse(const ModelData &, Workspace<Traced> &, const Traced *, Traced *);
 template void inverse_dynamics(const ModelData &, Workspace<double> &, const double *, const double *, const double *,
                                const double *, double *);
 template void inverse_dynamics(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *,

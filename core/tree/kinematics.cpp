@@ -50,23 +50,30 @@ template <class T> void subtract_loads(const ModelData &m, Workspace<T> &ws, con
 template void start_at_ground(const ModelData &, Workspace<double> &, bool);
 template void start_at_ground(const ModelData &, Workspace<Pack> &, bool);
 template void start_at_ground(const ModelData &, Workspace<Dual> &, bool);
+template void start_at_ground(const ModelData &, Workspace<Traced> &, bool);
 template void compute_poses(const ModelData &, Workspace<double> &, const double *);
 template void compute_poses(const ModelData &, Workspace<Pack> &, const Pack *);
 template void compute_poses(const ModelData &, Workspace<Dual> &, const Dual *);
+template void compute_poses(const ModelData &, Workspace<Traced> &, const Traced *);
 template void compute_velocities(const ModelData &, Workspace<double> &, const double *, const double *);
 template void compute_velocities(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *);
 template void compute_velocities(const ModelData &, Workspace<Dual> &, const Dual *, const Dual *);
+template void compute_velocities(const ModelData &, Workspace<Traced> &, const Traced *, const Traced *);
 template void place_in_world(const ModelData &, Workspace<double> &);
 template void place_in_world(const ModelData &, Workspace<Pack> &);
 template void place_in_world(const ModelData &, Workspace<Dual> &);
+template void place_in_world(const ModelData &, Workspace<Traced> &);
 template void move_in_world(const ModelData &, Workspace<double> &, const double *);
 template void move_in_world(const ModelData &, Workspace<Pack> &, const Pack *);
 template void move_in_world(const ModelData &, Workspace<Dual> &, const Dual *);
+template void move_in_world(const ModelData &, Workspace<Traced> &, const Traced *);
 template void compute_accelerations(const ModelData &, Workspace<double> &, const double *);
 template void compute_accelerations(const ModelData &, Workspace<Pack> &, const Pack *);
 template void compute_accelerations(const ModelData &, Workspace<Dual> &, const Dual *);
+template void compute_accelerations(const ModelData &, Workspace<Traced> &, const Traced *);
 template void subtract_loads(const ModelData &, Workspace<double> &, const double *);
 template void subtract_loads(const ModelData &, Workspace<Pack> &, const Pack *);
 template void subtract_loads(const ModelData &, Workspace<Dual> &, const Dual *);
+template void subtract_loads(const ModelData &, Workspace<Traced> &, const Traced *);
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -100,6 +100,24 @@ void seed_directions(const ModelData &m, const double *q, Dual *duals, int first
   }
 }
 
+void pull_directions(const ModelData &m, const double *q, const double *by_coordinates, double *out) {
+  for (int i = 1; i <= m.nb; ++i) {
+    const BodyData &b = m.bodies[i];
+    for (int k = 0; k < b.nv; ++k) {
+      if (!has_quaternion(b)) {
+        out[b.v + k] = by_coordinates[b.q + k];
+        continue;
+      }
+      double unit[6] = {}, rate[7], sum = 0.0;
+      unit[k] = 1.0;
+      joint_rates(b, q + b.q, unit, rate);
+      for (int c = 0; c < b.nq; ++c)
+        sum += rate[c] * by_coordinates[b.q + c];
+      out[b.v + k] = sum;
+    }
+  }
+}
+
 template void integrate(const ModelData &, const double *, const double *, double *);
 template void integrate(const ModelData &, const Pack *, const Pack *, Pack *);
 template void difference(const ModelData &, const double *, const double *, double *);

@@ -24,5 +24,7 @@ void seed_dof(const BodyData &b, const double *q, int k, int l, Dual *duals, boo
 // slopes of dual coordinates in lanes [0, count) along the directions [first, first + count) of the tangent space, or
 // none
 void seed_directions(const ModelData &m, const double *q, Dual *duals, int first, int count, bool on);
+// derivatives of a number by coordinates (nq) as derivatives by directions of the tangent space (nv)
+void pull_directions(const ModelData &m, const double *q, const double *by_coordinates, double *out);
 
 } // namespace dalembert::DALEMBERT_ISA

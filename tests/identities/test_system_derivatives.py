@@ -32,6 +32,7 @@ from systems.smooth_motions import MOTIONS
 
 import dalembert as da
 from dalembert.library.mechanisms import andrews, bennett, bricard, door, four_bar
+from dalembert.model.conditions import parameter_directions
 from dalembert.model.kernel_results import DynamicsDerivatives
 
 Array = NDArray[np.float64]
@@ -39,6 +40,7 @@ Law = Callable[[float], float]
 
 STEP = 1e-4  # of the five-point rule: its error is STEP^4 times the fifth derivative / 30
 EXACT = 1e-7  # beside the largest entry: what the rule leaves of a smooth function
+PRODUCT = 1e-9  # of the same derivatives in another order of operations
 BY_DIFFERENCES = 1e-5  # derivatives that are differences themselves, of step 1e-6
 
 RESULTS = ("a", "dx", "lam")
@@ -127,6 +129,7 @@ def assert_exact(
 ) -> None:
     """Assert that derivatives are those of differences; by inputs only where the point has given all of them."""
     __tracebackhide__ = True
+    assert_products(point)
     found = point.derivatives()
     for kind in by:
         if kind == "inputs" and set(point.inputs or ()) != set(point.model.input_names):
@@ -143,9 +146,26 @@ def assert_exact(
                 assert worst < tolerance * size, f"d {result} / d {kind}[{k}] is off by {worst:.3g} of {size:.3g}"
 
 
+def assert_products(point: Point) -> None:
+    """Assert that products of rows with derivatives are those of the matrices."""
+    __tracebackhide__ = True
+    model, found, rng = point.model, point.derivatives(), np.random.default_rng(0)
+    w_a, w_x = rng.normal(size=model.nv), rng.normal(size=model.nx)
+    how = {**point._surroundings, "t": point.t, "x": point.x}
+    numbers = (model if point.conditions is None else point.conditions.model).parameters
+    how["directions"] = parameter_directions(model, point.parameters, numbers, "test")
+    products = model._d_dynamics_products([0, 1, 2, 3, 5], point.q, point.v, w_a, w_x, **how)
+    for kind, product in zip(("q", "v", "x", "tau", "parameters"), products, strict=True):
+        expected = w_a @ getattr(found.a, kind) + w_x @ getattr(found.dx, kind)
+        size = 1.0 + max(np.abs(getattr(part, kind)).max(initial=0.0) for part in (found.a, found.dx))
+        worst = np.abs(product - expected).max(initial=0.0)
+        assert worst < PRODUCT * size, f"the product by {kind} is off by {worst:.3g} of {size:.3g}"
+
+
 def assert_exact_along(point: Point, directions: Array, *, of: tuple[str, ...], by: tuple[str, ...]) -> None:
     """Assert that derivatives are those of differences along some directions of the tangent space."""
     __tracebackhide__ = True
+    assert_products(point)
     found = point.derivatives()
     for kind in by:
         for direction in directions:

@@ -139,6 +139,24 @@ def test_many_names_and_one_output_go_back_and_few_names_forwards() -> None:
         da.sensitivity(model, ["H2.position"], names, 0.2, mode="reverse")
 
 
+def test_a_parameter_at_the_limit_of_what_is_permitted() -> None:
+    """A damping of zero cannot be negative: outputs of positions have derivatives by it all the same."""
+    s = da.System("pendulum")
+    bob = s.body("bob", da.rod(length=1.0, mass=2.0))
+    s.connect("A", da.Revolute("y"), s.ground, bob)
+    s.connect("tip_joint", da.Fixed(), bob.at(0.3, 0, -0.9), s.body("tip", mass=0.1))
+    s.connect("k", da.TorsionSpring(stiffness=3.0), "A")  # without damping
+    by, state = ["k.damping", "k.stiffness"], {"A": 1.0}
+    found = both(s, {"z": ("tip.position.z", "final")}, by, 1.0, state=state)
+    h = 1e-4
+    ends = [
+        da.simulate(s, 1.0, state=state, parameters={"k.damping": k * h}, rtol=1e-12)["tip.position.z"][-1]
+        for k in range(3)
+    ]
+    expected = (-3 * ends[0] + 4 * ends[1] - ends[2]) / (2 * h)  # off by h^2 times the third derivative / 3
+    assert float(found["z"][0]) == pytest.approx(float(expected), rel=1e-5)
+
+
 def test_starts_follow_lengths_and_start_values_as_new_starts_do() -> None:
     model = rocker().compile()
     given = {"A": 0.7, "A.speed": 0.5}

@@ -186,7 +186,7 @@ static void vary_host(const ModelData &m, const Conditions &c, MotionWorkspace &
               3 * std::size_t(m.callback_law_count) * sizeof(double));
 }
 
-static bool host_varies(const Conditions &c, Direction direction) {
+bool host_varies(const Conditions &c, Direction direction) {
   return c.callbacks && c.callbacks->gives_forces &&
          (direction == Direction::position || direction == Direction::velocity || direction == Direction::state ||
           direction == Direction::time);
@@ -223,8 +223,8 @@ void vary(const ModelData &m, const Conditions &c, MotionWorkspace &motion, Deri
 // ---- (1)
 
 // columns of da, dlambda and ddx for what has been varied
-static void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
-                          const Factored &factored, int count) {
+void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                   const Factored &factored, int count) {
   LoopWorkspace<double> &loops = motion.system.loops;
   solve(m, loops.ws, work.side, work.column, work.column, 1, m.nb, c.acceleration_prescribed);
   for (int l = 0; l < count; ++l) {

@@ -28,6 +28,11 @@ EvaluationContext<Dual> dual_context(const Conditions &c, MotionWorkspace &motio
 // columns by z itself, and 1 - dT/dz with its factors
 bool vary_by_feedback(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
                       const SystemState<double> &s, const Factored &factored);
+// columns of da, dlambda and ddx by (1) for what stands in work.column, work.seconds and work.dx
+void solve_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
+                   const Factored &factored, int count);
+// whether what is evaluated outside is varied by differences, beside the state
+bool host_varies(const Conditions &c, Direction direction);
 // all columns of a kind by (1) and (2)
 void exact_columns(const ModelData &m, const Conditions &c, MotionWorkspace &motion, DerivativesWorkspace &work,
                    const SystemState<double> &s, const Factored &factored, Direction direction,

@@ -58,8 +58,15 @@ class ParameterDirection:
 
 
 def slope(values: Callable[[float], Array], step: float) -> Array:
-    """Return the derivative of a function at 0, by fourth-order central differences."""
-    return differences([values(factor * step) for factor in FACTORS], step)
+    """Return the derivative of a function at 0, by fourth-order differences.
+
+    They are central, or to one side where the other is not permitted, such as a negative damping.
+    """
+    try:
+        return differences([values(factor * step) for factor in FACTORS], step)
+    except ModelError:
+        at = [values(k * step) for k in range(5)]
+    return np.asarray((-25 * at[0] + 48 * at[1] - 36 * at[2] + 16 * at[3] - 3 * at[4]) / (12 * step))
 
 
 def differences(values: Sequence[Array], step: float) -> Array:

@@ -3,11 +3,14 @@
 Between Gauss points the Jacobians are polynomials. In units of the steps of the run the motion is about equally smooth
 everywhere, but the Jacobians are not. The decay of their Legendre coefficients in a few probe blocks, spread over the
 run, determines the block length nearby. Blocks that are too long are halved.
+
+The adjoint needs the derivatives by parameters only multiplied by a row of weights at each point: they are not formed
+(`JacobianBlocks.parameter_products`). Errors are controlled by one combination of the parameters in either case.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +23,7 @@ from ...model.conditions import parameter_directions
 from ...result import Result
 from .intermediate_states import interpolated_states
 
-__all__ = ["NODES", "JacobianBlocks", "blocks_along", "conditions_of", "whole"]
+__all__ = ["NODES", "JacobianBlocks", "ParameterChanges", "blocks_along", "conditions_of", "whole"]
 
 
 _N_GAUSS_POINTS = 12
@@ -41,6 +44,37 @@ _LAST = (
 ]
 
 
+@dataclass(frozen=True, eq=False)
+class ParameterChanges:
+    """Parameters by which a run is differentiated.
+
+    Attributes
+    ----------
+    names : tuple of str, (m,)
+    weights : (m,)
+        Of the combination that controls errors.
+    combined : bool
+        Whether matrices have one column, for this combination, instead of one for each parameter.
+    """
+
+    names: tuple[str, ...]
+    weights: Array
+    combined: bool
+
+    @property
+    def columns(self) -> int:
+        """Number of columns of the matrices."""
+        return min(1, len(self.names)) if self.combined else len(self.names)
+
+    def rows(self, model: Model) -> Array:
+        """Return the derivatives (m, n) of all parameters of a model by the named ones."""
+        return parameter_directions(model, self.names, model.parameters, "sensitivity")
+
+    def combination(self, matrices: Array) -> Array:
+        """Return the column (..., 1 or 0) of the combination, from the columns of the matrices."""
+        return matrices if self.combined or not self.names else (matrices @ self.weights)[..., None]
+
+
 class JacobianBlocks:
     """Blocks of an interval without discontinuity times, and the Jacobians at their Gauss points.
 
@@ -51,8 +85,8 @@ class JacobianBlocks:
         Mask of the blocks in use; the others were too long and have been halved.
     """
 
-    def __init__(self, result: Result, names: Sequence[str], edges: Array, rtol: float) -> None:
-        self.result, self.names = result, names
+    def __init__(self, result: Result, changes: ParameterChanges, edges: Array, rtol: float) -> None:
+        self.result, self.changes = result, changes
         self.between = interpolated_states(result, edges)
         self.allowed = float(np.clip(np.sqrt(rtol), 1e-7, 1e-4))
         self.spans, self.good = np.zeros((0, 2)), np.zeros(0, dtype=bool)
@@ -60,7 +94,7 @@ class JacobianBlocks:
         model = result.model
         assert model is not None
         rows = (2 if brackets(model, np.zeros(model.nv)) is not None else 1) * model.nv + model.nx
-        self._room = np.empty((0, _N_GAUSS_POINTS, rows, 2 * model.nv + model.nx + len(names)))
+        self._room = np.empty((0, _N_GAUSS_POINTS, rows, 2 * model.nv + model.nx + changes.columns))
 
     @property
     def matrices(self) -> Array:
@@ -76,8 +110,8 @@ class JacobianBlocks:
             self._room = room
         t = (spans[:, :1] + np.diff(spans, axis=1) * (NODES + 1) / 2).ravel()
         new = self._room[first:count]
-        _evaluate(self.result, self.names, t, self.between(t), new.reshape(-1, *new.shape[2:]))
-        tails, sizes = (np.diff(spans, axis=1) * part for part in _tails(self.result, new))
+        _evaluate(self.result, self.changes, t, self.between(t), new.reshape(-1, *new.shape[2:]))
+        tails, sizes = (np.diff(spans, axis=1) * part for part in _tails(self.result, self.changes, new))
         here = sizes.max(axis=0, initial=0.0)
         self._sizes = here if self._sizes is None else np.maximum(self._sizes, here)
         found: Array = (tails / np.maximum(self.allowed * self._sizes, 1e-300)).max(axis=1, initial=0.0)
@@ -85,15 +119,43 @@ class JacobianBlocks:
         self.good = np.concatenate([self.good, (found <= 1.0) | last])
         return found
 
+    def parameter_products(self, weights: Array) -> Array:
+        """Return the sums (m, r) over all Gauss points of weights times derivatives of rates by the parameters.
 
-def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float) -> JacobianBlocks:
+        Parameters
+        ----------
+        weights : (b, s, rows, r)
+        """
+        model = self.result.model
+        assert model is not None
+        nv, nx = model.nv, model.nx
+        found = np.zeros((len(self.changes.names), weights.shape[3]))
+        used = np.flatnonzero(weights.any(axis=(1, 2, 3)))
+        if not len(used) or not len(found):
+            return found
+        spans = self.spans[used]
+        t = (spans[:, :1] + np.diff(spans, axis=1) * (NODES + 1) / 2).ravel()
+        q, v, x = self.between(t)
+        w = weights[used].reshape(len(t), *weights.shape[2:])[:, -(nv + nx) :]
+        order = np.argsort(t, kind="stable")
+        for rows, conditions in conditions_of(self.result, model, t[order]):
+            mine = order[rows]
+            how: dict[str, Any] = {"t": t[mine], "x": x[mine], "conditions": conditions}
+            how["directions"] = self.changes.rows(conditions.model)
+            for k in range(found.shape[1]):
+                w_a, w_x = np.split(np.ascontiguousarray(w[mine, :, k]), [nv], axis=1)
+                (by,) = conditions.model._d_dynamics_products([5], q[mine], v[mine], w_a, w_x, **how)
+                found[:, k] += by.sum(axis=0)
+        return found
+
+
+def blocks_along(result: Result, changes: ParameterChanges, edges: Array, rtol: float) -> JacobianBlocks:
     """Return the blocks of an interval without discontinuity times.
 
     Parameters
     ----------
     result : Result
-    names : sequence of str, (m,)
-        Parameters.
+    changes : ParameterChanges
     edges : (j,) s
         Ends of steps, from the begin of the interval to its end.
     rtol : float
@@ -101,7 +163,7 @@ def blocks_along(result: Result, names: Sequence[str], edges: Array, rtol: float
         to polynomials, and the derivatives are nearly polynomial within a block, so the error at its end is about their
         square.
     """
-    blocks, count = JacobianBlocks(result, names, edges, rtol), len(edges) - 1
+    blocks, count = JacobianBlocks(result, changes, edges, rtol), len(edges) - 1
     if count < _N_PROBES * 2 * _MIN_BLOCK_STEPS:
         todo = _even(edges, 0, count, _MIN_BLOCK_STEPS)
     else:
@@ -140,7 +202,7 @@ def whole(matrices: Array, n: int) -> Array:
     return A
 
 
-def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
+def _tails(result: Result, changes: ParameterChanges, matrices: Array) -> tuple[Array, Array]:
     """Return the magnitudes of the last Legendre coefficients in each block (b, parts), and of the matrices.
 
     Parts are derivatives of accelerations and of state rates, each by small motions, velocities, states, parameters.
@@ -148,6 +210,9 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
     model = result.model
     assert model is not None
     nv, nx = model.nv, model.nx
+    if not changes.combined:
+        n = 2 * nv + nx
+        matrices = np.concatenate([matrices[..., :n], changes.combination(matrices[..., n:])], axis=-1)
     rows, width = matrices.shape[2:]
     flat = matrices.reshape(len(matrices), _N_GAUSS_POINTS, -1)
     last = np.abs(np.matmul(_LAST, flat)).max(axis=1).reshape(-1, rows, width)
@@ -161,7 +226,9 @@ def _tails(result: Result, matrices: Array) -> tuple[Array, Array]:
     return np.stack(tails, axis=1), np.stack(largest, axis=1)
 
 
-def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Array, Array, Array], found: Array) -> None:
+def _evaluate(
+    result: Result, changes: ParameterChanges, t: Array, states: tuple[Array, Array, Array], found: Array
+) -> None:
     """Fill in the matrices at times t (k,): (k, rows, n + m), without identity rows."""
     q, v, x = states
     model = result.model
@@ -180,21 +247,22 @@ def _evaluate(result: Result, names: Sequence[str], t: Array, states: tuple[Arra
         mine: Any = order[rows]
         if len(mine) == len(t) and (np.diff(mine) == 1).all():
             mine = slice(None)
-        by = _rate_derivatives(conditions, names, t[mine], q[mine], v[mine], x[mine])
+        by = _rate_derivatives(conditions, changes, t[mine], q[mine], v[mine], x[mine])
         for column, (a, dx) in zip(columns, by, strict=False):
             found[mine, lead : lead + nv, column] = a
             found[mine, lead + nv :, column] = dx
 
 
 def _rate_derivatives(
-    conditions: Conditions, names: Sequence[str], t: Array, q: Array, v: Array, x: Array
+    conditions: Conditions, changes: ParameterChanges, t: Array, q: Array, v: Array, x: Array
 ) -> list[tuple[Array, Array]]:
     """Return derivatives of accelerations and of element-state rates by q, v, x and parameters."""
     model = conditions.model
     how: dict[str, Any] = {"t": t, "x": x, "conditions": conditions}
     kinds = [0, 1, 2]
-    if names:
-        how["directions"] = parameter_directions(model, names, model.parameters, "sensitivity")
+    if changes.names:
+        rows = changes.rows(model)
+        how["directions"] = (changes.weights @ rows)[None] if changes.combined else rows
         kinds.append(6)
     raw = model._d_dynamics([3 * kind + what for kind in kinds for what in (0, 1)], q, v, **how)
     return list(zip(raw[::2], raw[1::2], strict=True))

@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Array, IndexArray
 from ...result import Result
 from .directions import ParameterDirection
-from .jacobians import conditions_of
+from .jacobians import ParameterChanges, conditions_of
 from .saltation import EventWindow, saltation
 from .variational_equations import SmoothSegment, smooth_segment
 
@@ -55,15 +55,20 @@ class LinearizedRun:
         switches: Sequence[EventWindow],
         settings: Mapping[str, Any],
         rtol: float,
+        backwards: bool,
     ) -> LinearizedRun:
-        """Return the linearization of a run with given switches; parameters are the first directions."""
-        numbers = [direction.number for direction in directions if direction.number is not None]
+        """Return the linearization of a run with given switches; parameters are the first directions.
+
+        With `backwards`, derivatives by parameters are products only, and `forward` cannot be called.
+        """
+        numbers = tuple(direction.number for direction in directions if direction.number is not None)
+        changes = ParameterChanges(numbers, _weights(directions)[: len(numbers)], backwards)
         now, end = float(result.t[0]), float(result.t[-1])
         parts: list[SmoothSegment | EventWindow] = []
         for window in [*switches, None]:
             until = end if window is None else window.begin
             if until > now:
-                parts.append(smooth_segment(result, numbers, now, until, wanted, rtol))
+                parts.append(smooth_segment(result, changes, now, until, wanted, rtol))
             if window is not None:
                 parts.append(window)
                 now = window.end
@@ -85,7 +90,7 @@ class LinearizedRun:
             if isinstance(part, EventWindow):
                 y = saltation(self.result, part, self.directions, y, self.settings)
                 continue
-            every = part.forward(np.concatenate([y, probes], axis=1), self._weights, self.rtol)
+            every = part.forward(np.concatenate([y, probes], axis=1), _weights(self.directions), self.rtol)
             found[np.searchsorted(self.wanted, part.t[:-1])] = every[:-1, :, :count]
             growth *= self._growth(probes, every[:, :, count:])
             y = every[-1, :, :count]
@@ -122,19 +127,14 @@ class LinearizedRun:
         found[:numbers] += by_number
         return found, growth
 
-    @property
-    def _weights(self) -> Array:
-        """Weights of the directions in the test change for error control: about their magnitudes, all different."""
-        sizes = np.array([direction.size for direction in self.directions])
-        return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))
-
     def _judged(self) -> tuple[list[SmoothSegment | EventWindow], dict[int, tuple[Array, Array]], float]:
         """Return parts with steps that meet the tolerance, maps of windows, and the growth of changes.
 
         One test change, a combination of all directions, is propagated forward.
         """
-        weights = self._weights[: sum(direction.number is not None for direction in self.directions)]
-        y = (self._weights @ np.stack([direction.start for direction in self.directions]))[:, None]
+        weights = _weights(self.directions)
+        y = (weights @ np.stack([direction.start for direction in self.directions]))[:, None]
+        weights = weights[: sum(direction.number is not None for direction in self.directions)]
         probes, growth = self._probes(), 1.0
         parts: list[SmoothSegment | EventWindow] = []
         maps: dict[int, tuple[Array, Array]] = {}
@@ -144,7 +144,7 @@ class LinearizedRun:
                 y = state @ y + (number @ weights)[:, None]
                 parts.append(part)
                 continue
-            better, every = part.judged(np.concatenate([y, probes], axis=1), weights, self.rtol)
+            better, every = part.judged(np.concatenate([y, probes], axis=1), self.rtol)
             growth *= self._growth(probes, every[:, :, 1:])
             y = every[-1, :, :1]
             parts.append(better)
@@ -185,3 +185,9 @@ class LinearizedRun:
             size = np.abs(probes[part]).max(initial=0.0)
             most = max(most, float(np.abs(every[:, part]).max(initial=0.0) / (size or 1.0)))
         return most
+
+
+def _weights(directions: Sequence[ParameterDirection]) -> Array:
+    """Return weights of directions in the test change for error control: about their magnitudes, all different."""
+    sizes = np.array([direction.size for direction in directions])
+    return np.asarray(sizes * (1.0 + 0.5 * np.cos(2.4 * np.arange(len(sizes)))))

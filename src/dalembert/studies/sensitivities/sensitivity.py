@@ -239,7 +239,12 @@ def sensitivity(
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(mode, directions, readings, wanted, not switches)
-    course = LinearizedRun.of(result, [directions[k] for k in order], wanted, switches, settings, rtol)
+    sorted_directions = [directions[k] for k in order]
+
+    def linearized(backwards: bool) -> LinearizedRun:
+        return LinearizedRun.of(result, sorted_directions, wanted, switches, settings, rtol, backwards)
+
+    course = linearized(backwards)
     notes = list(result.stats.notes)
     found = None
     if backwards:
@@ -248,6 +253,7 @@ def sensitivity(
         except GradientError as error:  # for a change of the state outside the requested directions, as off a stop
             notes.append(f"mode='forward' was used, because the adjoint failed: {error}")
             backwards = False
+            course = linearized(backwards)
     values, sorted_ones, units, growth = found or _by_directions(course, readings)
     derivatives = {label: d[..., np.argsort(order)] for label, d in sorted_ones.items()}
     if growth * rtol > CHAOS_TOL:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..._core import VariationalSystem
 from ...arrays import Array
 from ...result import Result
-from .jacobians import NODES, blocks_along, whole
+from .jacobians import NODES, JacobianBlocks, ParameterChanges, blocks_along, whole
 
 __all__ = ["SmoothSegment", "smooth_segment"]
 
@@ -45,8 +45,11 @@ class SmoothSegment:
     ----------
     t : (k,) s
         Output times, in order; the last is the end of the segment.
+    changes : ParameterChanges
+    stretches : tuple of JacobianBlocks
+        Between discontinuity times.
     matrices : (b, s, rows, n + m)
-        At the Gauss points of all blocks: by changes of the state, then of parameters.
+        At the Gauss points of all blocks: by changes of the state, then of parameters, each or combined.
     blocks : (b, 2) s
     steps : (j, 2) s
         Begin and length of the steps of small changes.
@@ -59,6 +62,8 @@ class SmoothSegment:
     """
 
     t: Array
+    changes: ParameterChanges
+    stretches: tuple[JacobianBlocks, ...]
     matrices: Array
     blocks: Array
     steps: Array
@@ -85,20 +90,17 @@ class SmoothSegment:
         """
         return self._forward(self.matrices, start, weights, rtol)[0]
 
-    def judged(self, start: Array, weights: Array, rtol: float) -> tuple[SmoothSegment, Array]:
+    def judged(self, start: Array, rtol: float) -> tuple[SmoothSegment, Array]:
         """Return the segment with steps divided as in `forward`, and changes (k, n, c).
 
         Parameters
         ----------
         start : (n, c)
             The first column is the combination whose error is controlled.
-        weights : (m,)
-            Changes of the parameters in that combination.
         rtol : float
         """
-        matrices = np.empty((*self.matrices.shape[:-1], self.n + 1))
-        matrices[..., : self.n] = self.matrices[..., : self.n]
-        matrices[..., self.n] = self.matrices[..., self.n :] @ weights
+        column = self.changes.combination(self.matrices[..., self.n :])
+        matrices = np.ascontiguousarray(np.concatenate([self.matrices[..., : self.n], column], axis=-1))
         found, parts = self._forward(matrices, start, np.ones(1), rtol)
         return self if (parts == 1).all() else self.divided(parts), found
 
@@ -129,9 +131,14 @@ class SmoothSegment:
         slopes : (k, n, r)
             Derivatives by the state at the times t.
         """
-        A, B = np.ascontiguousarray(self.matrices[..., : self.n]), self.matrices[..., self.n :]
+        A = np.ascontiguousarray(self.matrices[..., : self.n])
         at_begin, weights = self._along(A).backward(np.ascontiguousarray(slopes))
-        return at_begin, np.einsum("bsim,bsir->mr", B, weights, optimize=True)
+        by_parameter, first = np.zeros((len(self.changes.names), slopes.shape[2])), 0
+        for blocks in self.stretches:
+            last = first + len(blocks.spans)
+            by_parameter += blocks.parameter_products(weights[first:last])
+            first = last
+        return at_begin, by_parameter
 
 
 def _divided(begins: Array, h: Array, parts: NDArray[np.int64]) -> Array:
@@ -142,7 +149,7 @@ def _divided(begins: Array, h: Array, parts: NDArray[np.int64]) -> Array:
 
 
 def smooth_segment(
-    result: Result, names: Sequence[str], begin: float, end: float, wanted: Array, rtol: float
+    result: Result, changes: ParameterChanges, begin: float, end: float, wanted: Array, rtol: float
 ) -> SmoothSegment:
     """Return the segment of a run between two times, with step ends at the output times."""
     near = 1e-13 * max(abs(begin), abs(end), 1e-3)
@@ -153,7 +160,7 @@ def smooth_segment(
     edges = _apart(np.concatenate([[begin, end], inner[(inner > begin) & (inner < end)]]), near, [begin, *broken, end])
     stretches = [begin, *_apart(broken, near), end]
     found = [
-        blocks_along(result, names, edges[(edges >= first - near) & (edges <= last + near)], rtol)
+        blocks_along(result, changes, edges[(edges >= first - near) & (edges <= last + near)], rtol)
         for first, last in pairwise(stretches)
     ]
     spans = np.concatenate([blocks.spans for blocks in found])
@@ -173,7 +180,9 @@ def smooth_segment(
     keep = np.full(len(steps), -1, dtype=np.int64)
     for k, time in enumerate(times):
         keep[int(np.abs(ends - time).argmin())] = k
-    return SmoothSegment(times, every, spans, steps, block.astype(np.int64), keep, n, model.nv, held)
+    return SmoothSegment(
+        times, changes, tuple(found), every, spans, steps, block.astype(np.int64), keep, n, model.nv, held
+    )
 
 
 def _apart(t: Array, near: float, keep: Sequence[float] | Array = ()) -> Array:
