@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import dalembert as da
 
 
-def ball(**data: object) -> da.System:
+def ball(**data: Any) -> da.System:
     """Return a body of 1 kg on a vertical slide."""
     s = da.System("ball")
     s.connect("A", da.Prismatic("z", **data), s.ground, s.body("P", mass=1.0))
@@ -68,7 +70,7 @@ def test_a_drive_that_presses_a_gear_into_a_stop_goes_on_with_a_note() -> None:
     (da.Lock("B"), r"event 'hit': lock is 'B'"),
     (da.Set("B", 2.0), r"event 'hit': parameter is 'B'"),
 ])  # fmt: skip
-def test_actions_on_missing_names_are_refused_before_the_run(action: object, words: str) -> None:
+def test_actions_on_missing_names_are_refused_before_the_run(action: Any, words: str) -> None:
     with pytest.raises(da.ModelError, match=words):
         da.simulate(ball(), 1.0, events=da.Event("hit", "A.position", action=action))
 
