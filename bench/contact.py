@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
@@ -71,7 +72,10 @@ def free_bodies(scene: Callable[[], Scene]) -> da.System:
     s = da.System("scene", gravity=given.gravity)
     made = []
     for k, (shape, size, mass, position) in enumerate(given.bodies):
-        solid = da.sphere(size[0], mass=mass) if shape == "sphere" else da.box(*(2 * x for x in size), mass=mass)
+        if shape == "sphere":
+            solid = da.sphere(size[0], mass=mass)
+        else:
+            solid = da.box(2 * size[0], 2 * size[1], 2 * size[2], mass=mass)
         made.append(s.body(f"b{k}", solid))
         s.place(made[-1], position=position)
     for k, (place, normal) in enumerate(given.planes):
@@ -96,12 +100,12 @@ FLOOR = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 def slope() -> Scene:
     angle, friction = np.arctan(0.62 * 0.5), 0.5
     gravity = (G * np.sin(angle), 0.0, -G * np.cos(angle))
-    bodies = [("box", (0.1, 0.1, 0.05), 1.0, (0.0, 0.0, 0.05))]
+    bodies: list[Body] = [("box", (0.1, 0.1, 0.05), 1.0, (0.0, 0.0, 0.05))]
     return Scene(lambda: free_bodies(slope), bodies, [FLOOR], friction, gravity)
 
 
 def stack() -> Scene:
-    bodies = [("box", (0.1, 0.1, 0.1), 1.0, (0.0, 0.0, 0.1 + 0.2 * k)) for k in range(10)]
+    bodies: list[Body] = [("box", (0.1, 0.1, 0.1), 1.0, (0.0, 0.0, 0.1 + 0.2 * k)) for k in range(10)]
     return Scene(lambda: free_bodies(stack), bodies, [FLOOR], 0.5)
 
 
@@ -219,7 +223,7 @@ SCENES = {
 class Ours:
     """A scene here."""
 
-    def __init__(self, scene: Scene, step: float, seconds: float) -> None:
+    def __init__(self, scene: Scene, seconds: float, step: float) -> None:
         self.model, self.step, self.seconds = scene.system().compile(), step, seconds
         self.free = not scene.robot
 
@@ -252,9 +256,9 @@ def mujoco_text(scene: Scene, step: float, solver: str) -> str:
         geom = f'<geom type="{shape}" size="{_text(size)}" mass="{mass}" {friction}/>'
         geoms.append(f'<body pos="{_text(position)}"><freejoint/>{geom}</body>')
     option = f'<option timestep="{step}" gravity="{_text(scene.gravity)}" solver="{solver}"/>'
-    size = '<size memory="200M"/>'
+    memory = '<size memory="200M"/>'
     world = "".join(geoms) + scene.robot
-    return f"<mujoco>{option}{size}<worldbody>{world}</worldbody>{scene.actuators}</mujoco>"
+    return f"<mujoco>{option}{memory}<worldbody>{world}</worldbody>{scene.actuators}</mujoco>"
 
 
 def _text(numbers: Any) -> str:
@@ -264,7 +268,7 @@ def _text(numbers: Any) -> str:
 class Theirs:
     """A scene in MuJoCo."""
 
-    def __init__(self, scene: Scene, step: float, seconds: float, solver: str) -> None:
+    def __init__(self, scene: Scene, seconds: float, solver: str, step: float) -> None:
         import mujoco
         from mujoco import rollout
 
@@ -303,13 +307,13 @@ def batch(step: float, seconds: float, threads: int) -> tuple[float, float]:
 def compare(name: str, scene: Scene, step: float, seconds: float) -> None:
     """Print the answers of all programs to a scene."""
     programs: dict[str, Callable[[float], Callable[[], Answer]]] = {
-        "dalembert": lambda h: Ours(scene, h, seconds),
+        "dalembert": partial(Ours, scene, seconds),
     }
     try:
         import mujoco  # noqa: F401
 
         for solver in dict.fromkeys(["Newton", scene.solver]):
-            programs[f"MuJoCo {solver}"] = lambda h, solver=solver: Theirs(scene, h, seconds, solver)
+            programs[f"MuJoCo {solver}"] = partial(Theirs, scene, seconds, solver)
     except ImportError:
         print("MuJoCo is not installed")
     runs = {program: make(step) for program, make in programs.items()}
