@@ -330,7 +330,7 @@ double longest_contact_step(const RunContext &i, ContactEvents &e) {
     relative_motion(i, e, p, u, &a);
     const Vec3<double> n{p.normal[0], p.normal[1], p.normal[2]};
     const double up = dot(n, u), fall = -dot(n, a);
-    if (up > 0.0 && fall > 0.0)
+    if (up > 0.0 && fall > 0.0 && up * up > 2.0 * fall * e.hop_height) // lower hops are none
       longest = std::min(longest, up / fall);
   }
   return longest;

@@ -154,7 +154,9 @@ def test_errors_follow_the_tolerance(name: str, method: str) -> None:
 @pytest.mark.parametrize("name", MOTIONS)
 def test_radau_shows_its_order_with_steps_of_variable_length(name: str) -> None:
     tolerances, errors, steps = tolerances_and_errors(name, "radau")
-    assert 4.5 < -np.polyfit(np.log(steps), np.log(errors), 1)[0] < 6.0
+    own = errors > 4e-11  # below, errors no longer follow the order: they come near rounding over hundreds of stages
+    assert own.sum() >= 5
+    assert 4.5 < -np.polyfit(np.log(steps[own]), np.log(errors[own]), 1)[0] < 6.0
     assert (errors / tolerances).max() < 10
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from core.test_random_loop_graphs import least_loads
+from oracles.load_shares import least_loads
 from systems.many_loops import grid, lattice, net, platforms, scissor
 
 import dalembert as da

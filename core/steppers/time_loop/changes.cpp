@@ -100,10 +100,13 @@ Outcome change_friction_modes_once(TimeLoop &loop, bool jams) {
 
 Outcome change_friction_modes(TimeLoop &loop, bool jams) {
   constexpr double clearly = -1e-3; // of the limits: rows that stuck rows are beyond, not by rounding
+  constexpr int max_changes = 3;    // what these leave is for the steps
   FrictionRun &friction = *loop.at.run.friction;
   Outcome outcome = change_friction_modes_once(loop, jams);
-  // rows that are stopped change the slip directions of groups, and so efforts; without progress the run is given up
-  while (outcome == Outcome::reached && friction.values[std::size_t(friction.margin_function())] < clearly) {
+  // rows that are stopped change the slip directions of groups, and so efforts
+  for (int count = 1; count < max_changes && outcome == Outcome::reached &&
+                      friction.values[std::size_t(friction.margin_function())] < clearly;
+       ++count) {
     friction.passed.assign(1, friction.margin_function());
     outcome = change_friction_modes_once(loop, false);
   }
