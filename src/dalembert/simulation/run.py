@@ -520,7 +520,8 @@ class Run:
         """
         assert self._before_search is not None
         self._roll_back(*self._before_search)
-        self.integrator.advance(until, np.iinfo(np.int64).max, None, self.interrupt.flag)
+        no_interrupt = _core.Flag()  # Ctrl-C takes effect after these few steps
+        self.integrator.advance(until, np.iinfo(np.int64).max, None, no_interrupt)
         self._take_rows()
         return self.state
 
