@@ -477,28 +477,38 @@ class ContactEvents:
         if together:
             first = together[0]
             notes.append(
-                f"{len(together)} times several pairs collided at once, first {self._names(first.impacts)} at t = "
-                f"{first.t:.6g} s: {LAW_TEXTS[self.steps.choice.impacts]}; other laws give other velocities"
+                f"several pairs collided at once, {self._names(first.impacts)} at t = {first.t:.6g} s"
+                f"{_others(together)}: {LAW_TEXTS[self.steps.choice.impacts]}; other laws give other velocities"
             )
-        for change in self.changes:
-            if change.restitution_part < 1.0:
-                notes.append(
-                    f"restitution of {self._names(change.impacts)} was lowered to {change.restitution_part:.3g} of "
-                    f"itself at t = {change.t:.6g} s: more would increase the energy"
-                )
-            if change.two_solutions:
-                notes.append(
-                    f"two solutions at t = {change.t:.6g} s (Painleve): friction pulls sliding points of "
-                    f"{self._names(change.points) or 'contacts that open'} together, which may open or be pressed"
-                )
-            if change.jams:
-                notes.append(
-                    f"{self._names(change.impacts)} jams at t = {change.t:.6g} s: no force lets it slide on; it was "
-                    f"stopped by an impulse, {-change.energy:.6g} J lost"
-                )
+        lowered = [c for c in self.changes if c.restitution_part < 1.0]
+        if lowered:
+            least = min(lowered, key=lambda c: c.restitution_part)
+            notes.append(
+                f"restitution of {self._names(least.impacts)} was lowered to {least.restitution_part:.3g} of itself at "
+                f"t = {least.t:.6g} s{_others(lowered)}: more would increase the energy"
+            )
+        ambiguous = [c for c in self.changes if c.two_solutions]
+        if ambiguous:
+            first = ambiguous[0]
+            notes.append(
+                f"two solutions at t = {first.t:.6g} s{_others(ambiguous)} (Painleve): friction pulls sliding points "
+                f"of {self._names(first.points) or 'contacts that open'} together, which may open or be pressed"
+            )
+        jammed = [c for c in self.changes if c.jams]
+        if jammed:
+            first = jammed[0]
+            notes.append(
+                f"{self._names(first.impacts)} jams at t = {first.t:.6g} s{_others(jammed)}: no force lets it slide "
+                f"on; it was stopped by an impulse, {-first.energy:.6g} J lost"
+            )
         if self.redundant:
             notes.append("forces of some contact points are not unique: sums are right, shares are the smallest ones")
         return notes
+
+
+def _others(changes: list[ContactChange]) -> str:
+    """Return words on the changes beside the one that a note names."""
+    return f", and {len(changes) - 1} x at other times" if len(changes) > 1 else ""
 
 
 def _restored(
