@@ -251,9 +251,8 @@ static double extent_of(const RunContext &i, int k) {
   return k < nv ? position_size(i.m, i.work.q, k) : std::fabs(k < 2 * nv ? i.work.v[k - nv] : i.work.x[k - 2 * nv]);
 }
 
-// The size of corrections that are rounding of the state, in units of the tolerances. In steps of a few roundings of
-// time, which end at output times just before a discontinuity, corrections do not become smaller.
-constexpr double shortest_judged = 1e-13; // relative to the time: shorter steps are such ones
+// The size of corrections that are rounding of the state, in units of the tolerances: in steps of a few roundings of
+// time, which end at output times just before a discontinuity or follow an impact, corrections do not become smaller.
 static double rounding_size(const RunContext &i) {
   const int n = increments(i.m);
   double square = 0.0;
@@ -308,7 +307,7 @@ static Outcome radau_newton(const RunContext &i, RadauWorkspace &radau_work, dou
       radau_work.kept->rate = rate;
       if (round >= first_judged &&
           (rate >= 1.0 || std::pow(rate, radau::max_rounds - round - 1) / (1.0 - rate) * size > tolerance)) {
-        all_rounding = h < shortest_judged * std::fabs(i.run.t) && size < std::min(rounding_size(i), tolerance);
+        all_rounding = size < std::min(rounding_size(i), tolerance);
         if (!all_rounding)
           return Outcome::newton_failed;
       }
