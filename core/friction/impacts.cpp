@@ -1,5 +1,6 @@
 #include "friction/impacts.hpp"
 #include "friction/row_response.hpp"
+#include "friction/switching_values.hpp"
 #include <algorithm>
 #include <cmath>
 
@@ -33,22 +34,43 @@ void evaluate_free_accelerations(Change &c) {
   c.require_finite(a, c.n);
 }
 
-// accelerations of each row back to its stop while the others stay on theirs
+// Accelerations of each row back to its stop while the others stay on theirs. Rows that were stuck may be held by their
+// friction too, groups of them as if each row had its own limit.
 void find_pressing_accelerations(Change &c) {
   ChangeWorkspace &w = c.w;
+  const FrictionRun &f = c.f;
   BoundedQp &qp = c.f.qp;
-  const int m = int(w.stops.size());
+  const std::size_t m = w.stops.size();
   std::fill_n(w.pressed.begin(), m, 0.0);
-  if (!qp.solve(m, w.stop_A.data(), w.stop_a.data(), w.zero.data(), w.unlimited.data(), nullptr)) {
+  const auto holds = [&](int k) { return w.before.stuck[at(k)] && f.rows[at(k)].friction >= 0; };
+  w.chosen = w.stops;
+  for (int k = 0; k < c.n; ++k)
+    if (w.side[at(k)] == 0.0 && holds(k))
+      w.chosen.push_back(k);
+  const std::size_t count = w.chosen.size();
+  std::vector<double> &lower = w.stop_lower, &upper = w.stop_x, &a = w.stop_b;
+  const auto outward = [&](int k) { return w.side[at(k)] == 0.0 ? 1.0 : -w.side[at(k)]; };
+  for (std::size_t j = 0; j < count; ++j) {
+    const int k = w.chosen[j];
+    const double limit = holds(k) ? friction_limits(f, f.rows[at(k)], f.signals.data()).at_rest : 0.0;
+    lower[j] = -limit;
+    upper[j] = j < m ? std::numeric_limits<double>::infinity() : limit;
+    a[j] = outward(k) * w.free_accelerations[at(k)];
+    for (std::size_t l = 0; l < count; ++l)
+      w.squared[j * count + l] = outward(k) * outward(w.chosen[l]) * f.A[at(k * c.n + w.chosen[l])];
+  }
+  if (!qp.solve(int(count), w.squared.data(), a.data(), lower.data(), upper.data(), nullptr)) {
     c.undecided = true;
     return;
   }
   const std::vector<int> &set = qp.free.members();
   for (std::size_t j = 0; j < set.size(); ++j) {
+    if (at(set[j]) >= m)
+      continue;
     std::fill_n(w.impulses.begin(), set.size(), 0.0);
     w.impulses[j] = 1.0;
     qp.free.solve(w.impulses.data());
-    w.pressed[at(set[j])] = qp.x[at(set[j])] / w.impulses[j];
+    w.pressed[at(set[j])] = (qp.x[at(set[j])] - lower[at(set[j])]) / w.impulses[j];
   }
 }
 
