@@ -1,5 +1,5 @@
 // State, memory and log of a run with rigid contact by events (contact/contact_modes.hpp). Plain data: the arithmetic is
-// in contact/contact_motion.hpp, contact/contact_modes.hpp and contact/contact_watch.hpp.
+// in contact/contact_motion.hpp, contact/contact_impacts.hpp, contact/contact_modes.hpp and contact/contact_watch.hpp.
 #pragma once
 
 #include "contact/contact_steps.hpp"
@@ -92,6 +92,9 @@ struct ContactEvents {
   bool repeats = false;
   std::vector<double> known_times;
   std::vector<std::vector<ClosedPoint>> known_modes;
+
+  // m/s or rad/s: a slower point or joint is at rest
+  double rest_speed(const ClosedPoint &p) const { return widening * (rest_tol + relative_rest_tol * p.fastest); }
 
   void set_known_modes(double t) {
     const auto row = std::upper_bound(known_times.begin(), known_times.end(), t) - known_times.begin();

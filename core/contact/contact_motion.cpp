@@ -71,14 +71,14 @@ PointMotion point_motion(const Workspace<double> &ws, const double *motion, int 
   return {v, acc + cross(alpha, r) + cross(w, cross(w, r)) + cross(w, rate - v)};
 }
 
-double largest(const double *x, std::size_t n) {
+} // namespace
+
+double largest(const std::vector<double> &x) {
   double most = 0.0;
-  for (std::size_t k = 0; k < n; ++k)
-    most = std::max(most, std::fabs(x[k]));
+  for (const double each : x)
+    most = std::max(most, std::fabs(each));
   return most;
 }
-
-} // namespace
 
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v) {
   ContactSteps &c = e.rows;
@@ -289,7 +289,7 @@ void project_onto_contacts(const RunContext &i, ContactEvents &e, double t, doub
     e.w.assign(3 * n, 0.0);
     for (std::size_t k = 0; k < n; ++k)
       e.w[3 * k + 2] = e.points[k].gap;
-    if (largest(e.w.data(), e.w.size()) <= least)
+    if (largest(e.w) <= least)
       break;
     hold(true);
     solve_rows(e, e.w.data());

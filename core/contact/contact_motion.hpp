@@ -19,6 +19,9 @@
 
 namespace dalembert::DALEMBERT_ISA {
 
+// the largest magnitude
+double largest(const std::vector<double> &x);
+
 // `e.points` of the closed points at q, v and their rates; frames stand in the world
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v);
 // rows, J, Y and D of the closed points; after place_closed
