@@ -502,7 +502,9 @@ class ContactEvents:
                 f"on; it was stopped by an impulse, {-first.energy:.6g} J lost"
             )
         if self.redundant:
-            notes.append("forces of some contact points are not unique: sums are right, shares are the smallest ones")
+            joints = self.steps.stops.size or self.steps.friction.size
+            sums = "sums may be others where joints stick or rest on stops" if joints else "sums are right"
+            notes.append(f"forces of some contact points are not unique: {sums}, shares are the smallest ones")
         return notes
 
 
