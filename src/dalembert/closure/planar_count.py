@@ -14,7 +14,6 @@ from ..connections.connection import Connection
 from ..connections.joints import Joint
 from ..model import Model
 from ..model.connection_loads import weightless_loads
-from ..numerics.rank import null_space
 from .loop_equations import LoopEquations
 from .nearby_configurations import closed_neighbours
 
@@ -22,6 +21,7 @@ __all__ = ["planar_count"]
 
 
 ROUNDOFF_TOL = 1e-9
+MANY_MOTIONS = 60
 
 
 def planar_count(loops: LoopEquations, q: Array, free: BoolArray) -> int | None:
@@ -53,7 +53,9 @@ def _normal(model: Model, q: Array, motions: Array) -> Array | None:
 
     None if there is none.
     """
-    J = np.array([model.jacobian(name, q) for name in model.body_names]) @ motions
+    if motions.shape[1] > MANY_MOTIONS:  # random ones among them span what all of them do
+        motions = motions @ np.random.default_rng(0).normal(size=(motions.shape[1], MANY_MOTIONS))
+    J = model.velocities(np.tile(q, (motions.shape[1], 1)), motions.T).transpose(1, 2, 0)
     rest = np.zeros((3, 3))  # ensures three singular values
     turns = np.hstack([J[:, :3].swapaxes(0, 1).reshape(3, -1), rest])
     shifts = np.hstack([J[:, 3:].swapaxes(0, 1).reshape(3, -1) / model.length, rest])
@@ -74,7 +76,7 @@ def _normal_of_motions(loops: LoopEquations, q: Array, free: BoolArray) -> Array
     """Return the normal of the plane in which all bodies move, at q and nearby configurations."""
 
     def at(place: Array) -> Array | None:
-        N = null_space(loops.jacobian(place), free=free)
+        N = loops.null_space(place, free)
         return _normal(loops.model, place, loops.column_scales[:, None] * N) if N.shape[1] else None
 
     n = at(q)
