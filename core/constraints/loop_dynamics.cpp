@@ -216,32 +216,6 @@ template <class T> void correct_for_regularization(const ModelData &m, LoopWorks
     a[f] = select(without, T(std::numeric_limits<double>::quiet_NaN()), a[f]);
 }
 
-// Rows that are still missed by more than this part of the largest terms are refined once more, so many times: rows that
-// nearly repeat others cost digits of each round.
-constexpr double refined = 1e-9;
-constexpr int most_rounds = 4;
-
-// further rounds of the lanes that need them
-static void refine_further(const ModelData &m, LoopWorkspace<Pack> &work, const Factored &factored, Pack *a,
-                           Pack *lambda, Pack &largest, Pack open) {
-  Pack *kept_a = work.kept, *kept_lambda = kept_a + m.nv;
-  for (int round = 1; round < most_rounds; ++round) {
-    const auto wanted = less(refined * largest, open);
-    if (!bits(wanted))
-      return;
-    std::copy_n(a, m.nv, kept_a);
-    std::copy_n(lambda, m.nc, kept_lambda);
-    Pack left(0.0);
-    residual_rates(m, work, a, largest, left);
-    refine_rows(m, work, factored, a, lambda);
-    for (int f = 0; f < m.nv; ++f)
-      a[f] = select(wanted, a[f], kept_a[f]);
-    for (int i = 0; i < m.nc; ++i)
-      lambda[i] = select(wanted, lambda[i], kept_lambda[i]);
-    open = select(wanted, left, Pack(0.0));
-  }
-}
-
 // a row that no acceleration can obey (gamma is not a number), though others may have taken its place, obeys none
 template <class T> static void refuse_rows(const ModelData &m, const LoopWorkspace<T> &work, T *a) {
   T nothing(0.0);
@@ -258,12 +232,10 @@ template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<double>
     lambda[i] = 0.0;
   if (factored.fronts)
     std::copy_n(a, m.nv, work.fronts.first);
-  double largest = 0.0, open = 0.0;
+  double largest = 0.0;
   for (int pass = 0, last = 1; pass <= last; ++pass) { // (1) or (2), then the refinement
-    if (residual_rates(m, work, a, largest, open) && pass == 1 && factored.envelope == Envelope::independent) {
+    if (residual_rates(m, work, a, largest) && pass == 1 && factored.envelope == Envelope::independent) {
       factored = factor_all(m, work, given); // a row that was left out or dropped is needed here
-      ++last;
-    } else if (pass && pass == last && pass < most_rounds && factored.fronts && refined * largest < open) {
       ++last;
     }
     if (pass)
@@ -284,13 +256,11 @@ template <> unsigned solve_multipliers(const ModelData &m, LoopWorkspace<Pack> &
     lambda[i] = Pack(0.0);
   if (factored.fronts)
     std::copy_n(a, m.nv, work.fronts.first);
-  Pack largest(0.0), open(0.0);
-  residual_rates(m, work, a, largest, open);
+  Pack largest(0.0);
+  residual_rates(m, work, a, largest);
   solve_rows(m, work, factored, a, lambda);
-  const unsigned missed = residual_rates(m, work, a, largest, open) & ~factored.orthogonal;
+  const unsigned missed = residual_rates(m, work, a, largest) & ~factored.orthogonal;
   refine_rows(m, work, factored, a, lambda);
-  if (factored.fronts && !factored.orthogonal)
-    refine_further(m, work, factored, a, lambda, largest, open);
   correct_for_regularization(m, work, factored, given, a, lambda);
   refuse_rows(m, work, a);
   *work.last = factored;

@@ -179,12 +179,9 @@ template <class T> inline T coupling(const ModelData &m, const T *values, const 
 
 // -(P a + gamma), by row, into rhs. Returns the lanes in which a row is missed by more than round-off and open loops
 // explain: by this part of its terms, unless they are as nothing beside the largest that any row has had (`largest`).
-// most: of |P a + gamma| over the rows.
-template <class T>
-inline unsigned residual_rates(const ModelData &m, LoopWorkspace<T> &work, const T *a, T &largest, T &most) {
+template <class T> inline unsigned residual_rates(const ModelData &m, LoopWorkspace<T> &work, const T *a, T &largest) {
   constexpr double missed = 1e-4, nothing = 1e-9;
   unsigned found = 0;
-  most = T(0.0);
   for (int k = 0; k < m.loop_constraint_count; ++k) {
     const LoopConstraintData &constraint = m.loop_constraints[k];
     for (int j = 0; j < constraint.rows; ++j) {
@@ -198,7 +195,6 @@ inline unsigned residual_rates(const ModelData &m, LoopWorkspace<T> &work, const
       work.rhs[constraint.row + j] = -sum;
       largest = larger(largest, size);
       const T open = absolute(sum);
-      most = larger(most, open);
       found |= bits(both(less(independence(work.opening), work.leverage[constraint.row + j]),
                          both(less(missed * size, open), less(nothing * largest, open))));
     }
