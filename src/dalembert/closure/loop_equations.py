@@ -150,23 +150,14 @@ class LoopEquations:
         confirms the rank.
         """
         if LoopLinearization.is_available(self.model):
-            random, count = np.random.default_rng(0), int(free.sum()) - self.rank(q, free)
+            number, found = self.model._motions(q, *self._metric(free), CLOSED_RANK_TOL, t=self.t)
+            count = int(number)
             if not count:
                 return np.zeros((self.nv, 0))
-            found = np.array([self._projected(q, free, random.normal(size=self.nv)) for _ in range(count + 4)])
-            _, s, Vt = np.linalg.svd(found, full_matrices=False)
+            _, s, Vt = np.linalg.svd(found[: count + 4] / self.column_scales, full_matrices=False)
             if s[count - 1] > 1e-4 * s[0] and s[count:].max(initial=0.0) < 1e-8 * s[0]:
                 return np.ascontiguousarray(Vt[:count].T)
         return null_space(self.jacobian(q), free=free)
-
-    def _projected(self, q: Array, free: BoolArray, x: Array) -> Array:
-        """Return the scaled velocities with J x = 0 that are nearest to x (nv,)."""
-        x = np.where(free, x, 0.0)
-        rates = self.model._velocity_change(
-            q, self.column_scales * x, np.zeros(len(self.row_scales)), np.ones(self.nv), t=self.t
-        )[1]
-        x[free] += LoopLinearization(self, q, self.row_scales * rates, free, np.ones(int(free.sum()))).shortest()[0]
-        return x
 
     # ---- manifold
 

@@ -271,7 +271,8 @@ def mobility(system: System | Model, state: StateLike | None = None, *, t: float
     rank = loops.rank(at, free)
     here = int(free.sum()) - rank
     bound = loops.of_positions().rank(at, free) if not np.all(model.holonomic) else rank
-    general = general_mobility(loops, at, here, free=free) if model.nc else here
+    N = loops.null_space(at, free)
+    general = general_mobility(loops, at, here, free=free, motions=N) if model.nc else here
     redundant, rows, shared = _redundancy(model, at, loops, free, rank)
     left, idle = prescribed.leave(everything, at)
     return Mobility(
@@ -280,12 +281,12 @@ def mobility(system: System | Model, state: StateLike | None = None, *, t: float
         driven_mobility=left,
         redundant_drives=idle,
         gruebler=int(free.sum()) - int((~let_go).sum()),
-        planar=planar_count(loops, at, free),
+        planar=planar_count(loops, at, free, N),
         redundant=redundant,
         redundant_rows=rows,
         shared=shared,
         rank=rank,
-        motions=_motions(model, loops, loops.null_space(at, free)),
+        motions=_motions(model, loops, N),
         permanent=general == here,
         general=general,
         loops=loop_connections(model),
