@@ -1,5 +1,6 @@
 #include "friction/slow_groups.hpp"
 #include "friction/row_response.hpp"
+#include "friction/switching_values.hpp"
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +13,13 @@ constexpr double driven_on = 1e-6;    // of the velocity before: what is left af
 
 std::size_t at(int k) { return std::size_t(k); }
 
-// friction of a row in (1), relative to the other rows of its group
+// friction of a row in (1) without that of its load, relative to the other rows of its group
 double weight_of(const Change &c, int row) {
-  const std::vector<std::int32_t> &group = c.f.groups[at(c.f.rows[at(row)].group)];
+  const std::vector<FrictionRow> &rows = c.f.rows;
   double most = 0.0;
-  for (const std::int32_t k : group)
-    most = std::max(most, c.f.rows[at(k)].sliding_friction);
-  return most > 0.0 ? c.f.rows[at(row)].sliding_friction / most : 1.0;
+  for (const std::int32_t k : c.f.groups[at(rows[at(row)].group)])
+    most = std::max(most, friction_limits(c.f, rows[at(k)], nullptr).sliding);
+  return most > 0.0 ? friction_limits(c.f, rows[at(row)], nullptr).sliding / most : 1.0;
 }
 
 // The velocities (1) of the rows w.chosen, which `stop_rows` could not stop: the independent rows S that it stopped move
