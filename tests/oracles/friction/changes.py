@@ -245,7 +245,7 @@ class FrictionOracle(FrictionState):
     def _pressed(
         self, now: EventContext, base: Conditions, side: Array, u: Array, response: Response, closed: Array
     ) -> Array:
-        """Return the accelerations of closed stops back to them, while rows that stuck may be held by their friction."""
+        """Return the accelerations of closed stops back to them; rows that stuck may be held by their friction."""
         rows = self.rows
         loads = rows.loads(self.model.report(["signals"], now.t, now.q, now.v, now.x, conditions=base)["signals"])
         holds = self.modes.stuck & rows.has_friction
