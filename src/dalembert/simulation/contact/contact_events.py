@@ -546,4 +546,6 @@ def _restored(
     )
     made.steps.stops, made.steps.friction = joints
     made.changes = changes
-    return made
+    return made        power = (efforts * self._speeds(states[0], states[1])).sum(axis=1)
+        lost = -power.reshape(-1, len(GAUSS[0])) @ (0.5 * GAUSS[1]) * length
+
