@@ -197,11 +197,8 @@ class EventContacts:
         normal = (points.force * points.normal).sum(axis=1)
         tangential = np.linalg.norm(points.force - normal[:, None] * points.normal, axis=1)
         # of joints: one row for each step
-        lost = (
-            -(efforts * self._speeds(states[0], states[1])).sum(axis=1).reshape(-1, len(GAUSS[0]))
-            @ (0.5 * GAUSS[1])
-            * length
-        )
+        power = (efforts * self._speeds(states[0], states[1])).sum(axis=1)
+        lost = -power.reshape(-1, len(GAUSS[0])) @ (0.5 * GAUSS[1]) * length
         none = np.full(len(length), -1)
         return ContactExchanges(
             np.concatenate([impacts[:, 0], begin[step], begin]),
@@ -546,6 +543,4 @@ def _restored(
     )
     made.steps.stops, made.steps.friction = joints
     made.changes = changes
-    return made        power = (efforts * self._speeds(states[0], states[1])).sum(axis=1)
-        lost = -power.reshape(-1, len(GAUSS[0])) @ (0.5 * GAUSS[1]) * length
-
+    return made
