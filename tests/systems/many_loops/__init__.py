@@ -46,9 +46,7 @@ def scissor(n: int, angle: float = 0.6) -> da.System:
     return s
 
 
-def grid(
-    k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0, light: tuple[str, ...] = ()
-) -> da.System:
+def grid(k: int, skew: float = 0.2, braced: float = 0.0, seed: int = 0, light: tuple[str, ...] = ()) -> da.System:
     """k x k cells of rods with pins at the nodes, one pin to the ground; a part of the cells has both diagonals.
 
     light: rods without mass.

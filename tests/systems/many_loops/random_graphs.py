@@ -14,7 +14,9 @@ from . import grid, lattice, net, ring, scissor, wheel
 __all__ = ["FAMILIES", "random_graph"]
 
 
-def _body(s: da.System, name: str, place: np.ndarray, rng: np.random.Generator, flexible: bool, shaped: dict) -> Callable:
+def _body(
+    s: da.System, name: str, place: np.ndarray, rng: np.random.Generator, flexible: bool, shaped: dict[str, object]
+) -> Callable:
     """Add a body about a place; return its marker at a point of the world."""
     if flexible:
         shape = random_flexible(rng, **{"nm": 2, **shaped})
@@ -33,7 +35,7 @@ def _body(s: da.System, name: str, place: np.ndarray, rng: np.random.Generator, 
 
 
 def graph(
-    n: int, seed: int, *, planar: bool, chords: float, flexible: float = 0.0, shaped: dict | None = None
+    n: int, seed: int, *, planar: bool, chords: float, flexible: float = 0.0, shaped: dict[str, object] | None = None
 ) -> da.System:
     """Return n bodies in a random tree, with a chord for a part of the bodies, to one of the nearest bodies.
 
