@@ -136,8 +136,10 @@ void add_model(nb::module_ &module) {
                    })
       .def_prop_ro("_evaluation_bytes",
                    [](const BoundModel &m) {
+                     static const Conditions none;
                      Call call;
                      call.kernel = Kernel::motion;
+                     call.conditions = &none;
                      return m.kernels->bytes_one(m.data, call);
                    })
       .def_prop_ro("_widest_front", [](const BoundModel &m) { return m.data.all_loop_plan.max_width; })

@@ -18,6 +18,7 @@ from ..checks import checked, did_you_mean, random_generator, shape_of
 from ..compile import Compiled, compile_system
 from ..compile.compiler import random_coordinates
 from ..compile.contacts import ContactTables
+from ..compile.memory_limit import check_memory
 from ..compile.signal_graph import OutputInput
 from ..errors import ModelError
 from ..system import System
@@ -26,7 +27,6 @@ from . import argument_errors as refusals
 from .argument_errors import checked_marker
 from .cache import cached_per_model
 from .callbacks import CallbackHost, OutputInputCallback
-from .memory_limit import check_memory
 from .parameter_table import ParameterTable
 from .state import State
 from .variants import DERIVED, complete_variant

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import MemoryLimitError
 
 if TYPE_CHECKING:
-    from .model import Model
+    from ..model import Model
 
 __all__ = ["check_memory", "installed_memory"]
 
@@ -23,7 +23,7 @@ def installed_memory() -> int | None:
 
 def check_memory(model: Model, name: str) -> None:
     """Refuse a model of which one evaluation needs more memory than there is."""
-    available, needed = installed_memory(), model._evaluation_bytes
+    available, needed = installed_memory(), model._evaluation_bytes if model.nc else 0
     if available is None or needed <= available:
         return
     sizes = f"{model.nb} bodies, {model.nv} degrees of freedom and {model.nc} rows of closed loops"

@@ -8,7 +8,7 @@ import pytest
 from systems.many_loops import scissor
 
 import dalembert as da
-from dalembert.model import memory_limit
+from dalembert.compile import memory_limit
 
 
 def test_a_model_beyond_the_memory_is_refused_with_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
