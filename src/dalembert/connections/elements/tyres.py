@@ -44,15 +44,15 @@ from .tyre_data import COEFFICIENTS, TyreData, read_tir
 
 __all__ = ["BrushTyre", "MagicFormulaTyre"]
 
-_FULL = 0.01  # of the radius: deflection at which the damping of (2) acts fully
+_FULL = 2e-3  # of the radius: deflection at which 63 % of the damping of (2) act
 _GRAVITY = 9.81  # m/s2, of the mass on a tyre at its nominal load
 
 _CONTACT = {
-    "level": "sqrt(max(1 - az*az, 1e-12))",
+    "level": "sqrt(1 - az*az + 1e-12)",
 }
 _PATCH = {
     "lean": "nx*ax + ny*ay + nz*az",
-    "flat": "sqrt(max(1 - lean*lean, 1e-12))",
+    "flat": "sqrt(1 - lean*lean + 1e-12)",
     "loaded": "above/flat",
     "deflection": "max(radius - loaded, 0)",
     "lx": "(ay*nz - az*ny)/flat",
@@ -74,19 +74,19 @@ _PATCH = {
     "Vx": "lx*ux + ly*uy + lz*uz",
     "Vy": "tx*ux + ty*uy + tz*uz",
     "closing": "-(nx*ux + ny*uy + nz*uz)/flat",
-    "touch": f"min(deflection/({_FULL!r}*radius), 1)",
+    "touch": f"1 - exp(-deflection/({_FULL!r}*radius))",
     "Fz": "max(stiffness*deflection + damping*closing*touch, 0)",
     "speed": "sqrt(Vx*Vx + 1e-16)",
-    "slow_part": "max(1 - speed/slow, 0)",
+    "slow_part": "exp(-speed*speed/(slow*slow))",
 }
 _SLIPS = {
     "Vsx": "Vx - spin*rolling_radius",
     "slid_x": "sqrt(Vsx*Vsx + 1e-16)",
     "slid_y": "sqrt(Vy*Vy + 1e-16)",
-    "long_slip": "sx/max(1 - sqrt(sx*sx + 1e-20), 1e-4)",
-    "side_slip": "sy/max(1 - sqrt(sy*sy + 1e-20), 1e-4)",
-    "ratio": "long_slip - drag_x*slow_part*slow_part*Vsx",
-    "tangent": "side_slip + drag_y*slow_part*slow_part*Vy",
+    "long_slip": "sx/sqrt((1 - sqrt(sx*sx + 1e-20))**2 + 1e-12)",
+    "side_slip": "sy/sqrt((1 - sqrt(sy*sy + 1e-20))**2 + 1e-12)",
+    "ratio": "long_slip - drag_x*slow_part*Vsx",
+    "tangent": "side_slip + drag_y*slow_part*Vy",
 }
 _RATES = {
     "sx": (0.0, "(-Vsx*touch - (speed + slid_x)*sx)/relax_x"),
@@ -229,7 +229,7 @@ class BrushTyre(Element):
             "py_": "-cornering*share*tangent*scale",
             "pull": "sqrt(px_*px_ + py_*py_ + 1e-30)",
             "most": "friction*grip*Fz + 1e-12",
-            "z_": "min(pull/(3*most), 1)",
+            "z_": _at_most_one("pull/(3*most)"),
             "size": "most*z_*(3 - 3*z_ + z_*z_)/pull",
             "Fx": "size*px_",
             "Fy": "size*py_",
@@ -355,11 +355,16 @@ def _curve(name: str, slope: str, size: str, shape: str, bend: str, argument: st
     return {f"{name}_b": x, name: f"{size}*{of}({shape}*atan({name}_b - {bend}*({name}_b - atan({name}_b))))"}
 
 
+def _at_most_one(expression: str) -> str:
+    """Return the smaller of an expression and 1, rounded over 1e-6: no kink that steps would have to end at."""
+    return f"({expression} + 1 - sqrt(({expression} - 1)**2 + 1e-12))/2"
+
+
 def _magic_formula(relaxation: Mapping[str, str]) -> dict[str, str]:
     """Return definitions of the forces and moments; numbers of equations: Pacejka 2006, section 4.3.2."""
     sign = "({0}/sqrt({0}*{0} + 1e-16))"  # of an argument of a curve; smooth, for its derivatives
     law = {
-        "Fzs": "max(Fz, 1e-3*load)",  # loads in denominators
+        "Fzs": "sqrt(Fz*Fz + 1e-6*load*load)",  # loads in denominators
         "dfz": "(Fz - load*LFZO)/(load*LFZO)",  # (4.E2a)
         "rho": "stiffness*deflection/load",
         "rolling_radius": "radius - load/stiffness*(DREFF*atan(BREFF*rho) + FREFF*rho)",
@@ -376,7 +381,7 @@ def _magic_formula(relaxation: Mapping[str, str]) -> dict[str, str]:
         "kx_": "ratio + (PHX1 + PHX2*dfz)*LHX",
         "mux": "(PDX1 + PDX2*dfz)*(1 - PDX3*gx_*gx_)*LMUX*grip",
         "Cx_": "PCX1*LCX",
-        "Ex_": f"min((PEX1 + PEX2*dfz + PEX3*dfz*dfz)*(1 - PEX4*{sign.format('kx_')})*LEX, 1)",
+        "Ex_": _at_most_one(f"(PEX1 + PEX2*dfz + PEX3*dfz*dfz)*(1 - PEX4*{sign.format('kx_')})*LEX"),
         "kx_load": "(PKX1 + PKX2*dfz)*exp(PKX3*dfz)*LKX",  # Kx / Fz
         "Bx_": "kx_load/(Cx_*mux)",
         **_curve("Fx_curve", "Bx_", "mux*Fz", "Cx_", "Ex_", "kx_", "sin"),
@@ -388,17 +393,17 @@ def _magic_formula(relaxation: Mapping[str, str]) -> dict[str, str]:
         "SHy": "(PHY1 + PHY2*dfz)*LHY + PHY3*gy_",
         "SVy": "Fz*((PVY1 + PVY2*dfz)*LVY + (PVY3 + PVY4*dfz)*gy_)*LMUY*grip",
         "ay_": "alpha + SHy",
-        "Ey_": f"min((PEY1 + PEY2*dfz)*(1 - (PEY3 + PEY4*gy_)*{sign.format('ay_')})*LEY, 1)",
+        "Ey_": _at_most_one(f"(PEY1 + PEY2*dfz)*(1 - (PEY3 + PEY4*gy_)*{sign.format('ay_')})*LEY"),
         "By_": "Ky/(Cy_*muy*Fzs)",
         **_curve("Fy_curve", "By_", "muy*Fz", "Cy_", "Ey_", "ay_", "sin"),
         "Fy0": "Fy_curve + SVy",
         # combined slip (4.E50), (4.E58)
-        "Exa": "min(REX1 + REX2*dfz, 1)",
+        "Exa": _at_most_one("REX1 + REX2*dfz"),
         "Bxa": "RBX1*cos(atan(RBX2*ratio))*LXAL",
         **_curve("Gxa_over", "Bxa", "1", "RCX1", "Exa", "alpha + RHX1", "cos"),
         **_curve("Gxa_under", "Bxa", "1", "RCX1", "Exa", "RHX1", "cos"),
         "Fx": "Fx0*Gxa_over/Gxa_under",
-        "Eyk": "min(REY1 + REY2*dfz, 1)",
+        "Eyk": _at_most_one("REY1 + REY2*dfz"),
         "Byk": "RBY1*cos(atan(RBY2*(alpha - RBY3)))*LYKA",
         "SHyk": "RHY1 + RHY2*dfz",
         **_curve("Gyk_over", "Byk", "1", "RCY1", "Eyk", "ratio + SHyk", "cos"),
@@ -413,7 +418,7 @@ def _magic_formula(relaxation: Mapping[str, str]) -> dict[str, str]:
         "at_eq": f"atan(sqrt(tan(at_)**2 + stiff*stiff + 1e-30))*{sign.format('at_')}",
         "ar_eq": f"atan(sqrt(tan(ar_)**2 + stiff*stiff + 1e-30))*{sign.format('ar_')}",
         "Bt_": "(QBZ1 + QBZ2*dfz + QBZ3*dfz*dfz)*(1 + QBZ4*gz_ + QBZ5*sqrt(gz_*gz_ + 1e-16))*LKY/LMUY",
-        "Et_": "min((QEZ1 + QEZ2*dfz + QEZ3*dfz*dfz)*(1 + (QEZ4 + QEZ5*gz_)*2/pi*atan(Bt_*QCZ1*at_)), 1)",
+        "Et_": _at_most_one("(QEZ1 + QEZ2*dfz + QEZ3*dfz*dfz)*(1 + (QEZ4 + QEZ5*gz_)*2/pi*atan(Bt_*QCZ1*at_))"),
         "Dt_": "Fz*(QDZ1 + QDZ2*dfz)*(1 + QDZ3*gz_ + QDZ4*gz_*gz_)*radius/load*LTR",
         **_curve("trail", "Bt_", "Dt_*ca", "QCZ1", "Et_", "at_eq", "cos"),
         "Dr_": "Fz*((QDZ6 + QDZ7*dfz)*LRES + (QDZ8 + QDZ9*dfz)*gz_)*radius*LMUY*grip",

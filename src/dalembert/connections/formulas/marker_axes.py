@@ -4,12 +4,12 @@ from __future__ import annotations
 
 __all__ = ["marker_axis"]
 
-# sin(angle)/angle and (1 - cos(angle))/angle^2 of the rotation vector; near zero by their series
+# sin(angle)/angle and (1 - cos(angle))/angle^2 of the rotation vector, without branches: a wheel passes zero each turn
 _TURN = {
-    "turn": "rx*rx + ry*ry + rz*rz",
-    "angle": "sqrt(max(turn, 0.01))",
-    "sine": "where(turn < 0.01, 1 - turn*(1/6 - turn*(1/120 - turn/5040)), sin(angle)/angle)",
-    "versine": "where(turn < 0.01, 1/2 - turn*(1/24 - turn*(1/720 - turn/40320)), (1 - cos(angle))/angle**2)",
+    "angle": "sqrt(rx*rx + ry*ry + rz*rz + 1e-24)",
+    "sine": "sin(angle)/angle",
+    "half": "sin(angle/2)/angle",
+    "versine": "2*half*half",
 }
 _AXES = {
     "x": ("1 - versine*(ry*ry + rz*rz)", "sine*rz + versine*rx*ry", "-sine*ry + versine*rx*rz"),
