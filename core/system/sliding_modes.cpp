@@ -1,4 +1,5 @@
 #include "system/sliding_modes.hpp"
+#include "numerics/largest.hpp"
 #include <initializer_list>
 
 namespace dalembert::DALEMBERT_ISA {
@@ -18,8 +19,7 @@ std::size_t lay_out(const ModelData &m, std::byte *base, SlidingWorkspace &work)
 static double largest(std::initializer_list<std::pair<const double *, int>> all) {
   double most = 0.0;
   for (const auto &[numbers, count] : all)
-    for (int k = 0; k < count; ++k)
-      most = std::max(most, std::fabs(numbers[k]));
+    most = std::max(most, largest(numbers, count));
   return most;
 }
 
