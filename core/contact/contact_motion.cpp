@@ -73,13 +73,6 @@ PointMotion point_motion(const Workspace<double> &ws, const double *motion, int 
 
 } // namespace
 
-double largest(const std::vector<double> &x) {
-  double most = 0.0;
-  for (const double each : x)
-    most = std::max(most, std::fabs(each));
-  return most;
-}
-
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v) {
   ContactSteps &c = e.rows;
   move_bodies(i, c, q, v);

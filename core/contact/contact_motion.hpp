@@ -16,11 +16,9 @@
 
 #include "contact/contact_blocks.hpp"
 #include "contact/contact_events.hpp"
+#include "numerics/largest.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
-
-// the largest magnitude
-double largest(const std::vector<double> &x);
 
 // `e.points` of the closed points at q, v and their rates; frames stand in the world
 void place_closed(const RunContext &i, ContactEvents &e, const double *q, const double *v);
