@@ -91,7 +91,7 @@ def _contact_sources(run: Run, end: float) -> tuple[EventContacts | StepContacts
     if isinstance(run.contact, ContactEvents):
         return (EventContacts(run.contact, run.trajectory),)
     assert run.contact is not None
-    steps = StepContacts(run.contact.log(), end)
+    steps = StepContacts(run.contact.log(), end, run.contact if run.contact.parts is not None else None)
     if run.earlier_contacts is None:
         return (steps,)
     steps.begin = next(segment.begin for segment in run.segments if segment.options.method == "moreau")

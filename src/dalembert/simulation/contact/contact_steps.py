@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,14 +129,16 @@ class StepContacts:
     log : ContactLog
     end : float, s
         End of the last step.
+    steps : ContactSteps or None
+        Of the run, if it has kept the parts of its steps.
     """
 
     adds_loss = True
     has_state_loads = False
     has_shares = False
 
-    def __init__(self, log: ContactLog, end: float) -> None:
-        self.log, self.end = log, end
+    def __init__(self, log: ContactLog, end: float, steps: ContactSteps | None = None) -> None:
+        self.log, self.end, self.steps = log, end, steps
         self.begin = -np.inf  # s: contacts were by events before
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
@@ -239,6 +241,8 @@ class ContactSteps:
         Contact and numbers of bodies of pairs that overlap at the start and do not touch.
     keeps_past : bool
         Whether the log has all steps; else the last one.
+    parts : list of ContactPart or None
+        Parts of the steps of the run, for derivatives; None: they are not kept.
     """
 
     model: Model
@@ -249,6 +253,7 @@ class ContactSteps:
     notes: list[str] = field(default_factory=list)
     left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     keeps_past: bool = True
+    parts: list[_core.ContactPart] | None = None
     _parts: list[ContactLog] = field(default_factory=list)
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
@@ -274,7 +279,21 @@ class ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
         scene = self.scene if model is self.model else _scene(model, self.choice)
         notes, past = list(self.notes), self.keeps_past
-        return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past)
+        parts: list[_core.ContactPart] | None = None if self.parts is None else []
+        return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past, parts=parts)
+
+    def with_parts(self) -> ContactSteps:
+        """Return the contacts of a run that keeps the parts of its steps."""
+        return replace(self, parts=[])
+
+    def leave_out_as(self, other: ContactSteps) -> None:
+        """Leave out the pairs that other contacts leave out."""
+        self._leave_out(other.left_out)
+
+    @property
+    def acting_friction(self) -> Array:
+        """Rows of `friction` of joints that can hold, in the order of the core."""
+        return self.friction[self.friction[:, 2] > 0.0]
 
     @property
     def has_joints(self) -> bool:
@@ -336,11 +355,12 @@ class ContactSteps:
             {
                 "scene": self.scene,
                 "stops": np.ascontiguousarray(self.stops.ravel()),
-                "friction": np.ascontiguousarray(self.friction[self.friction[:, 2] > 0.0].ravel()),
+                "friction": np.ascontiguousarray(self.acting_friction.ravel()),
                 "logs": True,
                 "logs_last_only": not self.keeps_past,
                 "tolerance": CONE_TOL,
                 "sweep_tolerance": SWEEP_TOL,
+                "keeps_parts": self.parts is not None,
             }
         )
         if memory:
@@ -348,6 +368,8 @@ class ContactSteps:
 
     def take(self, integrator: _core.Integrator) -> None:
         """Take the log of the steps made."""
+        if self.parts is not None:
+            self.parts += integrator.take_contact_parts()
         log = integrator.take_contact_log()
         if log is None or not len(log["times"]):
             return

@@ -250,6 +250,4 @@ class Rollout(ArrayAnswer):
         GradientError
             For runs with exact friction, stops or delays, for Python laws, and with ``method="dop853"``.
         """
-        if self.request.contact is not None:
-            raise GradientError("rollouts with contact have no gradients: velocities jump in their steps")
         return rollout_gradient(self, q, v, x, tuple(parameters))
