@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from .soft_contacts import soft_exclusions
 
 if TYPE_CHECKING:
     from ...result import Result
-    from ..trajectory import Segment
+    from ..trajectory import Segment, Trajectory
 
 __all__ = ["ContactLog", "ContactSteps", "StepContacts"]
 
@@ -130,16 +130,22 @@ class StepContacts:
     end : float, s
         End of the last step.
     steps : ContactSteps or None
-        Of the run, if it has kept the parts of its steps.
+    trajectory : Trajectory or None
+        Of the run, for its derivatives.
     """
 
     adds_loss = True
     has_state_loads = False
     has_shares = False
 
-    def __init__(self, log: ContactLog, end: float, steps: ContactSteps | None = None) -> None:
-        self.log, self.end, self.steps = log, end, steps
+    def __init__(
+        self, log: ContactLog, end: float, steps: ContactSteps | None = None, trajectory: Trajectory | None = None
+    ) -> None:
+        self.log, self.end, self.steps, self.trajectory = log, end, steps, trajectory
         self.begin = -np.inf  # s: contacts were by events before
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored_steps, (self.log, self.end, self.begin)
 
     def points(self, t: Array, q: Array, v: Array, x: Array) -> ContactPoints:
         """Return the points of the steps at times t (k,) s."""
@@ -241,8 +247,8 @@ class ContactSteps:
         Contact and numbers of bodies of pairs that overlap at the start and do not touch.
     keeps_past : bool
         Whether the log has all steps; else the last one.
-    parts : list of ContactPart or None
-        Parts of the steps of the run, for derivatives; None: they are not kept.
+    keeps_parts : bool
+        Whether integrators keep the parts of steps, for derivatives.
     """
 
     model: Model
@@ -253,7 +259,7 @@ class ContactSteps:
     notes: list[str] = field(default_factory=list)
     left_out: IndexArray = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int64))
     keeps_past: bool = True
-    parts: list[_core.ContactPart] | None = None
+    keeps_parts: bool = False
     _parts: list[ContactLog] = field(default_factory=list)
     _statistics: list[dict[str, float]] = field(default_factory=list)
 
@@ -279,12 +285,7 @@ class ContactSteps:
         """Return the contacts of another run, of the model with other parameters."""
         scene = self.scene if model is self.model else _scene(model, self.choice)
         notes, past = list(self.notes), self.keeps_past
-        parts: list[_core.ContactPart] | None = None if self.parts is None else []
-        return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past, parts=parts)
-
-    def with_parts(self) -> ContactSteps:
-        """Return the contacts of a run that keeps the parts of its steps."""
-        return replace(self, parts=[])
+        return ContactSteps(model, self.choice, self.stops, self.friction, scene, notes, keeps_past=past)
 
     def leave_out_as(self, other: ContactSteps) -> None:
         """Leave out the pairs that other contacts leave out."""
@@ -360,7 +361,7 @@ class ContactSteps:
                 "logs_last_only": not self.keeps_past,
                 "tolerance": CONE_TOL,
                 "sweep_tolerance": SWEEP_TOL,
-                "keeps_parts": self.parts is not None,
+                "keeps_parts": self.keeps_parts,
             }
         )
         if memory:
@@ -368,8 +369,6 @@ class ContactSteps:
 
     def take(self, integrator: _core.Integrator) -> None:
         """Take the log of the steps made."""
-        if self.parts is not None:
-            self.parts += integrator.take_contact_parts()
         log = integrator.take_contact_log()
         if log is None or not len(log["times"]):
             return
@@ -487,6 +486,12 @@ class ContactSteps:
             return []
         shown = ", ".join(names[:MAX_NAMED]) + f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED)
         return [f"forces of single points are not unique at the end: {shown}; sums are, shares are those of least norm"]
+
+
+def _restored_steps(log: ContactLog, end: float, begin: float) -> StepContacts:
+    found = StepContacts(log, end)
+    found.begin = begin
+    return found
 
 
 def _length_text(length: float) -> str:

@@ -22,7 +22,7 @@ taken, and to one side where a mode is at its limit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,19 +30,52 @@ from ... import _core
 from ...arrays import Array, BoolArray
 from ...checks import did_you_mean
 from ...errors import GradientError, ModelError
-from ...model import Conditions, Model
+from ...model import Conditions, Model, State
 from ...model.conditions import parameter_value
 from ..options import Options
 from .contact_steps import ContactSteps
 
-__all__ = ["CONTACT_NUMBERS", "ContactRunDerivatives", "StepDerivatives", "is_contact_number"]
+__all__ = [
+    "CONTACT_NUMBERS",
+    "ContactRunDerivatives",
+    "StepDerivatives",
+    "check_parameter",
+    "is_contact_number",
+    "parts_of_run",
+]
 
 CONTACT_NUMBERS = ("friction", "static_friction", "restitution")
 MARGIN = 1e-6  # of the largest impulse of a part: modes that are closer to their limits are noted
 RANK_TOL = 1e-11  # of the slopes of (1): smaller ones belong to impulses that are not unique
+SHARE_TOL = 1e-9  # of the responses: impulses with a smaller effect on velocities have none
 SAME_TIME_TOL = 1e-6  # of the change of the time of an impact: other points that strike with it change it alike
 DIFFERENCE_STEP = 1e-5  # of a parameter or control value: central differences of smooth functions
-MAX_NOTED = 4  # notes of one kind
+STEPS_AT_ONCE = 256  # of a run that is repeated
+MAX_NOTED = 1  # notes of one kind: the first
+
+
+def parts_of_run(
+    conditions: Conditions, options: Options, contacts: ContactSteps, discontinuity_times: Array, start: State, end: float
+) -> tuple[list[_core.ContactPart], Array]:
+    """Repeat a run by steps; return the parts of its steps, and its last configuration (nq,).
+
+    Raises
+    ------
+    GradientError
+        If it ends early.
+    """
+    own = replace(contacts, keeps_parts=True)
+    integrator = options.integrator(conditions, discontinuity_times)
+    own.attach(integrator)
+    outcome = integrator.start(start.t, start.q, start.v, start.x)
+    found = []
+    while outcome in (_core.outcomes["reached"], _core.outcomes["paused"]) and integrator.t < end:
+        outcome = integrator.advance(end, STEPS_AT_ONCE)
+        integrator.take_contact_log()
+        found += integrator.take_contact_parts()
+    if outcome != _core.outcomes["reached"]:
+        raise GradientError(f"the run could not be repeated for its derivatives beyond t = {integrator.t:.9g} s")
+    return found, integrator.state()[1]
 
 
 @dataclass(frozen=True)
@@ -341,8 +374,28 @@ class _Part:
         right -= A * r @ dw.reshape(3 * count, width)
         found = np.zeros((3 * count, width))
         if acts.any():
-            found[acts] = np.linalg.lstsq(G, right[acts], rcond=RANK_TOL)[0]
+            U, sizes, V = np.linalg.svd(G)
+            rank = int((sizes > RANK_TOL * sizes[0]).sum())
+            found[acts] = V[:rank].T @ ((U[:, :rank].T @ right[acts]) / sizes[:rank, None])
+            self._note_shares(V[rank:], self.Y[acts], names)
         return found
+
+    def _note_shares(self, null: Array, Y: Array, names: Array) -> None:
+        """Note impulses that are not unique and change velocities: redundant points that slide in different ways."""
+        if len(null) and np.abs(null @ Y).max(initial=0.0) > SHARE_TOL * np.abs(Y).max(initial=0.0):
+            self.of.note(
+                f"shares of redundant points that slide in different directions are not unique at t = {self.part.t:.6g} "
+                f"s ({self._name(names[np.argmax(names[:, 0])])}), and with them the motion: derivatives are those at "
+                "the smallest change of impulses"
+            )
+
+    def _name(self, row: Array) -> str:
+        """Return the name of a row of `names`."""
+        contacts, (contact, one, two, stop, joint) = self.of.contacts, row.astype(int).tolist()
+        if contact >= 0:
+            bodies = contacts.tables.bodies
+            return repr(contacts.tables.pair_name(contact, int(bodies[one]), int(bodies[two])))
+        return repr(contacts.stop_name(stop) if stop >= 0 else contacts.friction_name(joint))
 
     def _removal(self, impulses: Array) -> tuple[BoolArray, Array]:
         """Return the points that stay closed, and the derivatives of their separation."""
@@ -360,15 +413,8 @@ class _Part:
         close = np.flatnonzero(margin < MARGIN * scale)
         if not len(close):
             return
-        contacts = self.of.contacts
-        row = names[close[0]].astype(int)
-        if row[0] >= 0:
-            bodies = contacts.tables.bodies
-            who = contacts.tables.pair_name(int(row[0]), *bodies[row[1:3]].tolist())
-        else:
-            who = contacts.stop_name(int(row[3])) if row[3] >= 0 else contacts.friction_name(int(row[4]))
         self.of.note(
-            f"{who!r} is at the limit of its mode (between open, stick and slip) at t = {self.part.t:.6g} s: "
+            f"{self._name(names[close[0]])} is at the limit of its mode (between open, stick and slip) at t = {self.part.t:.6g} s: "
             "derivatives are to one side"
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,13 +12,11 @@ from ... import _core
 from ...arrays import Array
 from ...errors import GradientError
 from ...model import State
-from ..contact.contact_steps import StepContacts
-from ..contact.step_derivatives import ContactRunDerivatives, check_parameter
-from ..ensemble.single_runs import run_alone
+from ..contact.contact_steps import ContactSteps
+from ..contact.step_derivatives import ContactRunDerivatives, check_parameter, parts_of_run
 from ..interrupts import Interrupt, SharedInterrupt, defer_interrupt
 
 if TYPE_CHECKING:
-    from ..request import SimulationRequest
     from .rollout_result import Rollout
 
 __all__ = ["contact_gradients"]
@@ -48,8 +45,6 @@ def contact_gradients(
         np.full((count, len(r.t) - (not r.channels.linear), len(r.control_names)), np.nan),
         np.full((count, len(names)), np.nan),
     )
-    assert r.request.contact is not None
-    request = replace(r.request, contact=r.request.contact.with_parts())  # type: ignore[union-attr]
     finished = [k for k, status in enumerate(r.status) if status == "finished"]
     for k in finished:
         _ = r.runs[k].model  # made once, before threads need it
@@ -58,7 +53,7 @@ def contact_gradients(
     def run(k: int, own: Interrupt) -> list[str]:
         if own.pressed:
             return []
-        parts, notes = _run_gradient(r, request, k, [seed[k] for seed in seeds], names, own)
+        parts, notes = _run_gradient(r, k, [seed[k] for seed in seeds], names)
         for to, part in zip(found, parts, strict=True):
             to[k] = part
         return notes
@@ -85,18 +80,20 @@ def _check(r: Rollout, names: tuple[str, ...]) -> None:
 
 
 def _run_gradient(
-    r: Rollout, request: SimulationRequest, k: int, seeds: list[Array], names: tuple[str, ...], interrupt: Interrupt
+    r: Rollout, k: int, seeds: list[Array], names: tuple[str, ...]
 ) -> tuple[list[Array], list[str]]:
     """Return the gradients of one run, which is repeated, and notes."""
-    conditions, times = r.runs[k], r.t
+    conditions, times, request = r.runs[k], r.t, r.request
     start = State(q=r.q[k, 0], v=r.v[k, 0], t=float(times[0]), x=r.x[k, 0])
-    again = run_alone(request, conditions, start, times, interrupt)
-    if again.status != "finished" or not np.array_equal(again.q[-1], r.q[k, -1]):
-        raise GradientError(f"run {k} could not be repeated for its gradient: {again.message or again.status}")
-    source = again.contact_sources[0]
-    assert isinstance(source, StepContacts) and source.steps is not None and source.steps.parts is not None
-    derivatives = ContactRunDerivatives(conditions, request.options, source.steps, times, names)
-    spans = derivatives.along(source.steps.parts, times)
+    contacts = request.contact
+    assert isinstance(contacts, ContactSteps)
+    contacts = contacts.fresh(conditions.model)
+    contacts.check_start(start)
+    parts, last = parts_of_run(conditions, request.options, contacts, times, start, float(times[-1]))
+    if not np.array_equal(last, r.q[k, -1]):
+        raise GradientError(f"run {k} could not be repeated for its gradient")
+    derivatives = ContactRunDerivatives(conditions, request.options, contacts, times, names)
+    spans = derivatives.along(parts, times)
     l = np.concatenate([seed[-1] for seed in seeds])  # noqa: E741
     by_control = np.zeros((len(times) - (not r.channels.linear), len(r.control_names)))
     by_parameter = np.zeros(len(names))

@@ -17,6 +17,7 @@ from ...model.conditions import parameter_value
 from ...result import Motion, Output, Periods, Result, single_period
 from ...result.outputs.output import value_of
 from ...simulation import start_state
+from ...simulation.contact.step_derivatives import is_contact_number
 from .initial_state import initial_state_derivatives
 
 __all__ = [
@@ -49,12 +50,15 @@ class ParameterDirection:
         Typical magnitude, for scaling.
     start : (2 nv + nx,)
         Derivative of the initial state: small motions, velocities, element states.
+    contact_number : str or None
+        The name, if it is friction or restitution of a rigid contact.
     """
 
     name: str
     number: str | None
     size: float
     start: Array
+    contact_number: str | None = None
 
 
 def slope(values: Callable[[float], Array], step: float) -> Array:
@@ -115,6 +119,8 @@ def directions_of(
                 return start_state(described.perturbed(name, change).model, state, t_start)
 
             return ParameterDirection(name, name, size, _start_slope(base, start, begin, DIFFERENCE_STEP * size))
+        if is_contact_number(model, name):
+            return ParameterDirection(name, None, 1.0, np.zeros(2 * model.nv + model.nx), name)
         value = _start_value(result, name, state or {})
         if name in known:
             return ParameterDirection(name, None, max(abs(value), 1.0), known[name])

@@ -17,9 +17,11 @@ from ...model import Model, SampledControl, as_model
 from ...model.callbacks import shortest_delay
 from ...result import Result
 from ...simulation import Event, simulate
+from ...simulation.contact.contact_steps import StepContacts
 from ...simulation.events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ...system import System
 from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
+from .contact_runs import check_contact_output, contact_source, step_changes
 from .directions import ParameterDirection, StateDerivatives, directions_of
 from .equilibrium import equilibrium_slopes, mode_slopes
 from .kinematic import KinematicDerivatives
@@ -231,10 +233,20 @@ def sensitivity(
     wanted = np.linspace(t_start, t_end, 2 if ends else 101) if times is None else np.array(times, dtype=float)
     if wanted.ndim != 1:
         raise ModelError("sensitivity", "times", times, "give one or more times in increasing order")
-    result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **settings)
+    given_settings = settings
+    if str(settings.get("contact", "auto")).startswith("steps") or settings.get("error") is not None:
+        ends = np.union1d(settings.get("discontinuity_times", ()), wanted[(wanted > t_start) & (wanted < t_end)])
+        given_settings = {**settings, "discontinuity_times": ends}
+    result = simulate(model, t_end, t_start=t_start, state=state, parameters=parameters, rtol=rtol, **given_settings)
     _check_values(result, t_end, settings)
+    source = contact_source(result)
+    if source is not None:
+        for reading in readings:
+            check_contact_output(result, str(reading.name))
     directions = directions_of(result, model, names, state, parameters or {}, t_start)
     _check_discontinuity_times(model, directions)
+    if isinstance(source, StepContacts):
+        return _by_steps(result, source, directions, readings, wanted, names)
     fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
@@ -265,6 +277,23 @@ def sensitivity(
     over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
     done = "adjoint" if backwards else "forward"
     return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, notes, done)
+
+
+def _by_steps(
+    result: Result,
+    source: StepContacts,
+    directions: Sequence[ParameterDirection],
+    readings: Sequence[RecordedOutput],
+    wanted: Array,
+    names: tuple[str, ...],
+) -> Sensitivity:
+    """Return derivatives of a run with rigid contact by steps."""
+    found, growth, notes = step_changes(result, source, directions, wanted)
+    kept = StateDerivatives(result, tuple(directions), wanted, found)
+    values, derivatives, units = _reduced_outputs(kept, readings, wanted)
+    over_time = frozenset(reading.label for reading in readings if reading.reduce is None)
+    every = [*result.stats.notes, *notes]
+    return Sensitivity(names, wanted, values, derivatives, units, result, over_time, growth, every)
 
 
 def _at_rest(
