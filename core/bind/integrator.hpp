@@ -149,6 +149,10 @@ public:
   nb::dict contact_failure() { return bind::contact_failure(events_of_contacts()); }
   // contact points that carry load at states, in the modes that are set: see bind/contact_events.hpp
   nb::tuple contact_forces(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x);
+  // accelerations and rates of element states (states, nv + nx) at states, in the modes that are set
+  nb::object contact_rates(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x);
+  // `start` with closed points in given modes, onto which the state is put first
+  int start_in_contact_modes(double t, const Doubles &q, const Doubles &v, const Doubles &x, const nb::bytes &modes);
 
   nb::object take_changes() { return friction ? bind::take_changes(*friction) : nb::none(); }
   nb::object friction_progress() { return friction ? nb::object(bind::friction_progress(*friction)) : nb::none(); }
@@ -212,6 +216,8 @@ private:
 
   const double *sides_at(double t) const;
 
+  template <class F>
+  void for_contact_states(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, F &&f);
   template <class F> void evaluate_part(const ContactPart &part, F &&f) {
     if (!contacts || part.q.size() != std::size_t(model->data.nq) || part.v.size() != std::size_t(model->data.nv) ||
         part.x.size() != std::size_t(model->data.nx))

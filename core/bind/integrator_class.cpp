@@ -132,6 +132,10 @@ void add_integrator(nb::module_ &module) {
       .def("contact_failure", Exclusive<&Integrator::contact_failure, true>::call)
       .def("contact_forces", Exclusive<&Integrator::contact_forces>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),
            nb::arg("x"))
+      .def("contact_rates", Exclusive<&Integrator::contact_rates>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"),
+           nb::arg("x"))
+      .def("start_in_contact_modes", Exclusive<&Integrator::start_in_contact_modes>::call, nb::arg("t"), nb::arg("q"),
+           nb::arg("v"), nb::arg("x"), nb::arg("modes"))
       .def("set_contact_memory", Exclusive<&Integrator::set_contact_memory>::call, nb::arg("memory"))
       .def("take_changes", Exclusive<&Integrator::take_changes, true>::call)
       .def("passed", Exclusive<&Integrator::passed, true>::call)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -290,6 +290,29 @@ class ContactSteps:
     def leave_out_as(self, other: ContactSteps) -> None:
         """Leave out the pairs that other contacts leave out."""
         self._leave_out(other.left_out)
+
+    def with_number(self, name: str, change: float) -> ContactSteps:
+        """Return the contacts with friction or restitution of one contact changed: ``"floor.friction"``."""
+        tables = self.tables
+        owner, _, what = name.rpartition(".")
+        own = np.unique(tables.material_index[tables.names.index(owner)])
+        materials = list(tables.materials)
+        for k in own[own >= 0].tolist():
+            given = materials[k]
+            changes = {what: getattr(given, what) + change}
+            if what == "friction" and given.static_friction == given.friction:
+                changes["static_friction"] = changes["friction"]
+            if min(changes.values()) < 0.0 or (what == "restitution" and changes[what] > 1.0):
+                raise ModelError("contact", what, changes[what], "it is beyond its range")
+            materials[k] = replace(given, **changes)
+        scene = make_scene(self.model, replace(tables, materials=tuple(materials)), self._left_out_rows())
+        return replace(self, scene=scene, notes=[])
+
+    def _left_out_rows(self) -> IndexArray | None:
+        rows = [*([self.left_out] if len(self.left_out) else [])]
+        if self.choice.soft:
+            rows.append(soft_exclusions(self.model))
+        return np.concatenate(rows) if rows else None
 
     @property
     def acting_friction(self) -> Array:

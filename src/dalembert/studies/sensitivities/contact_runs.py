@@ -65,7 +65,7 @@ def step_changes(
     segment = trajectory.segments[0]
     t, q, v, x = trajectory.records.arrays()
     start = State(q=q[0], v=v[0], t=float(t[0]), x=x[0])
-    numbers = [d.contact_number or d.number for d in directions]
+    numbers = [direction.number for direction in directions]
     names = tuple(name for name in numbers if name is not None)
     conditions = segment.conditions.changed(sampled_loads=None)
     times = segment.discontinuity_times

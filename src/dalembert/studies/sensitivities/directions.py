@@ -45,20 +45,20 @@ class ParameterDirection:
     ----------
     name : str
     number : str or None
-        The name, if it is a parameter of the model; None for a start value.
+        The name, if it is a parameter of the model or a number of a contact; None for a start value.
     size : float
         Typical magnitude, for scaling.
     start : (2 nv + nx,)
         Derivative of the initial state: small motions, velocities, element states.
-    contact_number : str or None
-        The name, if it is friction or restitution of a rigid contact.
+    of_contact : bool
+        Whether it is friction or restitution of a rigid contact.
     """
 
     name: str
     number: str | None
     size: float
     start: Array
-    contact_number: str | None = None
+    of_contact: bool = False
 
 
 def slope(values: Callable[[float], Array], step: float) -> Array:
@@ -120,7 +120,7 @@ def directions_of(
 
             return ParameterDirection(name, name, size, _start_slope(base, start, begin, DIFFERENCE_STEP * size))
         if is_contact_number(model, name):
-            return ParameterDirection(name, None, 1.0, np.zeros(2 * model.nv + model.nx), name)
+            return ParameterDirection(name, name, 1.0, np.zeros(2 * model.nv + model.nx), True)
         value = _start_value(result, name, state or {})
         if name in known:
             return ParameterDirection(name, None, max(abs(value), 1.0), known[name])
@@ -241,7 +241,7 @@ class StateDerivatives:
         xi, dv, dx = change
         q = model.integrate(at.q, h * xi)
         periods = at.conditions
-        if direction.number is not None and h:
+        if direction.number is not None and h and not direction.of_contact:
             periods = _with_number(model, periods, direction.number, h)
         return value_of(output, Motion(model, at.t, q, at.v + h * dv, at.x + h * dx, conditions=periods))
 

@@ -374,7 +374,7 @@ def _check_discontinuity_times(model: Model, directions: Sequence[ParameterDirec
     """Raise for parameters that move discontinuity times of a law: the jump there has no derivative."""
     uses = discontinuity_sources(model).uses
     for direction in directions:
-        if direction.number is not None and model.parameter_names[direction.number] in uses:
+        if direction.number in model.parameter_names and model.parameter_names[direction.number] in uses:
             remedy = "it moves a discontinuity time of a law, which is not supported: use da.sweep"
             raise ModelError("sensitivity", "by", direction.name, remedy)
 
