@@ -55,7 +55,12 @@ MAX_NOTED = 1  # notes of one kind: the first
 
 
 def parts_of_run(
-    conditions: Conditions, options: Options, contacts: ContactSteps, discontinuity_times: Array, start: State, end: float
+    conditions: Conditions,
+    options: Options,
+    contacts: ContactSteps,
+    discontinuity_times: Array,
+    start: State,
+    end: float,
 ) -> tuple[list[_core.ContactPart], Array]:
     """Repeat a run by steps; return the parts of its steps, and its last configuration (nq,).
 
@@ -384,9 +389,9 @@ class _Part:
         """Note impulses that are not unique and change velocities: redundant points that slide in different ways."""
         if len(null) and np.abs(null @ Y).max(initial=0.0) > SHARE_TOL * np.abs(Y).max(initial=0.0):
             self.of.note(
-                f"shares of redundant points that slide in different directions are not unique at t = {self.part.t:.6g} "
-                f"s ({self._name(names[np.argmax(names[:, 0])])}), and with them the motion: derivatives are those at "
-                "the smallest change of impulses"
+                f"shares of redundant points of {self._name(names[np.argmax(names[:, 0])])} that slide in different "
+                f"directions are not unique at t = {self.part.t:.6g} s, nor is the motion: derivatives are those "
+                "with the smallest change of impulses"
             )
 
     def _name(self, row: Array) -> str:
@@ -414,8 +419,8 @@ class _Part:
         if not len(close):
             return
         self.of.note(
-            f"{self._name(names[close[0]])} is at the limit of its mode (between open, stick and slip) at t = {self.part.t:.6g} s: "
-            "derivatives are to one side"
+            f"{self._name(names[close[0]])} is at the limit of its mode (between open, stick and slip) at t = "
+            f"{self.part.t:.6g} s: derivatives are to one side"
         )
 
 

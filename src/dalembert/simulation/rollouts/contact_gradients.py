@@ -79,9 +79,7 @@ def _check(r: Rollout, names: tuple[str, ...]) -> None:
         check_parameter(model, name, "vjp")
 
 
-def _run_gradient(
-    r: Rollout, k: int, seeds: list[Array], names: tuple[str, ...]
-) -> tuple[list[Array], list[str]]:
+def _run_gradient(r: Rollout, k: int, seeds: list[Array], names: tuple[str, ...]) -> tuple[list[Array], list[str]]:
     """Return the gradients of one run, which is repeated, and notes."""
     conditions, times, request = r.runs[k], r.t, r.request
     start = State(q=r.q[k, 0], v=r.v[k, 0], t=float(times[0]), x=r.x[k, 0])

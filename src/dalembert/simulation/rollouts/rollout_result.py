@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...answer import ArrayAnswer
 from ...arrays import Array, IndexArray
 from ...checks import checked
-from ...errors import GradientError, IntegrationError
+from ...errors import IntegrationError
 from ...model import Conditions, Model
 from ...result import EventRecord, Labels, Motion, Output, Periods, Result, Stats, single_period
 from ...result.outputs.output import value_of

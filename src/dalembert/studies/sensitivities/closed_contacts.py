@@ -15,18 +15,20 @@ import numpy as np
 
 from ... import _core
 from ...arrays import Array, BoolArray
-from ...errors import GradientError, ModelError
+from ...errors import GradientError
 from ...model import Model, State
 from ...model.conditions import parameter_value
 from ...result import Result
 from ...simulation.contact.contact_events import ContactEvents, EventContacts
 from ...simulation.contact.step_derivatives import is_contact_number
 from ...simulation.trajectory import Segment
+from .directions import ParameterDirection, slope
 
 __all__ = ["ClosedContacts", "closed_contacts"]
 
 STATE_STEP = 1e-5  # rad, m, rad/s, m/s: central differences of smooth rates, truncation and rounding about 1e-10
 WINDOW_RTOL, WINDOW_ATOL = 1e-12, 1e-12  # of short runs
+LEAVING_TOL = 1e-6  # of a change of the initial state: larger corrections by closed points are noted
 MAX_STEPS = 100_000  # of a short run
 
 
@@ -64,7 +66,9 @@ class ClosedContacts:
         begins = [segment.begin for segment in self.source.trajectory.segments]
         return max(int(np.searchsorted(begins, t, side="right")) - 1, 0)
 
-    def _integrator(self, segment: int, name: str, change: float, short: bool) -> tuple[_core.Integrator, ContactEvents]:
+    def _integrator(
+        self, segment: int, name: str, change: float, short: bool
+    ) -> tuple[_core.Integrator, ContactEvents]:
         """Return an integrator under conditions with one number changed; for rates of the run, or for short runs."""
         key = segment, name, change, short
         if key not in self._made:
@@ -95,10 +99,8 @@ class ClosedContacts:
 
     # ---- rates
 
-    def rate_derivatives(
-        self, t: Array, q: Array, v: Array, x: Array, names: Sequence[str]
-    ) -> tuple[Array, Array]:
-        """Return derivatives of accelerations and state rates (k, nv + nx, .) by the state (n,) and by parameters (m,)."""
+    def rate_derivatives(self, t: Array, q: Array, v: Array, x: Array, names: Sequence[str]) -> tuple[Array, Array]:
+        """Return derivatives of accelerations and state rates (k, nv + nx, .) by the state and by parameters."""
         owner = np.array([self._segment(time) for time in t])
         n = 2 * self.model.nv + self.model.nx
         by_state = np.empty((len(t), self.model.nv + self.model.nx, n))
@@ -131,13 +133,10 @@ class ClosedContacts:
         step = STATE_STEP * self.size(name)
 
         def values(change: float) -> Array:
-            return self._integrator(segment, name, change, False)[0].contact_rates(*states)
+            number = name if change else ""
+            return self._integrator(segment, number, change, False)[0].contact_rates(*states)
 
-        try:
-            return np.asarray((values(step) - values(-step)) / (2 * step))
-        except ModelError:  # to one side
-            at = [self._integrator(segment, "", 0.0, False)[0].contact_rates(*states), values(step), values(2 * step)]
-            return np.asarray((-3 * at[0] + 4 * at[1] - at[2]) / (2 * step))
+        return slope(values, step)
 
     def size(self, name: str) -> float:
         """Return the magnitude of a number; 1 for those of contacts and for zero."""
@@ -173,31 +172,37 @@ class ClosedContacts:
         _, q, v, x = integrator.state()[:4]
         return np.concatenate([q, v, x]), happened
 
-    def on_closed_points(self, y: Array) -> Array:
-        """Return changes (n, m) of the initial state put onto the points that are closed there."""
+    def on_closed_points(self, directions: Sequence[ParameterDirection]) -> tuple[list[ParameterDirection], list[str]]:
+        """Return directions whose changes of the initial state satisfy the points closed there; and notes."""
         segment = self.source.trajectory.segments[0]
-        t, q, v, x = self.source.trajectory.records.arrays()
-        if not self.at(t[:1])[0]:
-            return y
+        t, q, v, x = (part[0] for part in self.source.trajectory.records.arrays())
+        if not self.at(np.array([t]))[0]:
+            return list(directions), []
         nv = self.model.nv
-        integrator, contacts = self._integrator(0, "", 0.0, True)
         changes = self.source.contacts.changes
         modes = changes[int(np.flatnonzero(self.times <= segment.begin)[-1])].modes
-        found = np.empty_like(y)
+        found, notes = [], []
+        for direction in directions:
+            y = direction.start
+            reach = max(float(np.abs(y).max(initial=0.0)), 1.0 / direction.size if direction.number else 0.0, 1e-12)
+            name = direction.number or ""
 
-        def started(change: Array) -> Array:
-            contacts.attach(integrator)
-            xi, dv, dx = np.split(change, [nv, 2 * nv])
-            integrator.start_in_contact_modes(
-                float(t[0]), self.model.integrate(q[0], xi), v[0] + dv, x[0] + dx, modes
-            )
-            _, q1, v1, x1 = integrator.state()[:4]
-            return np.concatenate([self.model.difference(q[0], q1), v1, x1])
+            def started(change: float, y: Array = y, name: str = name) -> Array:
+                integrator, contacts = self._integrator(0, name if change else "", change if name else 0.0, True)
+                contacts.attach(integrator)
+                xi, dv, dx = np.split(change * y, [nv, 2 * nv])
+                integrator.start_in_contact_modes(float(t), self.model.integrate(q, xi), v + dv, x + dx, modes)
+                _, q1, v1, x1 = integrator.state()[:4]
+                return np.concatenate([self.model.difference(q, q1), v1, x1])
 
-        for k in range(y.shape[1]):
-            step = STATE_STEP / max(float(np.abs(y[:, k]).max(initial=0.0)), 1e-12)
-            found[:, k] = (started(step * y[:, k]) - started(-step * y[:, k])) / (2 * step)
-        return found
+            held = slope(started, STATE_STEP / reach)
+            if np.abs(held - y).max(initial=0.0) > LEAVING_TOL * max(1.0, float(np.abs(y).max(initial=0.0))):
+                notes.append(
+                    f"a change of {direction.name!r} alone would open contacts that are closed at the start, or make "
+                    "them overlap: derivatives are those with closed contacts"
+                )
+            found.append(replace(direction, start=held))
+        return found, notes
 
     def happened(self, begin: float, end: float) -> tuple[str, ...]:
         """Return what changed in the run between two times, as `run` does."""
@@ -207,7 +212,7 @@ class ClosedContacts:
 
 def _modes_of(rows: Array) -> list[tuple[int, ...]]:
     """Return rows of names and modes, sorted."""
-    return sorted(tuple(int(round(each)) for each in row) for row in rows.tolist())
+    return sorted(tuple(round(each) for each in row) for row in rows.tolist())
 
 
 def _no_states(model: Model) -> tuple[Array, tuple[Array, Array, Array]]:

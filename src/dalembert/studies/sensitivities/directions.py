@@ -64,12 +64,20 @@ class ParameterDirection:
 def slope(values: Callable[[float], Array], step: float) -> Array:
     """Return the derivative of a function at 0, by fourth-order differences.
 
-    They are central, or to one side where the other is not permitted, such as a negative damping.
+    They are central, or to one side where the other is not permitted, such as a negative damping or a restitution
+    above 1.
     """
     try:
         return differences([values(factor * step) for factor in FACTORS], step)
     except ModelError:
-        at = [values(k * step) for k in range(5)]
+        try:
+            return _to_one_side(values, step)
+        except ModelError:
+            return _to_one_side(values, -step)
+
+
+def _to_one_side(values: Callable[[float], Array], step: float) -> Array:
+    at = [values(k * step) for k in range(5)]
     return np.asarray((-25 * at[0] + 48 * at[1] - 36 * at[2] + 16 * at[3] - 3 * at[4]) / (12 * step))
 
 

@@ -108,8 +108,8 @@ def _is_given(result: Result, window: EventWindow, settings: Mapping[str, Any], 
         return False
     if contacts.at(np.array([window.begin]))[0] or contacts.happened(window.begin, window.end):
         raise GradientError(
-            f"event {window.name!r} at t = {window.t:.9g} s lies beside closed contacts, where events have no derivative: "
-            "use contact='steps' and no events, or compliant contact"
+            f"event {window.name!r} at t = {window.t:.9g} s lies beside closed contacts, where events have no "
+            "derivative: use contact='steps' and no events, or compliant contact"
         )
     return True
 

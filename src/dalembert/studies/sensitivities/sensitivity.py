@@ -21,6 +21,7 @@ from ...simulation.contact.contact_steps import StepContacts
 from ...simulation.events.discontinuity_times import discontinuity_sources, discontinuity_times_until
 from ...system import System
 from ..sweeps.recorded_outputs import RecordedOutput, as_readings, reduced
+from .closed_contacts import closed_contacts
 from .contact_runs import check_contact_output, contact_source, step_changes
 from .directions import ParameterDirection, StateDerivatives, directions_of
 from .equilibrium import equilibrium_slopes, mode_slopes
@@ -248,6 +249,9 @@ def sensitivity(
     if isinstance(source, StepContacts):
         return _by_steps(result, source, directions, readings, wanted, names)
     fixed = _fixed_discontinuity_times(result, settings, t_start, t_end)
+    contacts, start_notes = closed_contacts(result), []
+    if contacts is not None:
+        directions, start_notes = contacts.on_closed_points(directions)
     order = sorted(range(len(names)), key=lambda k: directions[k].number is None)  # parameters first
     switches = windows(result, fixed, wanted, _noted(settings))
     backwards = _backwards(mode, directions, readings, wanted, not switches)
@@ -257,7 +261,7 @@ def sensitivity(
         return LinearizedRun.of(result, sorted_directions, wanted, switches, settings, rtol, backwards)
 
     course = linearized(backwards)
-    notes = list(result.stats.notes)
+    notes = [*result.stats.notes, *start_notes]
     found = None
     if backwards:
         try:
