@@ -28,7 +28,7 @@ constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a
 // central differences of smooth functions: truncation and rounding are about 1e-10
 constexpr double position_step = 1e-5;  // rad or m
 constexpr double velocity_step = 1e-6;  // of the largest velocity, or of 1
-constexpr double time_step = 1e-3;      // of the part of the step
+constexpr double time_step = 1e-3;      // of a step: parts may be as short as rounding
 
 // One step of a run, or a part of it.
 struct ContactStep {
@@ -612,7 +612,7 @@ struct ContactStep {
     } else if (column < states) {
       return velocity_step * std::max(1.0, std::abs(part.x[column - 2 * nv]));
     }
-    return time_step * part.h;
+    return time_step * i.run.fixed_step;
   }
   // by velocities after the impulses, then by displacements
   Outcome differentiate_end(const ContactPart &part, PartSlopes &to) {

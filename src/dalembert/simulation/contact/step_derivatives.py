@@ -224,7 +224,7 @@ class ContactRunDerivatives:
             end, by_h, by_t, by_numbers = np.split(made.end(), [n, n + 1, n + 2], axis=1)
             change = end @ y + by_t * late + by_numbers @ by
             if part.h > 0.0:
-                longer = self._longer(part, parts[k + 1 :], change, by_h, late)
+                longer = self._longer(part, parts[k + 1 :], change, by_h, late, by)
                 change += by_h * longer
                 late = late + longer
             y = change
@@ -236,20 +236,29 @@ class ContactRunDerivatives:
         return y
 
     def _longer(
-        self, part: _core.ContactPart, rest: Sequence[_core.ContactPart], change: Array, by_h: Array, late: Array
+        self,
+        part: _core.ContactPart,
+        rest: Sequence[_core.ContactPart],
+        change: Array,
+        by_h: Array,
+        late: Array,
+        by: Array,
     ) -> Array:
-        """Return the change of the length of a part, (d,)."""
+        """Return the change of the length of a part, (d,), by (3); `by` are changes of numbers."""
         if not rest:
             return -late  # it ends where the step ends
         if rest[0].h > 0.0:  # the step was divided into equal parts
             left = sum(other.h for other in rest) + part.h
             return np.asarray(-late * part.h / left)
         impact = _Part(self, rest[0], len(change))
-        gaps, approach = impact.gaps(part)
-        found = [-(gap @ change) / float(gap @ by_h[:, 0]) for gap in gaps]
+        gaps, sizes = impact.gaps()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = [-(gap @ change + other @ by) / (gap @ by_h[:, 0]) for gap, other in gaps]
         if not found:
             return np.zeros_like(late)
-        first = found[int(np.argmin(approach))]
+        first = found[int(np.argmin(sizes))]
+        if not np.isfinite(first).all():
+            raise GradientError(f"an impact at t = {rest[0].t:.9g} s grazes: no derivative exists there")
         size = np.abs(first).max(initial=0.0)
         if any(np.abs(other - first).max(initial=0.0) > SAME_TIME_TOL * (size + 1e-300) for other in found):
             self.note(
@@ -314,11 +323,11 @@ class _Part:
         self.rows = self.by[n:].reshape(-1, 8, self.by.shape[1])
         self.values = self.nominal[n:].reshape(-1, 8)
 
-    def gaps(self, before: _core.ContactPart) -> tuple[list[Array], list[float]]:
-        """Return the derivatives (n,) of the gaps of all points that strike, and the sizes of these gaps."""
-        kind = self.part.kind
-        found = [k for k in range(len(kind)) if kind[k] == 1]
-        return [self.rows[k, 6, : self.n] for k in found], [abs(float(self.values[k, 6])) for k in found]
+    def gaps(self) -> tuple[list[tuple[Array, Array]], list[float]]:
+        """Return the derivatives of the gaps of all points that strike by (y, numbers), and the sizes of these gaps."""
+        found = np.flatnonzero(self.part.kind == 1).tolist()
+        slopes = [(self.rows[k, 6, : self.n], self.rows[k, 6, self.n + 2 :]) for k in found]
+        return slopes, [abs(float(self.values[k, 6])) for k in found]
 
     def end(self) -> Array:
         """Return the derivatives of the end, (n, n + 2 + numbers)."""
@@ -370,6 +379,7 @@ class _Part:
                 A[3 * k, 3 * k] = float(inside)
                 if not inside:
                     right[3 * k, n + 2 :] += np.sign(p[0]) * limit[k]
+                    right[3 * k, n] += np.sign(p[0]) * materials[k, 0]  # the bound of the impulse grows with h
             else:
                 margin[k] = _fill_projection(A[at, at], right[at, n + 2 :], p, float(bound[k]), friction[k])
             scale = max(scale, float(np.abs(lam[k]).max()), float(np.abs(p).max()))
