@@ -27,7 +27,7 @@ constexpr int restitution_rounds = 24;  // of bisection
 constexpr double energy_tol = 1e-9;     // of the work of all impulses before: a larger gain is one
 // central differences of smooth functions: truncation and rounding are about 1e-10
 constexpr double position_step = 1e-5;  // rad or m
-constexpr double velocity_step = 1e-6;  // of the largest velocity, or of 1
+constexpr double velocity_step = 4e-6;  // of the largest velocity, or of 1
 constexpr double time_step = 1e-3;      // of a step: parts may be as short as rounding
 
 // One step of a run, or a part of it.

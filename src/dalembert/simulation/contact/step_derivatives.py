@@ -187,6 +187,23 @@ class ContactRunDerivatives:
             )
         return found
 
+    def start(self, state: State) -> Array:
+        """Return the derivatives (n, n) of the state put onto the loops by the given one."""
+        model = self.conditions.model
+        nv = model.nv
+        n = 2 * nv + model.nx
+        if not model.nc:
+            return np.eye(n)
+
+        def started(change: Array) -> Array:
+            xi, dv, dx = np.split(change, [nv, 2 * nv])
+            self.base.start(state.t, model.integrate(state.q, xi), state.v + dv, state.x + dx)
+            _, q, v, x = self.base.state()[:4]
+            return np.concatenate([model.difference(state.q, q), v, x])
+
+        axes = DIFFERENCE_STEP * np.eye(n)
+        return np.stack([started(axis) - started(-axis) for axis in axes], axis=1) / (2 * DIFFERENCE_STEP)
+
     def along(self, parts: Sequence[_core.ContactPart], times: Array) -> list[StepDerivatives]:
         """Return the derivatives of each span between two times, (k + 1,) s, at which steps end."""
         begins = np.array([part.step for part in parts])

@@ -103,5 +103,6 @@ def _run_gradient(r: Rollout, k: int, seeds: list[Array], names: tuple[str, ...]
         if r.channels.linear:
             by_control[j + 1] += end
         l = span.state.T @ l + np.concatenate([seed[j] for seed in seeds])  # noqa: E741
+    l = derivatives.start(start).T @ l  # noqa: E741
     nv = r.model.nv
     return [*np.split(l, [nv, 2 * nv]), by_control, by_parameter], derivatives.notes
