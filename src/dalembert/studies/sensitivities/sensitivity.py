@@ -158,8 +158,9 @@ def sensitivity(
     outputs : names, or dict of label to name
         As in `sweep`: outputs over time, ``"A.position"``, or reduced, ``("A.effort", "peak")``.
     by : names
-        Parameters of the system (``"coupler.mass"``, ``"C.first.x"``, user parameters), and start values
-        (``"A"``, ``"A.speed"``, ``"motor.current"``).
+        Parameters of the system (``"coupler.mass"``, ``"C.first.x"``, user parameters), start values
+        (``"A"``, ``"A.speed"``, ``"motor.current"``), and friction and restitution of rigid contacts
+        (``"floor.friction"``, ``"floor.restitution"``).
     t_end : float, s
         End of the run.
     task : str
@@ -192,12 +193,13 @@ def sensitivity(
     Raises
     ------
     GradientError
-        If no derivative exists: a grazed event, or events whose order changes with a small change.
+        If no derivative exists: a grazed event or impact, or events whose order changes with a small change.
 
     Notes
     -----
     Derivatives of the initial state (closed loops, consistent velocities), and of outputs by the state, use
-    fourth-order central differences, accurate to about 1e-10.
+    fourth-order central differences, accurate to about 1e-10. With rigid contact by events, rates with closed points
+    are differentiated so, too; runs by steps are differentiated step by step, and step ends are put at output times.
 
     Examples
     --------
