@@ -244,11 +244,9 @@ class ContactEvents:
             model, self.options, self.steps.fresh(model), self.goes_on, self.step_options, list(self.notes)
         )
 
-    def with_steps(self, steps: ContactSteps, options: Options | None = None) -> ContactEvents:
-        """Return contacts with the changes of this run, but other numbers or tolerances."""
-        return ContactEvents(
-            steps.model, options or self.options, steps, False, self.step_options, changes=list(self.changes)
-        )
+    def with_steps(self, steps: ContactSteps) -> ContactEvents:
+        """Return contacts with the changes and tolerances of this run, but other numbers."""
+        return ContactEvents(steps.model, self.options, steps, False, self.step_options, changes=list(self.changes))
 
     def __reduce__(self) -> tuple[Any, ...]:
         joints = self.steps.stops, self.steps.friction

@@ -83,6 +83,7 @@ class ClosedContacts:
                 steps.set_conditions(conditions)
                 steps.leave_out_as(contacts.steps)
             options = part.options
+            own = contacts.with_steps(steps)  # with the tolerances of the run: the same rebounds are none
             if short:
                 options = replace(
                     options,
@@ -90,7 +91,6 @@ class ClosedContacts:
                     atol=WINDOW_ATOL,
                     tolerances=np.full_like(options.tolerances, WINDOW_ATOL),
                 )
-            own = contacts.with_steps(steps, options)
             integrator = replace(options, detect_stiffness=False).integrator(conditions, part.discontinuity_times)
             if not short:
                 own.repeat_on(integrator)
