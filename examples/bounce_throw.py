@@ -26,7 +26,7 @@ for _ in range(12):
     step = np.linalg.solve(np.array([found[name] for name in OUTPUTS]), -miss)
     step *= min(1.0, 1.0 / np.abs(step / [1.0, 1.0, 20.0]).max())  # at most 1 m/s and 20 rad/s at once
     throw = {name: value + float(change) for (name, value), change in zip(throw.items(), step, strict=True)}
-result = da.simulate(model, END, state=throw)
+result = da.simulate(model, END, state=throw, rtol=1e-10, atol=1e-12)
 bounces = [event for event in result.events if "impact" in event.name]
 
 if __name__ == "__main__":
