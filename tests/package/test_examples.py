@@ -39,6 +39,7 @@ PICTURES = {
     "balancing": "balancing.png",
     "arm_identification": "arm_identification.png",
     "ball_run": "ball_run.png",
+    "bounce_throw": "bounce_throw.png",
     "quadruped": "quadruped.png",
     "rimless_wheel": "rimless_wheel.png",
     "gripper": "gripper.png",
@@ -215,6 +216,15 @@ def test_balls_run_over_hills_without_falling_through() -> None:
         above = z - found["height"](x, y) - found["RADIUS"]
         assert -2e-3 < above < 0.5  # 2 mm: the surface between nodes 5 cm apart
     assert min(found["travelled"]) > 1.0
+
+
+def test_a_throw_over_a_bounce_is_found_by_newtons_method() -> None:
+    found = numbers_of("bounce_throw")
+    assert found["misses"][-1] < 1e-9
+    assert found["misses"][-2] < 1e-4  # quadratic: the derivatives are exact
+    assert len(found["bounces"]) == 1
+    position = found["result"]["ball.position"][-1]
+    assert position[[0, 2]] == pytest.approx(found["HOOP"], abs=1e-8)
 
 
 def test_a_quadruped_stands_without_slip_and_trots() -> None:
