@@ -226,6 +226,7 @@ from .errors import (
     FileError as FileError,
     GradientError as GradientError,
     IntegrationError as IntegrationError,
+    MemoryLimitError as MemoryLimitError,
     MissingPackageError as MissingPackageError,
     ModelError as ModelError,
     ModelWarning as ModelWarning,

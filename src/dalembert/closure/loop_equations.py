@@ -151,12 +151,15 @@ class LoopEquations:
         """
         if LoopLinearization.is_available(self.model):
             number, found = self.model._motions(q, *self._metric(free), CLOSED_RANK_TOL, t=self.t)
-            count = int(number)
+            count = int(number.item())
             if not count:
                 return np.zeros((self.nv, 0))
-            _, s, Vt = np.linalg.svd(found[: count + 4] / self.column_scales, full_matrices=False)
-            if s[count - 1] > 1e-4 * s[0] and s[count:].max(initial=0.0) < 1e-8 * s[0]:
-                return np.ascontiguousarray(Vt[:count].T)
+            x = (found[: count + 4] / self.column_scales).T
+            N, R = np.linalg.qr(x[:, :count])
+            sizes = np.abs(np.diag(R))
+            others = x[:, count:] - N @ (N.T @ x[:, count:])
+            if sizes.min() > 1e-4 * sizes.max() and np.abs(others).max(initial=0.0) < 1e-8 * sizes.max():
+                return N
         return null_space(self.jacobian(q), free=free)
 
     # ---- manifold

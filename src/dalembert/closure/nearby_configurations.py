@@ -16,9 +16,7 @@ __all__ = ["closed_neighbours", "general_mobility"]
 N_NEIGHBOURS = 5
 
 
-def closed_neighbours(
-    loops: LoopEquations, q: Array, free: BoolArray, motions: Array | None = None
-) -> Iterator[Array]:
+def closed_neighbours(loops: LoopEquations, q: Array, free: BoolArray, motions: Array | None = None) -> Iterator[Array]:
     """Yield closed configurations near q (nq,), reached by random motions of the `free` velocities (nv,).
 
     motions : (nv, k)
