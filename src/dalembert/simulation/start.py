@@ -413,8 +413,8 @@ def faint_inertia(model: Model, q: Array) -> list[str]:
         return []
     moving, left, remedy = motion
     return [
-        f"{listed(moving)} together have hardly any inertia at the start, {left:.1g} of what each has alone: forces and "
-        f"rounding turn them very fast. {remedy}"
+        f"{listed(moving)} together have hardly any inertia at the start, {left:.1g} of what each has alone: forces "
+        f"and rounding turn them very fast. {remedy}"
     ]
 
 
