@@ -167,11 +167,11 @@ struct BoxFace {
     const int along = k & 1 ? v : u;
     return {edge(k), scale(0.5, corner[k] + corner[(k + 1) & 3]), column(along), half[along]};
   }
-  // coordinates of the corners of another face in this one
-  void project(const BoxFace &other) {
-    const Point cu = column(u), cv = column(v);
+  // coordinates of the corners of another face in this one, seen along the normal of the contact
+  void project(const BoxFace &other, const Point &n) {
+    const Point cu = column(u), cv = column(v), along = scale(1.0 / dot(normal, n), n);
     for (int k = 0; k < 4; ++k) {
-      const Point d = other.corner[k] - F.p;
+      const Point from = other.corner[k] - F.p, d = from - scale(dot(normal, from) - half[i], along);
       xu[k] = dot(cu, d), xv[k] = dot(cv, d);
     }
   }
@@ -182,7 +182,7 @@ public:
   FacePair(Boxes &boxes, const double (&n)[3], const double (&m)[3])
       : found(boxes.found), first(found.X, boxes.world[0], boxes.a, n), second(found.Y, boxes.world[1], boxes.b, m),
         n(scale(n[0], first.column(0)) + scale(n[1], first.column(1)) + scale(n[2], first.column(2))) {
-    first.project(second), second.project(first);
+    first.project(second, this->n), second.project(first, this->n);
   }
 
   void add_corners() {
@@ -192,7 +192,7 @@ public:
       corners_over(second, first, found.B.radius, found.A.radius, true);
   }
 
-  // edges of the second face that cross those of the first, seen along the normal of the first
+  // edges of the second face that cross those of the first, seen along the normal of the contact
   void add_crossings() {
     const double au = first.half[first.u], av = first.half[first.v];
     const double *xu = first.xu, *xv = first.xv;

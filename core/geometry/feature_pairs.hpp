@@ -74,20 +74,25 @@ template <class T> struct Between {
   Vec3<T> a, b, n;
 };
 
-template <class T> Between<T> by_points(const Vec3<T> &a, const Vec3<T> &b) { return {a, b, unit(b - a)}; }
+constexpr double touching = 1e-300; // m2: points whose squared distance is less coincide, and have no direction
+
+// coinciding points: any normal serves
+template <class T> Between<T> by_points(const Vec3<T> &a, const Vec3<T> &b) {
+  const Vec3<T> gap = b - a, up{T(0.0), T(0.0), T(1.0)};
+  return {a, b, unit(choose(less(dot(gap, gap), T(touching)), up, gap))};
+}
 
 // the normal of two curves with tangents s and t at a and b; apart: neither is sharp, or both are parallel
 template <class T> Between<T> by_tangents(const Vec3<T> &a, const Vec3<T> &b, const Vec3<T> &s, const Vec3<T> &t,
                                           const Vec3<T> &out, bool sharp) {
-  if (!sharp)
-    return by_points(a, b);
   const Vec3<T> across = cross(s, t);
   const T square = dot(across, across);
   const auto apart = less(square, T(parallel * parallel));
   const Vec3<T> n = scale(sign_of(dot(across, out)) / root(select(apart, T(1.0), square)), across);
   const Vec3<T> gap = b - a;
-  const auto touching = less(dot(gap, gap), T(1e-300));
-  return {a, b, choose(apart, choose(touching, n, unit(choose(touching, s, gap))), n)};
+  const auto meet = less(dot(gap, gap), T(touching));
+  const Vec3<T> direct = choose(meet, n, unit(choose(meet, s, gap)));
+  return {a, b, sharp ? choose(apart, direct, n) : direct};
 }
 
 template <class T> Between<T> point_line(const Placed<T> &A, const Placed<T> &B) {
