@@ -157,7 +157,7 @@ class Run:
             self.friction.check_start(EventContext(self.conditions, state))
         if self.contact is not None:
             self.contact.check_start(state)
-        self.records.add(state.t, state.q, state.v, state.x)
+        self.records.extend(np.array([state.t]), state.q[None], state.v[None], state.x[None])  # until it is replaced
         if self.sampler is not None:
             self.sampler.take(state.copy())
         self.update_discontinuity_times(state.t)
@@ -440,16 +440,18 @@ class Run:
 
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
-        flag, integrator = self.interrupt.flag, self.integrator
+        flag, integrator, sampler, end = self.interrupt.flag, self.integrator, self.sampler, self.t_end
+        assert sampler is not None
         ahead, first = self._output_times(), 0
         count = 0 if ahead is None else len(ahead)
-        latest = time.perf_counter() + CHUNK_TIME
-        while outcome == REACHED and integrator.t < self.t_end and not flag.set and time.perf_counter() < latest:
-            while first < count and ahead is not None and ahead[first] <= integrator.t:
+        clock = time.perf_counter
+        latest = clock() + CHUNK_TIME
+        while outcome == REACHED and integrator.t < end and not flag.set and clock() < latest:
+            t, q, v, x = integrator.state()[:4]
+            while first < count and ahead is not None and ahead[first] <= t:
                 first += 1
-            outcome = integrator.advance(
-                self.pause_time(), MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag
-            )
+            until = min(end, sampler.take(State(q, v, t, x)))
+            outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
         return outcome
 
     def _take_rows(self) -> tuple[Rows, dict[str, Any] | None, float]:
