@@ -57,7 +57,7 @@ CONTACT_FAILED, UNDERFLOW, STAGNATED = (
 )
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
-FIRST_CHUNK_STEPS = 16  # of a run without events
+FIRST_CHUNK_STEPS = 64  # of a run without events
 MAX_CHUNK_STEPS = 4096  # bounds the memory of a chunk
 
 
@@ -146,7 +146,7 @@ class Run:
     @property
     def state(self) -> State:
         """State at the time reached."""
-        t, q, v, x = self.integrator.state()[:4]
+        t, q, v, x = self.integrator.motion()
         return State(q=q, v=v, t=t, x=x)
 
     # ---- start and restart
@@ -165,7 +165,7 @@ class Run:
             self.begin_segment(state)
         else:
             self.friction_changes.start(self, state)
-        self.records.replace_last(*self.integrator.state()[:4])
+        self.records.replace_last(*self.integrator.motion())
 
     def update_discontinuity_times(self, begin: float) -> None:
         """Find the discontinuity times from a time, s, up to the known end of the run."""
@@ -307,7 +307,7 @@ class Run:
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
-        t, q, v, x = self.integrator.state()[:4]
+        t, q, v, x = self.integrator.motion()
         other = conditions.model is not self.model
         self.set_conditions(conditions)
         if other and self.model.nc:
@@ -318,7 +318,7 @@ class Run:
             self.restart(state, keep_step=True)
             return
         self.friction_changes.restart(self, state, (), keep_step=True)
-        self.records.replace_last(*self.integrator.state()[:4])
+        self.records.replace_last(*self.integrator.motion())
 
     def set_conditions(self, conditions: Conditions) -> None:
         """Set other conditions, with their discontinuity times."""
@@ -447,7 +447,7 @@ class Run:
         clock = time.perf_counter
         latest = clock() + CHUNK_TIME
         while outcome == REACHED and integrator.t < end and not flag.set and clock() < latest:
-            t, q, v, x = integrator.state()[:4]
+            t, q, v, x = integrator.motion()
             while first < count and ahead is not None and ahead[first] <= t:
                 first += 1
             until = min(end, sampler.take(State(q, v, t, x)))
