@@ -96,9 +96,7 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
     return sentences
 
 
-def nearly_conflicting_constraints(
-    model: Model, q: Array, *, t: float = 0.0, gaps: Array | None = None
-) -> list[str]:
+def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, gaps: Array | None = None) -> list[str]:
     """Return messages on connections whose rows are nearly redundant, at q (nq,) where loops are closed.
 
     Dependent rows are computed from the others. Their deviation beyond rounding is the misfit. `gaps` (nc,) are
