@@ -440,17 +440,15 @@ class Run:
 
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
-        flag, integrator, sampler, end = self.interrupt.flag, self.integrator, self.sampler, self.t_end
-        assert sampler is not None
+        flag, integrator, end = self.interrupt.flag, self.integrator, self.t_end
         ahead, first = self._output_times(), 0
         count = 0 if ahead is None else len(ahead)
         clock = time.perf_counter
         latest = clock() + CHUNK_TIME
         while outcome == REACHED and integrator.t < end and not flag.set and clock() < latest:
-            t, q, v, x = integrator.motion()
-            while first < count and ahead is not None and ahead[first] <= t:
+            while first < count and ahead is not None and ahead[first] <= integrator.t:
                 first += 1
-            until = min(end, sampler.take(State(q, v, t, x)))
+            until = self.pause_time()
             outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
         return outcome
 
