@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from time import process_time_ns
 
 import numpy as np
 from timing import race
@@ -77,7 +78,7 @@ def print_friction(rounds: int) -> None:
         peer = mujoco_run(links)
         if peer is not None:
             runs["mujoco"] = peer
-        times = {name: timing.minimum for name, timing in race(runs, rounds=rounds).items()}
+        times = {name: timing.minimum for name, timing in race(runs, rounds=rounds, clock=process_time_ns).items()}
         changes, evaluations = max(len(result.events), 1), result.stats.evaluations
         print(
             f"{links:6d}{changes:9d}{evaluations:13d}{evaluations / changes:12.0f}{1e3 * times['own']:9.2f}"

@@ -186,6 +186,13 @@ nb::tuple Integrator::state() {
                         doubles(parts[3], {m.nv}), doubles(parts[4], {m.nx}));
 }
 
+nb::tuple Integrator::motion() {
+  const double *parts[6];
+  model->integrators->state(model->data, run, memory.data, parts);
+  const ModelData &m = model->data;
+  return nb::make_tuple(run.t, doubles(parts[0], {m.nq}), doubles(parts[1], {m.nv}), doubles(parts[2], {m.nx}));
+}
+
 nb::tuple Integrator::dense(const Doubles &t, const Doubles &q, const Doubles &v, const Doubles &x, const Places &rows,
                             const Doubles &fractions) {
   const ModelData &m = model->data;

@@ -72,6 +72,8 @@ public:
 
   // t, q, v, x, a, dx
   nb::tuple state();
+  // t, q, v, x
+  nb::tuple motion();
 
   // (q, v, x) at fractions of steps that were taken from rows of t, q, v, x to the next; `rows` in order. They end
   // where a step could not be taken again.

@@ -89,6 +89,7 @@ void add_integrator(nb::module_ &module) {
       .def("take_branches", Exclusive<&Integrator::take_branches, true>::call)
       .def("set_branches", Exclusive<&Integrator::set_branches>::call, nb::arg("times"), nb::arg("branches"))
       .def("state", Exclusive<&Integrator::state, true>::call)
+      .def("motion", Exclusive<&Integrator::motion, true>::call)
       .def("dense_output", Exclusive<&Integrator::dense>::call, nb::arg("t"), nb::arg("q"), nb::arg("v"), nb::arg("x"),
            nb::arg("rows"), nb::arg("fractions"))
       .def("run_batch", Exclusive<&Integrator::batch>::call, nb::arg("begin"), nb::arg("until"), nb::arg("times"),

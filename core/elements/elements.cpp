@@ -246,13 +246,14 @@ static inline int evaluate(const ModelData &m, Workspace<T> &ws, const Evaluatio
   return n;
 }
 
-// calls act(element, measured, inputs, their number, outputs) for one element after the other
-template <Want want, class T, class Act> static inline void for_elements(const ModelData &m, Workspace<T> &ws,
-                                                                         const EvaluationContext<T> &at, const T *q,
-                                                                         const T *v, bool report, Act &&act) {
+// calls act(element, measured, inputs, their number, outputs) for one element after the other, but for those that
+// `done` has evaluated
+template <Want want, class T, class Act, class Done>
+static inline void for_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q,
+                                const T *v, bool report, Act &&act, Done &&done) {
   for (int k = 0; k < m.element_count; ++k) {
     const ElementData &e = m.elements[k];
-    if (e.report_only && !report)
+    if ((e.report_only && !report) || done(e))
       continue;
     Measured<T> measured[max_ports];
     T in[max_law_inputs], outputs[max_law_outputs];
@@ -266,6 +267,11 @@ template <Want want, class T, class Act> static inline void for_elements(const M
     const int n = evaluate<want>(m, ws, at, e, q, v, measured, in, outputs);
     act(e, measured, in, n, outputs);
   }
+}
+template <Want want, class T, class Act> static inline void for_elements(const ModelData &m, Workspace<T> &ws,
+                                                                         const EvaluationContext<T> &at, const T *q,
+                                                                         const T *v, bool report, Act &&act) {
+  for_elements<want>(m, ws, at, q, v, report, act, [](const ElementData &) { return false; });
 }
 
 // an effort at a joint, of a tree or cut
@@ -305,6 +311,23 @@ static inline void distribute(const ModelData &m, const Workspace<T> &ws, const 
   }
 }
 
+// ---- springs, dampers and dry friction of one velocity of a tree, without the arrays that other laws need
+
+static DALEMBERT_INLINE bool acts_along_joint(const ModelData &m, const ElementData &e) {
+  return (e.form == LawForm::dry_friction || e.form == LawForm::linear) && e.ports == 1 && !e.inputs && !e.states &&
+         !e.signals && m.ports[e.port].measure == Measure::joint && m.ports[e.port].constraint < 0;
+}
+
+template <class T> static DALEMBERT_INLINE T joint_effort(const EvaluationContext<T> &at, const ElementData &e,
+                                                          const PortData &port, const T *q, const T *v) {
+  const auto number = [&](int k) { return parameter(at, e.parameter + k); };
+  if (e.form == LawForm::dry_friction) // friction, mode, coefficient of a load, slip
+    return dry_one(number(0), v[port.dof], number(1), number(3));
+  const T in[6] = {at.t, port.coordinate >= 0 ? q[port.coordinate] : T(0.0), v[port.dof], number(0), number(1),
+                   number(2)};
+  return linear_law(in).force;
+}
+
 template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, const EvaluationContext<T> &at, const T *q,
                                        const T *v, T *tau, T *cut) {
   const auto apply_force = [&](int body, const Load<T> &load) { // never ground
@@ -312,12 +335,25 @@ template <class T> void apply_elements(const ModelData &m, Workspace<T> &ws, con
     ws.p_A[body].f -= load.f;
   };
   start_sums(m, at);
+  const auto request = [&](const ElementData &e, T *outputs) {
+    if (e.bounded)
+      for_actuators(m, e, outputs,
+                    [&](int k, const T &output) { at.requested_effort[k] = at.requested_effort[k] + output; });
+  };
   for_elements<Want::forces>(
-      m, ws, at, q, v, false, [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
+      m, ws, at, q, v, false,
+      [&](const ElementData &e, const Measured<T> *measured, const T *, int, T *outputs) {
         distribute(m, ws, e, measured, outputs, tau, cut, apply_force);
-        if (e.bounded)
-          for_actuators(m, e, outputs,
-                        [&](int k, const T &output) { at.requested_effort[k] = at.requested_effort[k] + output; });
+        request(e, outputs);
+      },
+      [&](const ElementData &e) {
+        if (!acts_along_joint(m, e))
+          return false;
+        const PortData &port = m.ports[e.port];
+        T effort = joint_effort(at, e, port, q, v);
+        tau[port.dof] = tau[port.dof] + effort;
+        request(e, &effort);
+        return true;
       });
   for (int k = 0; k < m.actuator_count; ++k) { // what is beyond the bound is taken back
     const PortData &port = m.ports[m.actuators[k].port];

@@ -3,6 +3,7 @@
 #include "friction/holding_margin.hpp"
 #include "friction/progress.hpp"
 #include "friction/row_response.hpp"
+#include "tree/forward_dynamics.hpp"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -55,10 +56,10 @@ bool rests_with_others(const FrictionModes &modes, int k) {
 }
 
 // of a row, or of the group that it begins
-double rest_value(const FrictionRun &f, int row, double t, bool laws_changed) {
+double rest_value(const FrictionRun &f, int row, double tol_factor, bool laws_changed) {
   const FrictionModes &modes = f.modes;
   const std::size_t k = std::size_t(row);
-  const double slow = f.rows[k].rest_tol * rest_tol_factor(f, t);
+  const double slow = f.rows[k].rest_tol * tol_factor;
   if (!has_movable_group(f, row))
     return 1.0;
   if (laws_changed && modes.sign[k] != 0.0 && f.speed[k] <= slow) // a sliding mode has begun, perhaps at rest
@@ -85,27 +86,50 @@ double gap_value(const FrictionRun &f, const RowSwitch &which) {
   return (which.kind == SwitchKind::lower ? f.s[k] - row.lower : row.upper - f.s[k]) + f.position_tol;
 }
 
+// what holds locked degrees of freedom, in f.efforts; false if a callback has failed
+bool evaluate_efforts(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
+                      Margin margin) {
+  if (!found_with_accelerations(i, f)) {
+    Report out;
+    out.constraint_effort = f.efforts.data();
+    out.signals = f.has_load_friction ? f.signals.data() : nullptr;
+    return evaluate_report(i, f, t, q, v, x, out);
+  }
+  const SystemWorkspace<double> &system = i.work.motion.system;
+  const double *a = margin == Margin::of_last_rates ? i.work.a1 : i.work.error;
+  if (margin == Margin::evaluated && !rates(i, t, q, v, x, i.work.error, i.work.error + i.m.nv))
+    return false;
+  supplied_forces(i.m, system.loops.ws, system.tau, i.run.conditions.acceleration_prescribed, a, f.efforts.data());
+  for (int k = 0; k < i.m.nv; ++k)
+    f.efforts[std::size_t(k)] -= system.tau[k];
+  return true;
+}
+
 } // namespace
 
+bool found_with_accelerations(const RunContext &i, const FrictionRun &f) {
+  return !i.m.nc && !i.m.feedback_count && !i.m.switching_count && !f.has_load_friction && !i.run.contact_events;
+}
+
 bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
-                      double *values) {
+                      double *values, Margin margin) {
   const FrictionModes &modes = f.modes;
   row_motion(i, f, t, q, v, f.s.data(), f.u.data());
   slip_speeds(f, f.u.data(), f.speed.data());
   const bool laws_changed = sliding_laws_changed(i, f);
+  const double tol_factor = rest_tol_factor(f, t);
   for (std::size_t number = 0; number < f.switches.size(); ++number) {
     const RowSwitch &which = f.switches[number];
-    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row, t, laws_changed) : gap_value(f, which);
+    values[number] = which.kind == SwitchKind::rest ? rest_value(f, which.row, tol_factor, laws_changed)
+                                                     : gap_value(f, which);
   }
   values[f.review_function()] = std::min(f.progress.next_review - t, 1.0);
   values[f.margin_function()] = 1.0;
-  if (!f.holding.holds)
+  if (!f.holding.holds || margin == Margin::none)
     return true;
-  Report out;
-  out.constraint_effort = f.efforts.data();
-  out.signals = f.has_load_friction ? f.signals.data() : nullptr;
-  if (!evaluate_report(i, f, t, q, v, x, out))
+  if (!evaluate_efforts(i, f, t, q, v, x, margin))
     return false;
+  const double *signals = f.has_load_friction ? f.signals.data() : nullptr;
   std::vector<double> &held = f.held_efforts;
   held.resize(modes.locked.size());
   bool finite = true;
@@ -114,7 +138,7 @@ bool switching_values(const RunContext &i, FrictionRun &f, double t, const doubl
     finite = finite && std::isfinite(held[k]);
   }
   for (std::size_t k = 0; k < f.rows.size(); ++k) {
-    f.limits[k] = friction_limits(f, f.rows[k], out.signals).at_rest;
+    f.limits[k] = friction_limits(f, f.rows[k], signals).at_rest;
     finite = finite && !std::isnan(f.limits[k]);
   }
   if (finite && !evaluate_law_limits(i, f, t, q, v, x, held.data(), f.limits.data() + f.rows.size()))

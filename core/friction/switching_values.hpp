@@ -30,10 +30,17 @@ bool has_movable_group(const FrictionRun &f, int row);
 bool evaluate_report(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
                      const Report &out);
 
+// Where the margin of holding efforts is found: not at all, then it is 1; by an evaluation of the equations of motion;
+// or from the last one, which was that at the end of an explicit step, if `found_with_accelerations`.
+enum class Margin { none, evaluated, of_last_rates };
+
+// Whether forces that hold stuck rows follow from the recursion of the accelerations alone.
+bool found_with_accelerations(const RunContext &i, const FrictionRun &f);
+
 // Values of the switching functions at a state; false if a callback has failed. The margin is NaN where efforts of
 // stuck rows are not finite: accelerations of rows at rest do not show it.
 bool switching_values(const RunContext &i, FrictionRun &f, double t, const double *q, const double *v, const double *x,
-                      double *values);
+                      double *values, Margin margin = Margin::evaluated);
 
 // Whether a switching function is that of a row, or of a group, that does not slide: it begins with the value that it has.
 bool watches_rest(const FrictionRun &f, int function);

@@ -284,7 +284,7 @@ private:
         out.of[int(direction)] = product->data();
     const SystemState<double> state{run.interval.clamp(t), q, v, x};
     if (!multiply_derivatives(m, run.conditions, at.motion, along(), work.products, recorded, state, w.data() + m.nv,
-                              w.data() + 2 * m.nv, accelerations.data(), out))
+                              w.data() + 2 * m.nv, accelerations.data(), out, are_few(m, along(), out)))
       return false;
     add_forces(state.t);
     add_inputs(state.t);

@@ -282,9 +282,9 @@ template <class T> DALEMBERT_INLINE void accelerate(const ModelData &m, const Bo
       a[b.v + k] = solved[k];
 }
 
-// what drives supply where accelerations are given, tau elsewhere
-template <class T> inline void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T *tau,
-                                               const unsigned char *given, const T *a, T *tau_out) {
+template <class T>
+void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T *tau, const unsigned char *given, const T *a,
+                     T *tau_out) {
   for (int i = 1; i <= m.nb; ++i) {
     const BodyData &b = m.bodies[i];
     if (b.form == JointForm::modal)
@@ -397,6 +397,8 @@ template void start_forward(const ModelData &, Workspace<Pack> &, const Pack *, 
 template void finish_forward(const ModelData &, Workspace<double> &, const double *, const unsigned char *, double *,
                              double *);
 template void finish_forward(const ModelData &, Workspace<Pack> &, const Pack *, const unsigned char *, Pack *, Pack *);
+template void supplied_forces(const ModelData &, const Workspace<double> &, const double *, const unsigned char *,
+                              const double *, double *);
 template void forward_dynamics(const ModelData &, Workspace<double> &, const double *, const double *, const double *,
                                const double *, const unsigned char *, double *, double *);
 template void forward_dynamics(const ModelData &, Workspace<Pack> &, const Pack *, const Pack *, const Pack *,

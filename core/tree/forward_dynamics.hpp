@@ -36,6 +36,11 @@ void start_forward(const ModelData &m, Workspace<T> &ws, const T *q, const T *v,
 template <class T>
 void finish_forward(const ModelData &m, Workspace<T> &ws, const T *tau, const unsigned char *given, T *a, T *tau_out);
 
+// After `finish_forward`: joint forces that go with a, those of drives where accelerations are given, tau elsewhere.
+template <class T>
+void supplied_forces(const ModelData &m, const Workspace<T> &ws, const T *tau, const unsigned char *given, const T *a,
+                     T *tau_out);
+
 // All of it, with loads given on the bodies (users x 6, as subtract_loads takes them) or null.
 template <class T> void forward_dynamics(const ModelData &m, Workspace<T> &ws, const T *q, const T *v, const T *tau,
                                          const T *loads, const unsigned char *given, T *a, T *tau_out);

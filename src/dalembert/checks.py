@@ -303,26 +303,34 @@ def checked(*names: str, item: str | None = None, largest: float = math.inf) -> 
 def _checked_call(
     function: Callable[..., Any], names: tuple[str, ...], item: str, largest: float
 ) -> Callable[..., Any]:
-    kinds: list[tuple[str, int, _Kind]] = []
+    by_name: dict[str, _Kind] = {}
+    by_place: list[tuple[int, str, _Kind]] = []
+
+    def check(name: str, value: Any, kind: _Kind) -> None:
+        if not kind.allows(value):
+            raise ModelError(item, name, value, f"give {kind.words}")
+        if largest < math.inf and isinstance(value, (float, int)) and not abs(value) <= largest:
+            raise ModelError(item, name, value, f"give {kind.words} of at most {largest:g}")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not kinds:  # annotations may name types that are imported after this module
-            kinds.extend(_kinds(function, names))
-        for name, place, kind in kinds:
-            if name in kwargs:
-                value = kwargs[name]
-            elif place < len(args):
-                value = args[place]
-            else:
-                continue
-            if not kind.allows(value):
-                raise ModelError(item, name, value, f"give {kind.words}")
-            if largest < math.inf and isinstance(value, (float, int)) and not abs(value) <= largest:
-                raise ModelError(item, name, value, f"give {kind.words} of at most {largest:g}")
+        if not by_name:  # annotations may name types that are imported after this module
+            kinds = list(_kinds(function, names))
+            by_place.extend(sorted((place, name, kind) for name, place, kind in kinds if place < _NO_PLACE))
+            by_name.update({name: kind for name, _, kind in kinds})
+        for place, name, kind in by_place:
+            if place >= len(args):
+                break
+            check(name, args[place], kind)
+        for name, value in kwargs.items():
+            if name in by_name:
+                check(name, value, by_name[name])
         return function(*args, **kwargs)
 
     return call
+
+
+_NO_PLACE = 1000  # index of arguments that are given by name alone
 
 
 def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tuple[str, int, _Kind]]:
@@ -335,7 +343,7 @@ def _kinds(function: Callable[..., Any], names: tuple[str, ...]) -> Iterator[tup
         annotation = signature[name].annotation
         given_by_place = signature[name].kind is not inspect.Parameter.KEYWORD_ONLY
         kind = _kind(eval(annotation, {}, scope) if isinstance(annotation, str) else annotation)
-        yield name, order.index(name) if given_by_place else 1000, kind
+        yield name, order.index(name) if given_by_place else _NO_PLACE, kind
 
 
 class _Array:

@@ -451,6 +451,20 @@ def test_gradients_with_parameters_of_each_run() -> None:
         np.testing.assert_allclose(one.controls[0], g.controls[k], rtol=0, atol=1e-12)
 
 
+def test_gradients_by_few_parameters_are_those_by_many() -> None:
+    # few directions go by matrices of derivatives, many by a tape
+    model = arm(12)
+    state, u = starts(model, 2), 0.1 * np.random.default_rng(3).standard_normal((2, 4, 12))
+    r = da.rollout(model, state, u, 0.02, substeps=2)
+    few = ("link_3.mass",)
+    others = (f"link_{k}.{part}" for k in range(1, 13) for part in ("mass", "com.x", "com.z"))
+    many = (*few, *(name for name in others if name not in few))
+    alone, among = (r.vjp(q=np.ones(r.q.shape), v=np.ones(r.v.shape), parameters=names) for names in (few, many))
+    close(among.parameters[:, :1], alone.parameters)
+    close(among.controls, alone.controls)
+    close(among.q, alone.q)
+
+
 def test_steepest_descent_along_the_gradient_reaches_a_target() -> None:
     model, target = arm(2), np.array([0.4, -0.3])
     u = np.zeros((1, 20, 2))

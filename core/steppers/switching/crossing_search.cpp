@@ -65,16 +65,23 @@ Point lowest(const Slope &a, const Slope &b) {
   return {s, a.at.g + a.rate * (s - a.at.s)};
 }
 
+// Functions whose values are wanted; others may be left as they are.
+struct WantedFunctions {
+  bool friction = true;
+  Margin margin = Margin::evaluated;
+  bool events = true;
+};
+
 // values of friction and of events at a state
 Outcome evaluate_functions(const RunContext &i, double t, const double *q, const double *v, const double *x,
-                           double *of_friction, double *of_events) {
-  FrictionRun *friction = i.run.friction;
-  if (friction && !switching_values(i, *friction, t, q, v, x, of_friction))
+                           double *of_friction, double *of_events, WantedFunctions wanted = {}) {
+  FrictionRun *friction = wanted.friction ? i.run.friction : nullptr;
+  if (friction && !switching_values(i, *friction, t, q, v, x, of_friction, wanted.margin))
     return Outcome::callback_failed;
   if (friction && std::isnan(of_friction[friction->margin_function()]))
     return Outcome::not_finite;
-  return !i.run.events || event_values(i, *i.run.events, t, q, v, x, of_events) ? Outcome::reached
-                                                                                : Outcome::callback_failed;
+  EventRun *events = wanted.events ? i.run.events : nullptr;
+  return !events || event_values(i, *events, t, q, v, x, of_events) ? Outcome::reached : Outcome::callback_failed;
 }
 
 class Search {
@@ -142,10 +149,23 @@ private:
     w.roots.assign(at(count), 2.0);
   }
 
-  // values of all functions at a state; false: `failure` says why
-  bool evaluate(double t, const double *q, const double *v, const double *x, double *out) {
-    failure = evaluate_functions(i, t, q, v, x, out, out + of_friction);
+  // values of functions at a state; false: `failure` says why
+  bool evaluate(double t, const double *q, const double *v, const double *x, double *out, WantedFunctions wanted = {}) {
+    failure = evaluate_functions(i, t, q, v, x, out, out + of_friction, wanted);
     return failure == Outcome::reached;
+  }
+  // functions for which a test holds
+  template <class Test> WantedFunctions where(Test &&test) const {
+    WantedFunctions wanted{f != nullptr, f && test(f->margin_function()) ? Margin::evaluated : Margin::none, false};
+    for (int k = of_friction; k < count; ++k)
+      wanted.events = wanted.events || test(k);
+    return wanted;
+  }
+  WantedFunctions suspects() const {
+    return where([&](int k) { return w.suspects[at(k)] != 0; });
+  }
+  WantedFunctions at_zero() const {
+    return where([&](int k) { return w.before[at(k)] == 0.0; });
   }
 
   double *value(int function, int node) { return w.table.data() + node * count + function; }
@@ -185,9 +205,9 @@ private:
     for (int k = 0; k < m.nx; ++k)
       work.xs[k] = work.x[k] + s * (work.x1[k] - work.x[k]);
   }
-  bool at_cubic(double s, double *out) {
+  bool at_cubic(double s, double *out, WantedFunctions wanted = {}) {
     cubic(s);
-    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out);
+    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out, wanted);
   }
 
   void find_displacement() {
@@ -221,17 +241,20 @@ private:
       row_motion(i, *f, i.run.t, work.q, work.v, f->s.data(), f->u.data());
       keep_rates(0);
     }
+    WantedFunctions at_end; // the rates there were the last that an explicit step has taken
+    if (f && stepper.tableau && found_with_accelerations(i, *f))
+      at_end.margin = Margin::of_last_rates;
+    if (!evaluate(i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1), at_end))
+      return false;
+    keep_rates(node_count - 1);
     for (int node = 1; node < node_count - 1; ++node) {
       if (!at_cubic(nodes[node], value(0, node)))
         return false;
       keep_rates(node);
     }
-    if (!evaluate(i.run.t + h, work.q1, work.v1, work.x1, value(0, node_count - 1)))
-      return false;
-    keep_rates(node_count - 1);
     std::copy_n(w.before.begin(), count, value(0, 0));
     if (starts_at_zero()) {
-      if (!at_cubic(just_after, w.values.data()))
+      if (!at_cubic(just_after, w.values.data(), at_zero()))
         return false;
       take_values_just_after();
     }
@@ -341,26 +364,28 @@ private:
 
   // ---- by dense output
 
-  bool at_dense(double s, double *out) {
+  bool at_dense(double s, double *out, WantedFunctions wanted) {
     failure = interpolate(stepper, i, h, s);
     if (failure != Outcome::reached)
       return false;
-    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out);
+    return evaluate(i.run.t + s * h, i.work.qs, i.work.vs, i.work.xs, out, wanted);
   }
   double dense_value(int k, double s) {
-    return at_dense(s, w.values.data()) ? w.values[at(k)] : std::numeric_limits<double>::quiet_NaN();
+    const bool margin = f && k == f->margin_function();
+    const WantedFunctions wanted{k < of_friction, margin ? Margin::evaluated : Margin::none, k >= of_friction};
+    return at_dense(s, w.values.data(), wanted) ? w.values[at(k)] : std::numeric_limits<double>::quiet_NaN();
   }
 
   Outcome locate(Crossing &crossing) {
     for (int node = 1; node < node_count - 1; ++node) {
-      if (!at_dense(nodes[node], value(0, node)))
+      if (!at_dense(nodes[node], value(0, node), suspects()))
         return failure;
       keep_rates(node);
     }
     double begin = 0.0;
     if (starts_at_zero()) {
       begin = just_after;
-      if (!at_dense(just_after, w.values.data()))
+      if (!at_dense(just_after, w.values.data(), at_zero()))
         return failure;
       take_values_just_after();
     }
@@ -418,7 +443,7 @@ private:
   // fine points on dense output
   bool refine_dense() {
     for (std::size_t j = 1; j + 1 < w.fine_fractions.size(); ++j) {
-      if (!at_dense(w.fine_fractions[j], w.values.data()))
+      if (!at_dense(w.fine_fractions[j], w.values.data(), suspects()))
         return false;
       std::copy(w.values.begin(), w.values.end(), w.fine.begin() + std::ptrdiff_t(j * at(count)));
     }

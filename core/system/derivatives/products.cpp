@@ -260,11 +260,20 @@ bool multiply_blocks(const ModelData &m, const Conditions &c, MotionWorkspace &m
 
 } // namespace
 
+bool are_few(const ModelData &m, const DerivativesWorkspace &derivatives, const Products &out) {
+  constexpr int few = 6; // SIMD registers of directions; a tape costs as much as about this many
+  int registers = 0;
+  for (int kind = 0; kind < direction_kinds; ++kind)
+    if (out.of[kind])
+      registers += (directions_of(m, derivatives, static_cast<Direction>(kind)) + W - 1) / W;
+  return registers <= few;
+}
+
 bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
                           DerivativesWorkspace &derivatives, ProductWorkspace &work, ProductTape &recorded,
                           const SystemState<double> &s, const double *w_a, const double *w_x, double *a,
-                          const Products &out) {
-  if (!can_record(m, c, out))
+                          const Products &out, bool with_matrices) {
+  if (with_matrices || !can_record(m, c, out))
     return multiply_blocks(m, c, motion, derivatives, recorded.blocks, s, w_a, w_x, a, out);
   if (!dynamics(m, c, motion, s, a, motion.system.unused))
     return false;

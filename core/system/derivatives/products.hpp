@@ -45,12 +45,15 @@ struct Products {
   double *of[direction_kinds] = {};
 };
 
+// Whether so few directions are wanted that matrices of derivatives cost less than a tape.
+bool are_few(const ModelData &m, const DerivativesWorkspace &derivatives, const Products &out);
+
 // The products at a state; its accelerations are left in a. False if what is evaluated outside has failed. `work` and
 // `recorded` serve one state after another. Where (1) does not know all that is wanted (loads that are fed back,
-// derivatives that are differences), matrices are formed.
+// derivatives that are differences), or where the caller asks for them, matrices are formed.
 bool multiply_derivatives(const ModelData &m, const Conditions &c, MotionWorkspace &motion,
                           DerivativesWorkspace &derivatives, ProductWorkspace &work, ProductTape &recorded,
                           const SystemState<double> &s, const double *w_a, const double *w_x, double *a,
-                          const Products &out);
+                          const Products &out, bool with_matrices = false);
 
 } // namespace dalembert::DALEMBERT_ISA

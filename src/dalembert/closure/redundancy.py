@@ -95,17 +95,18 @@ def conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, least: fl
     return sentences
 
 
-def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) -> list[str]:
+def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0, gaps: Array | None = None) -> list[str]:
     """Return messages on connections whose rows are nearly redundant, at q (nq,) where loops are closed.
 
-    Dependent rows are computed from the others. Their deviation beyond rounding is the misfit.
+    Dependent rows are computed from the others. Their deviation beyond rounding is the misfit. `gaps` (nc,) are
+    deviations at q, m or rad, if they are known.
     """
     loops = LoopEquations.of(model, t=t)
-    if float(np.abs(loops.residual(q)).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor:
+    if _is_roundoff(loops, loops.residual(q) if gaps is None else loops.row_scales * gaps):
         return []
     loops = loops.of_positions()
     r = loops.residual(q)
-    if float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor:
+    if _is_roundoff(loops, r):
         return []
     every = np.ones(loops.nv, dtype=bool)
     dropped, y = loops.dependences(q, every, loops.rank(q, every))
@@ -125,6 +126,11 @@ def nearly_conflicting_constraints(model: Model, q: Array, *, t: float = 0.0) ->
         "distinguished; near singular positions, their reactions are those of this misfit"
         for names, (_, amount) in worst.items()
     ]
+
+
+def _is_roundoff(loops: LoopEquations, r: Array) -> bool:
+    """Return whether scaled residuals (nc,) are due to rounding alone."""
+    return float(np.abs(r).max(initial=0.0)) <= ROUNDOFF_FACTOR * loops.floor
 
 
 def near_dependence(model: Model, t: Array, q: Array) -> list[str]:

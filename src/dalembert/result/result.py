@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from math import isfinite
 from typing import Any, ClassVar, overload
 
 import numpy as np
@@ -123,9 +124,7 @@ class Result(ResultDisplay, ResultExport, Answer):
         self._labels = labels
         self.t = _frozen("t", t, ())
         n = len(self.t)
-        rises = self.t[1:] - self.t[:-1]
-        in_order = (rises >= 0).all() or (self._may_fall and (rises <= 0).all())
-        if n == 0 or not np.isfinite(self.t).all() or not in_order:
+        if not n or not _in_order(self.t, self._may_fall):
             raise ModelError("result", "t", t, "give at least one time, in order")
         self.conditions = conditions
         if labels is not None:
@@ -517,6 +516,15 @@ class Result(ResultDisplay, ResultExport, Answer):
     def _stored_columns(self) -> dict[str, Array]:
         whole = {"q": self.q, "v": self.v, "x": self.x}
         return whole | self._stored | flat_columns(self)
+
+
+def _in_order(t: Array, may_fall: bool) -> bool:
+    """Return whether times (n,) are finite and in order, which may also be from the last to the first."""
+    first, last = float(t[0]), float(t[-1])
+    if not (isfinite(first) and isfinite(last)):
+        return False
+    begins, ends = (t[:-1], t[1:]) if first <= last or not may_fall else (t[1:], t[:-1])
+    return len(t) == 1 or not np.count_nonzero(~(begins <= ends))
 
 
 def _frozen(field: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

@@ -159,7 +159,7 @@ class Equations:
         outcome = self.integrator.start(t, *self.split(y))
         if outcome:
             raise IntegrationError(f"at t = {t:.9g} s the loops have drifted too far: give smaller tolerances")
-        t, q, v, x = self.integrator.state()[:4]
+        t, q, v, x = self.integrator.motion()
         return State(q=q, v=v, t=t, x=x)
 
 

@@ -12,6 +12,7 @@ from ..arrays import Array
 from ..checks import finite_array, finite_number
 from ..errors import ModelError
 from ..model import Conditions, Model
+from ..model.cache import cached_per_model
 from ..model.callbacks import shortest_delay
 from .absolute_tolerances import Tolerance, tolerances
 
@@ -103,6 +104,34 @@ def make_options(
     span: float = np.inf,
 ) -> Options:
     """Return the options for arguments of `simulate`, checked; `span` is the length of the run, s."""
+    usual = type(rtol) is type(atol) is type(spectral_radius) is float and max_step is None and step is None
+    if not usual or not isinstance(method, str):
+        return _checked_options(model, method, rtol, atol, max_step, step, spectral_radius, project, span)
+    known, key = _usual_options(model), (method, rtol, atol, spectral_radius, project)
+    if key not in known:
+        known.clear()  # the last ones are kept
+        known[key] = _checked_options(model, method, rtol, atol, None, None, spectral_radius, project, span)
+    return known[key]
+
+
+@cached_per_model
+def _usual_options(model: Model) -> dict[tuple[str, Tolerance, Tolerance, float, bool], Options]:
+    """Return the cache of `make_options` for steps of any length."""
+    return {}
+
+
+def _checked_options(
+    model: Model,
+    method: str,
+    rtol: float,
+    atol: Tolerance,
+    max_step: float | None,
+    step: float | None,
+    spectral_radius: float,
+    project: bool,
+    span: float,
+) -> Options:
+    """Return the options of `make_options`."""
     if method != "auto" and method not in METHODS:
         known = ", ".join(map(repr, METHODS))
         others = "; of other packages there are 'scipy:RK45' and the like, 'cvode' and 'ida'"

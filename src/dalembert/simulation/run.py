@@ -57,7 +57,7 @@ CONTACT_FAILED, UNDERFLOW, STAGNATED = (
 )
 
 CHUNK_TIME = 0.05  # s of wall time: intended length of a chunk, so that Ctrl-C is answered soon
-FIRST_CHUNK_STEPS = 16  # of a run without events
+FIRST_CHUNK_STEPS = 64  # of a run without events
 MAX_CHUNK_STEPS = 4096  # bounds the memory of a chunk
 
 
@@ -146,7 +146,7 @@ class Run:
     @property
     def state(self) -> State:
         """State at the time reached."""
-        t, q, v, x = self.integrator.state()[:4]
+        t, q, v, x = self.integrator.motion()
         return State(q=q, v=v, t=t, x=x)
 
     # ---- start and restart
@@ -157,7 +157,7 @@ class Run:
             self.friction.check_start(EventContext(self.conditions, state))
         if self.contact is not None:
             self.contact.check_start(state)
-        self.records.add(state.t, state.q, state.v, state.x)
+        self.records.extend(np.array([state.t]), state.q[None], state.v[None], state.x[None])  # until it is replaced
         if self.sampler is not None:
             self.sampler.take(state.copy())
         self.update_discontinuity_times(state.t)
@@ -165,7 +165,7 @@ class Run:
             self.begin_segment(state)
         else:
             self.friction_changes.start(self, state)
-        self.records.replace_last(*self.integrator.state()[:4])
+        self.records.replace_last(*self.integrator.motion())
 
     def update_discontinuity_times(self, begin: float) -> None:
         """Find the discontinuity times from a time, s, up to the known end of the run."""
@@ -307,7 +307,7 @@ class Run:
 
     def change_conditions(self, conditions: Conditions) -> None:
         """Continue under other conditions."""
-        t, q, v, x = self.integrator.state()[:4]
+        t, q, v, x = self.integrator.motion()
         other = conditions.model is not self.model
         self.set_conditions(conditions)
         if other and self.model.nc:
@@ -318,7 +318,7 @@ class Run:
             self.restart(state, keep_step=True)
             return
         self.friction_changes.restart(self, state, (), keep_step=True)
-        self.records.replace_last(*self.integrator.state()[:4])
+        self.records.replace_last(*self.integrator.motion())
 
     def set_conditions(self, conditions: Conditions) -> None:
         """Set other conditions, with their discontinuity times."""
@@ -440,16 +440,16 @@ class Run:
 
     def _take_periods(self, outcome: int) -> int:
         """Sample the control and take steps, period after period for about a chunk; return the outcome of the last."""
-        flag, integrator = self.interrupt.flag, self.integrator
+        flag, integrator, end = self.interrupt.flag, self.integrator, self.t_end
         ahead, first = self._output_times(), 0
         count = 0 if ahead is None else len(ahead)
-        latest = time.perf_counter() + CHUNK_TIME
-        while outcome == REACHED and integrator.t < self.t_end and not flag.set and time.perf_counter() < latest:
+        clock = time.perf_counter
+        latest = clock() + CHUNK_TIME
+        while outcome == REACHED and integrator.t < end and not flag.set and clock() < latest:
             while first < count and ahead is not None and ahead[first] <= integrator.t:
                 first += 1
-            outcome = integrator.advance(
-                self.pause_time(), MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag
-            )
+            until = self.pause_time()
+            outcome = integrator.advance(until, MAX_CHUNK_STEPS, None if ahead is None else ahead[first:], flag)
         return outcome
 
     def _take_rows(self) -> tuple[Rows, dict[str, Any] | None, float]:

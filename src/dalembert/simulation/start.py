@@ -275,11 +275,11 @@ def find_start(
         for name, part, size in (("q", state.q, model.nq), ("v", state.v, model.nv), ("x", x, model.nx))
     )
     notes += _normalized(model, lambda name: q[model.q_slice(name)])
-    closed = True
+    closed, gaps = True, None
     if model.nc:
-        residual = model.constraint_residual(q, t=t)
-        residual = np.abs(row_gaps(model, residual, constraint_targets(model, t)[0]) if model.drives else residual)
-        residual = residual[model.holonomic]
+        gaps = model.constraint_residual(q, t=t)
+        gaps = row_gaps(model, gaps, constraint_targets(model, t)[0]) if model.drives else gaps
+        residual = np.abs(gaps)[model.holonomic]
         worst = float(residual.max(initial=0.0))
         closed = worst <= ROUNDING_TOL and _keeps_loops_closed(model, q, v, t)
         if worst > MAX_OPEN_LOOP:
@@ -295,9 +295,9 @@ def find_start(
         moved = float(np.abs(motion.v - v).max()) if model.nv else 0.0
         if moved > NOTE_TOL:
             notes.append(f"the given velocities did not satisfy loops and drives and were changed by up to {moved:.2g}")
-        q, v = motion.q, motion.v
+        q, v, gaps = motion.q, motion.v, None
     notes += check_inertia(model, q, t)
-    notes += nearly_conflicting_constraints(model, q, t=t) if model.nc else []
+    notes += nearly_conflicting_constraints(model, q, t=t, gaps=gaps) if model.nc else []
     return State(q=q, v=v, t=t, x=x), notes + shared_drives(model, q, t)
 
 

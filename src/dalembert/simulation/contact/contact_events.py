@@ -388,7 +388,7 @@ class ContactEvents:
         step = self.steps.choice.step
         self.take(run.integrator)
         run.notes.append(f"{self._cause(run.integrator)}: the run goes on in steps of {step:.6g} s from there")
-        t, q, v, x = run.integrator.state()[:4]
+        t, q, v, x = run.integrator.motion()
         run.earlier_contacts = self
         run.collect_counts()
         run.options, run.contact = self.step_options, self.steps

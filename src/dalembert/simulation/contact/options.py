@@ -49,6 +49,9 @@ class ContactChoice:
     impacts: str = IMPACT_LAWS[0]
 
 
+_NO_CONTACT = ContactChoice()
+
+
 def choose_contact(
     model: Model,
     contact: Any,
@@ -68,6 +71,8 @@ def choose_contact(
     ModelError
         For an unknown text, and for models that do not exist or do not suit the contacts.
     """
+    if model.contacts is None and contact == "auto" and error is None and impacts == IMPACT_LAWS[0]:
+        return _NO_CONTACT
     kind, step = _parse(contact, item)
     one_of(item, "impacts", impacts, IMPACT_LAWS)
     if error is not None:
@@ -82,7 +87,7 @@ def choose_contact(
     if tables is None:
         if error is not None:
             raise ModelError(item, "error", error, "the system has no contacts; steps have rtol and atol")
-        return ContactChoice()
+        return _NO_CONTACT
     if kind == "off":
         return ContactChoice(notes=(f"contacts were left out by contact='off': {_listed(tables.names)}",))
     soft, rigid = _kinds(model)

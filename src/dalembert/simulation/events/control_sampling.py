@@ -48,13 +48,13 @@ class ControlSampler:
         begin, number, t = forces.begin, len(forces), state.t
         due = float(control.time(begin, number))
         while t >= due:
-            again = t >= control.time(begin, number + 1)  # another sample at the same state
+            following = float(control.time(begin, number + 1))
+            again = t >= following  # another sample at the same state
             measured = control.measured(self.model, state, number) if control.is_noisy or again else state
             measured.run = self.run
             tau = joint_forces(self.model, control.control, measured)
             if self.bounded:
                 record_effort_excess(self.model, t, tau, forces.excess_efforts)
             forces.add(control.acts(begin, number) if control.delay else due, tau)
-            number += 1
-            due = float(control.time(begin, number))
+            number, due = number + 1, following
         return due

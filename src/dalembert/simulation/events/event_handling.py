@@ -285,7 +285,7 @@ class EventHandler:
             run.restart(before)
         else:
             run.friction_changes.restart(run, before, of_friction or ())
-        run.records.replace_last(*run.integrator.state()[:4])
+        run.records.replace_last(*run.integrator.motion())
         self.mark_passed(run, [*(c.event for c in crossings), *also])
         self.restarted = True
         return ends

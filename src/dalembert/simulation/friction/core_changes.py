@@ -86,7 +86,7 @@ class CoreChanges:
         modes = (found[name][chosen] for name in ("sign", "side", "stuck", "immobile"))
         self.sign, self.side, self.stuck, self.immobile = modes
         self._locked, self._unloaded, self._holding_laws, self._sliding_laws = (
-            _split(*found[name])[chosen] for name in ("locked", "unloaded", "holding_laws", "sliding_laws")
+            _RowsOfChanges(*found[name], chosen) for name in ("locked", "unloaded", "holding_laws", "sliding_laws")
         )
         self.reaches_last = chosen.stop is None or chosen.stop >= len(found["t"])
         first, number = chosen.start or 0, found["impacts"][:, 0]
@@ -103,12 +103,12 @@ class CoreChanges:
     @property
     def sticks(self) -> list[bool]:
         """Whether a row is locked after each change."""
-        return [bool(len(rows)) for rows in self._locked]
+        return (self._locked.counts > 0).tolist()
 
     @property
     def unloaded(self) -> list[list[int]]:
         """Rows on stops whose load is zero within rounding, of the changes that have any."""
-        return [rows for rows in self._unloaded if rows]
+        return [self._unloaded[k] for k in np.flatnonzero(self._unloaded.counts).tolist()]
 
     def modes(self, k: int) -> Modes:
         """Return the modes after change k, or before the first for -1."""
@@ -120,7 +120,7 @@ class CoreChanges:
     @property
     def assisted(self) -> list[Modes]:
         """Modes in which laws help to hold stuck rows."""
-        return [self.modes(k) for k, laws in enumerate(self._holding_laws) if laws]
+        return [self.modes(k) for k in np.flatnonzero(self._holding_laws.counts).tolist()]
 
     def conditions(self, k: int) -> Conditions:
         """Return the conditions after change k, or before the first for -1."""
@@ -202,9 +202,24 @@ class ChangedConditions:
         return self.changes.conditions(self.k)
 
 
-def _split(numbers: Array, counts: Array) -> list[list[int]]:
-    """Return the rows of each change from those of all changes and their number in each."""
-    if not len(numbers):
-        return [[] for _ in counts]
-    rows, ends = numbers.astype(int).tolist(), np.cumsum(counts).astype(int).tolist()
-    return [rows[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
+class _RowsOfChanges:
+    """Rows of each change, made when they are read.
+
+    Parameters
+    ----------
+    numbers : array
+        Rows of all changes, one after the other.
+    counts : (k,)
+        Their number in each change.
+    chosen : slice
+        Changes that are wanted.
+    """
+
+    def __init__(self, numbers: Array, counts: Array, chosen: slice) -> None:
+        counts = counts.astype(np.intp)
+        self.numbers, self.counts, self._ends = numbers, counts[chosen], counts.cumsum()[chosen]
+
+    def __getitem__(self, k: int) -> list[int]:
+        end, count = int(self._ends[k]), int(self.counts[k])
+        rows: list[int] = self.numbers[end - count : end].astype(int).tolist()
+        return rows

@@ -196,7 +196,7 @@ class LiveRun:
     def _take_present(self) -> None:
         """Take over the present state and conditions from the core, which has recorded no steps."""
         run, integrator = self.run, self.run.integrator
-        t, q, v, x = integrator.state()[:4]
+        t, q, v, x = integrator.motion()
         run.records.add(t, q, v, x)
         now = integrator.parameters
         changed = now != run.conditions.parameters[: len(now)]
@@ -237,7 +237,7 @@ class LiveRun:
 
     def motion(self) -> Motion:
         """Return the present state with its conditions."""
-        t, q, v, x = self.run.integrator.state()[:4]
+        t, q, v, x = self.run.integrator.motion()
         conditions = self.conditions()
         if conditions is self.run.conditions:
             conditions = self.run.segments[-1].conditions  # a law may be in a sliding mode
