@@ -321,15 +321,19 @@ static void add_load(const ModelData &m, const Workspace<double> &ws, int place,
   load[3] += f.x, load[4] += f.y, load[5] += f.z;
 }
 
+// whether there are stops or dry friction of joints
+static bool has_joints(const ContactSteps &c) { return !c.stops.empty() || !c.friction.empty(); }
+
 void begin_log(const ModelData &m, ContactSteps &c, double t) {
   if (!c.logs)
     return;
   if (c.logs_last_only)
     c.log.clear();
   c.log.times.push_back(t);
-  c.log.begin.push_back(std::int64_t(c.log.points.size()));
-  c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users), 0.0);
-  c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv), 0.0);
+  c.log.begin.push_back(double(c.log.points.size()));
+  c.log.loads.resize(c.log.loads.size() + 6 * std::size_t(m.users));
+  if (has_joints(c))
+    c.log.efforts.resize(c.log.efforts.size() + std::size_t(m.nv));
 }
 
 void undo_step(const ModelData &m, ContactSteps &c) {
@@ -339,7 +343,8 @@ void undo_step(const ModelData &m, ContactSteps &c) {
     return;
   log.points.resize(std::size_t(log.begin.back()));
   log.loads.resize(log.loads.size() - 6 * std::size_t(m.users));
-  log.efforts.resize(log.efforts.size() - std::size_t(m.nv));
+  if (has_joints(c))
+    log.efforts.resize(log.efforts.size() - std::size_t(m.nv));
   log.times.pop_back(), log.begin.pop_back();
 }
 
@@ -352,8 +357,8 @@ static void log_joint(ContactSteps &c, const ContactRow &row, const double *lam,
     return;
   const std::int32_t dof = stop ? c.stops[std::size_t(row.stop)].dof : c.friction[std::size_t(row.friction)].dof;
   efforts[dof] += lam[e] * (stop ? c.stops[std::size_t(row.stop)].sign : 1.0) / whole_step;
-  ContactLogPoint &point = c.log.points.emplace_back();
-  point = {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t};
+  ContactLogPoint &point = c.log.points.push_back(
+      {-1, {-1, dof}, 1, {}, {}, {lam[e] / whole_step, 0.0, 0.0}, row.gap, std::abs(after[0]), 0.0, 0.0, 0.0, t});
   (stop ? point.normal_work : point.friction_work) = 0.5 * lam[e] * (before[e] + after[e]);
   if (stop && before[2] < -impact_speed)
     point.impact_speed = -before[2];
@@ -366,7 +371,7 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
   const ModelData &m = i.m;
   const Workspace<double> &ws = i.work.motion.system.loops.ws;
   double *loads = c.log.loads.data() + c.log.loads.size() - 6 * std::size_t(m.users);
-  double *efforts = c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv);
+  double *efforts = has_joints(c) ? c.log.efforts.data() + c.log.efforts.size() - std::size_t(m.nv) : nullptr;
   for (std::size_t k = 0; k < c.rows.size(); ++k) {
     const ContactRow &row = c.rows[k];
     const double *lam = c.lam.data() + 3 * k;
@@ -378,7 +383,7 @@ void log_impulses(const RunContext &i, ContactSteps &c, const std::vector<SceneP
     if (!(lam[2] > 0.0))
       continue;
     const ScenePoint &p = points[std::size_t(row.point)];
-    ContactLogPoint &point = c.log.points.emplace_back();
+    ContactLogPoint &point = c.log.points.push_back({});
     point.contact = p.contact, point.shapes[0] = p.shapes[0], point.shapes[1] = p.shapes[1];
     point.gap = p.gap, point.slip = tangential_size(after[0], after[1]);
     point.state = point.slip <= 10.0 * std::max(c.tolerance, c.sweep_tolerance) ? 1 : 2;

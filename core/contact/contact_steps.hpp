@@ -5,6 +5,7 @@
 #include "contact/contact_scene.hpp"
 #include "numerics/cone_solver.hpp"
 #include "numerics/cone_sweeps.hpp"
+#include "runs/growing_array.hpp"
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -67,11 +68,11 @@ struct ContactLogPoint {
 };
 
 struct ContactLog {
-  std::vector<double> times;       // beginnings of the steps
-  std::vector<std::int64_t> begin; // first point of each step
-  std::vector<ContactLogPoint> points;
-  std::vector<double> loads;   // of each step users x 6: [moment; force] on the bodies at their origins, world axes
-  std::vector<double> efforts; // of each step nv: of stops and dry friction of joints
+  GrowingArray<double> times; // beginnings of the steps
+  GrowingArray<double> begin; // first point of each step
+  GrowingArray<ContactLogPoint> points;
+  GrowingArray<double> loads;   // of each step users x 6: [moment; force] on the bodies at their origins, world axes
+  GrowingArray<double> efforts; // of each step nv, of stops and dry friction of joints; none where there are neither
 
   void clear() { times.clear(), begin.clear(), points.clear(), loads.clear(), efforts.clear(); }
 };

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import _core
 from ...arrays import Array, BoolArray, IndexArray
@@ -59,7 +60,7 @@ class ContactLog:
 
     times: Array
     first: IndexArray
-    names: IndexArray
+    names: NDArray[np.int32]
     numbers: Array
     loads: Array
     efforts: Array
@@ -67,14 +68,9 @@ class ContactLog:
     @classmethod
     def of_core(cls, log: dict[str, Array]) -> ContactLog:
         """Return the log that an integrator gives."""
-        return cls(
-            log["times"],
-            log["begin"].astype(np.int64),
-            log["names"].astype(np.int64),
-            log["numbers"],
-            log["loads"],
-            log["efforts"],
-        )
+        points = log["points"]  # the first two columns hold four integers
+        names = points[:, :2].view(np.int32)
+        return cls(log["times"], log["begin"].astype(np.int64), names, points[:, 2:], log["loads"], log["efforts"])
 
     @classmethod
     def joined(cls, parts: list[ContactLog]) -> ContactLog:
