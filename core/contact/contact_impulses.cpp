@@ -117,9 +117,10 @@ void solve_dense(ContactSteps &c, const ConeBlocks &p, std::size_t begin, std::s
   c.newton_steps += c.solver.newton_steps, c.admm_iterations += c.solver.admm_iterations;
 }
 
-// one island; its velocities become those with the impulses. Returns the residual.
+// One island; its velocities become those with the impulses. sweep_tolerance: in the unit of velocities, which are
+// displacements where overlaps are removed. Returns the residual.
 double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const double *bias, const double *mu,
-                    double *v, double *lam) {
+                    double sweep_tolerance, double *v, double *lam) {
   const ConeBlocks p = island_of(c, begin, end, bias, mu);
   const bool dense = p.m <= c.dense_points;
   if (dense)
@@ -127,7 +128,7 @@ double solve_island(ContactSteps &c, std::size_t begin, std::size_t end, const d
   add_response(c, begin, end, lam, v);
   prepare_sweeps(p, c.sweeper);
   if (!dense) {
-    const bool done = sweep_cones(p, c.sweeper, c.sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
+    const bool done = sweep_cones(p, c.sweeper, sweep_tolerance, c.max_sweeps, v, lam + 3 * begin);
     c.sweeps += c.sweeper.sweeps;
     return done ? 0.0 : c.sweeper.missed;
   }
@@ -231,11 +232,13 @@ void solve_impulses(ContactSteps &c, const ContactTiming &timing, double t) {
         std::any_of(c.rows.begin() + std::ptrdiff_t(begin), c.rows.begin() + std::ptrdiff_t(end), more_at_rest);
     if (can_slip)
       c.displacement = c.free;
-    double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
+    double missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(),
+                                 c.lam.data());
     for (int round = 0; can_slip && round < max_slip_rounds && release_slipping(c, begin, end, c.free, timing.h);
          ++round) {
       c.free = c.displacement;
-      missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.free.data(), c.lam.data());
+      missed = solve_island(c, begin, end, c.bias.data(), c.mu.data(), c.sweep_tolerance, c.free.data(),
+                                 c.lam.data());
     }
     if (missed > c.missed)
       c.missed = missed, c.missed_time = t;
@@ -261,7 +264,7 @@ bool remove_overlaps(const ModelData &m, ContactSteps &c, const std::vector<doub
     if (!found)
       c.displacement.assign(std::size_t(m.nv), 0.0), c.no_friction.assign(n, 0.0), c.lam.assign(3 * n, 0.0);
     found = true;
-    solve_island(c, begin, end, gaps.data(), c.no_friction.data(), c.displacement.data(), c.lam.data());
+    solve_island(c, begin, end, gaps.data(), c.no_friction.data(), 0.5 * least, c.displacement.data(), c.lam.data());
   });
   return found;
 }
