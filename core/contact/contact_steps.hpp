@@ -125,6 +125,29 @@ struct ContactSteps {
   ConeSweeps sweeper;
   std::unique_ptr<ContactSearch> search, impact_search; // in the middle of a step; at impacts
   std::vector<unsigned char> skip, skip_stops;          // points and stops that are no contacts of a step
+
+  // adds the statistics of another run
+  void add_statistics(const ContactSteps &other) {
+    if (other.missed > missed)
+      missed = other.missed, missed_time = other.missed_time;
+    if (other.restitution_part < restitution_part)
+      restitution_part = other.restitution_part, restitution_time = other.restitution_time;
+    if (other.deepest > deepest)
+      deepest = other.deepest, deepest_time = other.deepest_time;
+    points += other.points, newton_steps += other.newton_steps, admm_iterations += other.admm_iterations;
+    sweeps += other.sweeps, failures += other.failures;
+  }
+  // the same contacts for another run, without memory and log
+  ContactSteps fresh() const {
+    ContactSteps other;
+    other.scene = scene, other.stops = stops, other.friction = friction;
+    other.logs = logs, other.logs_last_only = logs_last_only;
+    other.tolerance = tolerance, other.sweep_tolerance = sweep_tolerance;
+    other.dense_points = dense_points, other.max_sweeps = max_sweeps;
+    other.search = std::make_unique<ContactSearch>(*scene);
+    other.impact_search = std::make_unique<ContactSearch>(*scene);
+    return other;
+  }
 };
 
 } // namespace dalembert

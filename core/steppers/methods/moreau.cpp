@@ -75,13 +75,8 @@ struct ContactStep {
 
   // the same of a free body: its axes turn
   void gyroscopic(const BodyData &b, FreeBlock &block, const double *v, double *out) {
-    const Vec3<double> w = as_vec(v + b.v), u = as_vec(v + b.v + 3);
     set_free_block(b, block);
-    const Motion<double> lost =
-        respond_freely(block, {cross(w, mul(as_sym(b.J), w)), cross(w, cross(w, as_vec(b.h)))});
-    const Vec3<double> rate = scale(-1.0, lost.v) - cross(w, u);
-    out += b.v;
-    out[0] = -lost.w.x, out[1] = -lost.w.y, out[2] = -lost.w.z, out[3] = rate.x, out[4] = rate.y, out[5] = rate.z;
+    turn_freely(b, block, v, out);
   }
 
   // Velocities in the middle of the step, in axes there, without forces: for gyroscopic and other loads.
@@ -278,16 +273,21 @@ struct ContactStep {
 
   // (6); velocities in axes that turn are those of the same motion
   void separate(double h, double *q1, double *v1) {
+    if (find_separation(h))
+      move_apart(h, q1, v1);
+  }
+  bool find_separation(double h) {
     if (c.rows.empty())
-      return;
+      return false;
     c.gaps.assign(3 * c.rows.size(), 0.0);
     for (std::size_t k = 0; k < c.rows.size(); ++k) {
       c.gaps[3 * k + 2] = c.rows[k].gap + 0.5 * h * c.u_after[3 * k + 2];
       if (c.gaps[3 * k + 2] < -c.deepest)
         c.deepest = -c.gaps[3 * k + 2], c.deepest_time = i.run.t;
     }
-    if (!remove_overlaps(m, c, c.gaps, {h, impact_speed(), closed()}))
-      return;
+    return remove_overlaps(m, c, c.gaps, {h, impact_speed(), closed()});
+  }
+  void move_apart(double h, double *q1, double *v1) {
     turn(c.free.data(), -0.5 * h, c.displacement.data());
     integrate<double>(m, q1, c.displacement.data(), qm);
     copy(qm, m.nq, q1);
@@ -424,6 +424,34 @@ Outcome moreau_step(const RunContext &i, double h, double &) {
              ? Outcome::reached
              : Outcome::not_finite;
 }
+
+} // namespace
+
+LaneContacts find_lane_contacts(const RunContext &i, double h) {
+  ContactStep step(i);
+  ContactSteps &c = step.c;
+  step.points = &c.search->find(step.poses(), c.motions.data(), h, step.look_ahead(h));
+  LaneContacts found{step.points};
+  if (step.may_tunnel(h) || step.first_impact(h) < h) {
+    found.own_step = true;
+    return found;
+  }
+  set_rows(c, *step.points, step.qm, 2.0 * h * step.stop_speed() + step.closed(), c.skip, true);
+  return found;
+}
+
+bool solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h) {
+  ContactStep step(i);
+  step.points = found.points;
+  if (!step.c.rows.empty())
+    step.solve_without_gain({h, step.impact_speed(), step.closed()}, t);
+  keep_impulses(step.c, *found.points, h);
+  return step.find_separation(h);
+}
+
+void move_lane_apart(const RunContext &i, double h, double *q1, double *v1) { ContactStep(i).move_apart(h, q1, v1); }
+
+namespace {
 
 // dense output: velocities linear in time, and what positions need beyond them
 Outcome prepare_linear(const RunContext &i, double) {

@@ -18,10 +18,24 @@
 // First order; exact for constant forces without impacts. Stops of joints are contacts without friction.
 #pragma once
 
+#include "contact/contact_steps.hpp"
 #include "steppers/stepper.hpp"
 
 namespace dalembert::DALEMBERT_ISA {
 
 extern const Stepper moreau_stepper;
+
+// A step of a run in a lane (steppers/simd_contact_steps.hpp), whose motion without contacts is known: frames of bodies
+// with shapes, c.motions, c.before, c.free and qm stand in its workspaces.
+struct LaneContacts {
+  const std::vector<ScenePoint> *points;
+  bool own_step = false; // it has to be taken by the run itself: impacts lie within it, or shapes may pass through others
+};
+// Finds the points, and the rows in `c.rows`.
+LaneContacts find_lane_contacts(const RunContext &i, double h);
+// Impulses of the rows, after J and Y: `c.free` with them. True: overlaps are left, which c.displacement removes.
+bool solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h);
+// (6) for the state at the end of the step
+void move_lane_apart(const RunContext &i, double h, double *q1, double *v1);
 
 } // namespace dalembert::DALEMBERT_ISA

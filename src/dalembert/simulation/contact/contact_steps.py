@@ -295,8 +295,7 @@ class ContactSteps:
         """Raise an error if shapes overlap at the start; pairs of a robot's own bodies are left out, with a note."""
         found = scene_points(self.model, state.q[None], 0.0, self.scene)
         tables, bodies = self.tables, self.tables.bodies
-        reach = [s.convex.reach for s in tables.shapes if np.isfinite(s.convex.reach)]
-        deep = np.flatnonzero(found.gap < -OVERLAP_TOL * max(reach, default=1.0))
+        deep = np.flatnonzero(found.gap < -self._overlap_tol())
         left_out: dict[tuple[int, int, int], float] = {}
         for k in deep[np.argsort(found.gap[deep])].tolist():
             contact, (one, two) = int(found.contact[k]), bodies[found.shapes[k]].tolist()
@@ -317,6 +316,15 @@ class ContactSteps:
             names = [tables.pair_name(*row).partition("/")[2] for row in left_out]
             shown = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
             self.notes.append(f"pairs that overlap at the start were left out of contact: {shown}")
+
+    def overlaps(self, q: Array) -> bool:
+        """Return whether shapes overlap at any of some coordinates (k, nq)."""
+        found = scene_points(self.model, q, 0.0, self.scene)
+        return bool((found.gap < -self._overlap_tol()).any())
+
+    def _overlap_tol(self) -> float:
+        reach = [s.convex.reach for s in self.tables.shapes if np.isfinite(s.convex.reach)]
+        return OVERLAP_TOL * max(reach, default=1.0)
 
     def _leave_out(self, pairs: IndexArray) -> None:
         """Leave pairs (k, 3) of contact and bodies out."""
