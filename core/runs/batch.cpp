@@ -287,7 +287,9 @@ bool Batch::has_common_steps() const {
   }
   const double *samples = request.samples.times;
   return std::all_of(samples, samples + request.samples.count, [&](double t) {
-    return t == request.begin || t == request.until || std::binary_search(first.times, first.times + first.count, t);
+    const double *last = first.times + first.count, *next = std::lower_bound(first.times, last, t);
+    return t == request.begin || t == request.until || (next != last && is_same_time(*next, t)) ||
+           (next != first.times && is_same_time(next[-1], t));
   });
 }
 

@@ -1,4 +1,5 @@
 #include "steppers/simd_contact_steps.hpp"
+#include "contact/contact_impulses.hpp"
 #include "contact/contact_lanes.hpp"
 #include "scalar/arena.hpp"
 #include "steppers/lane_state.hpp"
@@ -142,6 +143,9 @@ private:
     own.contacts = run.contacts->fresh();
     own.contacts.logs = false;
     find_blocks(m, own.contacts);
+    for (std::size_t k = 0; k < own.contacts.free_blocks.size(); ++k)
+      if (own.contacts.free_blocks[k].alone)
+        set_free_block(m.bodies[own.contacts.block_first[k]], own.contacts.free_blocks[k]);
     own.run = run;
     own.run.contacts = &own.contacts;
     if (run.conditions.sequence) {
@@ -230,7 +234,6 @@ private:
     if (any->all_free) {
       for (std::size_t k = 0; k < any->free_blocks.size(); ++k) {
         const BodyData &b = m.bodies[any->block_first[k]];
-        set_free_block(b, any->free_blocks[k]);
         turn_freely<P>(b, any->free_blocks[k], work.v, out);
       }
       return;
@@ -307,18 +310,28 @@ private:
       if (!one.contacts.rows.empty())
         rows.add(lane, one.contacts, *one.found.points), any = true;
     }
-    if (any)
+    unsigned solved = 0;
+    if (any) {
       rows.respond(m, work.system.loops, run.conditions.velocity_prescribed);
+      solved = rows.solve(work.before, work.free, h, closed_lane_gap(context(__builtin_ctz(running))));
+    }
     apart = 0;
     for (int lane = 0; lane < W; ++lane) {
       if (!on(lane) || (own >> lane & 1u))
         continue;
       Lane &one = lanes[lane];
-      const bool touches = !one.contacts.rows.empty();
-      if (solve_lane_contacts(context(lane), one.found, t, h))
+      if (!one.contacts.rows.empty() && !(solved >> lane & 1u)) {
+        solve_lane_contacts(context(lane), one.found, t, h);
+        for (int f = 0; f < m.nv; ++f)
+          work.free[f].set(lane, one.contacts.free[std::size_t(f)]);
+      }
+      keep_impulses(one.contacts, *one.found.points, h);
+      if (!lane_overlaps(context(lane), h))
+        continue;
+      if (solved >> lane & 1u)
+        rows.give(lane);
+      if (find_lane_separation(context(lane), h))
         apart |= 1u << lane;
-      for (int f = 0; f < m.nv && touches; ++f)
-        work.free[f].set(lane, one.contacts.free[std::size_t(f)]);
     }
     return own;
   }
@@ -401,7 +414,7 @@ private:
   }
 
   void record() {
-    for (; next < samples.count && samples.times[next] <= t; ++next)
+    for (; next < samples.count && is_reached(samples.times[next], t); ++next)
       for (int lane = 0; lane < W; ++lane)
         if (on(lane))
           put(inputs[lane], lane);

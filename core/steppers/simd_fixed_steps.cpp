@@ -217,7 +217,7 @@ private:
   }
 
   void record() {
-    for (; next < samples.count && samples.times[next] <= t; ++next)
+    for (; next < samples.count && is_reached(samples.times[next], t); ++next)
       for (int lane = 0; lane < W; ++lane)
         if (running >> lane & 1u)
           put(runs[lane], lane);

@@ -440,14 +440,23 @@ LaneContacts find_lane_contacts(const RunContext &i, double h) {
   return found;
 }
 
-bool solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h) {
+double closed_lane_gap(const RunContext &i) { return ContactStep(i).closed(); }
+
+void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h) {
   ContactStep step(i);
   step.points = found.points;
-  if (!step.c.rows.empty())
-    step.solve_without_gain({h, step.impact_speed(), step.closed()}, t);
-  keep_impulses(step.c, *found.points, h);
-  return step.find_separation(h);
+  step.solve_without_gain({h, step.impact_speed(), step.closed()}, t);
 }
+
+bool lane_overlaps(const RunContext &i, double h) {
+  const ContactStep step(i);
+  for (std::size_t k = 0; k < step.c.rows.size(); ++k)
+    if (step.c.rows[k].gap + 0.5 * h * step.c.u_after[3 * k + 2] < -step.closed())
+      return true;
+  return false;
+}
+
+bool find_lane_separation(const RunContext &i, double h) { return ContactStep(i).find_separation(h); }
 
 void move_lane_apart(const RunContext &i, double h, double *q1, double *v1) { ContactStep(i).move_apart(h, q1, v1); }
 

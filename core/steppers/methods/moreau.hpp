@@ -33,8 +33,12 @@ struct LaneContacts {
 };
 // Finds the points, and the rows in `c.rows`.
 LaneContacts find_lane_contacts(const RunContext &i, double h);
-// Impulses of the rows, after J and Y: `c.free` with them. True: overlaps are left, which c.displacement removes.
-bool solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h);
+double closed_lane_gap(const RunContext &i); // m: smaller gaps are closed
+// Impulses of the rows, after J and Y: `c.free` with them.
+void solve_lane_contacts(const RunContext &i, const LaneContacts &found, double t, double h);
+// Whether shapes overlap at the end of the step; then, after J and Y, whether a displacement c.displacement removes it.
+bool lane_overlaps(const RunContext &i, double h);
+bool find_lane_separation(const RunContext &i, double h);
 // (6) for the state at the end of the step
 void move_lane_apart(const RunContext &i, double h, double *q1, double *v1);
 
