@@ -185,6 +185,15 @@ void rest_after_impact(Change &c) {
     w.at_rest[at(k)] = f.movable[at(k)] && (w.at_rest[at(k)] || w.speed[at(k)] <= c.rest_tol(k));
 }
 
+void apply_stop_impulses(Change &c) {
+  const ChangeWorkspace &w = c.w;
+  for (std::size_t j = 0; j < w.stops.size(); ++j) {
+    const int k = w.stops[j];
+    for (int dof = 0; dof < c.i.m.nv; ++dof)
+      c.v()[dof] += -w.side[at(k)] * w.stop_x[j] * c.f.D[at(k * c.i.m.nv + dof)];
+  }
+}
+
 // the response of closed stops, and of stuck and jammed rows
 void respond_at_stops(Change &c) {
   ChangeWorkspace &w = c.w;
@@ -235,13 +244,10 @@ void apply_impact(Change &c) {
   find_impulses(c);
   if (c.stopped())
     return;
-  for (std::size_t j = 0; j < w.stops.size(); ++j) {
-    const int k = w.stops[j];
-    for (int dof = 0; dof < c.i.m.nv; ++dof)
-      c.v()[dof] += -w.side[at(k)] * w.stop_x[j] * c.f.D[at(k * c.i.m.nv + dof)];
-    if (w.stop_u[j] < -c.least)
+  apply_stop_impulses(c);
+  for (std::size_t j = 0; j < w.stops.size(); ++j)
+    if (const int k = w.stops[j]; w.stop_u[j] < -c.least)
       c.log.impacts.push_back({k, std::int32_t(w.side[at(k)]), -w.stop_u[j]});
-  }
   c.log.velocities_jumped = true;
   rest_after_impact(c);
 }
@@ -253,14 +259,20 @@ void stop_short_flights(Change &c) {
   if (c.stopped())
     return;
   find_closed_stops(c, true);
-  w.chosen.clear();
+  bool some = false;
+  for (std::size_t j = 0; j < w.stops.size(); ++j) {
+    some = some || (w.stop_u[j] > 0.0 && is_short(w.stop_u[j], w.pressed[j], short_flight * c.f.position_tol));
+    w.restitution[j] = 0.0;
+  }
+  if (!some)
+    return;
+  c.undecided = !solve_impulses(c); // the others stay on their stops, or leave them
+  if (c.stopped())
+    return;
+  apply_stop_impulses(c);
   for (std::size_t j = 0; j < w.stops.size(); ++j)
-    if (w.stop_u[j] > 0.0 && is_short(w.stop_u[j], w.pressed[j], short_flight * c.f.position_tol)) {
-      w.chosen.push_back(w.stops[j]);
+    if (w.stays[j])
       w.at_rest[at(w.stops[j])] = 1;
-    }
-  if (!w.chosen.empty())
-    stop_rows(c, w.chosen);
 }
 
 } // namespace dalembert::DALEMBERT_ISA

@@ -6,6 +6,7 @@
 #include "friction/load_limits.hpp"
 #include "friction/progress.hpp"
 #include "friction/row_response.hpp"
+#include "friction/slow_groups.hpp"
 #include "friction/stick_slip.hpp"
 #include "friction/switching_values.hpp"
 #include <algorithm>
@@ -15,7 +16,6 @@ namespace dalembert::DALEMBERT_ISA {
 
 namespace {
 
-constexpr double stuck_drift = 100.0;  // rest tolerances: faster stuck rows were hit; slower ones drifted by projection
 constexpr double jam_hold_time = 1e-7; // of the run: a jammed row is held this long so that integration passes the jam
 constexpr double rest_factor = 10.0;   // position tolerances, as a velocity: slower rows are on their stops
 
@@ -31,63 +31,6 @@ void mark_with_group(const FrictionRun &f, int row, std::vector<unsigned char> &
   if (group >= 0)
     for (const std::int32_t k : f.groups[at(group)])
       marks[at(k)] = value;
-}
-
-bool was_sliding(const Change &c, int row) {
-  const std::int32_t group = c.f.rows[at(row)].group;
-  if (group < 0)
-    return c.w.before.sign[at(row)] != 0.0;
-  const std::vector<std::int32_t> &rows = c.f.groups[at(group)];
-  return std::any_of(rows.begin(), rows.end(), [&](std::int32_t k) { return c.w.before.sign[at(k)] != 0.0; });
-}
-
-// Slow groups whose speed grows, as at the onset of slip, are not at rest: under the modes before the change.
-void find_starting_groups(Change &c) {
-  FrictionRun &f = c.f;
-  ChangeWorkspace &w = c.w;
-  std::fill(w.starting.begin(), w.starting.end(), 0);
-  const auto slow = [&](const std::vector<std::int32_t> &group) {
-    const int first = group[0];
-    return was_sliding(c, first) && w.speed[at(first)] > 0.0 && w.speed[at(first)] <= c.rest_tol(first);
-  };
-  if (std::none_of(f.groups.begin(), f.groups.end(), slow))
-    return;
-  double *a = w.free_accelerations.data();
-  c.failed = c.failed || !evaluate_rows(c.i, f, c.i.run.t, c.q(), c.v(), c.i.work.x, a);
-  for (const std::vector<std::int32_t> &group : f.groups) {
-    double growth = 0.0;
-    for (const std::int32_t k : group)
-      growth += w.u[at(k)] * a[k];
-    for (const std::int32_t k : group)
-      w.starting[at(k)] = slow(group) && growth > 0.0;
-  }
-}
-
-void mark_slow_rows(Change &c) {
-  for (int k = 0; k < c.n; ++k) {
-    const double tolerance = c.rest_tol(k) * (c.w.before.stuck[at(k)] ? stuck_drift : 1.0);
-    c.w.at_rest[at(k)] = c.f.movable[at(k)] && c.w.speed[at(k)] <= tolerance && !c.w.starting[at(k)];
-  }
-}
-
-// Groups nearly at rest are stopped together: the direction of their friction turns ever faster there.
-void stop_slow_groups(Change &c) {
-  ChangeWorkspace &w = c.w;
-  if (c.f.groups.empty())
-    return;
-  w.chosen.clear();
-  bool moves = false;
-  for (int k = 0; k < c.n; ++k)
-    if (c.f.rows[at(k)].group >= 0 && (w.at_rest[at(k)] || w.marks[at(k)])) {
-      w.chosen.push_back(k);
-      moves = moves || w.u[at(k)] != 0.0;
-    }
-  if (!moves)
-    return;
-  find_response(c, c.f.prescribed[1], w.chosen);
-  stop_rows(c, w.chosen);
-  read_motion(c);
-  mark_slow_rows(c);
 }
 
 void find_rows_at_rest(Change &c, const std::vector<std::int32_t> &passed) {

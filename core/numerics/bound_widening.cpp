@@ -37,7 +37,25 @@ void BoundWidening::add_row(double value, int unknown, double factor, double wid
   B[begin + at(m - 1)] = widening;
 }
 
-// (1) in x = [lam_r / wide; r]
+// Unknowns in the units in which they matter: limits of rows that hold each other may differ by many orders of
+// magnitude.
+void BoundWidening::scale_unknowns() {
+  for (int j = 0; j + 1 < m; ++j) {
+    double most = 0.0;
+    for (int i = 0; i < bounds; ++i)
+      most = std::max(most, std::fabs(B[at(i * m + j)]));
+    for (std::size_t k = 0; k < p.size(); ++k)
+      most = std::max(most, std::fabs(Q[k * at(m - 1) + at(j)]));
+    if (!(most > 0.0))
+      continue;
+    for (int i = 0; i < rows; ++i)
+      B[at(i * m + j)] /= most;
+    for (std::size_t k = 0; k < p.size(); ++k)
+      Q[k * at(m - 1) + at(j)] /= most;
+  }
+}
+
+// (1) in x = [lam_r / wide; r], then with lam_r in other units
 void BoundWidening::set_up(const WideningData &d) {
   const int n = d.l + d.r;
   m = d.r + 1;
@@ -56,6 +74,7 @@ void BoundWidening::set_up(const WideningData &d) {
       for (int j = 0; j < d.r; ++j)
         B[B.size() - at(m) + at(j)] = sign * slope(i, j) / d.wide[i];
     }
+  bounds = int(a.size());
   for (int j = 0; j < d.r; ++j)
     add_row(-max_force, j, 1.0, 0.0), add_row(-max_force, j, -1.0, 0.0);
   add_row(-max_narrowing, -1, 0.0, -1.0);
@@ -71,6 +90,7 @@ void BoundWidening::set_up(const WideningData &d) {
     }
   }
   first.push_back(int(p.size()));
+  scale_unknowns();
 }
 
 // constraint functions, which must not be positive

@@ -31,6 +31,7 @@ public:
 
 private:
   void set_up(const WideningData &p);
+  void scale_unknowns();
   void add_row(double a, int unknown, double factor, double widening);
   void begin();
   bool step();
@@ -39,7 +40,8 @@ private:
   bool solve_system();
   double residual_norm(const std::vector<double> &z, const std::vector<double> &f, double centre);
 
-  int m = 0, rows = 0, count = 0, groups = 0; // unknowns, linear rows, all constraints, groups
+  // unknowns; linear rows, those of bounds among them; all constraints, groups
+  int m = 0, rows = 0, bounds = 0, count = 0, groups = 0;
   std::vector<double> a, B;                   // linear rows: a + B x <= 0
   std::vector<double> p, Q;                   // members of groups: y = p + Q x
   std::vector<int> first;                     // of the members of each group, and their end

@@ -41,6 +41,17 @@ def test_boxes_leave_what_a_linear_programme_finds(seed: int) -> None:
         assert found[k] == pytest.approx(-best.x[-1], abs=1e-8)
 
 
+@pytest.mark.parametrize("seed", [13, 18, 26, *range(6)])
+def test_joints_that_are_clamped_hold_the_loads_of_others(seed: int) -> None:
+    """Three rows with limits of 1e8 to 1e10 hold what three of 10 to 1000 cannot: no margin above 0.9 is looked for."""
+    rng = np.random.default_rng(seed)
+    share = rng.normal(size=(3, 5))
+    limits = np.tile(np.concatenate([10.0 ** rng.uniform(1, 3, 5), 10.0 ** rng.uniform(8, 10, 3)]), (4, 1))
+    h = rng.normal(size=(4, 3)) * 10.0 ** rng.uniform(0.0, 4.0, (4, 1))
+    left = coupled_margin(h, -limits, limits, limits, share, limits[0], [])
+    np.testing.assert_allclose(left, MAX_NARROWING, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_ellipsoids_leave_what_a_search_finds(seed: int) -> None:
     balls = [[0, 1, 3], [4, 5]] if seed < 4 else [[2, 3, 4, 5]]

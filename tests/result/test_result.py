@@ -164,6 +164,15 @@ def test_bad_columns_are_refused(loop: da.Result) -> None:
         da.Result(model, t, q, v, status="done")
 
 
+def test_names_of_outputs_can_be_looked_up(tmp_path: Path) -> None:
+    result = da.simulate(rod_pendulum(), 0.1)
+    result.save(tmp_path / "run.nc")
+    stored = da.Result.load(tmp_path / "run.nc")
+    name = next(name for name in result.names() if name.endswith(".position"))
+    assert name in result and "energy.total" in result and "q" in stored
+    assert f"{name}x" not in result and "nothing" not in stored and 0 not in result
+
+
 def test_statistics_read_as_a_table(spinning: da.Result) -> None:
     text = repr(spinning.stats)
     assert "steps           20 (1 rejected)" in text and "chosen by hand: é" in text and text.count("\n") == 7

@@ -290,6 +290,18 @@ class Result(ResultDisplay, ResultExport, Answer):
             raise ModelError("result", "output", name, "give a name; for a function of the state use result.output(f)")
         return self.output(name)
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is an output of that name: ``"A.effort" in result``."""
+        if not isinstance(name, str):
+            return False
+        if self.model is None:
+            return name in self._stored_columns()
+        try:
+            Output.of(self.model, name)
+        except ModelError:
+            return False
+        return True
+
     @checked("times")
     def output(self, what: str | Callable[[State], ArrayLike] | Output, times: ArrayLike | None = None) -> Array:
         """Return an output at all times, or at given ones, (n, ...).

@@ -64,8 +64,18 @@ class _Problems:
         parts.append((np.full((count, 1), -MAX_NARROWING), np.zeros((count, 1, m)), np.full((count, 1), -1.0)))
         self.a = np.concatenate([a for a, _, _ in parts], axis=1)
         self.B = np.concatenate([np.concatenate([B, r[:, :, None]], axis=2) for _, B, r in parts], axis=1)
+        slope, self.B = self._scaled(slope, radius, groups, self.B, 2 * (n + m))
         self.p = [base[:, g] / radius[:, g] for g in groups]
         self.Q = [slope[:, g] / radius[:, g, None] for g in groups]
+
+    @staticmethod
+    def _scaled(slope: Array, radius: Array, groups: list[list[int]], B: Array, bounds: int) -> tuple[Array, Array]:
+        """Return slopes of efforts and rows B, the first of them bounds, with unknowns in the units that matter."""
+        most = np.abs(B[:, :bounds, :-1]).max(axis=1, initial=0.0)
+        for g in groups:
+            most = np.maximum(most, np.abs(slope[:, g] / radius[:, g, None]).max(axis=1))
+        unit = np.where(most > 0, most, 1.0)[:, None, :]
+        return slope / unit, np.concatenate([B[:, :, :-1] / unit, B[:, :, -1:]], axis=2)
 
     def values(self, x: Array, which: BoolArray) -> Array:
         """Return the constraint functions, (k, rows), which must not be positive."""

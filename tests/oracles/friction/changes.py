@@ -25,7 +25,7 @@ from dalembert.simulation.friction.rows import Response
 
 from .discontinuous_forces import jump_sizes
 from .holding_margin import HoldingMargin
-from .impacts import pressing_accelerations, stop_impulses
+from .impacts import impulses_with_short_flights, is_short, pressing_accelerations, stop_impulses
 from .load_dependence import FrictionEvaluation
 from .stick_slip import StickSlipSolver
 
@@ -42,6 +42,7 @@ MAX_HOLD_TIME = 1e-5  # of the run; the first hold lasts MIN_PROGRESS, each that
 STAGNATION_COUNT = 200  # changes at the rate of STAGNATION_AHEAD: the run is given up
 STAGNATION_AHEAD = 1e7  # changes in the whole run
 SHORT_FLIGHT = 10.0  # position tolerances: a row that would leave its stop by less stays on it
+DRIVEN_ON = 1e-6  # of the velocities of groups before a stop: what is left then is no rounding
 BARELY = 0.1  # position tolerances: a row that friction stops within this distance after an impact stays at rest
 
 
@@ -142,7 +143,7 @@ class FrictionOracle(FrictionState):
             int(k) for k in np.flatnonzero(~rows.has_scalar_friction & (at_rest | np.isin(np.arange(len(rows)), came)))
         ]
         if np.abs(u[slowest]).max(initial=0.0) > 0:  # rows nearly at rest are stopped together
-            self._stop_rows(now, base, slowest)
+            self._slow_down_groups(now, base, slowest)
             u = self._velocities(now)
             at_rest = movable & (rows.slip_speeds(u) <= slow) & ~starting
         at_rest[came] = movable[came]
@@ -152,10 +153,7 @@ class FrictionOracle(FrictionState):
         if (movable & (side * u > least)).any():
             at_rest = self._rows_at_rest_after_impact(now, base, movable, side, change)
         elif (movable & (side * u < -least)).any():
-            short = self._short_flights(now, base, side, u, movable)
-            if short.any():
-                self._stop_rows(now, base, np.flatnonzero(short).tolist())
-                at_rest |= short
+            at_rest |= self._stop_short_flights(now, base, side, u, movable)
         u = self._velocities(now)
         on_stop = movable & (np.abs(u) <= least)
         side[side * u < -least] = 0.0
@@ -244,17 +242,39 @@ class FrictionOracle(FrictionState):
         brake = rows.friction_limits(base, loads)[0] * np.diag(response.A)
         return rows.has_friction & (rows.slip_speeds(u) ** 2 < 2.0 * BARELY * self.position_tol * brake)
 
-    def _short_flights(
+    def _pressed(
+        self, now: EventContext, base: Conditions, side: Array, u: Array, response: Response, closed: Array
+    ) -> Array:
+        """Return the accelerations of closed stops back to them; rows that stuck may be held by their friction."""
+        rows = self.rows
+        loads = rows.loads(self.model.report(["signals"], now.t, now.q, now.v, now.x, conditions=base)["signals"])
+        holds = self.modes.stuck & rows.has_friction
+        limits = np.where(holds, rows.friction_limits(base, loads)[1], 0.0)
+        some = [*closed, *np.flatnonzero(holds & (side == 0))]
+        outward = np.where(side == 0, 1.0, -side)[some]
+        A = response.A[np.ix_(some, some)] * np.outer(outward, outward)
+        free = outward * self._free_accelerations(now, base, side, u)[some]
+        return pressing_accelerations(A, free, limits[some], side[some] != 0)[: len(closed)]
+
+    def _stop_short_flights(
         self, now: EventContext, base: Conditions, side: Array, u: Array, movable: BoolArray
     ) -> BoolArray:
-        """Return rows (n,) that leave their stops by less than the position tolerance."""
+        """Stop rows that leave their stops by less than the position tolerance; return them (n,).
+
+        The others stay on their stops, or leave them.
+        """
         short = np.zeros(len(self.rows), dtype=bool)
         closed = np.flatnonzero(movable & (side != 0))
         response = Response(self.rows, base, now.q, now.t, base.velocity_prescribed)
         normal = -side[closed]
-        A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        pressed = pressing_accelerations(A, normal * self._free_accelerations(now, base, side, u)[closed])
-        short[closed] = (normal * u[closed] > 0) & (u[closed] ** 2 < 2.0 * pressed * SHORT_FLIGHT * self.position_tol)
+        away, flight = normal * u[closed], SHORT_FLIGHT * self.position_tol
+        pressed = self._pressed(now, base, side, u, response, closed)
+        if ((away > 0) & is_short(away, pressed, flight)).any():
+            A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
+            least = 10.0 * self.position_tol * self.rest_tol_factor
+            x, stays = impulses_with_short_flights(A, away, np.zeros(len(away)), pressed, least, flight)
+            now.v = now.v + (normal * x) @ response.D[closed]
+            short[closed] = stays
         return short
 
     def _rows_at_rest_after_impact(
@@ -284,10 +304,10 @@ class FrictionOracle(FrictionState):
         normal = -side[closed]
         closing = normal * u[closed]
         A = response.A[np.ix_(closed, closed)] * np.outer(normal, normal)
-        free = normal * self._free_accelerations(now, base, side, u)[closed]
+        pressed = self._pressed(now, base, side, u, response, closed)
         least_speed = 10.0 * self.position_tol * self.rest_tol_factor
         least = {"least_speed": least_speed, "least_flight": SHORT_FLIGHT * self.position_tol}
-        x = stop_impulses(A, closing, rows.restitution[closed], pressing_accelerations(A, free), **least)
+        x = stop_impulses(A, closing, rows.restitution[closed], pressed, **least)
         now.v = now.v + (normal * x) @ response.D[closed]
         change.velocities_jumped = True
         for k, speed in zip(closed, closing, strict=True):
@@ -318,6 +338,22 @@ class FrictionOracle(FrictionState):
         wanted = np.concatenate([missed, -rows.motion(now.q[None], now.v[None])[1][0, list(chosen)]])
         jumps = VelocityJumpSolver(model, now.q, base.velocity_prescribed, np.vstack([P, J]), regularize=True)
         now.v = now.v + jumps.respond(np.zeros((1, model.nv)), None, wanted[None])[0]
+
+    def _slow_down_groups(self, now: EventContext, base: Conditions, chosen: Sequence[int]) -> None:
+        """Stop rows of vector groups; those that drives move keep the least velocities, weighted by their friction."""
+        before = np.abs(self._velocities(now)[list(chosen)]).max()
+        self._stop_rows(now, base, chosen)
+        u = self._velocities(now)[list(chosen)]
+        if np.abs(u).max() <= DRIVEN_ON * before:
+            return
+        response = Response(self.rows, base, now.q, now.t, base.velocity_prescribed)
+        friction = self.rows.friction_limits(base, np.zeros(len(self.rows)))[0][list(chosen)]
+        groups = self.rows.group[list(chosen)]
+        most = np.array([friction[groups == group].max() for group in groups])
+        f = np.where(most > 0, friction / np.where(most > 0, most, 1.0), 1.0)
+        A = response.A[np.ix_(chosen, chosen)]
+        x = -np.linalg.lstsq(f[:, None] * A, f * u, rcond=1e-12)[0]
+        now.v = now.v + x @ response.D[list(chosen)]
 
     def jam(self, now: EventContext) -> Change | None:
         """Stop sliding rows without a friction consistent with their load; None if there are none."""

@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.arrays import Array, BoolArray
 from dalembert.numerics.quadratic_programs import solve_bounded_qp
 
-__all__ = ["pressing_accelerations", "stop_impulses"]
+__all__ = ["impulses_with_short_flights", "is_short", "pressing_accelerations", "stop_impulses"]
 
 
 ROUNDING = 1e-9  # relative: of energies and velocities in an impact
@@ -37,25 +37,12 @@ def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: 
     least_flight : float, rad or m
         Shorter flights are neglected.
     """
-    n = len(u)
-
-    def short(speed: Array) -> BoolArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(pressed > 0, speed**2 / (2 * pressed), np.inf) < least_flight
-
-    x = np.zeros(n)
+    x = np.zeros(len(u))
     for most in (1.0, e[u < -least_speed].min(initial=1.0), 0.0):
         limited = np.minimum(e, most)
-        limited = np.where((u >= -least_speed) | short(limited * u), 0.0, limited)
-        stays = np.zeros(n, dtype=bool)
-        for _ in range(n + 1):
-            b = np.where(stays, 1.0, 1.0 + limited) * u
-            x = solve_bounded_qp(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
-            away = A @ x + u
-            slow = ~stays & (away > least_speed) & short(away)
-            if not slow.any():
-                break
-            stays |= slow
+        limited = np.where((u >= -least_speed) | is_short(limited * u, pressed, least_flight), 0.0, limited)
+        x, stays = impulses_with_short_flights(A, u, limited, pressed, least_speed, least_flight)
+        away = A @ x + u
         gain, size = 0.5 * x @ (u + away), np.abs(x * u).sum()
         beyond = (away + np.where(stays, 0.0, limited) * u)[np.diag(A) > 0].min(initial=0.0)
         if gain <= ROUNDING * size and beyond >= -ROUNDING * max(np.abs(away).max(), np.abs(u).max()):
@@ -63,14 +50,44 @@ def stop_impulses(A: Array, u: Array, e: Array, pressed: Array, *, least_speed: 
     return x
 
 
-def pressing_accelerations(A: Array, a: Array) -> Array:
-    """Return the accelerations (n,) of each row back to its stop while the others stay on theirs.
+def is_short(speed: Array, pressed: Array, least_flight: float) -> BoolArray:
+    """Return whether flights (n,) that begin with given speeds, rad/s or m/s, may be neglected."""
+    return (pressed > 0) & (speed**2 < 2 * pressed * least_flight)
 
-    `a` (n,) are accelerations away from the stops without stop forces.
+
+def impulses_with_short_flights(
+    A: Array, u: Array, e: Array, pressed: Array, least_speed: float, least_flight: float
+) -> tuple[Array, BoolArray]:
+    """Return the impulses (n,) of (1), and the rows (n,) that stay because they would leave by a short flight."""
+    n = len(u)
+    x, stays = np.zeros(n), np.zeros(n, dtype=bool)
+    for _ in range(n + 1):
+        b = np.where(stays, 1.0, 1.0 + e) * u
+        x = solve_bounded_qp(A, b, np.where(stays, -np.inf, 0.0), np.full(n, np.inf)).x
+        away = A @ x + u
+        slow = ~stays & (away > least_speed) & is_short(away, pressed, least_flight)
+        if not slow.any():
+            break
+        stays |= slow
+    return x, stays
+
+
+def pressing_accelerations(A: Array, a: Array, limits: Array, on_stop: BoolArray) -> Array:
+    """Return the accelerations (n,) of each row back to its stop while the others stay on theirs; 0 of other rows.
+
+    Parameters
+    ----------
+    A : (n, n)
+    a : (n,) rad/s2 or m/s2
+        Accelerations without stop forces and static friction, away from the stops.
+    limits : (n,) N or N m
+        Static friction of rows that stick; 0 of others.
+    on_stop : (n,) bool
+        Rows on stops; the others only stick.
     """
-    rest = solve_bounded_qp(A, a, np.zeros(len(a)), np.full(len(a), np.inf))
+    rest = solve_bounded_qp(A, a, -limits, np.where(on_stop, np.inf, limits))
     pressed = np.zeros(len(a))
     if rest.free:
         inverse = np.linalg.inv(A[rest.free][:, rest.free])
-        pressed[rest.free] = rest.x[rest.free] / np.diag(inverse)
-    return pressed
+        pressed[rest.free] = (rest.x + limits)[rest.free] / np.diag(inverse)
+    return np.where(on_stop, pressed, 0.0)

@@ -130,6 +130,41 @@ def test_friction_at_all_joints_of_a_loop_changes_as_the_oracle_determines(frict
     assert len(checked_simulation(s, 3.0).events) > 0
 
 
+def test_rows_on_stops_stay_there_while_the_short_flight_of_another_is_stopped():
+    """The impulse that stops the last link must not set the first two in motion, by which they would leave."""
+    s = da.System("pressed")
+    last = s.ground
+    for k, mass in enumerate((1.0, 0.5, 0.2)):
+        link = s.body(f"link{k}", da.rod(length=0.3, mass=mass))
+        s.connect(f"J{k}", da.Revolute("y", upper=0.1 * (k + 1)), last, link)
+        last = link.at(0.3, 0, 0)
+        s.initial(f"J{k}", position=0.1 * (k + 1))
+    s.initial("J2", position=0.3 - 5e-11, speed=-1e-5)
+    result = checked_simulation(s, 0.1)
+    assert [(e.name, e.t) for e in result.events] == [(f"J{k} rests on its stop", 0.0) for k in range(3)]
+
+
+@pytest.mark.parametrize("friction", [(1e8, 1e8, 1e8), (1e8, 5e7, 2e8)])
+def test_a_ball_joint_that_a_drive_turns_slips_as_its_friction_demands(friction):
+    """With velocities (t + 0.6 h, 0, 0.8 h) of the ball, t of the drive, h of the hinge, h minimizes |f u|.
+
+    Friction of 1e8 times the loads leads there within 1e-13 s. The friction of the hinge, 1e-8 of it, changes little.
+    """
+    s = da.System("driven ball", gravity=(0, 0, 0))
+    base, body = s.body("base", da.box(0.1, 0.1, 0.1, mass=1.0)), s.body("body", da.box(0.1, 0.2, 0.3, mass=1.0))
+    s.connect("turn", da.Revolute("x"), s.ground, base)
+    s.connect("hinge", da.Revolute((0.6, 0.0, 0.8), friction=1.0), base, body)
+    s.connect("ball", da.Spherical(friction=friction), body, s.ground)
+    s.drive("turn", position=da.Polynomial((0, 0, 0, 0, 0.5)))
+    result = checked_simulation(s, 0.02, method="auto", rtol=1e-9, atol=1e-11)
+    assert [e.name for e in result.events] == ["hinge sticks", "ball sticks", "hinge slips", "ball slips"]
+    slips = np.flatnonzero(result.t == result.events[-1].t)[-1]  # from the change on
+    first, _, last = np.square(friction)
+    wanted = -0.6 * first / (0.36 * first + 0.64 * last)
+    hinge, turn = result["hinge.speed"][slips:], result["turn.speed"][slips:]
+    np.testing.assert_allclose(hinge, wanted * turn, rtol=1e-7, atol=1e-10)  # ten times the tolerance of the run
+
+
 def ball_chain(seed):
     rng = np.random.default_rng(seed)
     s = da.System("balls")

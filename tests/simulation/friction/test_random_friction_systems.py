@@ -22,10 +22,6 @@ REST = 1e-30  # J: of a system that rounding alone moves
 AGREEMENT = 1e-5  # rad, m, and per s: times of changes differ by roots of the tolerance
 SENSITIVITY = 1e-8  # the same, between tolerances a factor of three apart; above it a motion amplifies differences
 PART_SENSITIVE = 0.15  # of the motions at most
-OPEN = {
-    278: "friction of a ball joint, 1e6 times the loads, turns within 1e-13 s: the rest tolerance of other rows is "
-    "widened, and friction of one acts along its motion for 8e-15 s, at 3e-7 rad/s",
-}
 OUT_OF_REACH = 487  # a drive moves a loop beyond its reach
 BENT = 202  # a flexible body deforms by more than half of its size, until its inertia is lost
 # friction of ball joints that drives or other friction keep close to rest, or stiff modes: explicit steps stagnate
@@ -33,7 +29,7 @@ STIFF = (8, 228, 278, 298, 364)
 # rows that depend on stuck rows, and that drives and sliding rows accelerate all the same
 MOVED_ALONG = (55, 133, 170, 272, 326, 433, 445, 463)
 SHARED = (127, 140, 197, 224)  # stops, rows of balls, or laws that jump hold joints together with their friction
-COMMON = tuple(seed for seed in range(41) if seed not in OPEN)
+COMMON = tuple(range(41))
 METHODS = ("radau", "dopri5", "auto")
 
 pytestmark = [
@@ -165,7 +161,7 @@ def methods_agree(seed: int) -> bool:
     47,  # a rope that leaves at the limit, and is taut again within the first quarter of the next step
     397,  # four stops of different restitutions on two degrees of freedom, all reached at once
     *MOVED_ALONG,
-    *(pytest.param(seed, marks=pytest.mark.xfail(reason=reason, strict=True)) for seed, reason in OPEN.items()),
+    278,  # a ball joint with friction of 1e6 times the loads, which a drive turns
 ])  # fmt: skip
 def test_power_balances_and_friction_obeys_its_law(seed: int) -> None:
     check_laws(seed)
@@ -186,6 +182,13 @@ def test_a_flexible_body_that_loses_its_inertia_is_named() -> None:
     assert len(jam) == 1 and "gain of 2.85" in " ".join(result.notes)
     before = result.t <= 0.2  # while its inertia is positive
     assert np.abs(result["energy.balance"])[before].max() <= BALANCE * result["energy.kinetic"][before].max()
+
+
+def test_joints_that_are_clamped_keep_their_mode() -> None:
+    """Limits of 40 and 3e9 in one loop: loads of 1e-3 of the lower one are no reason to determine modes anew."""
+    result = run(random_friction_system(260))
+    changes = result.t[1:][np.diff(result.t) == 0.0]
+    assert len(changes) and not changes.any()
 
 
 # bits of ensembles are promised for explicit steps; the last three have attitudes that change by rounding if normalized
@@ -213,7 +216,7 @@ def test_methods_agree_on_all_but_sensitive_motions(part: int) -> None:
 def test_five_hundred_systems(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten systems each: all of the above."""
     faults, sensitive = {}, []
-    for seed in set(range(10 * part, 10 * part + 10)) - OPEN.keys() - {BENT, OUT_OF_REACH}:
+    for seed in set(range(10 * part, 10 * part + 10)) - {BENT, OUT_OF_REACH}:
         try:
             check_laws(seed)
             check_bits(seed, monkeypatch)
