@@ -125,16 +125,16 @@ void fill_scene_and_joints(const ModelData &m, const nb::dict &given, ContactSte
   for (std::size_t k = 0; k + 4 < stops.size(); k += 5) {
     const double *stop = stops.data() + k;
     const std::int32_t coordinate = std::int32_t(stop[0]), dof = std::int32_t(stop[1]);
-    if (coordinate < 0 || coordinate >= m.nq || dof < 0 || dof >= m.nv)
-      throw nb::value_error("a stop belongs to no coordinate of the trees");
+    if (coordinate < 0 || coordinate >= m.nq + m.cut_nq || dof < 0 || dof >= m.nv + m.cut_nv)
+      throw nb::value_error("a stop belongs to no coordinate of the model");
     c.stops.push_back({coordinate, dof, stop[2], stop[3], stop[4], -1});
   }
   const Doubles friction = nb::cast<Doubles>(given["friction"]);
   for (std::size_t k = 0; k + 2 < friction.size(); k += 3) {
     const double *row = friction.data() + k;
     const std::int32_t dof = std::int32_t(row[0]);
-    if (dof < 0 || dof >= m.nv)
-      throw nb::value_error("friction belongs to no velocity of the trees");
+    if (dof < 0 || dof >= m.nv + m.cut_nv)
+      throw nb::value_error("friction belongs to no velocity of the model");
     c.friction.push_back({dof, row[1], row[2], -1});
   }
 }
@@ -151,8 +151,8 @@ nb::dict take_contact_log(const ModelData &m, ContactSteps &c) {
   nb::dict found;
   const npy_intp steps = npy_intp(log.times.size()), points = npy_intp(log.points.size());
   found["loads"] = take_doubles(log.loads, {steps, npy_intp(m.users), 6});
-  found["efforts"] = log.efforts.empty() ? zeros({steps, npy_intp(m.nv)})
-                                         : take_doubles(log.efforts, {steps, npy_intp(m.nv)});
+  found["efforts"] = log.efforts.empty() ? zeros({steps, npy_intp(m.nv + m.cut_nv)})
+                                         : take_doubles(log.efforts, {steps, npy_intp(m.nv + m.cut_nv)});
   found["times"] = take_doubles(log.times, {steps});
   found["begin"] = take_doubles(log.begin, {steps});
   static_assert(offsetof(ContactLogPoint, place) == 16 && sizeof(ContactLogPoint) == 17 * sizeof(double));
