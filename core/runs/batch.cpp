@@ -3,6 +3,7 @@
 #include "runs/memory_pool.hpp"
 #include "runs/run_variant.hpp"
 #include "runs/thread_pool.hpp"
+#include "steppers/sample_times.hpp"
 #include <algorithm>
 #include <atomic>
 #include <cstring>

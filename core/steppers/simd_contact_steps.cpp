@@ -4,6 +4,7 @@
 #include "scalar/arena.hpp"
 #include "steppers/lane_state.hpp"
 #include "steppers/methods/moreau.hpp"
+#include "steppers/sample_times.hpp"
 #include "steppers/simd_batch.hpp"
 #include "system/drives.hpp"
 #include "system/dynamics.hpp"

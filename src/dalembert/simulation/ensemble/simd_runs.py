@@ -201,5 +201,13 @@ class EnsembleRunner:
         names = {number: name for name, number in _core.outcomes.items()}
         ends = [names[int(outcome)] for outcome in outcomes]
         return BatchOutcome(
-            ends, reached, counts, (q, v, x), dict(sorted(errors.items())), control is not None, notes, modes, self.events
+            ends,
+            reached,
+            counts,
+            (q, v, x),
+            dict(sorted(errors.items())),
+            control is not None,
+            notes,
+            modes,
+            self.events,
         )
