@@ -66,13 +66,12 @@ void ContactLanes::fill(const ModelData &m, const Workspace<P> &ws, const Slot &
   }
   const int start = slot.start[side], size = slot.size[side];
   P *to_J = J.data() + slot.at[side], *to_Y = Y.data() + slot.at[side];
-  if (slot.stop >= 0) {
-    const JointStop &stop = any->stops[at(slot.stop)];
-    to_J[2 * size + stop.dof - start] = P(stop.sign);
-    return;
-  }
-  if (slot.friction >= 0) {
-    to_J[any->friction[at(slot.friction)].dof - start] = P(1.0);
+  if (slot.stop >= 0 || slot.friction >= 0) {
+    const bool stops = slot.stop >= 0;
+    const int dof = (stops ? any->stops[at(slot.stop)].dof : any->friction[at(slot.friction)].dof) - start;
+    for (int lane = 0; lane < W; ++lane)
+      if (slot.row[at(lane)] >= 0)
+        to_J[stops ? 2 * size + dof : dof].set(lane, stops ? any->stops[at(slot.stop)].sign : 1.0);
     return;
   }
   for (int end = 0; end < 2; ++end) {
