@@ -101,7 +101,7 @@ def test_momentum_of_bodies_off_their_centres_is_of_first_order(seed: int) -> No
 
 @pytest.mark.parametrize("seed", [61, pytest.param(104, marks=pytest.mark.slow)])
 def test_momentum_of_jointed_bodies_is_of_first_order(seed: int) -> None:
-    """By the same reason: after an impact at 30 rad/s, h/2 times this rate of their momentum, 1.5 % in 1 ms, is missed."""
+    """For the same reason: after an impact, h/2 times the angular velocity of a part of their momentum is missed."""
     coarse, fine = (momentum_missed(random_contact_scene(seed), contact, 0.4) for contact in ("steps", "steps:2.5e-4"))
     assert fine < 0.35 * coarse
 
