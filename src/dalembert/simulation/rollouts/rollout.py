@@ -105,7 +105,8 @@ def rollout(
     friction, stops : str
         Of joints, as in `simulate`. Runs with exact friction or rigid stops are integrated one by one, on threads.
     contact : str
-        As in `simulate`. Runs with rigid contact by steps are integrated one by one, on threads, by that method.
+        As in `simulate`: ``"steps:2e-3"`` gives the length of steps of rigid contact. Such runs are integrated in SIMD
+        batches; those of systems with loops, or with different parameters of the model, one by one, on threads.
     events : sequence of Event
         With outputs by name or formula, and actions by name. A run ends at a terminal event. Runs with events are
         integrated one by one, on threads; beside exact friction and stops, those in which an action occurs are repeated
